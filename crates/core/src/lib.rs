@@ -1,1 +1,11 @@
-//! Placeholder.
+//! The judgement: what an action is, whether it may happen, and the proofs that it was allowed.
+//!
+//! If you audit one crate, audit this one. It has no I/O, clock, randomness, async or logging; time and
+//! identifiers enter as values. Read `action` first, then `policy` for what is known when a decision is
+//! made, then `decide` for the decision itself and the proofs it hands out.
+
+pub mod action;
+pub mod audit;
+pub mod decide;
+pub mod id;
+pub mod policy;

@@ -1,0 +1,94 @@
+//! The digest that binds a permit to its action: SHA-256 over the exact bytes.
+
+use std::fmt;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use serde::{Serialize, Serializer};
+
+use super::ActionKind;
+use crate::id::UpstreamId;
+
+/// SHA-256 over kind, upstream, method, target and parameters, each with its length in front.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ActionDigest([u8; 32]);
+
+// === impl ActionDigest ===
+
+impl ActionDigest {
+    pub(super) fn of(
+        kind: ActionKind,
+        upstream: &UpstreamId,
+        method: &str,
+        target: &str,
+        params: &str,
+    ) -> Self {
+        let mut context = Context::new(&SHA256);
+        context.update(&[kind as u8]);
+        for part in [upstream.as_str(), method, target, params] {
+            // The length in front keeps two different splits of the same text apart.
+            context.update(&(part.len() as u64).to_be_bytes());
+            context.update(part.as_bytes());
+        }
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(context.finish().as_ref());
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for ActionDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ActionDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for ActionDigest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let mut text = String::with_capacity(64);
+        for byte in self.0 {
+            for nibble in [byte >> 4, byte & 15] {
+                if let Some(digit) = HEX.get(usize::from(nibble)) {
+                    text.push(char::from(*digit));
+                }
+            }
+        }
+        serializer.serialize_str(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::action::Action;
+
+    fn digest(upstream: &str, method: &str, target: &str, params: &str) -> String {
+        Action::new(ActionKind::CallTool, UpstreamId::new(upstream), method, target, params)
+            .digest()
+            .to_string()
+    }
+
+    #[test]
+    fn two_splits_of_the_same_text_have_two_digests() {
+        assert_ne!(digest("a", "bc", "d", "{}"), digest("ab", "c", "d", "{}"));
+        assert_ne!(digest("a", "b", "cd", "{}"), digest("a", "bc", "d", "{}"));
+    }
+
+    #[test]
+    fn one_changed_byte_of_the_parameters_changes_the_digest() {
+        assert_ne!(digest("a", "b", "c", r#"{"n":1}"#), digest("a", "b", "c", r#"{"n":2}"#));
+        assert_ne!(digest("a", "b", "c", r#"{"n":1}"#), digest("a", "b", "c", r#"{"n": 1}"#));
+    }
+
+    #[test]
+    fn the_serialised_form_is_the_displayed_form() {
+        let action = Action::new(ActionKind::CallTool, UpstreamId::new("a"), "b", "c", "{}");
+        let json = serde_json::to_string(&action.digest()).unwrap();
+        assert_eq!(json, format!("\"{}\"", action.digest()));
+    }
+}

@@ -1,0 +1,103 @@
+//! The gates, one story each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::action::{Action, ActionKind};
+use crate::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
+use crate::policy::Admission;
+
+fn policy(allowed_tools: Option<&[&str]>, extra_methods: &[&str]) -> Policy {
+    let admission = Admission {
+        allowed_tools: allowed_tools.map(|names| names.iter().map(|name| name.to_string()).collect()),
+        extra_methods: extra_methods.iter().map(|name| name.to_string()).collect(),
+    };
+    let mail = UpstreamId::new("mail");
+    Policy::new(
+        BTreeMap::from([(mail.clone(), admission)]),
+        BTreeMap::from([(VirtualServerId::new("default"), BTreeSet::from([mail]))]),
+    )
+}
+
+fn reasons(policy: &Policy, virtual_server: &str, action: &Action) -> Vec<Reason> {
+    let facts = Facts {
+        decision: &DecisionId::new("hwd_1"),
+        principal: &Principal::new("agent"),
+        virtual_server: &VirtualServerId::new(virtual_server),
+        action,
+    };
+    judge(policy, &facts).findings().iter().map(|finding| finding.reason).collect()
+}
+
+fn call(upstream: &str, tool: &str) -> Action {
+    Action::new(ActionKind::CallTool, UpstreamId::new(upstream), "tools/call", tool, "{}")
+}
+
+#[test]
+fn a_tool_of_a_held_server_is_allowed() {
+    assert_eq!(reasons(&policy(None, &[]), "default", &call("mail", "send")), []);
+}
+
+#[test]
+fn an_empty_allow_list_admits_nothing_and_a_missing_one_everything() {
+    assert_eq!(reasons(&policy(Some(&[]), &[]), "default", &call("mail", "send")), [Reason::ToolNotAllowed]);
+    assert_eq!(
+        reasons(&policy(Some(&["read"]), &[]), "default", &call("mail", "send")),
+        [Reason::ToolNotAllowed]
+    );
+    assert_eq!(reasons(&policy(Some(&["send"]), &[]), "default", &call("mail", "send")), []);
+}
+
+#[test]
+fn a_server_outside_the_virtual_server_is_blocked() {
+    assert_eq!(reasons(&policy(None, &[]), "other", &call("mail", "send")), [Reason::UpstreamNotHeld]);
+}
+
+#[test]
+fn every_gate_speaks_even_when_another_already_blocked() {
+    let found = reasons(&policy(Some(&[]), &[]), "other", &call("mail", "send"));
+    assert_eq!(found, [Reason::UpstreamNotHeld, Reason::ToolNotAllowed]);
+}
+
+#[test]
+fn an_unlisted_method_is_blocked_and_a_listed_one_is_not() {
+    let action =
+        |method: &str| Action::new(ActionKind::ExtraMethod, UpstreamId::new("mail"), method, method, "{}");
+    assert_eq!(reasons(&policy(None, &["x/y"]), "default", &action("x/y")), []);
+    assert_eq!(reasons(&policy(None, &["x/y"]), "default", &action("x/z")), [Reason::MethodNotListed]);
+}
+
+#[test]
+fn a_permit_opens_only_its_own_action() {
+    let allowed = call("mail", "send");
+    let facts = Facts {
+        decision: &DecisionId::new("hwd_1"),
+        principal: &Principal::new("agent"),
+        virtual_server: &VirtualServerId::new("default"),
+        action: &allowed,
+    };
+    let Verdict::Allow(permit) = decide(&policy(None, &[]), &facts) else { panic!("should be allowed") };
+    assert!(PermittedAction::bind(call("mail", "delete"), permit).is_err());
+    let Verdict::Allow(permit) = decide(&policy(None, &[]), &facts) else { panic!("should be allowed") };
+    assert!(PermittedAction::bind(allowed, permit).is_ok());
+}
+
+#[test]
+fn a_reply_of_an_unknown_type_is_withheld() {
+    let decision = DecisionId::new("hwd_1");
+    let judged = |result_type| decide_reply(&decision, Received::new("text", ReplyFacts { result_type }));
+    assert!(matches!(judged(ResultType::Complete), ReplyVerdict::Pass(_)));
+    assert!(matches!(judged(ResultType::Unknown), ReplyVerdict::Withhold(_)));
+}
+
+#[test]
+fn a_question_needs_a_call_and_a_declared_capability() {
+    let decision = DecisionId::new("hwd_1");
+    let upstream = UpstreamId::new("mail");
+    let judged = |during, declared| {
+        decide_ask(&decision, &AskFacts { during, upstream: &upstream, kind: AskKind::Roots, declared })
+    };
+    assert!(matches!(judged(Some(&decision), true), AskVerdict::Put(_)));
+    assert!(matches!(judged(None, true), AskVerdict::Refuse(_)));
+    assert!(matches!(judged(Some(&decision), false), AskVerdict::Refuse(_)));
+}
