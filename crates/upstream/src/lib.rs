@@ -1,1 +1,18 @@
-//! Placeholder.
+//! Talking to servers. An `Upstream` has two doors: `perform` takes a `PermittedAction`, `control` takes a
+//! `ControlMessage` that we made ourselves and that holds no client text. There is no third.
+//!
+//! Below the doors, a *link* is one live conversation with the server over one transport: a child's pipes,
+//! Streamable HTTP, or HTTP+SSE of 2024-11-05. Links are made on first use, thrown away when they break and
+//! made anew on next use.
+
+pub mod control;
+pub mod error;
+pub mod event;
+mod http;
+mod link;
+mod spec;
+mod stdio;
+mod upstream;
+
+pub use spec::{EraSetting, RememberedEra, ServerSpec, Timeouts, Transport};
+pub use upstream::{Health, HealthState, Upstream, World};

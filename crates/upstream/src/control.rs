@@ -1,0 +1,126 @@
+//! What we say to a server in our own name. A closed list that holds no client text.
+
+use bytes::Bytes;
+
+/// A message of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlMessage {
+    /// Ask for a whole list, all pages.
+    List(ListKind),
+    /// Ask whether it is alive (legacy: `ping`; modern: `server/discover`).
+    Ping,
+    /// The most verbose log level any client asked for (legacy only; modern carries it on each request).
+    LogLevel(LogLevel),
+}
+
+/// The lists of MCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ListKind {
+    /// `tools/list`
+    Tools,
+    /// `prompts/list`
+    Prompts,
+    /// `resources/list`
+    Resources,
+    /// `resources/templates/list`
+    ResourceTemplates,
+}
+
+/// The levels of RFC 5424 that MCP uses, least severe first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// `debug`
+    Debug,
+    /// `info`
+    Info,
+    /// `notice`
+    Notice,
+    /// `warning`
+    Warning,
+    /// `error`
+    Error,
+    /// `critical`
+    Critical,
+    /// `alert`
+    Alert,
+    /// `emergency`
+    Emergency,
+}
+
+/// The answer to a control message.
+#[derive(Clone, Debug)]
+pub enum ControlReply {
+    /// A whole list.
+    Listing(Listing),
+    /// Understood.
+    Done,
+}
+
+/// A whole list, its pages joined in order.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// Each item as the server wrote it.
+    pub items: Vec<Bytes>,
+    /// Members of the list results besides the items, the cursor and the era's own fields: name and JSON text,
+    /// first page first, a name once.
+    pub rest: Vec<(String, Bytes)>,
+}
+
+// === impl ListKind ===
+
+impl ListKind {
+    /// The method that asks for it.
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Prompts => "prompts/list",
+            Self::Resources => "resources/list",
+            Self::ResourceTemplates => "resources/templates/list",
+        }
+    }
+
+    /// The member of the result that holds the items.
+    pub fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::ResourceTemplates => "resourceTemplates",
+        }
+    }
+}
+
+// === impl LogLevel ===
+
+impl LogLevel {
+    /// All levels, least severe first.
+    pub const ALL: [LogLevel; 8] = [
+        Self::Debug,
+        Self::Info,
+        Self::Notice,
+        Self::Warning,
+        Self::Error,
+        Self::Critical,
+        Self::Alert,
+        Self::Emergency,
+    ];
+
+    /// The level's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+
+    /// Reads a level's name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == text)
+    }
+}

@@ -1,0 +1,108 @@
+//! What an upstream says besides its answers: during a call to the caller, and at any time to the gateway.
+
+use bytes::Bytes;
+use highwater_core::decide::PermittedAction;
+use highwater_core::id::UpstreamId;
+use highwater_mcp::frame::Frame;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::upstream::HealthState;
+
+/// What comes before the answer to one call.
+#[derive(Debug)]
+pub enum CallEvent {
+    /// Progress on this call. Its token is our call number, the caller maps it back.
+    Progress(Frame),
+    /// Any other notification that belongs to this call: log lines and what later versions may add.
+    Notification(Frame),
+    /// The upstream asks something back (legacy era); the call waits for the answer.
+    Ask(Ask),
+}
+
+/// A question of a legacy upstream in the middle of a call.
+#[derive(Debug)]
+pub struct Ask {
+    /// `elicitation/create`, `sampling/createMessage`, `roots/list`.
+    pub method: String,
+    /// Its parameters as JSON text.
+    pub params: Option<Bytes>,
+    /// Where the answer goes. Dropped unanswered, the upstream is told that the question is cancelled.
+    pub answer: AnswerSlot,
+}
+
+/// The way back for one answer.
+#[derive(Debug)]
+pub struct AnswerSlot {
+    sender: oneshot::Sender<Answer>,
+}
+
+/// An answer on its way to the asking upstream.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The client's word. The action's `params` are the JSON of a JSON-RPC `result`, or of an `error` if
+    /// `method` is `error`.
+    Given(PermittedAction),
+    /// Our own refusal; holds no client text.
+    Refused {
+        /// JSON-RPC code.
+        code: i64,
+        /// Our words.
+        message: &'static str,
+    },
+}
+
+/// What an upstream says that belongs to no call.
+#[derive(Debug)]
+pub struct Notice {
+    /// Who says it.
+    pub upstream: UpstreamId,
+    /// What.
+    pub kind: NoticeKind,
+}
+
+/// The kinds of notice.
+#[derive(Debug)]
+pub enum NoticeKind {
+    /// The list of tools changed.
+    ToolsChanged,
+    /// The list of prompts changed.
+    PromptsChanged,
+    /// The list of resources or templates changed.
+    ResourcesChanged,
+    /// A subscribed resource changed; the notification as it came.
+    ResourceUpdated(Frame),
+    /// A log line that belongs to no single call.
+    Log(Frame),
+    /// The server came up, went down, or is being left alone.
+    Health(HealthState),
+}
+
+/// Where a call's events go. Bounded: a caller that does not read slows its own upstream call, nobody else's.
+pub type CallSink = mpsc::Sender<CallEvent>;
+
+/// Where notices go. A link never waits for it: a full channel means the notice is logged and dropped, so the
+/// reader keeps it short.
+pub type NoticeSink = mpsc::Sender<Notice>;
+
+// === impl AnswerSlot ===
+
+impl AnswerSlot {
+    pub(crate) fn new() -> (Self, oneshot::Receiver<Answer>) {
+        let (sender, receiver) = oneshot::channel();
+        (Self { sender }, receiver)
+    }
+
+    /// Sends the client's answer. Lost if the call has ended meanwhile, as it should be.
+    pub fn give(self, answer: PermittedAction) {
+        if self.sender.send(Answer::Given(answer)).is_err() {
+            tracing::debug!("the call ended before its question was answered");
+        }
+    }
+
+    /// Refuses the question in our own words.
+    pub fn refuse(self, code: i64, message: &'static str) {
+        if self.sender.send(Answer::Refused { code, message }).is_err() {
+            tracing::debug!("the call ended before its question was refused");
+        }
+    }
+}
