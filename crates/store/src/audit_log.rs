@@ -1,0 +1,235 @@
+//! The audit log: JSON lines, appended and handed to the operating system before the caller goes on.
+//!
+//! A record survives the death of the process the moment `append` returns; a background flush every second
+//! bounds what a power cut can take. There is no queue that could be lost: one short write per record costs
+//! less than waking another thread.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use highwater_core::audit::AuditEvent;
+use thiserror::Error;
+
+use crate::DataDir;
+
+/// A segment that has grown this large is closed and the next begun, so that old ones can be moved away.
+const SEGMENT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// How often written records are forced to disk.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+
+/// Proof that an event is in the log. Only the log can make it.
+///
+/// ```compile_fail
+/// use highwater_store::Appended;
+/// let forged = Appended { _private: () };
+/// ```
+#[derive(Debug)]
+pub struct Appended {
+    _private: (),
+}
+
+/// The log of one data directory.
+#[derive(Debug)]
+pub struct AuditLog {
+    folder: PathBuf,
+    segment: Arc<Mutex<Segment>>,
+}
+
+#[derive(Debug)]
+struct Segment {
+    number: u64,
+    file: File,
+    bytes: u64,
+    /// Whether something was written since the last flush.
+    dirty: bool,
+    /// Set when a write failed half-way: the next record starts on a line of its own.
+    torn: bool,
+}
+
+/// The event is not in the log, so what it speaks of must not happen.
+#[derive(Debug, Error)]
+pub enum AuditError {
+    /// The operating system refused.
+    #[error("cannot {doing} the audit log in `{path}`: {source}")]
+    Io {
+        /// What we tried.
+        doing: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// The event has no JSON form.
+    #[error("an audit event could not be written as JSON")]
+    Unwritable,
+}
+
+// === impl AuditLog ===
+
+impl AuditLog {
+    /// Opens the log for appending.
+    pub fn open(dir: &DataDir) -> Result<Self, AuditError> {
+        let folder = dir.path().join("audit");
+        let failed = |doing| {
+            let path = folder.clone();
+            move |source| AuditError::Io { doing, path, source }
+        };
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed("create"))?;
+        let number = last_segment(&folder).map_err(failed("list"))?.unwrap_or(1);
+        let segment = Segment::open(&folder, number).map_err(failed("open"))?;
+        let segment = Arc::new(Mutex::new(segment));
+        flush_in_background(Arc::downgrade(&segment)).map_err(failed("watch over"))?;
+        Ok(Self { folder, segment })
+    }
+
+    /// Appends one event. When this returns, the event outlives the process.
+    pub fn append(&self, event: &AuditEvent<'_>) -> Result<Appended, AuditError> {
+        let mut line = Vec::with_capacity(512);
+        serde_json::to_writer(&mut line, event).map_err(|_| AuditError::Unwritable)?;
+        line.push(b'\n');
+        let mut segment = self.segment.lock().unwrap_or_else(PoisonError::into_inner);
+        if segment.bytes > SEGMENT_BYTES {
+            let next = segment.number + 1;
+            *segment = Segment::open(&self.folder, next).map_err(self.failed("begin a segment of"))?;
+        }
+        segment.append(&line).map_err(self.failed("write to"))?;
+        Ok(Appended { _private: () })
+    }
+
+    /// Forces everything written so far to disk.
+    pub fn flush(&self) -> Result<(), AuditError> {
+        let mut segment = self.segment.lock().unwrap_or_else(PoisonError::into_inner);
+        segment.flush().map_err(self.failed("flush"))
+    }
+
+    fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> AuditError {
+        move |source| AuditError::Io { doing, path: self.folder.clone(), source }
+    }
+}
+
+// === impl Segment ===
+
+impl Segment {
+    fn open(folder: &Path, number: u64) -> io::Result<Self> {
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .read(true)
+            .mode(0o600)
+            .open(folder.join(format!("{number:06}.jsonl")))?;
+        let bytes = file.metadata()?.len();
+        let torn = bytes > 0 && {
+            let mut last = [0];
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+            last != *b"\n"
+        };
+        Ok(Self { number, file, bytes, dirty: false, torn })
+    }
+
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.torn {
+            self.file.write_all(b"\n")?;
+            self.torn = false;
+        }
+        // One write for one record: another process that follows the file never sees half a line by design.
+        let written = self.file.write_all(line);
+        self.torn = written.is_err();
+        self.dirty = true;
+        self.bytes += line.len() as u64;
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.dirty) { self.file.sync_data() } else { Ok(()) }
+    }
+}
+
+fn last_segment(folder: &Path) -> io::Result<Option<u64>> {
+    let mut last = None;
+    for entry in std::fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_suffix(".jsonl")).and_then(|n| n.parse().ok());
+        last = last.max(number);
+    }
+    Ok(last)
+}
+
+fn flush_in_background(segment: Weak<Mutex<Segment>>) -> io::Result<()> {
+    std::thread::Builder::new().name("audit-flush".into()).spawn(move || {
+        loop {
+            std::thread::sleep(FLUSH_EVERY);
+            let Some(segment) = segment.upgrade() else { return };
+            // The handle is cloned so that no writer waits for the disk.
+            let file = {
+                let mut segment = segment.lock().unwrap_or_else(PoisonError::into_inner);
+                if !std::mem::take(&mut segment.dirty) {
+                    continue;
+                }
+                segment.file.try_clone()
+            };
+            if let Err(error) = file.and_then(|file| file.sync_data()) {
+                tracing::error!(%error, "the audit log could not be forced to disk");
+            }
+        }
+    })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use highwater_core::audit::{Happened, Outcome, RECORD_VERSION};
+    use highwater_core::id::{DecisionId, Timestamp};
+
+    fn append(log: &AuditLog, id: &str) {
+        let event = AuditEvent {
+            v: RECORD_VERSION,
+            time: Timestamp(1),
+            id: &DecisionId::new(id),
+            happened: Happened::Outcome {
+                outcome: Outcome::Delivered,
+                bytes: 2,
+                millis: 3,
+                detail: None,
+                findings: &[],
+            },
+        };
+        log.append(&event).unwrap();
+    }
+
+    fn lines(dir: &DataDir) -> Vec<String> {
+        let text = std::fs::read_to_string(dir.path().join("audit/000001.jsonl")).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn an_event_is_in_the_file_when_append_returns() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::open(folder.path().join("data")).unwrap();
+        append(&AuditLog::open(&dir).unwrap(), "hwd_1");
+        assert_eq!(
+            lines(&dir),
+            [r#"{"v":1,"time":1,"id":"hwd_1","event":"outcome","outcome":"delivered","bytes":2,"millis":3}"#]
+        );
+    }
+
+    #[test]
+    fn a_torn_last_line_costs_itself_and_not_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::open(folder.path().join("data")).unwrap();
+        append(&AuditLog::open(&dir).unwrap(), "hwd_1");
+        let path = dir.path().join("audit/000001.jsonl");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.trim_end().strip_suffix('}').unwrap()).unwrap();
+        append(&AuditLog::open(&dir).unwrap(), "hwd_2");
+        let lines = lines(&dir);
+        assert_eq!(lines.len(), 2);
+        assert!(lines[1].contains("hwd_2"));
+    }
+}
