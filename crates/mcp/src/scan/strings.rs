@@ -1,0 +1,142 @@
+//! Strings and numbers, the scan's inner loops.
+
+use super::{Scanner, Violation};
+
+/// The bytes a string body stops at: its end, an escape, or a control character, which JSON forbids.
+const fn stops(byte: u8) -> bool {
+    byte == b'"' || byte == b'\\' || byte < 0x20
+}
+
+impl Scanner<'_> {
+    /// Reads the string that opens here. True if it contains escapes.
+    pub(super) fn string(&mut self, lone_surrogates: bool) -> Result<bool, Violation> {
+        self.at += 1;
+        let mut escaped = false;
+        loop {
+            self.at += plain_length(self.bytes.get(self.at..).unwrap_or_default());
+            match self.bytes.get(self.at) {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(escaped);
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape(lone_surrogates)?;
+                }
+                Some(_) => return Err(Violation::Syntax("control character in a string")),
+                None => return Err(Violation::Syntax("unexpected end in a string")),
+            }
+        }
+    }
+
+    fn escape(&mut self, lone_surrogates: bool) -> Result<(), Violation> {
+        match self.bytes.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.at += 2;
+                Ok(())
+            }
+            Some(b'u') => {
+                let unit = self.unit(self.at).ok_or(Violation::Syntax("bad escape in a string"))?;
+                let is_pair = (0xD800..0xDC00).contains(&unit)
+                    && self.unit(self.at + 6).is_some_and(|low| (0xDC00..0xE000).contains(&low));
+                if (0xD800..0xE000).contains(&unit) && !is_pair && !lone_surrogates {
+                    return Err(Violation::LoneSurrogate);
+                }
+                self.at += if is_pair { 12 } else { 6 };
+                Ok(())
+            }
+            Some(_) => Err(Violation::Syntax("bad escape in a string")),
+            None => Err(Violation::Syntax("unexpected end in a string")),
+        }
+    }
+
+    /// The UTF-16 unit of the `\uXXXX` at a position.
+    fn unit(&self, at: usize) -> Option<u32> {
+        let [b'\\', b'u', digits @ ..] = self.bytes.get(at..at + 6)? else { return None };
+        digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
+    }
+
+    /// Reads the number that starts here.
+    pub(super) fn number(&mut self) -> Result<(), Violation> {
+        const BAD: Violation = Violation::Syntax("bad number");
+        if self.bytes.get(self.at) == Some(&b'-') {
+            self.at += 1;
+        }
+        let leading_zero = self.bytes.get(self.at) == Some(&b'0');
+        let whole = self.digits();
+        if whole == 0 || (leading_zero && whole > 1) {
+            return Err(BAD);
+        }
+        if self.bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            if self.digits() == 0 {
+                return Err(BAD);
+            }
+        }
+        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.bytes.get(self.at) {
+                self.at += 1;
+            }
+            if self.digits() == 0 {
+                return Err(BAD);
+            }
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> usize {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+        self.at - start
+    }
+}
+
+/// How many bytes come before the first one that a string body stops at.
+fn plain_length(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    let mut passed = 0;
+    // Most strings are short: a few words first, then blocks that the compiler turns into vector code.
+    let mut words = 0;
+    while words < 4 {
+        let Some((word, tail)) = rest.split_first_chunk::<8>() else { break };
+        let hits = stops_in_word(u64::from_le_bytes(*word));
+        if hits != 0 {
+            return passed + (hits.trailing_zeros() / 8) as usize;
+        }
+        passed += 8;
+        rest = tail;
+        words += 1;
+    }
+    while let Some((block, tail)) = rest.split_first_chunk::<64>() {
+        if block.iter().fold(false, |any, byte| any | stops(*byte)) {
+            break;
+        }
+        passed += 64;
+        rest = tail;
+    }
+    while let Some((word, tail)) = rest.split_first_chunk::<8>() {
+        let hits = stops_in_word(u64::from_le_bytes(*word));
+        if hits != 0 {
+            return passed + (hits.trailing_zeros() / 8) as usize;
+        }
+        passed += 8;
+        rest = tail;
+    }
+    passed + rest.iter().position(|byte| stops(*byte)).unwrap_or(rest.len())
+}
+
+/// Marks the bytes of a word that [`stops`] names. A borrow can mark bytes above a true hit, never below
+/// the first, and only the first is looked at.
+const fn stops_in_word(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    let quote = word ^ (ONES * b'"' as u64);
+    let backslash = word ^ (ONES * b'\\' as u64);
+    let below_space = word.wrapping_sub(ONES * 0x20) & !word;
+    let is_quote = quote.wrapping_sub(ONES) & !quote;
+    let is_backslash = backslash.wrapping_sub(ONES) & !backslash;
+    (below_space | is_quote | is_backslash) & HIGH
+}
