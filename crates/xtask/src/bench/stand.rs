@@ -1,0 +1,209 @@
+//! A stand: one upstream reached in three ways, directly, through the floor and through Highwater.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use super::gateway::write_config;
+use super::parts::{Binaries, Endpoint, Hosted, Started, Upstream};
+use super::plan::Era;
+
+/// The tools of an upstream that is there to be called.
+const FEW_TOOLS: usize = 10;
+/// Over how many upstreams Highwater's listings are spread.
+const LISTED_UPSTREAMS: usize = 4;
+
+/// The three ways, in the order of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Target {
+    Direct,
+    Floor,
+    Gateway,
+}
+
+/// What stands between the load and the upstream.
+#[derive(Clone)]
+pub(super) struct Middle {
+    pub(super) hosted: Rc<Hosted>,
+    endpoint: Endpoint,
+}
+
+pub(super) struct Stand {
+    upstreams: Vec<Rc<Upstream>>,
+    direct: Endpoint,
+    pub(super) floor: Middle,
+    pub(super) gateway: Middle,
+}
+
+/// Sets up stands: which programs, where their files go, how Highwater is configured.
+pub(super) struct Builder<'a> {
+    pub(super) binaries: &'a Binaries,
+    pub(super) work: &'a Path,
+    pub(super) rules: usize,
+    pub(super) auth_none: bool,
+}
+
+// === impl Target ===
+
+impl Target {
+    pub(super) const ALL: [Self; 3] = [Self::Direct, Self::Floor, Self::Gateway];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Floor => "floor",
+            Self::Gateway => "highwater",
+        }
+    }
+}
+
+// === impl Stand ===
+
+impl Stand {
+    pub(super) fn endpoint(&self, target: Target) -> &Endpoint {
+        match target {
+            Target::Direct => &self.direct,
+            Target::Floor => &self.floor.endpoint,
+            Target::Gateway => &self.gateway.endpoint,
+        }
+    }
+
+    /// The process whose cost is measured.
+    pub(super) fn middle_pid(&self, target: Target) -> Option<u32> {
+        match target {
+            Target::Direct => None,
+            Target::Floor => Some(self.floor.hosted.started.pid),
+            Target::Gateway => Some(self.gateway.hosted.started.pid),
+        }
+    }
+
+    /// Every other process of the stand, so that what it uses is not taken for somebody else's.
+    pub(super) fn other_pids(&self) -> Vec<u32> {
+        let mut pids: Vec<u32> = self.upstreams.iter().map(|upstream| upstream.pid()).collect();
+        pids.extend([self.floor.hosted.host_pid(), self.gateway.hosted.host_pid()]);
+        pids
+    }
+}
+
+// === impl Builder ===
+
+impl Builder<'_> {
+    /// A stand for calls in each era. Highwater is one process with both upstreams behind it.
+    pub(super) fn for_calls(&self) -> anyhow::Result<(Stand, Stand)> {
+        let legacy = Rc::new(self.binaries.start_upstream(FEW_TOOLS, Some(Era::Legacy))?);
+        let modern = Rc::new(self.binaries.start_upstream(FEW_TOOLS, Some(Era::Modern))?);
+        let (for_legacy, for_modern) = match &self.binaries.gateway {
+            Some(program) => {
+                let servers =
+                    [("bench".to_owned(), legacy.url.clone()), ("modern".to_owned(), modern.url.clone())];
+                let hosted = Rc::new(self.start_gateway(program, "calls", &servers, 2 * FEW_TOOLS)?);
+                (Middle::new(Rc::clone(&hosted), "bench__"), Middle::new(hosted, "modern__"))
+            }
+            None => (
+                self.start_floor("stand-in-legacy", &legacy.url, FEW_TOOLS, Era::Legacy)?,
+                self.start_floor("stand-in-modern", &modern.url, FEW_TOOLS, Era::Modern)?,
+            ),
+        };
+        Ok((
+            Stand {
+                direct: plain(&legacy.url),
+                floor: self.start_floor("floor-legacy", &legacy.url, FEW_TOOLS, Era::Legacy)?,
+                gateway: for_legacy,
+                upstreams: vec![legacy],
+            },
+            Stand {
+                direct: plain(&modern.url),
+                floor: self.start_floor("floor-modern", &modern.url, FEW_TOOLS, Era::Modern)?,
+                gateway: for_modern,
+                upstreams: vec![modern],
+            },
+        ))
+    }
+
+    /// A stand for listings: all tools in one upstream behind the floor, in four behind Highwater.
+    pub(super) fn for_listing(&self, tools: usize) -> anyhow::Result<Stand> {
+        let whole = Rc::new(self.binaries.start_upstream(tools, Some(Era::Legacy))?);
+        let mut upstreams = vec![Rc::clone(&whole)];
+        let gateway = match &self.binaries.gateway {
+            Some(program) => {
+                let mut servers = Vec::new();
+                for index in 1..=LISTED_UPSTREAMS {
+                    let part = self.binaries.start_upstream(tools / LISTED_UPSTREAMS, Some(Era::Legacy))?;
+                    servers.push((format!("part{index}"), part.url.clone()));
+                    upstreams.push(Rc::new(part));
+                }
+                let hosted = self.start_gateway(program, &format!("list-{tools}"), &servers, tools)?;
+                Middle::new(Rc::new(hosted), "")
+            }
+            None => self.start_floor(&format!("stand-in-list-{tools}"), &whole.url, tools, Era::Legacy)?,
+        };
+        let floor = self.start_floor(&format!("floor-list-{tools}"), &whole.url, tools, Era::Legacy)?;
+        Ok(Stand { upstreams, direct: plain(&whole.url), floor, gateway })
+    }
+
+    /// How long Highwater takes to answer, on a new data directory and again on the same one.
+    pub(super) fn start_twice(&self, round: usize) -> anyhow::Result<[Started; 2]> {
+        let upstream = self.binaries.start_upstream(FEW_TOOLS, Some(Era::Legacy))?;
+        let name = format!("start-{round}");
+        let start = || match &self.binaries.gateway {
+            Some(program) => {
+                let servers = [("bench".to_owned(), upstream.url.clone())];
+                // Dropped at once: the data directory belongs to one gateway at a time.
+                self.start_gateway(program, &name, &servers, FEW_TOOLS).map(|hosted| hosted.started.clone())
+            }
+            None => {
+                let floor = self.start_floor(&name, &upstream.url, FEW_TOOLS, Era::Legacy)?;
+                Ok(floor.hosted.started.clone())
+            }
+        };
+        Ok([start()?, start()?])
+    }
+
+    /// How long the floor takes, for comparison.
+    pub(super) fn start_floor_once(&self) -> anyhow::Result<Started> {
+        let upstream = self.binaries.start_upstream(FEW_TOOLS, Some(Era::Legacy))?;
+        let floor = self.start_floor("start-floor", &upstream.url, FEW_TOOLS, Era::Legacy)?;
+        Ok(floor.hosted.started.clone())
+    }
+
+    fn start_floor(&self, name: &str, to: &str, tools: usize, era: Era) -> anyhow::Result<Middle> {
+        let hosted = self.binaries.start_floor(to, tools, era, &self.log(name))?;
+        Ok(Middle::new(Rc::new(hosted), ""))
+    }
+
+    fn start_gateway(
+        &self,
+        program: &Path,
+        name: &str,
+        servers: &[(String, String)],
+        tools: usize,
+    ) -> anyhow::Result<Hosted> {
+        let data = self.work.join(format!("data-{name}"));
+        fs::create_dir_all(&data).with_context(|| format!("cannot make the folder `{}`", data.display()))?;
+        let config = self.work.join(format!("{name}.yaml"));
+        write_config(&config, servers, self.rules, self.auth_none)?;
+        self.binaries.start_gateway(program, &config, &data, tools, &self.log(name), !self.auth_none)
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.work.join(format!("{name}.log"))
+    }
+}
+
+// === impl Middle ===
+
+impl Middle {
+    fn new(hosted: Rc<Hosted>, prefix: &str) -> Self {
+        let Started { url, token, .. } = &hosted.started;
+        let endpoint = Endpoint { url: url.clone(), token: token.clone(), prefix: prefix.to_owned() };
+        Self { hosted, endpoint }
+    }
+}
+
+fn plain(url: &str) -> Endpoint {
+    Endpoint { url: url.to_owned(), token: None, prefix: String::new() }
+}
