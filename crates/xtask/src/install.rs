@@ -1,0 +1,153 @@
+//! Installs the foreign programs that tests talk to, from the pins in `peers/` into `.peers/`.
+//!
+//! Each group has a stamp with the pins it was made from, so that a second run installs nothing. A group
+//! that cannot be installed is an error that ends with the line to run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::command::{exists, quiet};
+use crate::repository::Repository;
+
+/// Downloads may be slow; they never take this long.
+const INSTALL_LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// The Debian interpreter is preferred: it is the one whose virtual environments every user can read.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// One group of foreign programs that is installed together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Node 22, the conformance suite, the TypeScript SDKs and servers.
+    Node,
+    /// The Python SDK as a client.
+    PythonClients,
+    /// Python servers.
+    PythonServers,
+    /// The licence and ban checker, built from source.
+    CargoDeny,
+}
+
+impl Group {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Node => "node",
+            Self::PythonClients => "python/clients",
+            Self::PythonServers => "python/servers",
+            Self::CargoDeny => "cargo-deny",
+        }
+    }
+
+    pub(crate) fn folder(self, repository: &Repository) -> PathBuf {
+        repository.peers().join(self.name())
+    }
+
+    /// Installs the group unless its stamp says that these pins are in place. Returns whether it did.
+    pub(crate) fn install(self, repository: &Repository) -> Result<bool> {
+        let pins = match self {
+            Self::Node => read(&repository.path("peers/node/package-lock.json"))?,
+            Self::PythonClients => read(&repository.path("peers/python/clients.txt"))?,
+            Self::PythonServers => read(&repository.path("peers/python/servers.txt"))?,
+            Self::CargoDeny => CARGO_DENY.to_owned(),
+        };
+        let folder = self.folder(repository);
+        let stamp = folder.join("installed");
+        if std::fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == pins) {
+            return Ok(false);
+        }
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)
+                .with_context(|| format!("cannot remove `{}`", folder.display()))?;
+        }
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+        match self {
+            Self::Node => install_node(repository, &folder)?,
+            Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt")?,
+            Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt")?,
+            Self::CargoDeny => install_cargo_deny(repository, &folder)?,
+        }
+        std::fs::write(&stamp, pins).with_context(|| format!("cannot write `{}`", stamp.display()))?;
+        Ok(true)
+    }
+}
+
+/// The pinned Node; the machine's may be too old for the conformance suite.
+pub(crate) fn node(repository: &Repository) -> PathBuf {
+    Group::Node.folder(repository).join("node_modules/.bin/node")
+}
+
+fn install_node(repository: &Repository, folder: &Path) -> Result<()> {
+    require("npm", "npm")?;
+    for name in ["package.json", "package-lock.json"] {
+        let from = repository.path("peers/node").join(name);
+        std::fs::copy(&from, folder.join(name))
+            .with_context(|| format!("cannot read `{}`", from.display()))?;
+    }
+    run(Command::new("npm")
+        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
+        .current_dir(folder)
+        .env("npm_config_update_notifier", "false"))
+}
+
+fn install_python(repository: &Repository, folder: &Path, pins: &str) -> Result<()> {
+    let python = if Path::new(PYTHON).exists() { PYTHON } else { "python3" };
+    let can_make_environments =
+        |python: &str| quiet(Command::new(python).args(["-c", "import ensurepip, venv"]), INSTALL_LIMIT);
+    if !can_make_environments(python).is_ok_and(|outcome| outcome.success) {
+        apt_install("python3-venv")?;
+    }
+    run(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder))?;
+    run(Command::new(folder.join("bin/pip"))
+        .args(["install", "--quiet", "--no-input", "--disable-pip-version-check", "--requirement"])
+        .arg(repository.path(pins)))
+}
+
+/// Compiles for minutes, hence only for those who ask for it by name.
+const CARGO_DENY: &str = "0.20.2";
+
+fn install_cargo_deny(repository: &Repository, folder: &Path) -> Result<()> {
+    run(repository
+        .cargo()
+        .args(["install", "--locked", "--version", CARGO_DENY, "cargo-deny", "--root"])
+        .arg(folder))
+}
+
+/// Makes sure that a program of Debian can be started.
+pub(crate) fn require(program: &str, package: &str) -> Result<()> {
+    if exists(program) { Ok(()) } else { apt_install(package) }
+}
+
+fn apt_install(package: &str) -> Result<()> {
+    let line = format!("apt-get update && apt-get install -y {package}");
+    if !exists("apt-get") {
+        bail!("the package `{package}` is missing and this is no Debian; install what `{line}` would");
+    }
+    let mut command = if rustix::process::geteuid().is_root() {
+        Command::new("sh")
+    } else if exists("sudo") {
+        let mut sudo = Command::new("sudo");
+        sudo.args(["-n", "sh"]);
+        sudo
+    } else {
+        bail!("the package `{package}` is missing; run as root: {line}");
+    };
+    command.args(["-c", &format!("export DEBIAN_FRONTEND=noninteractive; {line}")]);
+    run(&mut command).with_context(|| format!("the package `{package}` is missing; run as root: {line}"))
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let line = crate::command::shown(command);
+    let place = command.get_current_dir().map(|folder| format!("cd {} && ", folder.display()));
+    let outcome = quiet(command, INSTALL_LIMIT)?;
+    if !outcome.success {
+        bail!("{}\ninstallation failed; run: {}{line}", outcome.output.trim_end(), place.unwrap_or_default());
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))
+}

@@ -1,0 +1,155 @@
+//! The official conformance suite against our fixture server, directly and through the gateway.
+//!
+//! The fixture alone must be without failure. Through the gateway, with the fixture behind HTTP and
+//! behind stdio, no check may get worse.
+
+mod checks;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::Stage;
+use super::running::{Fixture, Gateway, Site};
+use super::tally::Tally;
+use crate::command::quiet;
+use crate::install::{self, Group};
+use checks::{Checks, STATUSES};
+
+/// The suite's requirement sets; each is run at its own version on the wire.
+const SETS: [&str; 2] = ["2025-11-25", "2026-07-28"];
+
+/// One set takes seconds; this is for scenarios that all wait for their own limit.
+const SET_LIMIT: Duration = Duration::from_secs(10 * 60);
+
+/// What the suite talks to.
+#[derive(Clone, Copy)]
+enum Cell {
+    Fixture,
+    OverHttp,
+    OverStdio,
+}
+
+const CELLS: [Cell; 3] = [Cell::Fixture, Cell::OverHttp, Cell::OverStdio];
+
+/// Programs and places of one run.
+struct Suite {
+    node: PathBuf,
+    suite: PathBuf,
+    fixture: PathBuf,
+    highwater: PathBuf,
+    results: PathBuf,
+}
+
+pub(super) fn run(stage: &Stage) -> Result<Tally> {
+    let built = stage.built()?;
+    let suite = Suite {
+        node: install::node(&stage.repository),
+        suite: Group::Node
+            .folder(&stage.repository)
+            .join("node_modules/@modelcontextprotocol/conformance/dist/index.js"),
+        fixture: built.program("fixture")?,
+        highwater: built.program("highwater")?,
+        results: stage.repository.results("conformance")?,
+    };
+    let mut tally = Tally::default();
+    let mut problems = Vec::new();
+    println!("  {:<12}{:<26}{}", "set", "server", STATUSES.map(|each| format!("{each:>9?}")).concat());
+    for set in SETS {
+        let mut direct = None;
+        for cell in CELLS {
+            let checks = match suite.run(cell, set) {
+                Ok(checks) => checks,
+                Err(error) => {
+                    problems.push(format!("{set}, {}: {error:#}", cell.name()));
+                    tally += Tally::of(false);
+                    continue;
+                }
+            };
+            let counts = STATUSES.map(|status| format!("{:>9}", checks.count(status))).concat();
+            println!("  {set:<12}{:<26}{counts}", cell.name());
+            let (judged, found) = match &direct {
+                None => checks.judge_alone(),
+                Some(direct) => checks.judge_against(direct),
+            };
+            tally += judged;
+            problems.extend(found.into_iter().map(|problem| format!("{set}, {}: {problem}", cell.name())));
+            direct.get_or_insert(checks);
+        }
+    }
+    for problem in &problems {
+        println!("  not ok: {problem}");
+    }
+    if !problems.is_empty() {
+        println!("  everything that was written is in {}", stage.repository.shown(&suite.results));
+    }
+    Ok(tally)
+}
+
+// === impl Cell ===
+
+impl Cell {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Fixture => "fixture",
+            Self::OverHttp => "gateway, HTTP upstream",
+            Self::OverStdio => "gateway, stdio upstream",
+        }
+    }
+
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Fixture => "fixture",
+            Self::OverHttp => "over-http",
+            Self::OverStdio => "over-stdio",
+        }
+    }
+}
+
+// === impl Suite ===
+
+impl Suite {
+    /// Runs one set against one cell, with every program started anew.
+    fn run(&self, cell: Cell, set: &str) -> Result<Checks> {
+        let folder = self.results.join(set).join(cell.folder());
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+        let fixture_log = folder.join("fixture.log");
+        match cell {
+            Cell::Fixture => {
+                let fixture = Fixture::start(&self.fixture, &fixture_log)?;
+                self.run_against(&fixture.url, set, &folder)
+            }
+            Cell::OverHttp => {
+                let fixture = Fixture::start(&self.fixture, &fixture_log)?;
+                self.run_through_gateway(&json!({ "url": fixture.url }), set, &folder)
+            }
+            Cell::OverStdio => {
+                let upstream = json!({ "command": self.fixture, "args": ["--stdio"] });
+                self.run_through_gateway(&upstream, set, &folder)
+            }
+        }
+    }
+
+    fn run_through_gateway(&self, upstream: &Value, set: &str, folder: &Path) -> Result<Checks> {
+        let config = json!({ "auth": "none", "prefix": "never", "servers": { "fixture": upstream } });
+        let site = Site::new(&folder.join("site"), &config)?;
+        let gateway = Gateway::start(&self.highwater, &site, &folder.join("gateway.log"))?;
+        let checks = self.run_against(&gateway.url, set, folder)?;
+        anyhow::ensure!(!gateway.process.has_ended(), "the gateway died\n{}", gateway.process.last_words());
+        Ok(checks)
+    }
+
+    fn run_against(&self, url: &str, set: &str, folder: &Path) -> Result<Checks> {
+        let results = folder.join("results");
+        let mut command = Command::new(&self.node);
+        command.arg(&self.suite).args(["server", "--url", url, "--requirements", set]);
+        command.args(["--timeout", "30000", "--output-dir"]).arg(&results).current_dir(folder);
+        // Its exit code says whether the required scenarios passed; we judge every check instead.
+        let outcome = quiet(&mut command, SET_LIMIT)?;
+        std::fs::write(folder.join("suite.log"), &outcome.output)?;
+        Checks::read(&results, "server-").with_context(|| outcome.output.trim_end().to_owned())
+    }
+}

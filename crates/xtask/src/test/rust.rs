@@ -1,0 +1,119 @@
+//! The parts that cargo and our own test programs make up.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use super::Stage;
+use super::built::TestProgram;
+use super::tally::Tally;
+use crate::command::{quiet, shown};
+use crate::install::Group;
+
+/// A cold compilation of everything on a small machine stays below this.
+const COMPILE_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// One test program that takes longer hangs.
+const TEST_LIMIT: Duration = Duration::from_secs(10 * 60);
+
+/// The crates whose `tests/` exercise the product as a whole.
+const INTEGRATION: [&str; 2] = ["highwater", "testkit"];
+
+/// The test that walks the fuzz corpus, in whichever crate.
+const FUZZ_CORPUS: &str = "fuzz_corpus";
+
+pub(super) fn fmt(stage: &Stage) -> Result<Tally> {
+    cargo(stage, &["fmt", "--all", "--check"])
+}
+
+pub(super) fn clippy(stage: &Stage) -> Result<Tally> {
+    cargo(stage, &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])
+}
+
+pub(super) fn tidy(stage: &Stage) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for check in crate::tidy::checks(&stage.repository)? {
+        check.print_problems();
+        tally += Tally::of(check.problems.is_empty());
+    }
+    Ok(tally)
+}
+
+pub(super) fn codegen(stage: &Stage) -> Result<Tally> {
+    let program = stage.built()?.program("highwater")?;
+    let mut tally = Tally::default();
+    for stale in crate::codegen::compare(&stage.repository, &program)? {
+        if let Some(why) = &stale.difference {
+            println!("{why}");
+        }
+        tally += Tally::of(stale.difference.is_none());
+    }
+    Ok(tally)
+}
+
+pub(super) fn deny(stage: &Stage) -> Result<Tally> {
+    let program = Group::CargoDeny.folder(&stage.repository).join("bin/cargo-deny");
+    let mut command = Command::new(program);
+    // Advisories need a database that is cloned from the network; whoever has it runs them by hand.
+    command.args(["--offline", "check", "licenses", "bans", "sources"]).current_dir(&stage.repository.root);
+    show_failure(&mut command, COMPILE_LIMIT, |_, success| Tally::of(success))
+}
+
+pub(super) fn unit(stage: &Stage) -> Result<Tally> {
+    let is_unit = |test: &TestProgram| !is_integration(test) && test.name != FUZZ_CORPUS;
+    let mut tally = run_tests(stage, is_unit)?;
+    let mut doctests = stage.repository.cargo();
+    doctests.args(["test", "--quiet", "--workspace", "--doc"]);
+    tally += show_failure(&mut doctests, COMPILE_LIMIT, Tally::of_harness)?;
+    Ok(tally)
+}
+
+pub(super) fn integration(stage: &Stage) -> Result<Tally> {
+    run_tests(stage, is_integration)
+}
+
+pub(super) fn fuzz_corpus(stage: &Stage) -> Result<Tally> {
+    run_tests(stage, |test| test.name == FUZZ_CORPUS)
+}
+
+/// Everything that one crate's tests can say, for a quick look while working on it.
+pub(super) fn one_crate(stage: &Stage, name: &str) -> Result<Tally> {
+    run_tests(stage, |test| test.crate_name == name)
+}
+
+fn is_integration(test: &TestProgram) -> bool {
+    test.is_outside && INTEGRATION.contains(&test.crate_name.as_str())
+}
+
+fn run_tests(stage: &Stage, wanted: impl Fn(&TestProgram) -> bool) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let mut programs = stage.built()?.tests.iter().filter(|test| wanted(test)).peekable();
+    if programs.peek().is_none() {
+        bail!("no test program belongs to this part");
+    }
+    for program in programs {
+        tally += show_failure(&mut program.command(), TEST_LIMIT, Tally::of_harness)?;
+    }
+    Ok(tally)
+}
+
+fn cargo(stage: &Stage, arguments: &[&str]) -> Result<Tally> {
+    let mut command = stage.repository.cargo();
+    command.args(arguments);
+    show_failure(&mut command, COMPILE_LIMIT, |_, success| Tally::of(success))
+}
+
+/// Runs a command, counts its output, and shows that output if anything failed.
+pub(super) fn show_failure(
+    command: &mut Command,
+    limit: Duration,
+    count: impl Fn(&str, bool) -> Tally,
+) -> Result<Tally> {
+    let outcome = quiet(command, limit)?;
+    let tally = count(&outcome.output, outcome.success);
+    if tally.failed > 0 {
+        println!("{}\nfailed: {}", outcome.output.trim_end(), shown(command));
+    }
+    Ok(tally)
+}
