@@ -6,6 +6,7 @@ use highwater_core::id::UpstreamId;
 use highwater_mcp::frame::Frame;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::pulse::OpenQuestion;
 use crate::upstream::HealthState;
 
 /// What comes before the answer to one call.
@@ -34,6 +35,8 @@ pub struct Ask {
 #[derive(Debug)]
 pub struct AnswerSlot {
     sender: oneshot::Sender<Answer>,
+    /// Stops the call's clock until the answer is given or dropped.
+    clock: Option<OpenQuestion>,
 }
 
 /// An answer on its way to the asking upstream.
@@ -89,7 +92,11 @@ pub type NoticeSink = mpsc::Sender<Notice>;
 impl AnswerSlot {
     pub(crate) fn new() -> (Self, oneshot::Receiver<Answer>) {
         let (sender, receiver) = oneshot::channel();
-        (Self { sender }, receiver)
+        (Self { sender, clock: None }, receiver)
+    }
+
+    pub(crate) fn stop_clock(&mut self, clock: OpenQuestion) {
+        self.clock = Some(clock);
     }
 
     /// Sends the client's answer. Lost if the call has ended meanwhile, as it should be.

@@ -8,11 +8,15 @@
 pub mod control;
 pub mod error;
 pub mod event;
+mod greeting;
 mod http;
 mod link;
+mod listing;
+mod pulse;
 mod spec;
 mod stdio;
 mod upstream;
 
+pub use link::Greeting;
 pub use spec::{EraSetting, RememberedEra, ServerSpec, Timeouts, Transport};
-pub use upstream::{Health, HealthState, Upstream, World};
+pub use upstream::{CallClient, Health, HealthState, Reply, Upstream, World};

@@ -1,0 +1,107 @@
+//! The way of a call's events to its caller, and the clock that they restart. A call is given up when nothing
+//! was heard for too long; while a question waits for a person, nobody is late.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::time::{Duration, Instant};
+
+use crate::event::{CallEvent, CallSink};
+
+/// Where a link sends the events of one call.
+#[derive(Debug)]
+pub(crate) struct CallEvents {
+    sink: CallSink,
+    pulse: Arc<Pulse>,
+}
+
+/// When a call last showed life.
+#[derive(Debug)]
+struct Pulse {
+    beat: Mutex<Beat>,
+}
+
+#[derive(Debug)]
+struct Beat {
+    last: Instant,
+    open_questions: usize,
+}
+
+/// Lives in an unanswered question and stops the clock meanwhile.
+#[derive(Debug)]
+pub(crate) struct OpenQuestion {
+    pulse: Arc<Pulse>,
+}
+
+// === impl CallEvents ===
+
+impl CallEvents {
+    pub(crate) fn new(sink: &CallSink) -> Self {
+        let beat = Beat { last: Instant::now(), open_questions: 0 };
+        Self { sink: sink.clone(), pulse: Arc::new(Pulse { beat: Mutex::new(beat) }) }
+    }
+
+    /// Hands an event to the caller, waiting for room. An event nobody listens for is dropped; a question
+    /// among them answers itself by that.
+    pub(crate) async fn send(&self, mut event: CallEvent) {
+        self.pulse.with(|_| {});
+        if let CallEvent::Ask(ask) = &mut event {
+            ask.answer.stop_clock(OpenQuestion::new(&self.pulse));
+        }
+        if self.sink.send(event).await.is_err() {
+            tracing::debug!("nobody listens for the events of a call");
+        }
+    }
+
+    /// When the call must be given up as things stand, or nothing while a question is open.
+    pub(crate) fn deadline(&self, patience: Duration) -> Option<Instant> {
+        let beat = self.pulse.beat.lock().unwrap_or_else(PoisonError::into_inner);
+        (beat.open_questions == 0).then(|| beat.last + patience)
+    }
+}
+
+// === impl Pulse ===
+
+impl Pulse {
+    fn with(&self, change: impl FnOnce(&mut Beat)) {
+        let mut beat = self.beat.lock().unwrap_or_else(PoisonError::into_inner);
+        beat.last = Instant::now();
+        change(&mut beat);
+    }
+}
+
+// === impl OpenQuestion ===
+
+impl OpenQuestion {
+    fn new(pulse: &Arc<Pulse>) -> Self {
+        pulse.with(|beat| beat.open_questions += 1);
+        Self { pulse: Arc::clone(pulse) }
+    }
+}
+
+impl Drop for OpenQuestion {
+    fn drop(&mut self) {
+        self.pulse.with(|beat| beat.open_questions -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{AnswerSlot, Ask};
+
+    #[tokio::test(start_paused = true)]
+    async fn events_restart_the_clock_and_open_questions_stop_it() {
+        let (sink, mut received) = tokio::sync::mpsc::channel(4);
+        let events = CallEvents::new(&sink);
+        let patience = Duration::from_secs(10);
+        assert_eq!(events.deadline(patience), Some(Instant::now() + patience));
+        tokio::time::advance(Duration::from_secs(7)).await;
+        let (answer, _receiver) = AnswerSlot::new();
+        events.send(CallEvent::Ask(Ask { method: "roots/list".to_owned(), params: None, answer })).await;
+        assert_eq!(events.deadline(patience), None);
+        tokio::time::advance(Duration::from_secs(700)).await;
+        let Some(CallEvent::Ask(ask)) = received.recv().await else { panic!("a question was sent") };
+        ask.answer.refuse(-32601, "no");
+        assert_eq!(events.deadline(patience), Some(Instant::now() + patience));
+    }
+}
