@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "a command-line tool whose output is its result")]
 
+mod bench;
 mod codegen;
 mod command;
 mod install;
@@ -29,6 +30,8 @@ struct Arguments {
 enum Task {
     /// Run every check and every test; install what they need
     Test(test::TestArguments),
+    /// Measure the gateway against a bare reverse proxy
+    Bench(bench::BenchArgs),
     /// Check what no compiler checks: arrows between crates, licences, headers, links
     Tidy,
     /// Write the schema and the reference pages from the program itself
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = Repository::open().and_then(|repository| match arguments.task {
         Task::Test(arguments) => test::run(repository, &arguments),
+        Task::Bench(arguments) => bench::run(arguments).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::run(&repository),
         Task::Codegen(arguments) => codegen::run(&repository, &arguments),
     });
