@@ -10,7 +10,7 @@ use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
 
 use crate::error::{Cause, UpstreamError};
-use crate::event::{Notice, NoticeKind};
+use crate::event::{Notice, NoticeKind, NoticeSink};
 use crate::pulse::CallEvents;
 use crate::stdio::Murmur;
 use crate::upstream::World;
@@ -40,15 +40,6 @@ pub struct Greeting {
     pub server_info: Option<Bytes>,
 }
 
-/// What a link needs of the world while it lives.
-#[derive(Clone)]
-pub(crate) struct LinkWorld {
-    /// Where notices go.
-    pub(crate) notices: NoticeSink,
-    /// Our own `clientInfo` as JSON text.
-    pub(crate) client_info: String,
-}
-
 /// One request on its way out. `params` are complete: era fields and progress token are in.
 pub(crate) struct Outbound<'a> {
     /// Our number for it: JSON-RPC id and progress token, unique per upstream.
@@ -68,6 +59,10 @@ pub(crate) struct Outbound<'a> {
 pub(crate) struct LinkWorld {
     /// Whose link it is.
     pub(crate) upstream: UpstreamId,
+    /// Where notices go; `notice` sends them.
+    pub(crate) notices: NoticeSink,
+    /// Our own `clientInfo` as JSON text.
+    pub(crate) client_info: String,
     /// What the gateway gave to all its upstreams.
     pub(crate) world: Arc<World>,
     /// The last lines a child wrote to stderr.
@@ -135,7 +130,8 @@ impl Link {
 
 impl LinkWorld {
     pub(crate) fn new(upstream: UpstreamId, world: Arc<World>) -> Self {
-        Self { upstream, world, murmur: Arc::new(Murmur::default()), state: Arc::default() }
+        let (notices, client_info) = (world.notices.clone(), world.client_info.clone());
+        Self { upstream, notices, client_info, world, murmur: Arc::default(), state: Arc::default() }
     }
 
     /// A number that no other request to this upstream has.
@@ -164,7 +160,7 @@ impl LinkWorld {
             tracing::warn!(upstream = %self.upstream, ?frame, "a notification is too long and was dropped");
             return;
         }
-        if let Err(error) = self.world.notices.try_send(Notice { upstream: self.upstream.clone(), kind }) {
+        if let Err(error) = self.notices.try_send(Notice { upstream: self.upstream.clone(), kind }) {
             tracing::warn!(upstream = %self.upstream, %error, "a notice was dropped");
         }
     }
