@@ -8,7 +8,7 @@ use tokio::time::{Duration, Instant};
 use crate::event::{CallEvent, CallSink};
 
 /// Where a link sends the events of one call.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CallEvents {
     sink: CallSink,
     pulse: Arc<Pulse>,
@@ -49,6 +49,18 @@ impl CallEvents {
         }
         if self.sink.send(event).await.is_err() {
             tracing::debug!("nobody listens for the events of a call");
+        }
+    }
+
+    /// Hands an event to the caller if there is room, for streams that several calls share: none of them may
+    /// wait for the others' callers. A question that finds no room answers itself.
+    pub(crate) fn offer(&self, mut event: CallEvent) {
+        self.pulse.with(|_| {});
+        if let CallEvent::Ask(ask) = &mut event {
+            ask.answer.stop_clock(OpenQuestion::new(&self.pulse));
+        }
+        if self.sink.try_send(event).is_err() {
+            tracing::debug!("an event of a call found no room");
         }
     }
 
