@@ -1,1 +1,35 @@
-//! Placeholder.
+//! The file an operator writes, from its text to the settings the gateway runs on.
+//!
+//! ```text
+//! text ── yaml ──> Node ── read ──> ConfigFile ── lower ──> Settings
+//!           │                │                      │
+//!           └────────────────┴──────────────────────┴─────> Diagnostics
+//! ```
+//!
+//! Everything here is a function of its arguments: reading the file and the environment is the caller's
+//! work. The shapes of the file are private, so running code sees only [`Settings`], where every value has
+//! been checked and every default filled in. Each key is described once, by the doc comment of its field;
+//! [`schema`] and [`reference_markdown`] are made from that.
+
+mod diagnose;
+mod expand;
+mod file;
+mod human;
+mod load;
+mod lower;
+mod node;
+mod read;
+mod reference;
+mod schema;
+mod settings;
+mod yaml;
+
+pub use diagnose::{Diagnostic, Diagnostics};
+pub use load::load;
+pub use lower::listen::ListenError;
+pub use reference::reference_markdown;
+pub use schema::schema;
+pub use settings::{
+    Auth, Era, Exposed, HttpKind, Limits, Listen, Prefix, ServerSettings, Settings, Start, Timeouts,
+    Transport, VirtualServer,
+};

@@ -1,0 +1,115 @@
+//! The file as the operator writes it. Each key is documented here and nowhere else.
+//!
+//! `default` in a schema attribute is what the reference shows; a test compares it with the value in effect.
+
+pub(crate) mod foreign;
+mod server;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub(crate) use self::server::{KindFile, ServerFile, TimeoutsFile};
+use crate::human::{Period, Scalar, Size};
+use crate::read::{Entries, Field, Written};
+use crate::settings::{Auth, Prefix};
+
+/// The configuration of Highwater: one YAML file. JSON is YAML, so JSON works too.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Highwater configuration")]
+pub(crate) struct ConfigFile {
+    /// Where the gateway listens, as `host:port`. The host is `localhost`, which means both loopback
+    /// addresses, or an IP address; IPv6 addresses stand in brackets.
+    #[schemars(extend("default" = "localhost:7411", "examples" = ["0.0.0.0:7411", "[::1]:7411"]))]
+    #[schemars(with = "String")]
+    pub(crate) listen: Field<Scalar>,
+
+    /// What a client must show to use `/mcp`.
+    #[schemars(extend("default" = "token"))]
+    pub(crate) auth: Field<Auth>,
+
+    /// Further values of the `Host` header to answer, besides the loopback names: the names under which
+    /// clients reach this machine, with a port if it is not the usual one.
+    #[schemars(extend("default" = [], "examples" = [["gateway.example.com"]]))]
+    pub(crate) allowed_hosts: Field<Vec<Written<String>>>,
+
+    /// Further values of the `Origin` header to answer, besides loopback origins. Browsers send it; most MCP
+    /// clients do not.
+    #[schemars(extend("default" = [], "examples" = [["https://app.example.com"]]))]
+    pub(crate) allowed_origins: Field<Vec<Written<String>>>,
+
+    /// How the names of tools are made. A virtual server can say otherwise for itself.
+    #[schemars(extend("default" = "always"))]
+    pub(crate) prefix: Field<Prefix>,
+
+    /// Bounds on what clients and servers may make the gateway hold.
+    pub(crate) limits: Field<LimitsFile>,
+
+    /// The MCP servers behind the gateway, by alias. An alias has letters, digits, `_` and `-`, starts with a
+    /// letter or digit, and is at most 32 characters long; `highwater` is reserved. The entries are those that
+    /// Claude Desktop, Cursor and VS Code use, so they can be pasted.
+    ///
+    /// In `command`, `args`, `env`, `cwd`, `url` and `headers`, `${NAME}` stands for an environment variable
+    /// and `${NAME:-default}` for one that may be missing or empty. `$${` is a literal `${`.
+    #[schemars(extend("propertyNames" = { "pattern": "^[a-zA-Z0-9][a-zA-Z0-9_-]{0,31}$", "not": { "const": "highwater" } }))]
+    pub(crate) servers: Field<Entries<Field<ServerFile>>>,
+
+    /// The same as `servers`, under the name that clients use, so that a whole block can be pasted. A server
+    /// must not be in both.
+    #[serde(rename = "mcpServers")]
+    #[schemars(schema_with = "same_as_servers")]
+    pub(crate) mcp_servers: Field<Entries<Field<ServerFile>>>,
+
+    /// Sets of servers that are offered as one, by name. Names follow the rule for server aliases. The one
+    /// named `default` is at `/mcp`, every other at `/mcp/v/NAME`. Without a `default`, all servers are at
+    /// `/mcp`.
+    #[schemars(extend("propertyNames" = { "pattern": "^[a-zA-Z0-9][a-zA-Z0-9_-]{0,31}$" }))]
+    pub(crate) virtual_servers: Field<Entries<Field<VirtualServerFile>>>,
+}
+
+fn same_as_servers(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "$ref": "#/properties/servers" })
+}
+
+/// Bounds on what clients and servers may make the gateway hold.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "limits")]
+pub(crate) struct LimitsFile {
+    /// The longest message a client may send.
+    #[schemars(extend("default" = "4MiB"))]
+    pub(crate) max_message: Field<Size>,
+
+    /// The deepest nesting of JSON in a message, from 8 to 512.
+    #[schemars(extend("default" = 64, "minimum" = 8, "maximum" = 512))]
+    pub(crate) max_depth: Field<u64>,
+
+    /// The longest reply of a server. A server can say otherwise for itself.
+    #[schemars(extend("default" = "64MiB"))]
+    pub(crate) max_reply: Field<Size>,
+
+    /// How many transport sessions may be open at once.
+    #[schemars(extend("default" = 10000, "minimum" = 1))]
+    pub(crate) sessions: Field<u64>,
+
+    /// How long a transport session may be silent before it is closed.
+    #[schemars(extend("default" = "1h"))]
+    pub(crate) session_idle: Field<Period>,
+
+    /// How long calls in flight may still take when the gateway stops. `0s` stops at once.
+    #[schemars(extend("default" = "10s"))]
+    pub(crate) drain: Field<Period>,
+}
+
+/// A set of servers that is offered as one.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "virtual_server")]
+pub(crate) struct VirtualServerFile {
+    /// The aliases of its servers. Without this key it has all of them.
+    #[schemars(extend("examples" = [["github", "web"]]))]
+    pub(crate) servers: Field<Vec<Written<String>>>,
+
+    /// How the names of its tools are made. Without this key, as the top level says.
+    pub(crate) prefix: Field<Prefix>,
+}

@@ -1,0 +1,120 @@
+//! One entry under `servers:` or `mcpServers:`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::human::{Period, Scalar, Size};
+use crate::read::{Deliberate, Entries, Field, Written};
+use crate::settings::{Era, Start};
+
+/// One MCP server: a `command` to run, or a `url` to connect to.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "server")]
+pub(crate) struct ServerFile {
+    /// The program to run. It speaks MCP over its standard input and output. Either this or `url` is needed.
+    #[schemars(extend("examples" = ["npx", "github-mcp-server"]))]
+    pub(crate) command: Field<String>,
+
+    /// The arguments of the program.
+    #[schemars(extend("default" = [], "examples" = [["-y", "@modelcontextprotocol/server-memory"]]))]
+    pub(crate) args: Field<Vec<Written<Scalar>>>,
+
+    /// Variables for the environment of the program.
+    #[schemars(extend("default" = {}, "examples" = [{ "GITHUB_PERSONAL_ACCESS_TOKEN": "${GITHUB_TOKEN}" }]))]
+    pub(crate) env: Field<Entries<Written<Scalar>>>,
+
+    /// The working directory of the program, an absolute path. Without this key, that of the gateway.
+    #[schemars(extend("examples" = ["${HOME}/project"]))]
+    pub(crate) cwd: Field<String>,
+
+    /// Where the server is. `https`, or `http` on this machine; see `allow_plain_http`. Either this or
+    /// `command` is needed.
+    #[schemars(extend("examples" = ["https://example.com/mcp"]))]
+    pub(crate) url: Field<String>,
+
+    /// Headers to send with every request to `url`.
+    #[schemars(extend("default" = {}, "examples" = [{ "Authorization": "Bearer ${API_TOKEN}" }]))]
+    pub(crate) headers: Field<Entries<Written<Scalar>>>,
+
+    /// The transport, as clients write it. It is not needed: `command` means `stdio`, and what a `url` speaks
+    /// is found out.
+    #[serde(rename = "type")]
+    pub(crate) kind: Field<KindFile>,
+
+    /// Allows a `url` with `http` to another machine, where anyone on the way can read and change everything.
+    #[schemars(extend("default" = false))]
+    pub(crate) allow_plain_http: Field<bool>,
+
+    /// Keeps the entry without using it.
+    #[schemars(extend("default" = false))]
+    pub(crate) disabled: Field<bool>,
+
+    /// Which protocol era the server speaks.
+    #[schemars(extend("default" = "auto"))]
+    pub(crate) era: Field<Era>,
+
+    /// How long to wait for the server.
+    pub(crate) timeouts: Field<TimeoutsFile>,
+
+    /// How many calls may be under way at the server at once. Further ones wait.
+    #[schemars(extend("default" = 64, "minimum" = 1))]
+    pub(crate) concurrency: Field<u64>,
+
+    /// When the server is started or contacted first.
+    #[schemars(extend("default" = "lazy"))]
+    pub(crate) start: Field<Start>,
+
+    /// The only tools that clients see and can call, by the names the server gives them. Without this key, or
+    /// with `null`, all tools; with `[]`, none.
+    #[schemars(extend("type" = ["array", "null"], "default" = null, "examples" = [["search_issues", "get_issue"]]))]
+    pub(crate) allowed_tools: Deliberate<Vec<Written<String>>>,
+
+    /// Methods beyond MCP that are forwarded to the server. Nothing is known about what they do, so each call
+    /// counts as the worst a call can be.
+    #[schemars(extend("default" = [], "examples" = [["acme/reindex"]]))]
+    pub(crate) extra_methods: Field<Vec<Written<String>>>,
+
+    /// The longest reply of the server. Without this key, as `limits.max_reply` says.
+    pub(crate) max_reply: Field<Size>,
+}
+
+/// How long to wait for a server.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "timeouts")]
+pub(crate) struct TimeoutsFile {
+    /// From start or first contact until the handshake is done.
+    #[schemars(extend("default" = "30s"))]
+    pub(crate) start: Field<Period>,
+
+    /// For the answer to the question which era the server speaks. A server that stays silent for so long is
+    /// taken for a legacy one.
+    #[schemars(extend("default" = "5s"))]
+    pub(crate) probe: Field<Period>,
+
+    /// For the reply to a call.
+    #[schemars(extend("default" = "10m"))]
+    pub(crate) call: Field<Period>,
+}
+
+/// The transport, as clients write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(rename = "type")]
+pub(crate) enum KindFile {
+    /// A program; goes with `command`.
+    #[serde(rename = "stdio")]
+    Stdio,
+    /// Streamable HTTP; goes with `url`.
+    #[serde(rename = "http")]
+    Http,
+    /// Another name for `http`.
+    #[serde(rename = "streamable-http")]
+    StreamableHttp,
+    /// Another name for `http`.
+    #[serde(rename = "streamableHttp")]
+    StreamableHttpInCamelCase,
+    /// HTTP+SSE of revision 2024-11-05; goes with `url`.
+    #[serde(rename = "sse")]
+    Sse,
+}

@@ -1,0 +1,46 @@
+//! From text to settings, in one call.
+
+use crate::diagnose::{Diagnostics, Problem, Problems};
+use crate::expand::Environment;
+use crate::file::ConfigFile;
+use crate::lower::lower;
+use crate::node::{Node, Value};
+use crate::read::read;
+use crate::settings::Settings;
+use crate::yaml::parse;
+
+/// Reads a configuration file.
+///
+/// `file_name` is only shown in diagnostics. `environment` answers for `${NAME}`.
+///
+/// # Errors
+///
+/// Everything that is wrong with the file, as far as it could be read.
+pub fn load(
+    file_name: &str,
+    text: &str,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Settings, Diagnostics> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let problems = Problems::default();
+    let settings = settings(text, environment, &problems);
+    problems.into_result(file_name, text, settings)
+}
+
+fn settings(text: &str, environment: Environment<'_>, problems: &Problems) -> Option<Settings> {
+    let node = parse(text).map_err(|problem| problems.push(problem)).ok()?;
+    if let Node { value: Value::Null { .. }, .. } = node {
+        problems.push(Problem {
+            message: "the file is empty".to_owned(),
+            help: Some(NO_SERVERS_HELP.to_owned()),
+            span: None,
+        });
+        return None;
+    }
+    problems.hide(node.secrets(text));
+    let file: ConfigFile = read(&node, text, problems)?;
+    lower(&file, text, environment, problems)
+}
+
+/// The way out for a file that names no server.
+pub(crate) const NO_SERVERS_HELP: &str = "name at least one server, such as `servers: { memory: { command: npx, args: [-y, \"@modelcontextprotocol/server-memory\"] } }`";

@@ -1,0 +1,228 @@
+//! The file as read to the settings as run: checks what one value alone cannot tell, and fills in defaults.
+//!
+//! Every function reports what it finds and returns `None` for what it could not make; [`Field::Broken`] has
+//! been reported already and is passed over in silence.
+
+pub(crate) mod listen;
+mod remote;
+mod server;
+mod virtual_server;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::diagnose::{Problem, Problems};
+use crate::expand::{Environment, expand};
+use crate::file::{ConfigFile, LimitsFile, ServerFile};
+use crate::human::{Period, Scalar, Size};
+use crate::load::NO_SERVERS_HELP;
+use crate::node::Span;
+use crate::read::{Entries, Field, Written};
+use crate::settings::{Auth, Exposed, Limits, Prefix, ServerSettings, Settings};
+
+/// Makes the settings. What is returned counts only if nothing was reported.
+pub(crate) fn lower(
+    file: &ConfigFile,
+    text: &str,
+    environment: Environment<'_>,
+    problems: &Problems,
+) -> Option<Settings> {
+    let lowering = Lowering { text, environment, problems };
+    let listen = lowering.listen(file);
+    let limits = lowering.limits(file.limits.value().unwrap_or(&LimitsFile::default()));
+    let (names, servers) = lowering.servers(file, &limits);
+    let prefix = file.prefix.value().copied().unwrap_or(Prefix::Always);
+    let virtual_servers = lowering.virtual_servers(file, prefix, &names, &servers);
+    let allowed_hosts = lowering.each(&file.allowed_hosts, |host| listen::host(&host.value));
+    let allowed_origins = lowering.each(&file.allowed_origins, |origin| listen::origin(&origin.value));
+    let auth = file.auth.value().copied().unwrap_or(Auth::Token);
+    Some(Settings { listen: listen?, auth, allowed_hosts, allowed_origins, limits, servers, virtual_servers })
+}
+
+/// What every step needs.
+struct Lowering<'l> {
+    text: &'l str,
+    environment: Environment<'l>,
+    problems: &'l Problems,
+}
+
+/// Why a value is refused: the message after its subject, and the way out.
+struct Refused {
+    message: String,
+    help: String,
+}
+
+impl Refused {
+    fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: help.into() }
+    }
+}
+
+impl<'l> Lowering<'l> {
+    fn report(&self, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.problems.report(span, message, help);
+    }
+
+    fn listen(&self, file: &ConfigFile) -> Option<crate::Listen> {
+        let Some(written) = file.listen.read() else { return listen::DEFAULT.parse().ok() };
+        let listen: crate::Listen = written
+            .value
+            .0
+            .parse()
+            .map_err(|error: listen::ListenError| {
+                self.report(written.span, format!("`listen`: {error}"), error.help())
+            })
+            .ok()?;
+        if let (Some(auth), false) = (file.auth.read(), listen.is_loopback())
+            && auth.value == Auth::None
+        {
+            self.report(
+                auth.span,
+                Exposed(listen).to_string(),
+                "write `auth: token`, or listen on `localhost`",
+            );
+        }
+        Some(listen)
+    }
+
+    fn limits(&self, file: &LimitsFile) -> Limits {
+        let usual = Limits::default();
+        Limits {
+            max_message: self.size("`limits.max_message`", &file.max_message).unwrap_or(usual.max_message),
+            max_depth: self.count("`limits.max_depth`", &file.max_depth, 8, 512).unwrap_or(usual.max_depth),
+            max_reply: self.size("`limits.max_reply`", &file.max_reply).unwrap_or(usual.max_reply),
+            sessions: self
+                .count("`limits.sessions`", &file.sessions, 1, usize::MAX)
+                .unwrap_or(usual.sessions),
+            session_idle: self
+                .wait("`limits.session_idle`", &file.session_idle)
+                .unwrap_or(usual.session_idle),
+            drain: file.drain.value().map_or(usual.drain, |period| period.0),
+        }
+    }
+
+    /// All servers that could be made, and the names of all that were written.
+    fn servers<'f>(&self, file: &'f ConfigFile, limits: &Limits) -> (Vec<&'f str>, Vec<ServerSettings>) {
+        let blocks = [&file.servers, &file.mcp_servers];
+        let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
+        let mut names = Vec::new();
+        let mut servers = Vec::new();
+        for (name, entry) in blocks.into_iter().filter_map(|block| block.value()).flat_map(|Entries(all)| all)
+        {
+            if seen.insert(&name.value, name.span).is_some() {
+                self.report(
+                    name.span,
+                    format!("server `{}` is defined under `servers` and under `mcpServers`", name.value),
+                    "remove one of the two, or rename it",
+                );
+                continue;
+            }
+            names.push(name.value.as_str());
+            let empty = ServerFile::default();
+            let entry = match entry {
+                Field::Absent => &empty,
+                Field::Broken => continue,
+                Field::Read(written) => &written.value,
+            };
+            servers.extend(self.server(name, entry, limits));
+        }
+        if names.is_empty() && blocks.iter().all(|block| !matches!(block, Field::Broken)) {
+            self.problems.push(Problem {
+                message: "no servers are configured".to_owned(),
+                help: Some(NO_SERVERS_HELP.to_owned()),
+                span: None,
+            });
+        }
+        (names, servers)
+    }
+
+    /// Checks each item of a list of texts; a wrong one is reported, and repeated ones are, too.
+    fn each(
+        &self,
+        field: &Field<Vec<Written<String>>>,
+        check: impl Fn(&Written<String>) -> Result<String, Refused>,
+    ) -> Vec<String> {
+        let mut list = Vec::new();
+        for item in field.value().into_iter().flatten() {
+            match check(item) {
+                Ok(value) if list.contains(&value) => {
+                    self.report(
+                        item.span,
+                        format!("`{}` is listed twice", item.value),
+                        "remove one of the two",
+                    );
+                }
+                Ok(value) => list.push(value),
+                Err(refused) => self.report(item.span, refused.message, refused.help),
+            }
+        }
+        list
+    }
+
+    /// A size of at least one byte.
+    fn size(&self, subject: &str, field: &Field<Size>) -> Option<usize> {
+        let Written { span, value: Size(bytes) } = field.read()?;
+        if *bytes == 0 {
+            self.report(*span, format!("{subject} must not be zero"), "write a size such as `4MiB`");
+        }
+        Some(*bytes)
+    }
+
+    /// A time of more than nothing.
+    fn wait(&self, subject: &str, field: &Field<Period>) -> Option<Duration> {
+        let Written { span, value: Period(time) } = field.read()?;
+        if time.is_zero() {
+            self.report(*span, format!("{subject} must not be zero"), "write a duration such as `30s`");
+        }
+        Some(*time)
+    }
+
+    /// A number between two bounds.
+    fn count(&self, subject: &str, field: &Field<u64>, least: usize, most: usize) -> Option<usize> {
+        let Written { span, value } = field.read()?;
+        let count = usize::try_from(*value).ok().filter(|count| (least..=most).contains(count));
+        if count.is_none() {
+            let help = match most {
+                usize::MAX => format!("write a number of at least {least}"),
+                most => format!("write a number from {least} to {most}"),
+            };
+            self.report(*span, format!("{subject} cannot be {value}"), help);
+        }
+        count
+    }
+
+    /// Puts variables in and refuses what no program and no header can carry.
+    fn text(&self, subject: &str, written: &Written<impl AsRef<str>>) -> Option<String> {
+        match expand(written.value.as_ref(), self.environment) {
+            Ok(text) if text.contains('\0') => {
+                self.report(written.span, format!("{subject} contains a null character"), "remove it");
+                None
+            }
+            Ok(text) => Some(text),
+            Err(refused) => {
+                let span = written.span.narrow(self.text, &refused.part);
+                self.report(span, format!("{subject}: {}", refused.message), refused.help);
+                None
+            }
+        }
+    }
+}
+
+impl AsRef<str> for Scalar {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Names of servers and virtual servers: they become parts of tool names and of paths.
+fn name(name: &str) -> Result<(), Refused> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.len() <= 32 && name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(allowed)
+    {
+        return Ok(());
+    }
+    Err(Refused::new(
+        format!("`{name}` cannot be used as a name"),
+        "a name has at most 32 letters, digits, `_` and `-`, and starts with a letter or digit",
+    ))
+}

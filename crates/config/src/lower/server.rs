@@ -1,0 +1,236 @@
+//! One server: how it is reached, and how it is treated.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Lowering, Refused, name};
+use crate::file::{KindFile, ServerFile, TimeoutsFile};
+use crate::node::Span;
+use crate::read::{Deliberate, Entries, Field, Written};
+use crate::settings::{Era, HttpKind, Limits, ServerSettings, Start, Timeouts, Transport};
+
+/// The alias of the gateway's own tools.
+const RESERVED: &str = "highwater";
+
+/// The usual bound on parallel calls to one server.
+const CONCURRENCY: usize = 64;
+
+/// The families of methods that MCP defines. They have contracts of their own and take their own road.
+const MCP_METHODS: [&str; 15] = [
+    "completion",
+    "elicitation",
+    "initialize",
+    "logging",
+    "messages",
+    "notifications",
+    "ping",
+    "prompts",
+    "resources",
+    "roots",
+    "sampling",
+    "server",
+    "subscriptions",
+    "tasks",
+    "tools",
+];
+
+impl Lowering<'_> {
+    pub(super) fn server(
+        &self,
+        alias: &Written<String>,
+        file: &ServerFile,
+        limits: &Limits,
+    ) -> Option<ServerSettings> {
+        let subject = format!("server `{}`", alias.value);
+        if let Err(refused) = name(&alias.value) {
+            self.report(alias.span, format!("server: {}", refused.message), refused.help);
+        }
+        if alias.value.eq_ignore_ascii_case(RESERVED) {
+            self.report(
+                alias.span,
+                format!("the name `{}` is reserved", alias.value),
+                "give the server another name",
+            );
+        }
+        let transport = self.transport(alias, file, &subject);
+        let era = self.era(file, transport.as_ref(), &subject);
+        let timeouts = self.timeouts(file.timeouts.value().unwrap_or(&TimeoutsFile::default()), &subject);
+        let concurrency =
+            self.count(&format!("`concurrency` of {subject}"), &file.concurrency, 1, usize::MAX);
+        let Deliberate(allowed_tools) = &file.allowed_tools;
+        let allowed_tools = match allowed_tools {
+            Field::Absent => None,
+            listed => Some(self.each(listed, |tool| Ok(tool.value.clone())).into_iter().collect()),
+        };
+        let max_reply = self.size(&format!("`max_reply` of {subject}"), &file.max_reply);
+        Some(ServerSettings {
+            name: alias.value.clone(),
+            transport: transport?,
+            era,
+            timeouts,
+            concurrency: concurrency.unwrap_or(CONCURRENCY),
+            start: file.start.value().copied().unwrap_or(Start::Lazy),
+            allowed_tools,
+            extra_methods: self.extra_methods(file),
+            max_reply: max_reply.unwrap_or(limits.max_reply),
+            disabled: file.disabled.value().copied().unwrap_or(false),
+        })
+    }
+
+    fn transport(&self, alias: &Written<String>, file: &ServerFile, subject: &str) -> Option<Transport> {
+        match (&file.command, &file.url) {
+            (Field::Absent, Field::Absent) if self.problems.has_unknown_keys(subject) => None,
+            (Field::Absent, Field::Absent) => {
+                let help = "give it a `command` to run, or a `url` to connect to";
+                self.report(alias.span, format!("{subject} has neither `command` nor `url`"), help);
+                None
+            }
+            (Field::Read(_), Field::Read(url)) => {
+                let help = "remove `url` to run the program, or `command`, `args` and `env` to connect";
+                self.report(url.span, format!("{subject} has both `command` and `url`"), help);
+                None
+            }
+            (Field::Read(command), Field::Absent) => self.stdio(command, file, subject),
+            (Field::Absent, Field::Read(url)) => self.http(url, file, subject),
+            (Field::Broken, _) | (_, Field::Broken) => None,
+        }
+    }
+
+    fn stdio(&self, command: &Written<String>, file: &ServerFile, subject: &str) -> Option<Transport> {
+        self.refuse_key("headers", span_of(&file.headers), "command", subject);
+        self.refuse_key("allow_plain_http", span_of(&file.allow_plain_http), "command", subject);
+        if let Some(kind) = file.kind.read()
+            && kind.value != KindFile::Stdio
+        {
+            let help = "remove `type`, or write `url` in place of `command`";
+            self.report(kind.span, format!("{subject} has a `command`, but its `type` is not `stdio`"), help);
+        }
+        let program = self.text(&format!("`command` of {subject}"), command);
+        if program.as_ref().is_some_and(|program| program.trim().is_empty()) {
+            self.report(command.span, format!("`command` of {subject} is empty"), "write the program to run");
+        }
+        let args: Option<Vec<String>> = collect(
+            file.args
+                .value()
+                .into_iter()
+                .flatten()
+                .map(|arg| self.text(&format!("`args` of {subject}"), arg)),
+        );
+        let env = self.environment(file, subject);
+        let cwd = match &file.cwd {
+            Field::Read(cwd) => self.text(&format!("`cwd` of {subject}"), cwd).map(|path| {
+                if !path.starts_with('/') && !is_windows_absolute(&path) {
+                    let help = "write an absolute path; `${HOME}` can start it";
+                    self.report(cwd.span, format!("`cwd` of {subject} is not an absolute path"), help);
+                }
+                Some(path)
+            }),
+            Field::Absent => Some(None),
+            Field::Broken => None,
+        };
+        Some(Transport::Stdio { command: program?, args: args?, env: env?, cwd: cwd? })
+    }
+
+    fn environment(&self, file: &ServerFile, subject: &str) -> Option<BTreeMap<String, String>> {
+        let entries = file.env.value().into_iter().flat_map(|Entries(all)| all);
+        collect(entries.map(|(key, value)| {
+            if key.value.is_empty() || key.value.contains(['=', '\0']) {
+                let help = "a name is not empty and has no `=`";
+                self.report(
+                    key.span,
+                    format!("`env` of {subject}: `{}` cannot name a variable", key.value),
+                    help,
+                );
+            }
+            let value = self.text(&format!("`env.{}` of {subject}", key.value), value)?;
+            Some((key.value.clone(), value))
+        }))
+    }
+
+    fn era(&self, file: &ServerFile, transport: Option<&Transport>, subject: &str) -> Era {
+        let written = file.era.read().map_or(Era::Auto, |era| era.value);
+        let (span, kind) = match (file.era.read(), transport) {
+            (Some(era), Some(Transport::Http { kind, .. })) => (era.span, Some(*kind)),
+            (Some(era), Some(Transport::Stdio { .. })) => (era.span, None),
+            (_, Some(Transport::Http { kind: HttpKind::Sse, .. })) => return Era::Sse,
+            _ => return written,
+        };
+        match (written, kind) {
+            (Era::Sse, None) => {
+                let help = "write `auto`, `modern` or `legacy`";
+                self.report(span, format!("{subject} is a program and cannot speak `era: sse`"), help);
+            }
+            (Era::Modern, Some(HttpKind::Sse)) | (Era::Sse, Some(HttpKind::Streamable)) => {
+                self.report(
+                    span,
+                    format!("`era` and `type` of {subject} contradict each other"),
+                    "remove one of the two",
+                );
+            }
+            (Era::Auto | Era::Legacy | Era::Sse, Some(HttpKind::Sse)) => return Era::Sse,
+            (Era::Auto | Era::Modern | Era::Legacy | Era::Sse, _) => {}
+        }
+        written
+    }
+
+    fn timeouts(&self, file: &TimeoutsFile, subject: &str) -> Timeouts {
+        let usual = Timeouts::default();
+        let wait = |key: &str, field| self.wait(&format!("`timeouts.{key}` of {subject}"), field);
+        Timeouts {
+            start: wait("start", &file.start).unwrap_or(usual.start),
+            probe: wait("probe", &file.probe).unwrap_or(usual.probe),
+            call: wait("call", &file.call).unwrap_or(usual.call),
+        }
+    }
+
+    fn extra_methods(&self, file: &ServerFile) -> BTreeSet<String> {
+        let check = |method: &Written<String>| {
+            let method = &method.value;
+            let family = method.split('/').next().unwrap_or_default();
+            if MCP_METHODS.contains(&family) {
+                return Err(Refused::new(
+                    format!("`{method}` belongs to MCP and is no extra method"),
+                    "remove it; methods of MCP are forwarded without being listed",
+                ));
+            }
+            if method.is_empty() || !method.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '\\'))
+            {
+                return Err(Refused::new(
+                    format!("`{method}` cannot be a method"),
+                    "a method has printable characters without spaces, such as `acme/reindex`",
+                ));
+            }
+            Ok(method.clone())
+        };
+        self.each(&file.extra_methods, check).into_iter().collect()
+    }
+
+    /// Refuses a key that means nothing beside `with`: it would be read by nobody.
+    pub(super) fn refuse_key(&self, key: &str, span: Option<Span>, with: &str, subject: &str) {
+        if let Some(span) = span {
+            self.report(
+                span,
+                format!("`{key}` of {subject} means nothing beside `{with}`"),
+                format!("remove `{key}`"),
+            );
+        }
+    }
+}
+
+/// Where a field was written, if it was.
+pub(super) fn span_of<T>(field: &Field<T>) -> Option<Span> {
+    field.read().map(|written| written.span)
+}
+
+/// Looks at every item, so that each can report, before the first missing one makes the whole missing.
+pub(super) fn collect<T, C: FromIterator<T>>(items: impl Iterator<Item = Option<T>>) -> Option<C> {
+    items.collect::<Vec<_>>().into_iter().collect()
+}
+
+/// `C:\…` or a share; the gateway may run on Windows.
+fn is_windows_absolute(path: &str) -> bool {
+    let mut characters = path.chars();
+    let drive = characters.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && characters.next() == Some(':')
+        && matches!(characters.next(), Some('\\' | '/'));
+    drive || path.starts_with(r"\\")
+}

@@ -1,0 +1,65 @@
+//! Virtual servers: names, members, and the `default` that always exists.
+
+use super::{Lowering, Refused, name};
+use crate::diagnose::choose;
+use crate::file::{ConfigFile, VirtualServerFile};
+use crate::read::{Entries, Field, Written};
+use crate::settings::{Prefix, ServerSettings, VirtualServer};
+
+/// The name of the virtual server at `/mcp`.
+const DEFAULT: &str = "default";
+
+impl Lowering<'_> {
+    /// `names` are all servers that were written, so that a faulty one is not reported as unknown, too.
+    pub(super) fn virtual_servers(
+        &self,
+        file: &ConfigFile,
+        prefix: Prefix,
+        names: &[&str],
+        servers: &[ServerSettings],
+    ) -> Vec<VirtualServer> {
+        let enabled = |name: &&str| servers.iter().any(|server| server.name == **name && !server.disabled);
+        let everything = VirtualServer {
+            name: DEFAULT.to_owned(),
+            servers: names.iter().filter(|name| enabled(name)).map(|name| (*name).to_owned()).collect(),
+            prefix,
+        };
+        let mut list = Vec::new();
+        for (written, entry) in file.virtual_servers.value().into_iter().flat_map(|Entries(all)| all) {
+            if let Err(refused) = name(&written.value) {
+                self.report(written.span, format!("virtual server: {}", refused.message), refused.help);
+            }
+            let absent = VirtualServerFile::default();
+            let entry = match entry {
+                Field::Absent => &absent,
+                Field::Broken => continue,
+                Field::Read(read) => &read.value,
+            };
+            let members = match &entry.servers {
+                Field::Absent => everything.servers.clone(),
+                listed => self
+                    .each(listed, |member| known(member, &written.value, names))
+                    .into_iter()
+                    .filter(|member| enabled(&member.as_str()))
+                    .collect(),
+            };
+            let prefix = entry.prefix.value().copied().unwrap_or(prefix);
+            list.push(VirtualServer { name: written.value.clone(), servers: members, prefix });
+        }
+        if !list.iter().any(|server| server.name == DEFAULT) {
+            list.insert(0, everything);
+        }
+        list
+    }
+}
+
+fn known(member: &Written<String>, owner: &str, names: &[&str]) -> Result<String, Refused> {
+    if names.contains(&member.value.as_str()) {
+        return Ok(member.value.clone());
+    }
+    let help = match names {
+        [] => "define it under `servers`".to_owned(),
+        names => choose(&member.value, names),
+    };
+    Err(Refused::new(format!("unknown server `{}` in virtual server `{owner}`", member.value), help))
+}

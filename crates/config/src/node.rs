@@ -1,0 +1,95 @@
+//! The parsed file as a tree in which every key and value knows where it was written.
+
+/// A range of bytes in the text of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// One value of the file.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) span: Span,
+    pub(crate) value: Value,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    /// `null`, `~`, or nothing at all after the colon; `spelled` tells the first two from the last.
+    Null {
+        spelled: bool,
+    },
+    Bool {
+        value: bool,
+        defined: Span,
+    },
+    /// A number is kept as the place where it was written: `1.10` is not `1.1` once it is an argument.
+    Number {
+        defined: Span,
+    },
+    Text(String),
+    List(Vec<Node>),
+    /// Keys and values in the order of the file. A key is always text; the parser has refused duplicates.
+    Map(Vec<(Node, Node)>),
+}
+
+impl Span {
+    /// The text of this place.
+    pub(crate) fn of(self, text: &str) -> &str {
+        text.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// The place of `part` within this place, or all of it.
+    pub(crate) fn narrow(self, text: &str, part: &str) -> Self {
+        match self.of(text).find(part) {
+            Some(offset) => Self { start: self.start + offset, end: self.start + offset + part.len() },
+            None => self,
+        }
+    }
+}
+
+impl Node {
+    /// The name a key stands for.
+    pub(crate) fn name(&self) -> &str {
+        match &self.value {
+            Value::Text(name) => name,
+            _ => "",
+        }
+    }
+
+    /// The places of all literal values under `env` and `headers`, which is where people put secrets. A value
+    /// that takes its secret from a variable shows nothing.
+    pub(crate) fn secrets(&self, text: &str) -> Vec<Span> {
+        let mut found = Vec::new();
+        self.collect_secrets(text, false, &mut found);
+        found
+    }
+
+    fn collect_secrets(&self, text: &str, guarded: bool, found: &mut Vec<Span>) {
+        match &self.value {
+            Value::List(items) => items.iter().for_each(|item| item.collect_secrets(text, guarded, found)),
+            Value::Map(entries) => {
+                for (key, value) in entries {
+                    value.collect_secrets(text, guarded || matches!(key.name(), "env" | "headers"), found);
+                }
+            }
+            Value::Text(_) | Value::Number { .. } if guarded && !self.span.of(text).contains("${") => {
+                found.push(self.span);
+            }
+            Value::Null { .. } | Value::Bool { .. } | Value::Number { .. } | Value::Text(_) => {}
+        }
+    }
+
+    /// What this value is, in the words of a message.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Null { .. } => "nothing",
+            Value::Bool { .. } => "true or false",
+            Value::Number { .. } => "a number",
+            Value::Text(_) => "text",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a mapping",
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The way from the root of the file to a value, and how messages name it.
+
+use std::fmt;
+
+/// The way from the root of the file to a value.
+pub(super) enum Path<'p> {
+    Root,
+    Key(&'p Path<'p>, &'p str),
+    Item(&'p Path<'p>, usize),
+}
+
+impl Path<'_> {
+    fn parts(&self) -> Vec<String> {
+        match self {
+            Path::Root => Vec::new(),
+            Path::Key(parent, key) => [parent.parts(), vec![(*key).to_owned()]].concat(),
+            Path::Item(parent, index) => {
+                let mut parts = parent.parts();
+                if let Some(last) = parts.last_mut() {
+                    last.push_str(&format!("[{index}]"));
+                }
+                parts
+            }
+        }
+    }
+}
+
+/// Names the value in the words of the operator: `timeouts.call` of server `github`.
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.parts();
+        let (owner, rest) = match parts.as_slice() {
+            [group, name, rest @ ..] if group == "servers" || group == "mcpServers" => {
+                (format!("server `{name}`"), rest)
+            }
+            [group, name, rest @ ..] if group == "virtual_servers" => {
+                (format!("virtual server `{name}`"), rest)
+            }
+            rest => (String::new(), rest),
+        };
+        match (owner.as_str(), rest) {
+            ("", []) => f.write_str("the file"),
+            (owner, []) => f.write_str(owner),
+            ("", rest) => write!(f, "`{}`", rest.join(".")),
+            (owner, rest) => write!(f, "`{}` of {owner}", rest.join(".")),
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! What the gateway runs on: checked, typed, with every default filled in.
+//!
+//! Values are compared with `==` on reload, server by server, to find out what must be restarted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Everything the operator configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where the gateway listens.
+    pub listen: Listen,
+    /// What a client must show to use `/mcp`. Never [`Auth::None`] beyond loopback.
+    pub auth: Auth,
+    /// Further values of the `Host` header that are answered, in lower case, with a port if one was written.
+    pub allowed_hosts: Vec<String>,
+    /// Further values of the `Origin` header that are answered, in lower case.
+    pub allowed_origins: Vec<String>,
+    /// The bounds on what clients and servers may make the gateway hold.
+    pub limits: Limits,
+    /// The servers in the order of the file, disabled ones included.
+    pub servers: Vec<ServerSettings>,
+    /// The virtual servers in the order of the file. There is always one named `default`.
+    pub virtual_servers: Vec<VirtualServer>,
+}
+
+/// Where the gateway listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listen {
+    /// Both loopback addresses, so that nobody else can own `localhost` in the other family.
+    Localhost {
+        /// The port on both addresses.
+        port: u16,
+    },
+    /// One address.
+    Address(SocketAddr),
+}
+
+/// What a client must show to use `/mcp`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Auth {
+    /// The agent token, as a bearer token.
+    Token,
+    /// Nothing. This frees `/mcp` only, and is refused when the gateway listens beyond loopback.
+    None,
+}
+
+/// Bounds on what clients and servers may make the gateway hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest message a client may send, in bytes.
+    pub max_message: usize,
+    /// The deepest nesting of JSON in any message.
+    pub max_depth: usize,
+    /// The longest reply of a server, in bytes, where the server does not say otherwise.
+    pub max_reply: usize,
+    /// How many transport sessions may be open.
+    pub sessions: usize,
+    /// How long a transport session may be silent before it is closed.
+    pub session_idle: Duration,
+    /// How long calls in flight may still take when the gateway stops.
+    pub drain: Duration,
+}
+
+/// One server the gateway connects to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// The alias, which also prefixes the names of the server's tools.
+    pub name: String,
+    /// How the server is reached.
+    pub transport: Transport,
+    /// Which protocol era the server speaks. [`Era::Sse`] exactly when the kind is [`HttpKind::Sse`].
+    pub era: Era,
+    /// How long the gateway waits for the server.
+    pub timeouts: Timeouts,
+    /// How many calls may be under way at the server at once; at least one.
+    pub concurrency: usize,
+    /// When the server is started or contacted first.
+    pub start: Start,
+    /// The only tools that exist for clients; `None` means all, the empty set none.
+    pub allowed_tools: Option<BTreeSet<String>>,
+    /// Methods beyond MCP that are forwarded, under the worst contract.
+    pub extra_methods: BTreeSet<String>,
+    /// The longest reply, in bytes.
+    pub max_reply: usize,
+    /// The server is configured but not used.
+    pub disabled: bool,
+}
+
+/// How a server is reached. `Debug` shows no arguments, no environment values, no header values and no query
+/// of the URL: those are the places where people put secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Transport {
+    /// A child process that speaks over its standard input and output.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables added to its environment.
+        env: BTreeMap<String, String>,
+        /// Its working directory, an absolute path.
+        cwd: Option<String>,
+    },
+    /// A server at a URL.
+    Http {
+        /// The URL, `http` or `https`, without user name, password and fragment.
+        url: String,
+        /// Headers sent with every request, names in lower case.
+        headers: Vec<(String, String)>,
+        /// Which of MCP's HTTP transports it speaks.
+        kind: HttpKind,
+    },
+}
+
+/// Which of MCP's HTTP transports a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpKind {
+    /// Not said: find out.
+    Detect,
+    /// Streamable HTTP.
+    Streamable,
+    /// HTTP+SSE of revision 2024-11-05.
+    Sse,
+}
+
+/// Which protocol era a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Era {
+    /// Find out on first contact.
+    Auto,
+    /// MCP 2026-07-28 and later, without `initialize` and sessions.
+    Modern,
+    /// Revisions that begin with `initialize`.
+    Legacy,
+    /// HTTP+SSE of revision 2024-11-05.
+    Sse,
+}
+
+/// How long the gateway waits for a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From start or first contact until the server has answered the handshake.
+    pub start: Duration,
+    /// For the answer to the question which era the server speaks.
+    pub probe: Duration,
+    /// For the reply to a call.
+    pub call: Duration,
+}
+
+/// When a server is started or contacted first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// When a client first needs it.
+    Lazy,
+    /// When the gateway starts.
+    Eager,
+}
+
+/// How the names of tools are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Prefix {
+    /// Every tool is named `server__tool`.
+    Always,
+    /// Only tools whose names two servers share are prefixed.
+    OnCollision,
+    /// Names stay as the servers give them. Servers that share a name cannot be offered together.
+    Never,
+}
+
+/// A set of servers offered to clients as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VirtualServer {
+    /// `default` is at `/mcp`, every other at `/mcp/v/NAME`.
+    pub name: String,
+    /// The names of its servers. Disabled ones are left out.
+    pub servers: Vec<String>,
+    /// How the names of its tools are made.
+    pub prefix: Prefix,
+}
+
+/// `auth: none` together with an address that other machines can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exposed(pub Listen);
+
+// === impl Settings ===
+
+impl Settings {
+    /// The server with this alias.
+    pub fn server(&self, name: &str) -> Option<&ServerSettings> {
+        self.servers.iter().find(|server| server.name == name)
+    }
+
+    /// The virtual server with this name.
+    pub fn virtual_server(&self, name: &str) -> Option<&VirtualServer> {
+        self.virtual_servers.iter().find(|server| server.name == name)
+    }
+
+    /// Listens elsewhere than the file says, as a command line may ask, under the same rule as the file.
+    pub fn listening_on(self, listen: Listen) -> Result<Self, Exposed> {
+        if self.auth == Auth::None && !listen.is_loopback() {
+            return Err(Exposed(listen));
+        }
+        Ok(Self { listen, ..self })
+    }
+}
+
+impl fmt::Display for Exposed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`auth: none` is refused with `listen: {}`, which other machines can reach", self.0)
+    }
+}
+
+impl std::error::Error for Exposed {}
+
+// === impl Listen ===
+
+impl Listen {
+    /// The addresses to bind.
+    pub fn addresses(self) -> Vec<SocketAddr> {
+        match self {
+            Listen::Localhost { port } => vec![
+                SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port),
+                SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), port),
+            ],
+            Listen::Address(address) => vec![address],
+        }
+    }
+
+    /// The port, the same on every address.
+    pub fn port(self) -> u16 {
+        match self {
+            Listen::Localhost { port } => port,
+            Listen::Address(address) => address.port(),
+        }
+    }
+
+    /// Whether only this machine can connect.
+    pub fn is_loopback(self) -> bool {
+        match self {
+            Listen::Localhost { .. } => true,
+            Listen::Address(address) => address.ip().to_canonical().is_loopback(),
+        }
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Listen::Localhost { port } => write!(f, "localhost:{port}"),
+            Listen::Address(address) => address.fmt(f),
+        }
+    }
+}
+
+// === defaults ===
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_message: 4 << 20,
+            max_depth: 64,
+            max_reply: 64 << 20,
+            sessions: 10_000,
+            session_idle: Duration::from_secs(60 * 60),
+            drain: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(30),
+            probe: Duration::from_secs(5),
+            call: Duration::from_secs(10 * 60),
+        }
+    }
+}
+
+// === impl Transport ===
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Stands for what is not shown.
+        struct Hidden(String);
+
+        impl fmt::Debug for Hidden {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        match self {
+            Transport::Stdio { command, args, env, cwd } => f
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("args", &Hidden(format!("[{} hidden]", args.len())))
+                .field(
+                    "env",
+                    &env.keys().map(|name| (name, Hidden("…".to_owned()))).collect::<BTreeMap<_, _>>(),
+                )
+                .field("cwd", cwd)
+                .finish(),
+            Transport::Http { url, headers, kind } => {
+                let shown = match url.split_once('?') {
+                    Some((path, _)) => format!("{path}?…"),
+                    None => url.clone(),
+                };
+                f.debug_struct("Http")
+                    .field("url", &shown)
+                    .field(
+                        "headers",
+                        &headers.iter().map(|(name, _)| (name, Hidden("…".to_owned()))).collect::<Vec<_>>(),
+                    )
+                    .field("kind", kind)
+                    .finish()
+            }
+        }
+    }
+}
