@@ -202,7 +202,10 @@ impl Iterator for MemberSpans<'_> {
 pub(crate) fn key_is(text: &str, span: &Range<usize>, key: &str) -> bool {
     let Some(inner) = text.get(span.start + 1..span.end.saturating_sub(1)) else { return false };
     // Most keys are written plainly, and then nothing has to be unescaped to compare them.
-    inner == key || (memchr(b'\\', inner.as_bytes()).is_some() && unescape(inner).is_some_and(|k| k == key))
+    if memchr(b'\\', inner.as_bytes()).is_none() {
+        return inner == key;
+    }
+    unescape(inner).is_some_and(|unescaped| unescaped == key)
 }
 
 /// Where the next member or element starts; nothing at the end of the container.
