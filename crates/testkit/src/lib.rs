@@ -1,1 +1,4 @@
-//! Placeholder.
+//! What tests of Highwater lean on: peers, drivers and measuring tools that are ours.
+
+pub mod bench;
+pub mod fixture;

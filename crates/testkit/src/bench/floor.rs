@@ -1,7 +1,7 @@
 //! The floor: a reverse proxy on bare hyper that forwards both bodies as they stream and does nothing else.
 //! Everything a gateway costs is measured as a multiple of this.
 
-use std::net::SocketAddr;
+use std::convert::Infallible;
 
 use anyhow::Context as _;
 use bytes::Bytes;
@@ -13,18 +13,18 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use tokio::net::TcpListener;
 
 use super::serve;
 
 type Pooled = Client<HttpConnector, Incoming>;
 
-/// Forwards everything that arrives on `address` to the host of `to` until standard input closes.
-pub async fn run(address: SocketAddr, to: &Uri) -> anyhow::Result<()> {
+/// Forwards everything that arrives on `listener` to the host of `to`.
+pub async fn run(listener: TcpListener, to: &Uri) -> anyhow::Result<Infallible> {
     let authority = to.authority().cloned().with_context(|| format!("`{to}` has no host"))?;
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     let client: Pooled = Client::builder(TokioExecutor::new()).build(connector);
-    let listener = serve::listen(address, to.path()).await?;
     serve::serve(listener, move |request| {
         let (client, authority) = (client.clone(), authority.clone());
         async move { forward(&client, authority, request).await }

@@ -12,8 +12,6 @@ use http::uri::Uri;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
-use tokio::io::AsyncReadExt as _;
-use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 
 use super::client::{Endpoint, McpClient, get_succeeds};
@@ -79,7 +77,7 @@ pub async fn run(start: &Start) -> anyhow::Result<()> {
     let outcome = match started {
         Ok(started) => {
             serve::say(&serde_json::to_string(&started)?)?;
-            until_input_closes().await;
+            serve::input_closed().await;
             Ok(())
         }
         Err(error) => Err(error),
@@ -168,15 +166,8 @@ fn read_token(file: &Path, child: &mut Child, deadline: Instant, log: &Path) -> 
 }
 
 async fn free_port() -> anyhow::Result<u16> {
-    let listener =
-        TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.context("no port is free")?;
+    let listener = serve::listen(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
     Ok(listener.local_addr().context("the listener has no address")?.port())
-}
-
-async fn until_input_closes() {
-    let mut input = tokio::io::stdin();
-    let mut ignored = [0_u8; 64];
-    while matches!(input.read(&mut ignored).await, Ok(1..)) {}
 }
 
 /// Asks the program to end, and ends it if it does not.

@@ -11,6 +11,8 @@ pub mod payload;
 mod pieces;
 mod replies;
 pub mod serve;
+#[cfg(test)]
+mod tests;
 pub mod upstream;
 
 use std::fmt;

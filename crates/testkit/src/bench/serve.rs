@@ -35,13 +35,33 @@ pub fn half_of_the_cores() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1))
 }
 
-/// Opens the listener and says where it is, in the one line the starter waits for.
-pub async fn listen(address: SocketAddr, path: &str) -> anyhow::Result<TcpListener> {
-    let listener =
-        TcpListener::bind(address).await.with_context(|| format!("cannot listen on `{address}`"))?;
+/// Opens a listener; with port 0, on a port of the system's choice.
+pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| format!("cannot listen on `{address}`"))
+}
+
+/// Says where the listener is, in the one line the starter waits for.
+pub fn say_where(listener: &TcpListener) -> anyhow::Result<()> {
     let address = listener.local_addr().context("the listener has no address")?;
-    say(&format!("listening http://{address}{path}"))?;
-    Ok(listener)
+    say(&format!("listening http://{address}/mcp"))
+}
+
+/// Waits until standard input closes. The starter holds the other end, so that whatever happens to the starter
+/// no process of a benchmark outlives it.
+pub async fn input_closed() {
+    let mut input = tokio::io::stdin();
+    let mut ignored = [0_u8; 64];
+    while matches!(input.read(&mut ignored).await, Ok(1..)) {}
+}
+
+/// Runs a server until standard input closes or it fails.
+pub async fn until_input_closes(
+    server: impl Future<Output = anyhow::Result<Infallible>>,
+) -> anyhow::Result<()> {
+    tokio::select! {
+        failed = server => failed.map(|never| match never {}),
+        () = input_closed() => Ok(()),
+    }
 }
 
 /// Writes one line to standard output at once.
@@ -50,39 +70,27 @@ pub fn say(line: &str) -> anyhow::Result<()> {
     writeln!(out, "{line}").and_then(|()| out.flush()).context("standard output is closed")
 }
 
-/// Serves until standard input closes. The starter holds the other end, so that whatever happens to the starter
-/// no server of a benchmark outlives it.
-pub async fn serve<S, F, B>(listener: TcpListener, answer: S) -> anyhow::Result<()>
+/// Serves every connection until accepting one fails.
+pub async fn serve<S, F, B>(listener: TcpListener, answer: S) -> anyhow::Result<Infallible>
 where
     S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
     F: Future<Output = Response<B>> + Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let mut input = tokio::io::stdin();
-    let mut ignored = [0_u8; 64];
     loop {
-        tokio::select! {
-            accepted = listener.accept() => {
-                let (stream, _) = accepted.context("cannot accept a connection")?;
-                stream.set_nodelay(true).context("cannot set TCP_NODELAY")?;
-                let answer = answer.clone();
-                tokio::spawn(async move {
-                    let service = service_fn(move |request| {
-                        let reply = answer(request);
-                        async move { Ok::<_, Infallible>(reply.await) }
-                    });
-                    let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
-                    // A client that goes away in mid-answer is its own business.
-                    drop(served);
-                });
-            }
-            read = input.read(&mut ignored) => {
-                if matches!(read, Ok(0) | Err(_)) {
-                    return Ok(());
-                }
-            }
-        }
+        let (stream, _) = listener.accept().await.context("cannot accept a connection")?;
+        stream.set_nodelay(true).context("cannot set TCP_NODELAY")?;
+        let answer = answer.clone();
+        tokio::spawn(async move {
+            let service = service_fn(move |request| {
+                let reply = answer(request);
+                async move { Ok::<_, Infallible>(reply.await) }
+            });
+            let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+            // A client that goes away in mid-answer is its own business.
+            drop(served);
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 //! is measured is what stands in front of it.
 
 use std::borrow::Cow;
-use std::net::SocketAddr;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::net::TcpListener;
 
 use super::pieces::Pieces;
 use super::replies::Replies;
@@ -37,14 +38,13 @@ struct Upstream {
     sessions: AtomicU64,
 }
 
-/// Serves `offer` on `address` until standard input closes.
-pub async fn run(address: SocketAddr, offer: Offer) -> anyhow::Result<()> {
+/// Serves `offer` to everyone who connects to `listener`.
+pub async fn run(listener: TcpListener, offer: Offer) -> anyhow::Result<Infallible> {
     let upstream = Arc::new(Upstream {
         replies: Replies::new(offer.tools, &offer.sizes),
         only: offer.only,
         sessions: AtomicU64::new(0),
     });
-    let listener = serve::listen(address, "/mcp").await?;
     serve::serve(listener, move |request| {
         let upstream = Arc::clone(&upstream);
         async move { upstream.answer(request).await }

@@ -21,5 +21,9 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    serve::runtime(arguments.threads)?.block_on(floor::run(arguments.listen, &arguments.to))
+    serve::runtime(arguments.threads)?.block_on(async {
+        let listener = serve::listen(arguments.listen).await?;
+        serve::say_where(&listener)?;
+        serve::until_input_closes(floor::run(listener, &arguments.to)).await
+    })
 }

@@ -27,5 +27,9 @@ fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let threads = arguments.threads.unwrap_or_else(serve::half_of_the_cores);
     let offer = upstream::Offer { tools: arguments.tools, sizes: arguments.sizes, only: arguments.era };
-    serve::runtime(Some(threads))?.block_on(upstream::run(arguments.listen, offer))
+    serve::runtime(Some(threads))?.block_on(async {
+        let listener = serve::listen(arguments.listen).await?;
+        serve::say_where(&listener)?;
+        serve::until_input_closes(upstream::run(listener, offer)).await
+    })
 }
