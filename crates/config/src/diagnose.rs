@@ -31,7 +31,7 @@ pub struct Diagnostic {
 /// A place in the file, with the line as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The name of the file as given to [`load`](crate::load).
+    /// The name of the file as given to [`load`](crate::load()).
     pub file: String,
     /// The line, counted from one.
     pub line: usize,

@@ -9,7 +9,7 @@
 //! Everything here is a function of its arguments: reading the file and the environment is the caller's
 //! work. The shapes of the file are private, so running code sees only [`Settings`], where every value has
 //! been checked and every default filled in. Each key is described once, by the doc comment of its field;
-//! [`schema`] and [`reference_markdown`] are made from that.
+//! [`schema()`] and [`reference_markdown`] are made from that.
 
 mod diagnose;
 mod expand;
@@ -24,7 +24,7 @@ mod schema;
 mod settings;
 mod yaml;
 
-pub use diagnose::{Diagnostic, Diagnostics};
+pub use diagnose::{Diagnostic, Diagnostics, Place};
 pub use load::load;
 pub use lower::listen::ListenError;
 pub use reference::reference_markdown;

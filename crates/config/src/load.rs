@@ -37,10 +37,21 @@ fn settings(text: &str, environment: Environment<'_>, problems: &Problems) -> Op
         });
         return None;
     }
+    // From here on it is known where secrets are.
     problems.hide(node.secrets(text));
+    let comments = node.swallowed_comments(text);
+    if !comments.is_empty() {
+        for span in comments {
+            problems.report(span, "this comment would be read as text", COMMENT_HELP);
+        }
+        return None;
+    }
     let file: ConfigFile = read(&node, text, problems)?;
     lower(&file, text, environment, problems)
 }
+
+/// The way out for comments as editors allow them in JSON.
+pub(crate) const COMMENT_HELP: &str = "start comments with `#`; quote a value that starts with `//`";
 
 /// The way out for a file that names no server.
 pub(crate) const NO_SERVERS_HELP: &str = "name at least one server, such as `servers: { memory: { command: npx, args: [-y, \"@modelcontextprotocol/server-memory\"] } }`";

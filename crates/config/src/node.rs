@@ -81,6 +81,24 @@ impl Node {
         }
     }
 
+    /// The places where a comment of JSON has become part of a key or a value, which YAML allows: after
+    /// `[a, // why` and a line break, `b]` would be one argument that nobody wrote.
+    pub(crate) fn swallowed_comments(&self, text: &str) -> Vec<Span> {
+        match &self.value {
+            Value::Text(_) => {
+                let written = self.span.of(text);
+                let comment = written.starts_with("//") || written.starts_with("/*");
+                if comment && written.contains(char::is_whitespace) { vec![self.span] } else { Vec::new() }
+            }
+            Value::List(items) => items.iter().flat_map(|item| item.swallowed_comments(text)).collect(),
+            Value::Map(entries) => {
+                let both = entries.iter().flat_map(|(key, value)| [key, value]);
+                both.flat_map(|node| node.swallowed_comments(text)).collect()
+            }
+            Value::Null { .. } | Value::Bool { .. } | Value::Number { .. } => Vec::new(),
+        }
+    }
+
     /// What this value is, in the words of a message.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {

@@ -1,12 +1,15 @@
 //! Text to [`Node`]: the one place that knows which YAML parser is used.
 
 use crate::diagnose::Problem;
+use crate::load::COMMENT_HELP;
 use crate::node::{Node, Span, Value};
 
 /// Deeper nesting than this is no configuration; the bound keeps recursion over the tree shallow.
 const MAX_DEPTH: usize = 32;
 /// More values than this is no configuration either.
 const MAX_NODES: usize = 200_000;
+/// How much aliases may add up to; they repeat a few shared lines, not the file.
+const MAX_REPEATED: usize = 20_000;
 
 const TOO_LARGE: &str = "the file is nested too deeply, or too large";
 
@@ -98,7 +101,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, Problem> {
         reject_unsupported_tags: true,
         with_snippet: false,
         budget: serde_saphyr::budget! { max_depth: MAX_DEPTH, max_nodes: MAX_NODES, max_documents: 2 },
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_NODES, max_replay_stack_depth: 8 },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_REPEATED, max_replay_stack_depth: 8 },
     };
     serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options).map(node).map_err(|error| {
         let (message, help) = match &error {
@@ -124,6 +127,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, Problem> {
                 None => at_position(text, l.line(), l.column()),
             }
         });
+        let help = help.or_else(|| comment_help(text));
         Problem { message, help, span: at }
     })
 }
@@ -142,6 +146,12 @@ fn explain(sentence: &str) -> (String, Option<String>) {
         None
     };
     (format!("this is not valid YAML: {text}"), help.map(str::to_owned))
+}
+
+/// Editors allow `//` comments in their JSON, and people paste them.
+fn comment_help(text: &str) -> Option<String> {
+    let commented = text.lines().any(|line| line.contains("//") && !line.contains("://"));
+    commented.then(|| COMMENT_HELP.to_owned())
 }
 
 /// The place of a line and column, both counted from one, columns in characters.

@@ -66,6 +66,10 @@ tells! {
     broken_yaml: "servers:\n  a:\n    command: x: y\n";
     an_unclosed_bracket: "servers:\n  a:\n    args: [x\n    command: y\n";
     broken_json: "{\n  \"servers\": {\n    \"a\": { \"command\" \"x\" }\n  }\n}\n";
+    json_with_comments: "{\n  // the servers\n  \"servers\": { \"a\": { \"command\": \"x\" } }\n}\n";
+    a_comment_among_arguments: "{ \"servers\": { \"a\": { \"command\": \"x\", \"args\": [\n  \"-y\", // always\n  \"b\"\n] } } }\n";
+    a_comment_behind_a_value: "{\n  \"servers\": { \"a\": { \"command\": \"x\" } } // all\n}\n";
+    misspelt_servers: "server:\n  a: { command: x }\n";
     two_documents: "servers: { a: { command: x } }\n---\nservers: { b: { command: y } }\n";
     an_unknown_tag: "servers: { a: { command: !secret x } }\n";
     an_unknown_alias: "servers: { a: *nothing }\n";

@@ -126,7 +126,8 @@ impl<'l> Lowering<'l> {
             };
             servers.extend(self.server(name, entry, limits));
         }
-        if names.is_empty() && blocks.iter().all(|block| !matches!(block, Field::Broken)) {
+        let misspelt = self.problems.has_unknown_keys("the file");
+        if names.is_empty() && !misspelt && blocks.iter().all(|block| !matches!(block, Field::Broken)) {
             self.problems.push(Problem {
                 message: "no servers are configured".to_owned(),
                 help: Some(NO_SERVERS_HELP.to_owned()),
