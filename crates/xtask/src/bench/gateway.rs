@@ -3,25 +3,78 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
+
+/// How Highwater is configured for a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Profile {
+    /// Agents need no token.
+    pub(super) auth_none: bool,
+    /// How many rules are evaluated for every call.
+    pub(super) rules: usize,
+    /// Servers are declared verified, so that what is first seen is approved and pinned: nobody is here to do it.
+    pub(super) trust: bool,
+}
+
+impl Profile {
+    /// The profile for this build of Highwater: what its own schema does not know is left out, and said.
+    pub(super) fn for_build(
+        program: &Path,
+        rules: usize,
+        auth_none: bool,
+        notices: &mut Vec<String>,
+    ) -> Self {
+        let schema = Command::new(program).arg("schema").output().ok();
+        let schema: Value =
+            schema.and_then(|output| serde_json::from_slice(&output.stdout).ok()).unwrap_or_default();
+        let mut profile = Self { auth_none, rules, trust: has_key(&schema, "url", "trust") };
+        if rules > 0 && !has_key(&schema, "servers", "rules") {
+            profile.rules = 0;
+            notices.push("this build takes no `rules`: it was measured without them".to_owned());
+        }
+        if !profile.trust {
+            notices.push("this build takes no `trust` on servers: it was measured without labels".to_owned());
+        }
+        profile
+    }
+}
+
+/// Whether some object of the schema has both keys among its properties.
+fn has_key(schema: &Value, beside: &str, key: &str) -> bool {
+    match schema {
+        Value::Object(members) => {
+            let properties = members.get("properties").and_then(Value::as_object);
+            properties.is_some_and(|known| known.contains_key(beside) && known.contains_key(key))
+                || members.values().any(|member| has_key(member, beside, key))
+        }
+        Value::Array(members) => members.iter().any(|member| has_key(member, beside, key)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
 
 /// Writes the configuration file. JSON is YAML, so nothing needs to be quoted by hand.
 pub(super) fn write_config(
     file: &Path,
     servers: &[(String, String)],
-    rules: usize,
-    auth_none: bool,
+    profile: Profile,
 ) -> anyhow::Result<()> {
     let mut entries = Map::new();
     for (name, url) in servers {
-        // Verified, so that what is first seen is approved and pinned: nobody is here to approve it.
-        let trust = json!({ "server_trust": "tool", "resource_trust": "none", "verified": true });
-        entries.insert(name.clone(), json!({ "url": url, "trust": trust }));
+        let mut entry = Map::from_iter([("url".to_owned(), Value::from(url.as_str()))]);
+        if profile.trust {
+            let trust = json!({ "server_trust": "tool", "resource_trust": "none", "verified": true });
+            entry.insert("trust".to_owned(), trust);
+        }
+        entries.insert(name.clone(), Value::from(entry));
     }
-    let mut config = json!({ "servers": entries, "rules": (0..rules).map(rule).collect::<Vec<_>>() });
-    if let (true, Some(config)) = (auth_none, config.as_object_mut()) {
+    let mut config = Map::from_iter([("servers".to_owned(), Value::from(entries))]);
+    if profile.rules > 0 {
+        config.insert("rules".to_owned(), (0..profile.rules).map(rule).collect());
+    }
+    if profile.auth_none {
         config.insert("auth".to_owned(), Value::from("none"));
     }
     let text = serde_json::to_string_pretty(&config).context("the configuration cannot be written")?;
@@ -74,6 +127,16 @@ fn rule(index: usize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_looked_for_beside_another() {
+        let schema = json!({ "$defs": { "server": { "properties": { "url": {}, "trust": {} } } },
+                             "properties": { "servers": {}, "auth": {} } });
+        assert!(has_key(&schema, "url", "trust"));
+        assert!(!has_key(&schema, "servers", "rules"));
+        assert!(!has_key(&schema, "servers", "trust"));
+        assert!(!has_key(&Value::Null, "url", "trust"));
+    }
 
     #[test]
     fn every_rule_has_a_name_of_its_own() {

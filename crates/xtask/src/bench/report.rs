@@ -35,7 +35,7 @@ pub(super) fn print(outcome: &Outcome, before: Load) -> anyhow::Result<()> {
 
 /// Writes everything that was measured.
 pub(super) fn write_json(outcome: &Outcome, before: Load, file: &Path) -> anyhow::Result<()> {
-    let points: Vec<Value> = outcome.points.iter().map(point_json).collect();
+    let points: Vec<Value> = outcome.points.iter().map(|measured| point_json(measured, outcome)).collect();
     let bars: Vec<Value> = BARS.iter().map(|bar| bar_json(bar, outcome)).collect();
     let document = json!({
         "machine": description(),
@@ -86,7 +86,7 @@ fn points_table(outcome: &Outcome) -> Table {
             };
             table.row(vec![
                 measured.point.to_string(),
-                target.name().to_owned(),
+                outcome.name(target).to_owned(),
                 shown(median(|sample| Some(sample.p50_us)), 1),
                 shown(median(|sample| Some(sample.p99_us)), 1),
                 shown(median(|sample| Some(sample.calls_per_second)), 0),
@@ -101,8 +101,16 @@ fn points_table(outcome: &Outcome) -> Table {
 }
 
 fn bars_table(outcome: &Outcome) -> Table {
-    let mut table =
-        Table::new(&["measure", "highwater", "floor", "judged", "bar", "aim", "best elsewhere", "verdict"]);
+    let mut table = Table::new(&[
+        "measure",
+        outcome.name(Target::Gateway),
+        "floor",
+        "judged",
+        "bar",
+        "aim",
+        "best elsewhere",
+        "verdict",
+    ]);
     for bar in &BARS {
         let reading = bar.figure.read(outcome);
         let unit = if bar.unit == "×" || bar.unit.is_empty() {
@@ -176,7 +184,7 @@ fn remarks(outcome: &Outcome, before: Load) -> Vec<String> {
     lines
 }
 
-fn point_json(measured: &Measured) -> Value {
+fn point_json(measured: &Measured, outcome: &Outcome) -> Value {
     let mut targets = serde_json::Map::new();
     for target in Target::ALL {
         let median = |of: fn(&Sample) -> Option<f64>| measured.median(target, of);
@@ -187,7 +195,7 @@ fn point_json(measured: &Measured) -> Value {
             "cpu_us_per_call": median(|sample| sample.cpu_us_per_call),
             "rounds": measured.samples.get(&target),
         });
-        targets.insert(target.name().to_owned(), value);
+        targets.insert(outcome.name(target).to_owned(), value);
     }
     json!({ "point": measured.point.to_string(), "sessions": measured.point.sessions, "targets": targets })
 }

@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use super::BenchArgs;
+use super::gateway::Profile;
 use super::machine::{CpuTime, MachineTime, resident_mib, with_descendants};
 use super::parts::{Binaries, Started};
 use super::plan::{self, Ask, Era, Part, Point};
@@ -85,8 +86,13 @@ impl<'a> Runner<'a> {
         work: &'a Path,
         deadline: Instant,
     ) -> Self {
-        let builder = Builder { binaries, work, rules: args.rules, auth_none: args.auth_none };
-        let outcome = Outcome { stand_in: args.stand_in, rules: args.rules, ..Outcome::default() };
+        let mut outcome = Outcome { stand_in: args.stand_in, ..Outcome::default() };
+        let profile = match &binaries.gateway {
+            Some(program) => Profile::for_build(program, args.rules, args.auth_none, &mut outcome.notices),
+            None => Profile::default(),
+        };
+        outcome.rules = profile.rules;
+        let builder = Builder { binaries, work, profile };
         Self { args, builder, deadline, outcome }
     }
 
@@ -188,7 +194,8 @@ impl<'a> Runner<'a> {
     }
 
     fn measure(&mut self, point: &Point, stand: &Stand, target: Target) -> anyhow::Result<Sample> {
-        let failed = || format!("{point} through {} failed", target.name());
+        let through = self.outcome.name(target);
+        let failed = || format!("{point} through {through} failed");
         let binaries = self.builder.binaries;
         let seconds = self.seconds(point).as_secs_f64();
         let mut load = binaries.start_load(point, stand.endpoint(target), seconds).with_context(failed)?;
@@ -205,8 +212,7 @@ impl<'a> Runner<'a> {
         let machine_after = MachineTime::now();
 
         if let Some(error) = &taken.first_error {
-            let notice =
-                format!("{point} through {}: {} errors, first: {error}", target.name(), taken.errors);
+            let notice = format!("{point} through {through}: {} errors, first: {error}", taken.errors);
             self.outcome.notices.push(notice);
         }
         let spent = middle_after.since(&middle_before);
@@ -253,6 +259,16 @@ impl Outcome {
             .flat_map(|measured| measured.samples.values().flatten())
             .map(|sample| sample.errors)
             .sum()
+    }
+
+    /// What the tables call a target.
+    pub(super) fn name(&self, target: Target) -> &'static str {
+        match target {
+            Target::Direct => "direct",
+            Target::Floor => "floor",
+            Target::Gateway if self.stand_in => "stand-in",
+            Target::Gateway => "highwater",
+        }
     }
 
     pub(super) fn point(&self, name: &str) -> Option<&Measured> {

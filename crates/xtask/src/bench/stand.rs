@@ -7,7 +7,7 @@ use std::rc::Rc;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::gateway::write_config;
+use super::gateway::{Profile, write_config};
 use super::parts::{Binaries, Endpoint, Hosted, Started, Upstream};
 use super::plan::Era;
 
@@ -43,22 +43,13 @@ pub(super) struct Stand {
 pub(super) struct Builder<'a> {
     pub(super) binaries: &'a Binaries,
     pub(super) work: &'a Path,
-    pub(super) rules: usize,
-    pub(super) auth_none: bool,
+    pub(super) profile: Profile,
 }
 
 // === impl Target ===
 
 impl Target {
     pub(super) const ALL: [Self; 3] = [Self::Direct, Self::Floor, Self::Gateway];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::Floor => "floor",
-            Self::Gateway => "highwater",
-        }
-    }
 }
 
 // === impl Stand ===
@@ -185,8 +176,8 @@ impl Builder<'_> {
         let data = self.work.join(format!("data-{name}"));
         fs::create_dir_all(&data).with_context(|| format!("cannot make the folder `{}`", data.display()))?;
         let config = self.work.join(format!("{name}.yaml"));
-        write_config(&config, servers, self.rules, self.auth_none)?;
-        self.binaries.start_gateway(program, &config, &data, tools, &self.log(name), !self.auth_none)
+        write_config(&config, servers, self.profile)?;
+        self.binaries.start_gateway(program, &config, &data, tools, &self.log(name), !self.profile.auth_none)
     }
 
     fn log(&self, name: &str) -> PathBuf {
