@@ -21,6 +21,8 @@ use super::{Era, answer, serve};
 const PAUSE: Duration = Duration::from_micros(250);
 /// How long a program may take to end by itself before it is ended.
 const GRACE: Duration = Duration::from_secs(5);
+/// How much of a failed program's log is repeated.
+const LAST_LINES: usize = 12;
 /// Stands for the chosen port in the program's arguments.
 pub const PORT: &str = "{port}";
 
@@ -146,14 +148,23 @@ async fn count_tools(endpoint: &Endpoint, client: &mut McpClient) -> anyhow::Res
 /// Sleeps for one pause; fails when the program has ended or its time is up.
 fn wait_a_little(child: &mut Child, deadline: Instant, state: &str, log: &Path) -> anyhow::Result<()> {
     if let Some(status) = child.try_wait().context("the program cannot be watched")? {
-        bail!("the program ended with {status} before it answered ({state}); see `{}`", log.display());
+        let (path, said) = (log.display(), last_words(log));
+        bail!("the program ended with {status} before it answered ({state}); see `{path}`{said}");
     }
     if Instant::now() >= deadline {
-        bail!("the program did not answer in time ({state}); see `{}`", log.display());
+        let (path, said) = (log.display(), last_words(log));
+        bail!("the program did not answer in time ({state}); see `{path}`{said}");
     }
     // This runtime has nothing else to do, and its own timer ticks four times slower than this.
     std::thread::sleep(PAUSE);
     Ok(())
+}
+
+/// The end of what the program wrote, for the person who has to find out why it failed.
+fn last_words(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines.iter().skip(lines.len().saturating_sub(LAST_LINES)).map(|line| format!("\n    {line}")).collect()
 }
 
 fn read_token(file: &Path, child: &mut Child, deadline: Instant, log: &Path) -> anyhow::Result<String> {
