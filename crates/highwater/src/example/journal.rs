@@ -44,3 +44,22 @@ impl Journal {
         File::options().create(true).append(true).open(&self.path)?.write_all(line.as_bytes())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Journal, MAX_BYTES};
+    use serde_json::json;
+
+    #[test]
+    fn a_long_list_gives_way_to_a_new_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let list = directory.path().join("mail.calls.jsonl");
+        std::fs::write(&list, vec![b'\n'; usize::try_from(MAX_BYTES).unwrap() + 1]).unwrap();
+        let journal = Journal::new(directory.path(), "mail");
+        journal.record(&json!(1));
+        journal.record(&json!(2));
+        assert_eq!(std::fs::read_to_string(&list).unwrap(), "1\n2\n");
+        let old = std::fs::metadata(directory.path().join("mail.calls.old.jsonl")).unwrap();
+        assert_eq!(old.len(), MAX_BYTES + 1);
+    }
+}

@@ -83,8 +83,9 @@ pub(crate) fn run(which: ExampleServer, args: &ExampleArgs) -> anyhow::Result<()
     open(which, args)?.serve(stdin().lock(), stdout().lock())
 }
 
-/// Opens one example server without connecting it to anything.
-fn open(which: ExampleServer, args: &ExampleArgs) -> anyhow::Result<Server> {
+/// Opens one example server without connecting it to anything: [`Server::receive`] takes a line and gives
+/// the messages it causes.
+pub(crate) fn open(which: ExampleServer, args: &ExampleArgs) -> anyhow::Result<Server> {
     if args.split_tools && which != ExampleServer::Repo {
         let why = "the flag `--split-tools` is only for `repo`\n";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, why).into());

@@ -182,7 +182,7 @@ impl Document {
     }
 
     fn newest_number(&self) -> u64 {
-        self.first + (self.versions.len() as u64).saturating_sub(1)
+        self.first.saturating_add((self.versions.len() as u64).saturating_sub(1))
     }
 
     fn version(&self, number: u64) -> Option<&str> {
@@ -194,7 +194,7 @@ impl Document {
         self.versions.push(text.into());
         if self.versions.len() > MAX_VERSIONS {
             self.versions.remove(0);
-            self.first += 1;
+            self.first = self.first.saturating_add(1);
         }
     }
 }

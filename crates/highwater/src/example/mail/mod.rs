@@ -107,7 +107,7 @@ impl Mail {
             let id = format!("m-{}", mailbox.next);
             // Example time: an hour a message, so that the story is the same on every machine.
             let date = format!("2026-09-{:02}T{:02}:00:00Z", 3 + mailbox.next / 24 % 27, mailbox.next % 24);
-            mailbox.next += 1;
+            mailbox.next = mailbox.next.saturating_add(1);
             mailbox.messages.push(Message {
                 id: id.clone(),
                 folder: "sent".into(),

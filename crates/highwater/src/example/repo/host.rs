@@ -147,7 +147,7 @@ impl Repository {
         }
         let taken =
             self.issues.iter().map(|issue| issue.number).chain(self.pulls.iter().map(|pull| pull.number));
-        let number = taken.max().unwrap_or(0) + 1;
+        let number = taken.max().unwrap_or(0).saturating_add(1);
         let pull =
             Pull { number, title: title.into(), body: body.into(), head: head.into(), base: base.into() };
         self.pulls.push(pull);
