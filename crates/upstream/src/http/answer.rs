@@ -1,0 +1,143 @@
+//! From a server's response to the answer of a request: a whole body, or the stream of the request.
+
+use std::sync::Arc;
+
+use ::http::Response;
+use highwater_mcp::frame::{Frame, FrameKind};
+use hyper::body::Incoming;
+
+use super::body::{Content, Events, MAX_ERROR_BODY, Resumption, collect, is_about_access, message, scan};
+use super::postbox::Postbox;
+use super::question::{Questions, pong};
+use crate::error::Cause;
+use crate::event::{CallEvent, NoticeKind};
+use crate::link::LinkWorld;
+use crate::pulse::CallEvents;
+use crate::saying::{Request, Saying, refusal};
+
+/// What a response to a request turned out to be.
+pub(super) enum Opened {
+    /// The answer.
+    Answer(Frame),
+    /// A stream on which the answer will come.
+    Stream(Events),
+}
+
+/// A request whose answer is awaited on a stream of its own.
+pub(super) struct OwnStream<'a> {
+    /// JSON text.
+    pub(super) id: &'a str,
+    pub(super) number: u64,
+    pub(super) events: Option<&'a CallEvents>,
+    pub(super) world: &'a LinkWorld,
+    pub(super) limit: usize,
+    /// Where answers to the server's questions go; nothing in the modern era, which has no such questions.
+    pub(super) postbox: Option<&'a Arc<Postbox>>,
+    pub(super) questions: Questions,
+}
+
+/// Reads the response to the request `id`. An error status whose body is a JSON-RPC error is an answer like
+/// any other; one that is about access, a redirect, or anything else, is none.
+pub(super) async fn open(response: Response<Incoming>, id: &str, limit: usize) -> Result<Opened, Cause> {
+    let status = response.status();
+    let content = Content::of(response.headers());
+    if status.is_success() {
+        return match content {
+            Content::Json => {
+                let frame = scan(collect(response.into_body(), limit).await?, limit)?;
+                if !answers(&frame, id) {
+                    return Err(Cause::Malformed("the answer is not to the request".to_owned()));
+                }
+                Ok(Opened::Answer(frame))
+            }
+            Content::Events => Ok(Opened::Stream(Events::new(response.into_body(), limit))),
+            Content::Other => {
+                Err(Cause::Malformed("a request was answered with neither JSON nor events".to_owned()))
+            }
+        };
+    }
+    let nothing = Cause::Status(status.as_u16());
+    if status.is_redirection() || is_about_access(status) || content != Content::Json {
+        return Err(nothing);
+    }
+    let Ok(body) = collect(response.into_body(), MAX_ERROR_BODY).await else { return Err(nothing) };
+    match scan(body, MAX_ERROR_BODY) {
+        Ok(frame) if frame.kind() == FrameKind::Error && answers(&frame, id) => Ok(Opened::Answer(frame)),
+        Ok(_) | Err(_) => Err(nothing),
+    }
+}
+
+/// Whether a message answers the request `id`. A server that could not read the id answers without one.
+fn answers(frame: &Frame, id: &str) -> bool {
+    match frame.kind() {
+        FrameKind::Response => frame.id() == Some(id),
+        FrameKind::Error => frame.id().is_none_or(|answered| answered == id),
+        FrameKind::Request | FrameKind::Notification => false,
+    }
+}
+
+// === impl OwnStream ===
+
+impl OwnStream<'_> {
+    /// Reads on until the answer comes, passing on what the server says meanwhile. Nothing if the stream ends
+    /// before.
+    pub(super) async fn until_answer(
+        &mut self,
+        events: &mut Events,
+        resumption: &mut Resumption,
+    ) -> Result<Option<Frame>, Cause> {
+        while let Some(event) = events.next(self.limit).await? {
+            resumption.note(&event);
+            let Some(data) = message(event) else { continue };
+            let frame = scan(data, self.limit)?;
+            match frame.kind() {
+                FrameKind::Response | FrameKind::Error if answers(&frame, self.id) => return Ok(Some(frame)),
+                FrameKind::Response | FrameKind::Error => {
+                    tracing::debug!(upstream = %self.world.upstream, "an answer to another request was dropped");
+                }
+                FrameKind::Notification => self.told(frame).await,
+                FrameKind::Request => self.asked(&frame).await,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The server says something in the middle of the call. A caller that does not read slows its own call.
+    async fn told(&mut self, frame: Frame) {
+        let event = match Saying::of(&frame) {
+            Saying::Notice(kind) => return self.world.notice(kind),
+            Saying::Withdrawn(question) => return self.questions.withdraw(&question),
+            Saying::Progress(token) if token != Some(self.number) => {
+                tracing::debug!(upstream = %self.world.upstream, "progress that is not this call's was dropped");
+                return;
+            }
+            Saying::Log if self.events.is_none() => return self.world.notice(NoticeKind::Log(frame)),
+            Saying::Acknowledged(_) => return,
+            Saying::Progress(_) => CallEvent::Progress(frame),
+            Saying::Log | Saying::Other => CallEvent::Notification(frame),
+        };
+        if let Some(events) = self.events {
+            events.send(event).await;
+        }
+    }
+
+    /// The server asks back in the middle of the call.
+    async fn asked(&mut self, frame: &Frame) {
+        let (Some(id), Some(method)) = (frame.id(), frame.method()) else { return };
+        let Some(postbox) = self.postbox else {
+            tracing::warn!(upstream = %self.world.upstream, "a modern server sent a request, it was dropped");
+            return;
+        };
+        let ask = match (Request::of(frame), self.events) {
+            (Request::Ping, _) => return postbox.send_off(pong(id)),
+            (Request::Question, Some(events)) => {
+                self.questions.raise(frame, postbox).map(|ask| (ask, events))
+            }
+            (Request::Question, None) | (Request::Unknown, _) => None,
+        };
+        match ask {
+            Some((ask, events)) => events.send(CallEvent::Ask(ask)).await,
+            None => postbox.send_off(refusal(id, method)),
+        }
+    }
+}

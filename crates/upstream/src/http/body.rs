@@ -1,0 +1,177 @@
+//! Reading what a server sends, never more than allowed: a whole body, or events one by one.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ::http::header::CONTENT_TYPE;
+use ::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use highwater_mcp::frame::Frame;
+use highwater_mcp::scan::{ScanError, ScanRules, Violation};
+use highwater_mcp::sse::{Decoder, Event};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+
+use crate::error::Cause;
+
+/// The largest body of an error answer that is read.
+pub(super) const MAX_ERROR_BODY: usize = 64 << 10;
+/// How many bytes beside the data an event may have: its id, its name, its field names.
+const EVENT_FIELDS: usize = 4 << 10;
+/// The longest event id that is kept and sent back.
+const MAX_EVENT_ID: usize = 1 << 10;
+/// How long the end of a stream is waited for when its answer is there, so that the connection can be used
+/// again.
+const LINGER: Duration = Duration::from_millis(250);
+
+/// What a response carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    Json,
+    Events,
+    Other,
+}
+
+/// The events of one stream, in order.
+pub(super) struct Events {
+    body: Incoming,
+    decoder: Decoder,
+    ready: VecDeque<Event>,
+    fed: Vec<Event>,
+}
+
+/// Where a stream can be taken up again when it breaks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Resumption {
+    /// The last id seen, if the server numbers its events.
+    pub(super) last_id: Option<String>,
+    /// How long the server wants us to wait.
+    pub(super) retry: Option<Duration>,
+}
+
+// === impl Content ===
+
+impl Content {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let Some(value) = headers.get(CONTENT_TYPE) else { return Self::Other };
+        let value = value.as_bytes();
+        let end = value.iter().position(|byte| *byte == b';').unwrap_or(value.len());
+        let essence = value.get(..end).unwrap_or_default().trim_ascii();
+        if essence.eq_ignore_ascii_case(b"application/json") {
+            Self::Json
+        } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
+            Self::Events
+        } else {
+            Self::Other
+        }
+    }
+}
+
+// === impl Events ===
+
+impl Events {
+    /// `limit` bounds the data of one event.
+    pub(super) fn new(body: Incoming, limit: usize) -> Self {
+        let decoder = Decoder::new(limit.saturating_add(EVENT_FIELDS));
+        Self { body, decoder, ready: VecDeque::new(), fed: Vec::new() }
+    }
+
+    /// The next event, or nothing at the end of the stream. Nothing is lost if the future is dropped.
+    pub(super) async fn next(&mut self, limit: usize) -> Result<Option<Event>, Cause> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            let Some(frame) = self.body.frame().await else { return Ok(None) };
+            let frame = frame.map_err(|_| Cause::Gone("the stream broke off".to_owned()))?;
+            let Ok(chunk) = frame.into_data() else { continue };
+            self.decoder.feed(&chunk, &mut self.fed).map_err(|_| Cause::TooLarge { limit })?;
+            self.ready.extend(self.fed.drain(..));
+        }
+    }
+
+    /// Lets the stream end by itself, so that its connection goes back to the pool instead of being closed.
+    /// Servers end a stream right after the answer, often in the same packet.
+    pub(super) fn finish(mut self) {
+        if self.body.is_end_stream() {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            let rest = async { while let Some(Ok(_)) = self.body.frame().await {} };
+            if tokio::time::timeout(LINGER, rest).await.is_err() {
+                tracing::trace!("a server left a stream open after its answer");
+            }
+        });
+    }
+}
+
+// === impl Resumption ===
+
+impl Resumption {
+    /// Keeps what an event says about taking the stream up again.
+    pub(super) fn note(&mut self, event: &Event) {
+        if let Some(id) = &event.id {
+            // An empty id says that there is nothing to resume from.
+            self.last_id = (!id.is_empty() && id.len() <= MAX_EVENT_ID).then(|| id.clone());
+        }
+        if let Some(retry) = event.retry {
+            self.retry = Some(Duration::from_millis(retry));
+        }
+    }
+}
+
+/// Reads a whole body of at most `limit` bytes. One chunk is passed on as it is.
+pub(super) async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, Cause> {
+    let announced = body.size_hint().lower();
+    if announced > u64::try_from(limit).unwrap_or(u64::MAX) {
+        return Err(Cause::TooLarge { limit });
+    }
+    let mut first = Bytes::new();
+    let mut whole: Vec<u8> = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Cause::Gone("the answer broke off".to_owned()))?;
+        let Ok(chunk) = frame.into_data() else { continue };
+        let held = first.len().max(whole.len());
+        if chunk.len() > limit.saturating_sub(held) {
+            return Err(Cause::TooLarge { limit });
+        }
+        if held == 0 {
+            first = chunk;
+            continue;
+        }
+        if whole.is_empty() {
+            whole.reserve(usize::try_from(announced).unwrap_or(0).max(first.len() + chunk.len()));
+            whole.extend_from_slice(&first);
+        }
+        whole.extend_from_slice(&chunk);
+    }
+    Ok(if whole.is_empty() { first } else { Bytes::from(whole) })
+}
+
+/// The message that an event carries, if it carries one. Events of other names are none of ours.
+pub(super) fn message(event: Event) -> Option<Bytes> {
+    let named = event.event.as_deref().is_none_or(|name| name == "message");
+    (named && !event.data.is_empty()).then_some(event.data)
+}
+
+/// Scans one message of a server.
+pub(super) fn scan(bytes: Bytes, limit: usize) -> Result<Frame, Cause> {
+    let rules = ScanRules { max_bytes: limit, ..ScanRules::FROM_SERVER };
+    Frame::parse(bytes, &rules).map_err(|error| malformed(&error))
+}
+
+fn malformed(error: &ScanError) -> Cause {
+    match error.violation {
+        Violation::TooLarge { limit, .. } => Cause::TooLarge { limit },
+        _ => Cause::Malformed(error.to_string()),
+    }
+}
+
+/// Whether a status says nothing but whether we may talk at all.
+pub(super) fn is_about_access(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::PROXY_AUTHENTICATION_REQUIRED
+    )
+}

@@ -1,0 +1,120 @@
+//! The calls in flight on a link whose server can also speak on a stream that belongs to no call: the GET
+//! stream of Streamable HTTP, and the only stream of HTTP+SSE.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use highwater_mcp::frame::{Frame, FrameKind};
+
+use super::postbox::Postbox;
+use super::question::{Questions, pong};
+use crate::event::{CallEvent, NoticeKind};
+use crate::link::LinkWorld;
+use crate::pulse::CallEvents;
+use crate::saying::{Request, Saying, refusal};
+
+/// The actions in flight. Control messages are not among them: nobody could answer a question for them.
+#[derive(Default)]
+pub(super) struct Calls {
+    open: Mutex<Vec<Call>>,
+}
+
+struct Call {
+    number: u64,
+    events: CallEvents,
+    questions: Questions,
+}
+
+/// Keeps a call among those in flight.
+pub(super) struct InFlight<'a> {
+    calls: &'a Calls,
+    number: u64,
+}
+
+// === impl Calls ===
+
+impl Calls {
+    /// Counts a call as in flight until the returned value goes.
+    pub(super) fn enter(&self, number: u64, events: Option<&CallEvents>) -> Option<InFlight<'_>> {
+        let events = events?.clone();
+        self.lock().push(Call { number, events, questions: Questions::default() });
+        Some(InFlight { calls: self, number })
+    }
+
+    /// Takes a notification or request that came on a stream of no call.
+    pub(super) fn hear(&self, frame: Frame, world: &LinkWorld, postbox: &Arc<Postbox>) {
+        match frame.kind() {
+            FrameKind::Notification => self.hear_notification(frame, world),
+            FrameKind::Request => self.hear_request(&frame, world, postbox),
+            FrameKind::Response | FrameKind::Error => {
+                tracing::debug!(upstream = %world.upstream, "an answer that nobody waits for was dropped");
+            }
+        }
+    }
+
+    fn hear_notification(&self, frame: Frame, world: &LinkWorld) {
+        let (owner, event) = match Saying::of(&frame) {
+            Saying::Notice(kind) => return world.notice(kind),
+            Saying::Progress(number) => {
+                let owner = number.and_then(|number| self.events_of(number));
+                (owner, CallEvent::Progress(frame))
+            }
+            Saying::Log => match self.only() {
+                Some(events) => (Some(events), CallEvent::Notification(frame)),
+                None => return world.notice(NoticeKind::Log(frame)),
+            },
+            Saying::Other => (self.only(), CallEvent::Notification(frame)),
+            Saying::Withdrawn(question) => {
+                return self.lock().iter_mut().for_each(|call| call.questions.withdraw(&question));
+            }
+            Saying::Acknowledged(_) => return,
+        };
+        match owner {
+            Some(events) => events.offer(event),
+            None => tracing::debug!(upstream = %world.upstream, "a notification of no call was dropped"),
+        }
+    }
+
+    fn hear_request(&self, frame: &Frame, world: &LinkWorld, postbox: &Arc<Postbox>) {
+        let (Some(id), Some(method)) = (frame.id(), frame.method()) else { return };
+        match Request::of(frame) {
+            Request::Ping => return postbox.send_off(pong(id)),
+            Request::Unknown => return postbox.send_off(refusal(id, method)),
+            Request::Question => world.note_question(),
+        }
+        // It names no call, so it belongs to the only one in flight or to none.
+        let raised = match self.lock().as_mut_slice() {
+            [only] => only.questions.raise(frame, postbox).map(|ask| (ask, only.events.clone())),
+            _ => None,
+        };
+        match raised {
+            Some((ask, events)) => events.offer(CallEvent::Ask(ask)),
+            None => postbox.send_off(refusal(id, method)),
+        }
+    }
+
+    fn only(&self) -> Option<CallEvents> {
+        match self.lock().as_slice() {
+            [only] => Some(only.events.clone()),
+            _ => None,
+        }
+    }
+
+    fn events_of(&self, number: u64) -> Option<CallEvents> {
+        self.lock().iter().find(|call| call.number == number).map(|call| call.events.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Call>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl InFlight ===
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        let mut open = self.calls.lock();
+        let over = open.iter().position(|call| call.number == self.number).map(|at| open.swap_remove(at));
+        drop(open);
+        drop(over);
+    }
+}

@@ -1,0 +1,67 @@
+//! The GET stream of a legacy session: what the server says outside of calls. It is taken up again when it
+//! breaks, for as long as the session lives.
+
+use std::sync::Arc;
+
+use super::body::{Events, Resumption, message, scan};
+use super::legacy::Session;
+use super::task::Backoff;
+use crate::error::Cause;
+
+/// Listens until the session is over. A server without such a stream is left alone.
+pub(super) async fn listen(session: Arc<Session>) {
+    let mut resumption = Resumption::default();
+    let mut backoff = Backoff::default();
+    let mut had_one = false;
+    while !session.is_closed() {
+        match session.open_stream(resumption.last_id.as_deref()).await {
+            Ok(events) => {
+                if had_one && resumption.last_id.is_none() {
+                    // Nothing can be taken up: what changed meanwhile went unheard.
+                    session.changes().notices().for_each(|kind| session.world().notice(kind));
+                }
+                had_one = true;
+                if hear_out(&session, events, &mut resumption).await {
+                    backoff.reset();
+                }
+            }
+            Err(error) => {
+                tracing::debug!(%error, "no GET stream");
+                match error.cause {
+                    // Before the first stream it only says that there is none to be had.
+                    Cause::Status(404) if had_one && session.is_named() => return session.lost(),
+                    Cause::Status(408 | 425 | 429 | 500..) | Cause::Gone(_) | Cause::Unreachable(_) => {}
+                    // What was to be taken up is no longer there.
+                    Cause::Status(_) if resumption.last_id.take().is_some() => {}
+                    _ => return,
+                }
+            }
+        }
+        tokio::time::sleep(backoff.next(resumption.retry)).await;
+    }
+}
+
+/// Hears the stream out; whether there was anything on it.
+async fn hear_out(session: &Session, mut events: Events, resumption: &mut Resumption) -> bool {
+    let mut anything = false;
+    loop {
+        match events.next(session.limit()).await {
+            Ok(Some(event)) => {
+                anything = true;
+                resumption.note(&event);
+                let Some(data) = message(event) else { continue };
+                match scan(data, session.limit()) {
+                    Ok(frame) => session.calls().hear(frame, session.world(), session.postbox()),
+                    Err(cause) => {
+                        tracing::warn!(upstream = %session.world().upstream, %cause, "a message of no call was dropped");
+                    }
+                }
+            }
+            Ok(None) => return anything,
+            Err(cause) => {
+                tracing::debug!(upstream = %session.world().upstream, %cause, "a GET stream broke");
+                return anything;
+            }
+        }
+    }
+}

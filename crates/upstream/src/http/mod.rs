@@ -1,0 +1,102 @@
+//! Servers behind HTTP: Streamable HTTP of both eras, and HTTP+SSE of 2024-11-05. This folder is the only one
+//! that names the HTTP client.
+
+mod answer;
+mod body;
+mod calls;
+mod get_stream;
+mod legacy;
+mod listen;
+mod meet;
+mod modern;
+mod postbox;
+mod question;
+mod sse;
+mod task;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_mcp::frame::Frame;
+
+use self::legacy::LegacyLink;
+use self::modern::ModernLink;
+use self::sse::SseLink;
+use crate::error::UpstreamError;
+use crate::link::{Greeting, LinkWorld, Outbound};
+use crate::spec::{RememberedEra, ServerSpec};
+
+/// A live conversation over HTTP.
+pub(crate) struct HttpLink {
+    kind: Kind,
+    world: LinkWorld,
+}
+
+enum Kind {
+    Modern(ModernLink),
+    Legacy(LegacyLink),
+    Sse(SseLink),
+}
+
+// === impl HttpLink ===
+
+impl HttpLink {
+    /// Meets the server, finding out what it speaks unless the operator said it. Nothing of a caller's is
+    /// sent, so an error never counts as sent.
+    pub(crate) async fn connect(
+        spec: &ServerSpec,
+        world: &LinkWorld,
+        remembered: Option<RememberedEra>,
+    ) -> Result<(Self, RememberedEra), UpstreamError> {
+        let (kind, era) = meet::meet(spec, world, remembered).await?;
+        Ok((Self { kind, world: world.clone() }, era))
+    }
+
+    /// Sends a request and waits for its answer. Dropping the future cancels the request.
+    pub(crate) async fn exchange(&self, outbound: Outbound<'_>) -> Result<Frame, UpstreamError> {
+        match &self.kind {
+            Kind::Modern(link) => link.exchange(outbound).await,
+            Kind::Legacy(link) => link.exchange(outbound).await,
+            Kind::Sse(link) => link.exchange(outbound).await,
+        }
+    }
+
+    /// What the server said of itself.
+    pub(crate) fn greeting(&self) -> &Arc<Greeting> {
+        match &self.kind {
+            Kind::Modern(link) => link.greeting(),
+            Kind::Legacy(link) => link.greeting(),
+            Kind::Sse(link) => link.greeting(),
+        }
+    }
+
+    /// Whether the server has to be met anew.
+    pub(crate) fn is_closed(&self) -> bool {
+        match &self.kind {
+            Kind::Modern(link) => link.is_closed(),
+            Kind::Legacy(link) => link.is_closed(),
+            Kind::Sse(link) => link.is_closed(),
+        }
+    }
+
+    /// Asks a modern server to report on these resources and on no others, and waits for its word. A legacy
+    /// one is asked by ordinary requests.
+    pub(crate) async fn set_subscriptions(&self, uris: &[String]) -> Result<(), UpstreamError> {
+        match &self.kind {
+            Kind::Modern(link) => {
+                link.listening().want(uris).await.map_err(|cause| self.world.fail(cause, true))
+            }
+            Kind::Legacy(_) | Kind::Sse(_) => Ok(()),
+        }
+    }
+
+    /// Ends the conversation in good order, within `grace`.
+    pub(crate) async fn close(&self, grace: Duration) {
+        match &self.kind {
+            Kind::Modern(link) => link.close(),
+            Kind::Legacy(link) => link.close(grace).await,
+            Kind::Sse(link) => link.close(),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Streamable HTTP of 2026-07-28: no session, every request stands for itself, and closing its response is
+//! how it is cancelled.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ::http::header::{HeaderName, HeaderValue};
+use ::http::{HeaderMap, StatusCode};
+use highwater_mcp::era::MODERN_VERSION;
+use highwater_mcp::error_code::{UNSUPPORTED_PROTOCOL_VERSION, request};
+use highwater_mcp::frame::Frame;
+use highwater_mcp::headers::{encode_value, expected_name};
+
+use super::answer::{Opened, OwnStream, open};
+use super::body::Resumption;
+use super::listen::Listening;
+use super::question::Questions;
+use super::wire::Wire;
+use crate::error::{Cause, UpstreamError};
+use crate::greeting::code;
+use crate::link::{Greeting, LinkWorld, Outbound};
+
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(highwater_mcp::headers::PROTOCOL_VERSION);
+const METHOD: HeaderName = HeaderName::from_static(highwater_mcp::headers::METHOD);
+const NAME: HeaderName = HeaderName::from_static(highwater_mcp::headers::NAME);
+
+/// A server of the modern era.
+pub(super) struct ModernLink {
+    endpoint: Arc<Endpoint>,
+    greeting: Arc<Greeting>,
+    listening: Listening,
+}
+
+/// Where modern requests go.
+pub(super) struct Endpoint {
+    wire: Arc<Wire>,
+    world: LinkWorld,
+    headers: HeaderMap,
+    limit: usize,
+    /// The server turned out not to be what it was: it has to be met anew.
+    closed: AtomicBool,
+}
+
+// === impl ModernLink ===
+
+impl ModernLink {
+    pub(super) fn new(endpoint: Arc<Endpoint>, greeting: Greeting, patience: Duration) -> Self {
+        let listening = Listening::start(Arc::clone(&endpoint), &greeting, patience);
+        Self { endpoint, greeting: Arc::new(greeting), listening }
+    }
+
+    pub(super) fn greeting(&self) -> &Arc<Greeting> {
+        &self.greeting
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.endpoint.closed.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn listening(&self) -> &Listening {
+        &self.listening
+    }
+
+    pub(super) async fn exchange(&self, outbound: Outbound<'_>) -> Result<Frame, UpstreamError> {
+        self.endpoint.exchange(outbound).await
+    }
+
+    pub(super) fn close(&self) {
+        self.endpoint.closed.store(true, Ordering::Relaxed);
+        self.listening.stop();
+    }
+}
+
+// === impl Endpoint ===
+
+impl Endpoint {
+    pub(super) fn new(wire: Arc<Wire>, world: LinkWorld, limit: usize) -> Self {
+        let mut headers = wire.post_headers();
+        headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(MODERN_VERSION));
+        Self { wire, world, headers, limit, closed: AtomicBool::new(false) }
+    }
+
+    pub(super) fn world(&self) -> &LinkWorld {
+        &self.world
+    }
+
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    async fn exchange(&self, outbound: Outbound<'_>) -> Result<Frame, UpstreamError> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(self.world.fail(Cause::Gone("the connection is closed".to_owned()), false));
+        }
+        let id = outbound.number.to_string();
+        let (_, opened) = self.request(&id, &outbound).await?;
+        let mut events = match opened {
+            Opened::Answer(frame) => return self.check_era(frame),
+            Opened::Stream(events) => events,
+        };
+        let mut stream = OwnStream {
+            id: &id,
+            number: outbound.number,
+            events: outbound.events,
+            world: &self.world,
+            limit: self.limit,
+            postbox: None,
+            questions: Questions::default(),
+        };
+        match stream.until_answer(&mut events, &mut Resumption::default()).await {
+            Ok(Some(frame)) => {
+                events.finish();
+                self.check_era(frame)
+            }
+            // The modern era has no way to take a stream up again.
+            Ok(None) => Err(self.world.fail(Cause::Gone("the stream ended".to_owned()), true)),
+            Err(cause) => Err(self.world.fail(cause, true)),
+        }
+    }
+
+    /// Sends a request and reads the response as far as it must be to know what it is.
+    pub(super) async fn request(
+        &self,
+        id: &str,
+        outbound: &Outbound<'_>,
+    ) -> Result<(StatusCode, Opened), UpstreamError> {
+        let headers = self.headers_of(outbound)?;
+        let body = request(id, outbound.method, outbound.params);
+        let response = self.wire.post(self.wire.uri(), headers, body).await?;
+        let status = response.status();
+        match open(response, id, self.limit).await {
+            Ok(opened) => Ok((status, opened)),
+            Err(cause) => {
+                if matches!(cause, Cause::Status(400 | 404 | 405)) {
+                    // A modern server would say why: perhaps another one answers here now.
+                    self.closed.store(true, Ordering::Relaxed);
+                }
+                Err(self.world.fail(cause, true))
+            }
+        }
+    }
+
+    fn headers_of(&self, outbound: &Outbound<'_>) -> Result<HeaderMap, UpstreamError> {
+        let unfit = |_| self.world.fail(Cause::Unreachable("a header value is not valid".to_owned()), false);
+        let mut headers = self.headers.clone();
+        headers.insert(METHOD, HeaderValue::from_str(&encode_value(outbound.method)).map_err(unfit)?);
+        if let Some(name) = expected_name(outbound.method, outbound.params) {
+            headers.insert(NAME, HeaderValue::from_str(&encode_value(&name)).map_err(unfit)?);
+        }
+        for (name, value) in outbound.param_headers {
+            let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else {
+                return Err(self
+                    .world
+                    .fail(Cause::Unreachable("a header name is not valid".to_owned()), false));
+            };
+            headers.insert(name, HeaderValue::from_str(value).map_err(unfit)?);
+        }
+        Ok(headers)
+    }
+
+    /// A server that no longer speaks our version has executed nothing and has to be met anew.
+    fn check_era(&self, frame: Frame) -> Result<Frame, UpstreamError> {
+        if code(&frame) != Some(UNSUPPORTED_PROTOCOL_VERSION) {
+            return Ok(frame);
+        }
+        self.closed.store(true, Ordering::Relaxed);
+        Err(self.world.fail(Cause::Gone("it speaks another version now".to_owned()), false))
+    }
+}

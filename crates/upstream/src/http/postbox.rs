@@ -1,0 +1,110 @@
+//! Where messages of ours go that want no answer: notifications, and answers to a legacy server's questions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::{HeaderMap, Uri};
+use highwater_mcp::error_code::notification;
+use tokio::sync::Semaphore;
+
+use super::body::{MAX_ERROR_BODY, collect};
+use super::wire::Wire;
+use crate::error::{Cause, UpstreamError};
+
+/// How many messages that nobody waits for may be on their way at once.
+const MAX_ERRANDS: usize = 32;
+/// How long a message may take to be delivered.
+const DELIVERY: Duration = Duration::from_secs(10);
+
+/// The endpoint that takes our messages, with the headers it wants.
+pub(super) struct Postbox {
+    wire: Arc<Wire>,
+    uri: Uri,
+    headers: HeaderMap,
+    errands: Arc<Semaphore>,
+}
+
+/// A request that is under way. Dropped before it is over, the server is told to stop.
+pub(super) struct UnderWay<'a> {
+    postbox: &'a Arc<Postbox>,
+    number: Option<u64>,
+}
+
+// === impl Postbox ===
+
+impl Postbox {
+    pub(super) fn new(wire: Arc<Wire>, uri: Uri, headers: HeaderMap) -> Self {
+        Self { wire, uri, headers, errands: Arc::new(Semaphore::new(MAX_ERRANDS)) }
+    }
+
+    pub(super) fn wire(&self) -> &Arc<Wire> {
+        &self.wire
+    }
+
+    pub(super) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// The headers of every message posted here.
+    pub(super) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// Posts a message that wants no answer.
+    pub(super) async fn deliver(&self, body: Vec<u8>) -> Result<(), UpstreamError> {
+        let response = self.wire.post(&self.uri, self.headers.clone(), body).await?;
+        let status = response.status();
+        // Read to its end, so that the connection can be used again.
+        if let Err(cause) = collect(response.into_body(), MAX_ERROR_BODY).await {
+            tracing::debug!(upstream = %self.wire.upstream(), %cause, "a receipt could not be read");
+        }
+        if status.is_success() { Ok(()) } else { Err(self.wire.fail(Cause::Status(status.as_u16()), true)) }
+    }
+
+    /// Posts a message whose loss nobody can mend.
+    pub(super) async fn deliver_or_log(&self, body: Vec<u8>) {
+        match tokio::time::timeout(DELIVERY, self.deliver(body)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "a message was not delivered"),
+            Err(_) => {
+                tracing::debug!(upstream = %self.wire.upstream(), "a message was not delivered in time")
+            }
+        }
+    }
+
+    /// Posts a message without waiting for it. Too many at once are not worth the load and are dropped.
+    pub(super) fn send_off(self: &Arc<Self>, body: Vec<u8>) {
+        let Ok(room) = Arc::clone(&self.errands).try_acquire_owned() else {
+            tracing::debug!(upstream = %self.wire.upstream(), "too many messages at once, one was dropped");
+            return;
+        };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let postbox = Arc::clone(self);
+        runtime.spawn(async move {
+            postbox.deliver_or_log(body).await;
+            drop(room);
+        });
+    }
+}
+
+// === impl UnderWay ===
+
+impl<'a> UnderWay<'a> {
+    pub(super) fn new(postbox: &'a Arc<Postbox>, number: u64) -> Self {
+        Self { postbox, number: Some(number) }
+    }
+
+    /// There is nothing left to stop.
+    pub(super) fn over(mut self) {
+        self.number = None;
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            let params = format!(r#"{{"requestId":{number}}}"#);
+            self.postbox.send_off(notification("notifications/cancelled", Some(&params)));
+        }
+    }
+}

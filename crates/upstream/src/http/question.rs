@@ -1,0 +1,76 @@
+//! Questions of a legacy server in the middle of a call, and how their answers find the way back.
+
+use std::sync::Arc;
+
+use highwater_mcp::error_code::result_response;
+use highwater_mcp::frame::Frame;
+use tokio::sync::oneshot;
+
+use super::postbox::Postbox;
+use crate::event::{AnswerSlot, Ask};
+use crate::saying::{unanswered, words};
+
+/// How many questions of one call may be open at once.
+const MAX_OPEN: usize = 16;
+
+/// The open questions of one call. When it goes, the questions are over and the server is told.
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    open: Vec<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    /// JSON text.
+    id: Box<str>,
+    /// Sent to: the server took the question back. Dropped: the call is over.
+    end: oneshot::Sender<()>,
+}
+
+// === impl Questions ===
+
+impl Questions {
+    /// Makes a question of a server's request; a task waits for the answer and delivers it. Nothing if too
+    /// many are open already.
+    pub(super) fn raise(&mut self, frame: &Frame, postbox: &Arc<Postbox>) -> Option<Ask> {
+        self.open.retain(|open| !open.end.is_closed());
+        if self.open.len() >= MAX_OPEN {
+            return None;
+        }
+        let id: Box<str> = frame.id()?.into();
+        let method = frame.method()?.to_owned();
+        let (answer, answered) = AnswerSlot::new();
+        let (end, ended) = oneshot::channel();
+        let ask =
+            Ask { method: method.clone(), params: frame.params().map(|params| frame.slice(params)), answer };
+        let postbox = Arc::clone(postbox);
+        self.open.push(Open { id: id.clone(), end });
+        tokio::spawn(async move {
+            let body = tokio::select! {
+                answer = answered => match answer {
+                    Ok(answer) => words(&id, &answer),
+                    Err(_) => unanswered(&id, &method),
+                },
+                end = ended => match end {
+                    Ok(()) => return,
+                    Err(_) => unanswered(&id, &method),
+                },
+            };
+            postbox.deliver_or_log(body).await;
+        });
+        Some(ask)
+    }
+
+    /// The server took a question back.
+    pub(super) fn withdraw(&mut self, id: &str) {
+        let withdrawn = self.open.extract_if(.., |open| &*open.id == id);
+        if withdrawn.into_iter().any(|open| open.end.send(()).is_err()) {
+            tracing::trace!("a question was taken back after its answer");
+        }
+    }
+}
+
+/// The answer to a ping.
+pub(super) fn pong(id: &str) -> Vec<u8> {
+    result_response(id, "{}")
+}

@@ -1,0 +1,223 @@
+//! One server's endpoint: the pooled client, the headers that every request carries, and how what goes wrong
+//! on the way is told.
+
+use std::error::Error as _;
+use std::io;
+use std::time::Duration;
+
+use ::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use ::http::{HeaderMap, Method, Request, Response, Uri};
+use bytes::Bytes;
+use highwater_core::id::UpstreamId;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, Error};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::error::{Cause, UpstreamError};
+
+/// The longest wait for a connection; the start-up budget may be shorter.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an idle connection is kept. Common servers close theirs after five seconds; a call written to one
+/// that is being closed is lost, and we may not repeat it.
+const IDLE: Duration = Duration::from_secs(4);
+/// How often a silent connection is probed, so that a stream whose peer has vanished ends.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+
+const POST_ACCEPT: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+const STREAM_ACCEPT: HeaderValue = HeaderValue::from_static("text/event-stream");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// A server's endpoint.
+pub(super) struct Wire {
+    upstream: UpstreamId,
+    pool: Pool,
+    uri: Uri,
+    /// `Host` and the operator's headers.
+    headers: HeaderMap,
+}
+
+/// TLS is set up only where an URL asks for it.
+enum Pool {
+    Plain(Client<HttpConnector, Full<Bytes>>),
+    Tls(Client<HttpsConnector<HttpConnector>, Full<Bytes>>),
+}
+
+// === impl Wire ===
+
+impl Wire {
+    pub(super) fn new(
+        upstream: &UpstreamId,
+        url: &str,
+        headers: &[(String, String)],
+        patience: Duration,
+        connections: usize,
+    ) -> Result<Self, UpstreamError> {
+        let refuse = |text: &str| refusal(upstream, text);
+        let uri: Uri = url.parse().map_err(|_| refuse("its URL is not valid"))?;
+        let authority = uri.authority().ok_or_else(|| refuse("its URL names no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(refuse("its URL holds a user name, which belongs into `headers`"));
+        }
+        let tls = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            Some(_) | None => return Err(refuse("its URL is neither `http` nor `https`")),
+        };
+        let host = HeaderValue::from_str(authority.as_str()).map_err(|_| refuse("its URL is not valid"))?;
+        let mut every = HeaderMap::with_capacity(headers.len() + 8);
+        every.insert(HOST, host);
+        for (name, value) in headers {
+            let name: HeaderName =
+                name.parse().map_err(|_| refuse("one of its `headers` has a name that is not valid"))?;
+            let mut value = HeaderValue::from_str(value)
+                .map_err(|_| refuse("one of its `headers` has a value that is not valid"))?;
+            // Operators put credentials here: no debug output may show them.
+            value.set_sensitive(true);
+            if name == HOST {
+                every.insert(name, value);
+            } else {
+                every.append(name, value);
+            }
+        }
+        let pool = Pool::new(tls, patience.min(CONNECT_TIMEOUT), connections);
+        Ok(Self { upstream: upstream.clone(), pool, uri, headers: every })
+    }
+
+    pub(super) fn upstream(&self) -> &UpstreamId {
+        &self.upstream
+    }
+
+    pub(super) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// The headers of a POST, to which the caller adds those of its era.
+    pub(super) fn post_headers(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        headers.insert(ACCEPT, POST_ACCEPT);
+        headers.insert(CONTENT_TYPE, JSON);
+        headers
+    }
+
+    /// The headers of a GET that asks for a stream.
+    pub(super) fn stream_headers(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        headers.insert(ACCEPT, STREAM_ACCEPT);
+        headers
+    }
+
+    pub(super) async fn post(
+        &self,
+        uri: &Uri,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        self.send(Method::POST, uri, headers, Bytes::from(body)).await
+    }
+
+    pub(super) async fn get(&self, headers: HeaderMap) -> Result<Response<Incoming>, UpstreamError> {
+        self.send(Method::GET, &self.uri, headers, Bytes::new()).await
+    }
+
+    pub(super) async fn delete(&self, headers: HeaderMap) -> Result<Response<Incoming>, UpstreamError> {
+        self.send(Method::DELETE, &self.uri, headers, Bytes::new()).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        uri: &Uri,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = uri.clone();
+        *request.headers_mut() = headers;
+        let sending = match &self.pool {
+            Pool::Plain(client) => client.request(request),
+            Pool::Tls(client) => client.request(request),
+        };
+        sending.await.map_err(|error| self.transport_error(&error))
+    }
+
+    /// An error of this server.
+    pub(super) fn fail(&self, cause: Cause, sent: bool) -> UpstreamError {
+        UpstreamError { upstream: self.upstream.clone(), cause, sent }
+    }
+
+    fn transport_error(&self, error: &Error) -> UpstreamError {
+        tracing::debug!(upstream = %self.upstream, error = %chain(error), "an HTTP request failed");
+        if error.is_connect() {
+            return self.fail(Cause::Unreachable(connect_reason(error)), false);
+        }
+        self.fail(Cause::Gone("the connection closed".to_owned()), true)
+    }
+}
+
+// === impl Pool ===
+
+impl Pool {
+    fn new(tls: bool, connect_timeout: Duration, connections: usize) -> Self {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(connect_timeout));
+        connector.set_keepalive(Some(KEEPALIVE));
+        let mut builder = Client::builder(TokioExecutor::new());
+        builder
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(connections)
+            // `Host` is among the prepared headers.
+            .set_host(false);
+        if !tls {
+            return Self::Plain(builder.build(connector));
+        }
+        connector.enforce_http(false);
+        let connector = HttpsConnectorBuilder::new()
+            .with_webpki_roots()
+            .https_only()
+            .enable_http1()
+            .wrap_connector(connector);
+        Self::Tls(builder.build(connector))
+    }
+}
+
+/// Why there is no connection, in words that hold nothing the other side wrote: a certificate's text, for
+/// one, would be.
+fn connect_reason(error: &Error) -> String {
+    let mut source = error.source();
+    let mut resolving = false;
+    while let Some(cause) = source {
+        resolving |= cause.to_string() == "dns error";
+        if let Some(cause) = cause.downcast_ref::<io::Error>() {
+            return match cause.kind() {
+                io::ErrorKind::InvalidData => "the TLS handshake failed".to_owned(),
+                io::ErrorKind::Other if resolving => "its host name cannot be resolved".to_owned(),
+                _ if resolving => "its host name cannot be resolved".to_owned(),
+                kind => kind.to_string(),
+            };
+        }
+        source = cause.source();
+    }
+    "the connection failed".to_owned()
+}
+
+/// The whole story of an error, for the operator's log.
+fn chain(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+fn refusal(upstream: &UpstreamId, text: &str) -> UpstreamError {
+    UpstreamError { upstream: upstream.clone(), cause: Cause::Unreachable(text.to_owned()), sent: false }
+}
