@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use highwater_testkit::fixture::{Eras, Fixture, Options, stdio};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::io::{
+    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+};
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -298,6 +300,37 @@ async fn a_fixture_of_one_era_refuses_the_other() {
 }
 
 #[tokio::test]
+async fn tasks_of_2025_11_25_come_with_the_extras() {
+    let mut client = Client::with_extras();
+    let greeted = client.initialize(json!({ "elicitation": {} })).await;
+    assert!(greeted.pointer("/result/capabilities/tasks/requests/tools/call").is_some());
+    client.call(1, "task_required", json!({ "filename": "f" })).await;
+    assert_eq!(code(&client.receive().await), Some(-32601));
+
+    let ask = async |client: &mut Client, id: u64, method: &str, params: Value| {
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        client.send(&message.to_string()).await;
+    };
+    let params =
+        json!({ "name": "task_required", "arguments": { "filename": "f" }, "task": { "ttl": 60_000 } });
+    ask(&mut client, 2, "tools/call", params).await;
+    let created = client.receive().await;
+    let task = created.pointer("/result/task").unwrap();
+    assert!(task.get("ttl").is_some() && task.get("ttlMs").is_none(), "{task}");
+    let id = json!({ "taskId": task.get("taskId") });
+
+    ask(&mut client, 3, "tasks/result", id.clone()).await;
+    let question = client.receive().await;
+    assert_eq!(question.get("method"), Some(&json!("elicitation/create")));
+    assert_eq!(question.pointer("/params/_meta/io.modelcontextprotocol~1related-task"), Some(&id));
+    let answer = json!({ "action": "accept", "content": { "confirm": true } });
+    client.send(&json!({ "jsonrpc": "2.0", "id": question.get("id"), "result": answer }).to_string()).await;
+    assert_eq!(text(&client.receive().await), "Deleted f");
+    ask(&mut client, 4, "tasks/get", id).await;
+    assert_eq!(client.receive().await.pointer("/result/status"), Some(&json!("completed")));
+}
+
+#[tokio::test]
 async fn garbage_comes_before_the_answer_and_lists_come_in_pages() {
     let mut client = Client::new(Options { extras: true, page_size: Some(5), ..Options::default() });
     client.initialize(json!({})).await;
@@ -326,14 +359,19 @@ async fn garbage_comes_before_the_answer_and_lists_come_in_pages() {
     let all = names.len();
     names.sort();
     names.dedup();
-    assert_eq!((all, names.len()), (50, 50));
+    assert_eq!((all, names.len()), (52, 52));
 }
 
 #[tokio::test]
 async fn a_crash_is_a_crash_and_a_closed_end_is_an_end() {
     let start = |extra: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fixture"));
-        command.arg("--stdio").args(extra).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .arg("--stdio")
+            .args(extra)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command.kill_on_drop(true).spawn().unwrap()
     };
     let mut child = start(&["--extras"]);
@@ -342,7 +380,19 @@ async fn a_crash_is_a_crash_and_a_closed_end_is_an_end() {
     input.write_all(format!("{crash}\n").as_bytes()).await.unwrap();
     assert_eq!(timeout(PATIENCE, child.wait()).await.unwrap().unwrap().code(), Some(3));
 
-    let child = start(&[]);
+    let mut child = start(&["--extras", "--era", "modern"]);
+    let mut input = child.stdin.take().unwrap();
+    let flood = modern(1, "tools/call", json!({ "name": "stderr_flood", "arguments": { "bytes": 300_000 } }));
+    input.write_all(format!("{flood}\n").as_bytes()).await.unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut errors = child.stderr.take().unwrap();
+    let mut flooded = vec![0; 300_000];
+    timeout(PATIENCE, errors.read_exact(&mut flooded)).await.unwrap().unwrap();
+    let answer = timeout(PATIENCE, output.next_line()).await.unwrap().unwrap().unwrap();
+    assert!(answer.contains("flooded"), "{answer}");
+
+    let mut child = start(&[]);
+    drop(child.stdin.take());
     let output = timeout(PATIENCE, child.wait_with_output()).await.unwrap().unwrap();
     assert!(output.status.success());
 
