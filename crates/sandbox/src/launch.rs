@@ -101,6 +101,13 @@ pub enum Ending {
     Unknown,
 }
 
+/// Whether a variable of our own environment may be given to every child: what programs need to find their
+/// way, and nothing that could be a secret.
+pub fn is_safe_variable(name: &str) -> bool {
+    matches!(name, "PATH" | "HOME" | "USER" | "LOGNAME" | "LANG" | "TERM" | "TMPDIR" | "SHELL" | "TZ")
+        || name.starts_with("LC_")
+}
+
 /// Starts a child under a guard. It must be called inside a tokio runtime.
 pub fn spawn(launch: &Launch) -> Result<Child, LaunchError> {
     if let Some(cwd) = &launch.cwd

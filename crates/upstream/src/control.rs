@@ -79,6 +79,15 @@ impl ListKind {
         }
     }
 
+    /// The capability a server declares that has such a list.
+    pub fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources | Self::ResourceTemplates => "resources",
+        }
+    }
+
     /// The member of the result that holds the items.
     pub fn member(self) -> &'static str {
         match self {

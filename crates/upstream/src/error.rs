@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use highwater_core::id::UpstreamId;
+use highwater_mcp::scan::{ScanError, Violation};
 use thiserror::Error;
 
 /// A failure to get an answer. What the server itself answers, errors included, is a reply and not this.
@@ -53,4 +54,28 @@ pub enum Cause {
     /// The gateway is shutting down.
     #[error("is being shut down")]
     ShuttingDown,
+}
+
+// === impl Cause ===
+
+/// What the strict scan objected to, without the place: keys are the server's words and stay in the log.
+impl From<&ScanError> for Cause {
+    fn from(error: &ScanError) -> Self {
+        let what = match &error.violation {
+            Violation::TooLarge { limit, .. } => return Self::TooLarge { limit: *limit },
+            Violation::NotUtf8 => "it is not UTF-8",
+            Violation::ByteOrderMark => "it opens with a byte-order mark",
+            Violation::Syntax(_) | Violation::TrailingBytes => "it is not JSON",
+            Violation::TooDeep { .. } => "it is nested too deeply",
+            Violation::TooManyValues { .. } => "it holds too many values",
+            Violation::DuplicateKey => "it holds a key twice",
+            Violation::LoneSurrogate => "it holds half a character",
+            Violation::KeyCase { .. } => "it misspells a key",
+            Violation::Batch => "it is a batch",
+            Violation::NotAnEnvelope(what) => what,
+            Violation::ParamsNotObject => "its parameters are no object",
+            Violation::ControlInName => "it has a control character in a name",
+        };
+        Self::Malformed(what.to_owned())
+    }
 }

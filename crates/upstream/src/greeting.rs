@@ -3,15 +3,18 @@
 
 use bytes::Bytes;
 use highwater_mcp::era::{ClientView, Era, LEGACY_VERSIONS, MODERN_VERSION, meta_key, request_params};
-use highwater_mcp::frame::{Frame, FrameKind};
-use highwater_mcp::text::{elements, integer, is_array, is_object, is_string, member, quote, unquote};
 use highwater_mcp::error_code;
+use highwater_mcp::frame::{Frame, FrameKind};
+use highwater_mcp::text::{
+    elements, integer, is_array, is_object, is_string, is_true, member, quote, unquote,
+};
 
 use crate::link::Greeting;
 
 /// What we can bridge to whichever client calls. A legacy server hears it once, before any client is known;
 /// what a client then cannot do is refused question by question.
-pub(crate) const LEGACY_CAPABILITIES: &str = r#"{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}"#;
+pub(crate) const LEGACY_CAPABILITIES: &str =
+    r#"{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}"#;
 
 /// What the answer to a probe says about the server's era.
 #[derive(Debug)]
@@ -42,6 +45,35 @@ pub(crate) fn own_modern_params(params: Option<&str>, client_info: &str) -> Stri
     request_params(params, Era::Modern, None, &client).unwrap_or_else(|| "{}".to_owned())
 }
 
+/// The parameters of `subscriptions/listen`: every list change that the server announces, and these
+/// resources. Nothing if there is nothing to listen for.
+pub(crate) fn listen_params(greeting: &Greeting, uris: &[String], client_info: &str) -> Option<String> {
+    let capabilities = std::str::from_utf8(&greeting.capabilities).unwrap_or_default();
+    let announces = |list: &str| {
+        member(capabilities, list)
+            .and_then(|capability| member(capability, "listChanged"))
+            .is_some_and(is_true)
+    };
+    let mut wishes: Vec<String> = [
+        ("tools", "toolsListChanged"),
+        ("prompts", "promptsListChanged"),
+        ("resources", "resourcesListChanged"),
+    ]
+    .into_iter()
+    .filter(|(list, _)| announces(list))
+    .map(|(_, wish)| format!(r#""{wish}":true"#))
+    .collect();
+    if !uris.is_empty() {
+        let uris: Vec<String> = uris.iter().map(|uri| quote(uri)).collect();
+        wishes.push(format!(r#""resourceSubscriptions":[{}]"#, uris.join(",")));
+    }
+    if wishes.is_empty() {
+        return None;
+    }
+    let params = format!(r#"{{"notifications":{{{}}}}}"#, wishes.join(","));
+    Some(own_modern_params(Some(&params), client_info))
+}
+
 /// Reads the answer to `initialize`.
 pub(crate) fn read_initialize(answer: &Frame) -> Result<Greeting, String> {
     if answer.kind() == FrameKind::Error {
@@ -60,7 +92,10 @@ pub(crate) fn read_initialize(answer: &Frame) -> Result<Greeting, String> {
         version: version.to_owned(),
         capabilities: capabilities(answer),
         instructions: instructions(answer),
-        server_info: answer.result_member("serverInfo").filter(|info| is_object(info)).map(|info| answer.slice(info)),
+        server_info: answer
+            .result_member("serverInfo")
+            .filter(|info| is_object(info))
+            .map(|info| answer.slice(info)),
     })
 }
 
@@ -69,7 +104,8 @@ pub(crate) fn read_discover(answer: &Frame) -> Probed {
     if answer.kind() == FrameKind::Error {
         return read_refusal(answer);
     }
-    let Some(versions) = answer.result_member("supportedVersions").filter(|versions| is_array(versions)) else {
+    let Some(versions) = answer.result_member("supportedVersions").filter(|versions| is_array(versions))
+    else {
         // Some servers answer whatever they are asked.
         return Probed::NotModern;
     };
@@ -79,7 +115,10 @@ pub(crate) fn read_discover(answer: &Frame) -> Probed {
             version: MODERN_VERSION.to_owned(),
             capabilities: capabilities(answer),
             instructions: instructions(answer),
-            server_info: answer.meta(meta_key::SERVER_INFO).filter(|info| is_object(info)).map(|info| answer.slice(info)),
+            server_info: answer
+                .meta(meta_key::SERVER_INFO)
+                .filter(|info| is_object(info))
+                .map(|info| answer.slice(info)),
         }),
         Some(Era::Legacy) => Probed::LegacyOffered,
         None => Probed::NoCommonVersion,
@@ -106,7 +145,9 @@ fn read_refusal(answer: &Frame) -> Probed {
                 None => Probed::NoCommonVersion,
             }
         }
-        Some(code @ (error_code::HEADER_MISMATCH | error_code::MISSING_CLIENT_CAPABILITY)) => Probed::Refused(code),
+        Some(code @ (error_code::HEADER_MISMATCH | error_code::MISSING_CLIENT_CAPABILITY)) => {
+            Probed::Refused(code)
+        }
         _ => Probed::NotModern,
     }
 }
@@ -164,15 +205,21 @@ mod tests {
     #[test]
     fn the_probe_tells_the_eras_apart() {
         let result = |versions: &str| {
-            read_discover(&frame(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"supportedVersions":{versions}}}}}"#)))
+            read_discover(&frame(&format!(
+                r#"{{"jsonrpc":"2.0","id":1,"result":{{"supportedVersions":{versions}}}}}"#
+            )))
         };
         assert!(matches!(result(r#"["2026-07-28"]"#), Probed::Modern(_)));
         assert!(matches!(result(r#"["2025-06-18"]"#), Probed::LegacyOffered));
         assert!(matches!(result(r#"["2031-01-01"]"#), Probed::NoCommonVersion));
         assert!(matches!(result("{}"), Probed::NotModern));
-        let error = |error: &str| read_discover(&frame(&format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#)));
+        let error =
+            |error: &str| read_discover(&frame(&format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#)));
         for code in [-32601, -32602, -32603, 0] {
-            assert!(matches!(error(&format!(r#"{{"code":{code},"message":"?"}}"#)), Probed::NotModern), "{code}");
+            assert!(
+                matches!(error(&format!(r#"{{"code":{code},"message":"?"}}"#)), Probed::NotModern),
+                "{code}"
+            );
         }
         assert!(matches!(
             error(r#"{"code":-32022,"data":{"supported":["2025-11-25"]}}"#),

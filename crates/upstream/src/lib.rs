@@ -13,10 +13,11 @@ mod http;
 mod link;
 mod listing;
 mod pulse;
+mod saying;
 mod spec;
 mod stdio;
 mod upstream;
 
 pub use link::Greeting;
 pub use spec::{EraSetting, RememberedEra, ServerSpec, Timeouts, Transport};
-pub use upstream::{CallClient, Health, HealthState, Reply, Upstream, World};
+pub use upstream::{CallClient, Health, HealthState, Remember, Reply, Upstream, World};

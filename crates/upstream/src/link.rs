@@ -109,6 +109,22 @@ impl Link {
         }
     }
 
+    /// Why the conversation is over, if it is.
+    pub(crate) fn ended_by(&self) -> Option<Cause> {
+        match self {
+            Self::Stdio(link) => link.ended_by(),
+            Self::Http(link) => link.is_closed().then(|| Cause::Gone("the conversation ended".to_owned())),
+        }
+    }
+
+    /// The process id of a child's guard.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        match self {
+            Self::Stdio(link) => Some(link.pid()),
+            Self::Http(_) => None,
+        }
+    }
+
     /// Modern only: which resources the server is to report on. Replaces what was asked before.
     pub(crate) async fn set_subscriptions(&self, uris: &[String]) -> Result<(), UpstreamError> {
         match self {

@@ -1,0 +1,87 @@
+//! A server that is a child of ours: one message a line over its pipes, all calls on one conversation.
+
+mod calls;
+mod conversation;
+mod greet;
+mod lines;
+mod listen;
+mod murmur;
+mod process;
+mod whose;
+mod writer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_mcp::era::Era;
+use highwater_mcp::frame::Frame;
+use tokio::sync::watch;
+
+pub(crate) use murmur::Murmur;
+
+use crate::error::{Cause, UpstreamError};
+use crate::link::{Greeting, LinkWorld, Outbound};
+use crate::spec::{RememberedEra, ServerSpec};
+use listen::Listening;
+use process::Process;
+
+/// A live conversation with a child.
+pub(crate) struct StdioLink {
+    listening: Listening,
+    process: Process,
+    greeting: Arc<Greeting>,
+}
+
+// === impl StdioLink ===
+
+impl StdioLink {
+    /// Starts the child and greets it.
+    pub(crate) async fn connect(
+        spec: &ServerSpec,
+        wire: &LinkWorld,
+        remembered: Option<RememberedEra>,
+    ) -> Result<(Self, RememberedEra), UpstreamError> {
+        let (process, greeting) = greet::meet(spec, wire, remembered).await?;
+        let era = match greeting.era {
+            Era::Legacy => RememberedEra::Legacy,
+            Era::Modern => RememberedEra::Modern,
+        };
+        Ok((Self { listening: Listening::default(), process, greeting: Arc::new(greeting) }, era))
+    }
+
+    pub(crate) async fn exchange(&self, outbound: Outbound<'_>) -> Result<Frame, UpstreamError> {
+        self.process.conversation.exchange(outbound).await
+    }
+
+    pub(crate) fn greeting(&self) -> &Arc<Greeting> {
+        &self.greeting
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.process.conversation.calls.is_over()
+    }
+
+    /// Why the conversation is over, if it is.
+    pub(crate) fn ended_by(&self) -> Option<Cause> {
+        self.process.conversation.calls.over()
+    }
+
+    /// Becomes true when the child has ended.
+    pub(crate) fn ended(&self) -> watch::Receiver<bool> {
+        self.process.ended()
+    }
+
+    /// The guard's process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Modern only: list changes, and these resources.
+    pub(crate) async fn set_subscriptions(&self, uris: &[String]) -> Result<(), UpstreamError> {
+        self.listening.listen(&self.process.conversation, &self.greeting, uris).await
+    }
+
+    pub(crate) async fn close(&self, grace: Duration) {
+        self.process.end(grace).await;
+    }
+}

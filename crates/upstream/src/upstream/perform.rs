@@ -1,0 +1,199 @@
+//! The door for actions: what a client asked for and a decision allowed, sent once.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::decide::PermittedAction;
+use highwater_mcp::era::{ClientView, Era, request_params};
+use highwater_mcp::frame::Frame;
+use highwater_mcp::headers::PARAM_PREFIX;
+use highwater_mcp::scan::ScanRules;
+use highwater_mcp::schema_headers::header_values;
+use highwater_mcp::text::member;
+use tokio::sync::SemaphorePermit;
+use tokio::time::{Instant, sleep};
+
+use super::Upstream;
+use crate::error::{Cause, UpstreamError};
+use crate::event::CallSink;
+use crate::link::{Link, Outbound};
+use crate::pulse::CallEvents;
+
+/// What the calling client is, for upstreams that are told with every request.
+#[derive(Clone, Copy, Debug)]
+pub struct CallClient<'a> {
+    /// Its capabilities as JSON text, reduced to what we can bridge.
+    pub capabilities: &'a str,
+    /// The log level it wants for this request.
+    pub log_level: Option<&'a str>,
+    /// Whether it wants to hear of progress.
+    pub progress: bool,
+}
+
+/// The answer to an action: a result or the server's own error.
+#[derive(Debug)]
+pub struct Reply {
+    /// As the server sent it, under our number.
+    pub frame: Frame,
+    /// The era of the server.
+    pub era: Era,
+    /// Our number for the call: its JSON-RPC id and its progress token.
+    pub number: u64,
+}
+
+/// Counts a call as in flight.
+struct InFlight<'a>(&'a AtomicUsize);
+
+// === impl Upstream ===
+
+impl Upstream {
+    /// Sends a permitted action and waits for the answer. Events before it go to `events`. Dropping the future
+    /// cancels the call upstream.
+    ///
+    /// An action is sent once. Only if the server cannot have seen it, because the conversation was over
+    /// before, it is sent again over a new one.
+    pub async fn perform(
+        self: &Arc<Self>,
+        permitted: PermittedAction,
+        client: CallClient<'_>,
+        events: &CallSink,
+    ) -> Result<Reply, UpstreamError> {
+        let action = permitted.action();
+        if action.upstream() != self.id() {
+            return Err(self
+                .wire
+                .fail(Cause::Unreachable("the permit is for another server".to_owned()), false));
+        }
+        if action.kind() == ActionKind::Subscribe {
+            return self.subscribe(action).await;
+        }
+        let _slot = self.slot().await?;
+        let _counted = InFlight::new(&self.in_flight);
+        let link = self.link().await?;
+        match self.call(&link, action, client, events).await {
+            Err(error) if !error.sent && link.is_closed() => {
+                tracing::debug!(%error, "the conversation was over before the call, it is made over a new one");
+                let link = self.link().await?;
+                self.call(&link, action, client, events).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn call(
+        &self,
+        link: &Link,
+        action: &Action,
+        client: CallClient<'_>,
+        events: &CallSink,
+    ) -> Result<Reply, UpstreamError> {
+        let era = link.greeting().era;
+        let number = self.wire.next_number();
+        let view = ClientView {
+            capabilities: client.capabilities,
+            client_info: &self.wire.client_info,
+            log_level: client.log_level,
+        };
+        let params = request_params(Some(action.params()), era, client.progress.then_some(number), &view);
+        let param_headers = self.param_headers(link, action);
+        let events = CallEvents::new(events);
+        let outbound = Outbound {
+            number,
+            method: action.method(),
+            params: params.as_deref(),
+            param_headers: &param_headers,
+            events: Some(&events),
+        };
+        let frame = self.in_time(link, outbound, &events).await?;
+        self.answered.store(true, Ordering::Relaxed);
+        Ok(Reply { frame, era, number })
+    }
+
+    /// Waits for the answer as long as the call shows life.
+    async fn in_time(
+        &self,
+        link: &Link,
+        outbound: Outbound<'_>,
+        events: &CallEvents,
+    ) -> Result<Frame, UpstreamError> {
+        let patience = self.spec.timeouts.call;
+        let mut exchange = pin!(link.exchange(outbound));
+        let mut alarm = pin!(sleep(patience));
+        loop {
+            tokio::select! {
+                outcome = &mut exchange => return outcome,
+                () = &mut alarm => {
+                    let now = Instant::now();
+                    match events.deadline(patience) {
+                        Some(deadline) if deadline <= now => {
+                            return Err(self.wire.fail(Cause::TimedOut(patience), true));
+                        }
+                        Some(deadline) => alarm.as_mut().reset(deadline),
+                        None => alarm.as_mut().reset(now + patience),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for a turn. A server that asks back over a shared stream gets one call at a time.
+    pub(super) async fn slot(&self) -> Result<SemaphorePermit<'_>, UpstreamError> {
+        loop {
+            let alone = self.wire.asks_back();
+            let wanted = if alone { self.width } else { 1 };
+            let slot = self
+                .slots
+                .acquire_many(wanted)
+                .await
+                .map_err(|_| self.wire.fail(Cause::ShuttingDown, false))?;
+            if alone == self.wire.asks_back() {
+                return Ok(slot);
+            }
+        }
+    }
+
+    fn param_headers(&self, link: &Link, action: &Action) -> Vec<(String, String)> {
+        let (Link::Http(_), Era::Modern, ActionKind::CallTool) = (link, link.greeting().era, action.kind())
+        else {
+            return Vec::new();
+        };
+        let known = self.param_headers.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Some(headers) = known.get(&**action.target()).map(Arc::clone) else { return Vec::new() };
+        drop(known);
+        header_values(&headers, member(action.params(), "arguments"))
+            .into_iter()
+            .map(|(name, value)| (format!("{PARAM_PREFIX}{name}"), value))
+            .collect()
+    }
+
+    /// A reply that we make ourselves, where nothing had to be asked.
+    pub(super) fn done(&self, era: Era) -> Result<Reply, UpstreamError> {
+        let number = self.wire.next_number();
+        let result = match era {
+            Era::Legacy => "{}",
+            Era::Modern => r#"{"resultType":"complete"}"#,
+        };
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{number},"result":{result}}}"#);
+        let frame = Frame::parse(Bytes::from(text), &ScanRules::FROM_SERVER)
+            .map_err(|error| self.wire.fail(Cause::from(&error), false))?;
+        Ok(Reply { frame, era, number })
+    }
+}
+
+// === impl InFlight ===
+
+impl<'a> InFlight<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
