@@ -79,6 +79,20 @@ pub(crate) fn node(repository: &Repository) -> PathBuf {
     Group::Node.folder(repository).join("node_modules/.bin/node")
 }
 
+/// The client scripts beside their packages: an ES module looks for packages from its own place.
+pub(crate) fn scripts(repository: &Repository) -> Result<PathBuf> {
+    let to = Group::Node.folder(repository).join("clients");
+    std::fs::create_dir_all(&to).with_context(|| format!("cannot make `{}`", to.display()))?;
+    let from = repository.path("peers/clients");
+    for entry in std::fs::read_dir(&from).with_context(|| format!("cannot read `{}`", from.display()))? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+    }
+    Ok(to)
+}
+
 fn install_node(repository: &Repository, folder: &Path) -> Result<()> {
     require("npm", "npm")?;
     for name in ["package.json", "package-lock.json"] {

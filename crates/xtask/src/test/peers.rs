@@ -44,6 +44,7 @@ enum Way {
 struct Peers<'a> {
     stage: &'a Stage,
     highwater: PathBuf,
+    scripts: PathBuf,
     results: PathBuf,
     /// The folder that the filesystem server may touch.
     folder: PathBuf,
@@ -57,6 +58,7 @@ pub(super) fn run(stage: &Stage) -> Result<Tally> {
     let peers = Peers {
         stage,
         highwater: stage.built()?.program("highwater")?,
+        scripts: install::scripts(&stage.repository)?,
         folder: results.join("folder"),
         repository: results.join("repository"),
         results,
@@ -78,17 +80,10 @@ pub(super) fn run(stage: &Stage) -> Result<Tally> {
 }
 
 impl Peers<'_> {
-    /// Makes the folder and the repository that servers work on, and puts the scripts where their
-    /// packages are: an ES module looks for packages from its own place.
+    /// Makes the folder and the repository that servers work on.
     fn prepare(&self) -> Result<()> {
         for folder in [&self.folder, &self.repository] {
             std::fs::create_dir_all(folder)?;
-        }
-        let scripts = self.scripts();
-        std::fs::create_dir_all(&scripts)?;
-        for entry in std::fs::read_dir(self.stage.repository.path("peers/clients"))? {
-            let entry = entry?;
-            std::fs::copy(entry.path(), scripts.join(entry.file_name()))?;
         }
         let name = ["-c", "user.name=Shipwright", "-c", "user.email=shipwright@example.com"];
         let commit = ["commit", "--quiet", "--allow-empty", "--message", "Lay the keel"];
@@ -98,10 +93,6 @@ impl Peers<'_> {
             anyhow::ensure!(outcome.success, "cannot make a repository: {}", outcome.output);
         }
         Ok(())
-    }
-
-    fn scripts(&self) -> PathBuf {
-        Group::Node.folder(&self.stage.repository).join("clients")
     }
 
     /// Runs one script over one way, and shows its output if a check failed.
@@ -143,7 +134,7 @@ impl Peers<'_> {
             }
         };
         command.arg(match script {
-            Script::Node(file) => self.scripts().join(file),
+            Script::Node(file) => self.scripts.join(file),
             Script::Python(file) => self.stage.repository.path("peers/clients").join(file),
         });
         let mut path = search_path();

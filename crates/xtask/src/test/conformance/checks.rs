@@ -41,7 +41,8 @@ pub(super) struct Checks {
 }
 
 impl Checks {
-    /// Reads an output folder of the suite: one folder per scenario, named `server-SCENARIO-TIME`.
+    /// Reads an output folder of the suite: one folder per scenario, named by a prefix, the scenario and the
+    /// time.
     pub(super) fn read(folder: &Path, prefix: &str) -> Result<Self> {
         let mut all = Self::default();
         for entry in
@@ -70,6 +71,12 @@ impl Checks {
     /// How many checks have a status.
     pub(super) fn count(&self, status: Status) -> usize {
         self.checks.values().flatten().filter(|check| check.status == status).count()
+    }
+
+    /// Whether any check of a scenario succeeded.
+    pub(super) fn has_success(&self, scenario: &str) -> bool {
+        let of_scenario = self.checks.iter().filter(|((name, _), _)| name == scenario);
+        of_scenario.flat_map(|(_, checks)| checks).any(|check| check.status == Status::Success)
     }
 
     /// Counts successes as passed and failures as failed, and says what failed.

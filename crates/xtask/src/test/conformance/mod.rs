@@ -1,9 +1,10 @@
 //! The official conformance suite against our fixture server, directly and through the gateway.
 //!
 //! The fixture alone must be without failure. Through the gateway, with the fixture behind HTTP and
-//! behind stdio, no check may get worse.
+//! behind stdio, no check may get worse. Then the gateway plays the client of the suite's own servers.
 
 mod checks;
+mod client;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,6 +19,7 @@ use super::tally::Tally;
 use crate::command::quiet;
 use crate::install::{self, Group};
 use checks::{Checks, STATUSES};
+use client::ClientLeg;
 
 /// The suite's requirement sets; each is run at its own version on the wire.
 const SETS: [&str; 2] = ["2025-11-25", "2026-07-28"];
@@ -45,48 +47,81 @@ struct Suite {
 }
 
 pub(super) fn run(stage: &Stage) -> Result<Tally> {
+    install::require("ip", "iproute2")?;
     let built = stage.built()?;
+    let package = Group::Node.folder(&stage.repository);
+    let results = stage.repository.results("conformance")?;
     let suite = Suite {
         node: install::node(&stage.repository),
-        suite: Group::Node
-            .folder(&stage.repository)
-            .join("node_modules/@modelcontextprotocol/conformance/dist/index.js"),
+        suite: package.join("node_modules/@modelcontextprotocol/conformance/dist/index.js"),
         fixture: built.program("fixture")?,
         highwater: built.program("highwater")?,
-        results: stage.repository.results("conformance")?,
+        results: results.clone(),
     };
-    let mut tally = Tally::default();
-    let mut problems = Vec::new();
-    println!("  {:<12}{:<26}{}", "set", "server", STATUSES.map(|each| format!("{each:>9?}")).concat());
+    let client_leg = ClientLeg {
+        node: suite.node.clone(),
+        suite: suite.suite.clone(),
+        driver: install::scripts(&stage.repository)?.join("conformance-driver.mjs"),
+        highwater: suite.highwater.clone(),
+        results,
+    };
+    let mut report = Report::default();
+    println!("  {:<12}{:<26}{}", "set", "checked", STATUSES.map(|each| format!("{each:>9?}")).concat());
     for set in SETS {
         let mut direct = None;
         for cell in CELLS {
-            let checks = match suite.run(cell, set) {
-                Ok(checks) => checks,
-                Err(error) => {
-                    problems.push(format!("{set}, {}: {error:#}", cell.name()));
-                    tally += Tally::of(false);
-                    continue;
-                }
-            };
-            let counts = STATUSES.map(|status| format!("{:>9}", checks.count(status))).concat();
-            println!("  {set:<12}{:<26}{counts}", cell.name());
-            let (judged, found) = match &direct {
-                None => checks.judge_alone(),
-                Some(direct) => checks.judge_against(direct),
-            };
-            tally += judged;
-            problems.extend(found.into_iter().map(|problem| format!("{set}, {}: {problem}", cell.name())));
+            let Some(checks) = report.row(set, cell.name(), suite.run(cell, set)) else { continue };
+            report.judge(
+                set,
+                cell.name(),
+                match &direct {
+                    None => checks.judge_alone(),
+                    Some(direct) => checks.judge_against(direct),
+                },
+            );
             direct.get_or_insert(checks);
         }
+        let name = "gateway as the client";
+        if let Some(checks) = report.row(set, name, client_leg.run(set)) {
+            report.judge(set, name, checks.judge_alone());
+        }
     }
-    for problem in &problems {
+    for problem in &report.problems {
         println!("  not ok: {problem}");
     }
-    if !problems.is_empty() {
+    if !report.problems.is_empty() {
         println!("  everything that was written is in {}", stage.repository.shown(&suite.results));
     }
-    Ok(tally)
+    Ok(report.tally)
+}
+
+/// What is known so far.
+#[derive(Default)]
+struct Report {
+    tally: Tally,
+    problems: Vec<String>,
+}
+
+impl Report {
+    /// Prints a row of the table, or notes that there is none.
+    fn row(&mut self, set: &str, name: &str, checks: Result<Checks>) -> Option<Checks> {
+        match checks {
+            Ok(checks) => {
+                let counts = STATUSES.map(|status| format!("{:>9}", checks.count(status))).concat();
+                println!("  {set:<12}{name:<26}{counts}");
+                Some(checks)
+            }
+            Err(error) => {
+                self.judge(set, name, (Tally::of(false), vec![format!("{error:#}")]));
+                None
+            }
+        }
+    }
+
+    fn judge(&mut self, set: &str, name: &str, (tally, problems): (Tally, Vec<String>)) {
+        self.tally += tally;
+        self.problems.extend(problems.into_iter().map(|problem| format!("{set}, {name}: {problem}")));
+    }
 }
 
 // === impl Cell ===
