@@ -68,6 +68,8 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<()> {
         .context("`cargo metadata` failed")?
         .target_directory
         .into_std_path_buf();
+    // Before the build, which is our own load.
+    let before = machine::Load::now();
     if !args.no_build {
         build(&args)?;
     }
@@ -81,7 +83,6 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<()> {
     }
     fs::create_dir_all(&work).with_context(|| format!("cannot make the folder `{}`", work.display()))?;
 
-    let before = machine::Load::now();
     let budget = if args.quick { QUICK_BUDGET } else { BUDGET };
     let outcome = Runner::new(&args, &binaries, &work, Instant::now() + budget).run()?;
     let out = args.out.clone().unwrap_or_else(|| folder.join("bench.json"));
