@@ -1,1 +1,19 @@
-//! Placeholder.
+//! The gateway: fronts where clients connect, the catalog of what they are shown, and the one road in `pipeline/`
+//! that every action takes to an upstream.
+
+mod catalog;
+mod changes;
+mod client;
+mod dispatch;
+pub mod front;
+mod gateway;
+mod greet;
+mod listen;
+mod pipeline;
+mod registry;
+mod seal;
+mod status;
+mod world;
+
+pub use gateway::{Gateway, Parts, StartError};
+pub use status::ServerStatus;

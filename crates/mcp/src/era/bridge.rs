@@ -19,13 +19,23 @@ pub struct ClientView<'a> {
 ///
 /// In `_meta`: our own keys go, the client's progress token is replaced by `progress` (or goes), the modern
 /// era's keys are set for a modern upstream and removed for a legacy one. Everything else is kept.
-pub fn request_params(params: Option<&str>, era: Era, progress: Option<u64>, client: &ClientView<'_>) -> Option<String> {
+pub fn request_params(
+    params: Option<&str>,
+    era: Era,
+    progress: Option<u64>,
+    client: &ClientView<'_>,
+) -> Option<String> {
     let meta = params.and_then(|params| member(params, "_meta"));
     let token = progress.map(|number| number.to_string());
     let version = quote(MODERN_VERSION);
     let level = client.log_level.map(quote);
     let foreign: Vec<String> = meta
-        .map(|meta| members(meta).filter(|(key, _)| key.starts_with(meta_key::OURS)).map(|(key, _)| key.into_owned()).collect())
+        .map(|meta| {
+            members(meta)
+                .filter(|(key, _)| key.starts_with(meta_key::OURS))
+                .map(|(key, _)| key.into_owned())
+                .collect()
+        })
         .unwrap_or_default();
     let mut edits: Vec<(&str, Edit<'_>)> = foreign.iter().map(|key| (key.as_str(), Edit::Remove)).collect();
     edits.push((meta_key::PROGRESS_TOKEN, token.as_deref().map_or(Edit::Remove, Edit::Set)));
@@ -37,7 +47,12 @@ pub fn request_params(params: Option<&str>, era: Era, progress: Option<u64>, cli
             edits.push((meta_key::LOG_LEVEL, level.as_deref().map_or(Edit::Remove, Edit::Set)));
         }
         Era::Legacy => {
-            for key in [meta_key::PROTOCOL_VERSION, meta_key::CLIENT_INFO, meta_key::CLIENT_CAPABILITIES, meta_key::LOG_LEVEL] {
+            for key in [
+                meta_key::PROTOCOL_VERSION,
+                meta_key::CLIENT_INFO,
+                meta_key::CLIENT_CAPABILITIES,
+                meta_key::LOG_LEVEL,
+            ] {
                 edits.push((key, Edit::Remove));
             }
             // The common case by far: nothing to add and nothing to take away.
@@ -51,7 +66,8 @@ pub fn request_params(params: Option<&str>, era: Era, progress: Option<u64>, cli
             && token.is_none()
             && members(meta).all(|(key, _)| edits.iter().any(|(edited, _)| *edited == key))
     });
-    let whole = if emptied && token.is_none() && era == Era::Legacy { Edit::Remove } else { Edit::Merge(&edits) };
+    let whole =
+        if emptied && token.is_none() && era == Era::Legacy { Edit::Remove } else { Edit::Merge(&edits) };
     Some(edit_object(params.unwrap_or("{}"), &[("_meta", whole)]))
 }
 

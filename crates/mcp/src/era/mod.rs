@@ -2,6 +2,7 @@
 //! *modern* ones carry version and capabilities on every request.
 
 mod bridge;
+pub mod reply;
 
 pub use bridge::{ClientView, notification_params, request_params};
 

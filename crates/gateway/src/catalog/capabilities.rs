@@ -1,0 +1,135 @@
+//! The capabilities and instructions of a virtual server: the union of what its upstreams declare, reduced to
+//! what we can carry. What we do not know stays in, except extensions, which could add methods.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::era::Era;
+use highwater_mcp::text::{is_object, member, members, quote, unquote};
+
+use super::station::{Station, Stock};
+
+/// The one extension that adds methods and that we carry.
+pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// Capabilities that only one era has.
+const LEGACY_ONLY: &[&str] = &["tasks"];
+const MODERN_ONLY: &[&str] = &["extensions"];
+
+/// The capabilities shown to a client of `era`, as JSON text.
+///
+/// While a server is not up its capabilities are unknown; everything we could carry for it is declared then, since
+/// a legacy client asks once and never again.
+pub(crate) fn capabilities(era: Era, shelves: &[(Arc<Station>, Option<Arc<Stock>>)]) -> String {
+    let mut merged: BTreeMap<String, String> = BTreeMap::new();
+    for stock in shelves.iter().filter_map(|(_, stock)| stock.as_ref()) {
+        let text = std::str::from_utf8(&stock.greeting.capabilities).unwrap_or("{}");
+        for (key, value) in members(text) {
+            let foreign = match era {
+                Era::Legacy => {
+                    MODERN_ONLY.contains(&&*key)
+                        || (LEGACY_ONLY.contains(&&*key) && stock.greeting.era != era)
+                }
+                Era::Modern => LEGACY_ONLY.contains(&&*key),
+            };
+            if foreign {
+                continue;
+            }
+            let value = if key == "extensions" { carried_extensions(value) } else { value.to_owned() };
+            merged.entry(key.into_owned()).and_modify(|known| *known = union(known, &value)).or_insert(value);
+        }
+    }
+    if shelves.is_empty() || shelves.iter().any(|(_, stock)| stock.is_none()) {
+        for (key, value) in [
+            ("prompts", "{}"),
+            ("resources", r#"{"subscribe":true}"#),
+            ("logging", "{}"),
+            ("completions", "{}"),
+        ] {
+            merged.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+        }
+    }
+    merged.entry("tools".to_owned()).or_insert_with(|| "{}".to_owned());
+    // Lists change whenever a server comes or goes, whatever the servers themselves can tell.
+    for key in ["tools", "prompts", "resources"] {
+        if let Some(value) = merged.get_mut(key) {
+            *value = edit_object(value, &[("listChanged", Edit::Set("true"))]);
+        }
+    }
+    let mut out = String::from("{");
+    for (index, (key, value)) in merged.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        out.push_str(&quote(key));
+        out.push(':');
+        out.push_str(value);
+    }
+    out.push('}');
+    out
+}
+
+/// The instructions of all servers as a JSON string literal: one server's as they are, several under their aliases.
+pub(crate) fn instructions(shelves: &[(Arc<Station>, Option<Arc<Stock>>)]) -> Option<String> {
+    let texts: Vec<(&str, &str)> = shelves
+        .iter()
+        .filter_map(|(station, stock)| {
+            let literal = stock.as_ref()?.greeting.instructions.as_ref()?;
+            Some((station.id().as_str(), std::str::from_utf8(literal).ok()?))
+        })
+        .collect();
+    match texts.as_slice() {
+        [] => None,
+        [(_, literal)] if shelves.len() == 1 => Some((*literal).to_owned()),
+        several => {
+            let parts: Vec<String> = several
+                .iter()
+                .filter_map(|(alias, literal)| Some(format!("# {alias}\n\n{}", unquote(literal)?)))
+                .collect();
+            Some(quote(&parts.join("\n\n")))
+        }
+    }
+}
+
+fn carried_extensions(extensions: &str) -> String {
+    match member(extensions, TASKS_EXTENSION) {
+        Some(settings) => format!("{{{}:{settings}}}", quote(TASKS_EXTENSION)),
+        None => "{}".to_owned(),
+    }
+}
+
+/// Both objects in one, `true` before `false`, the first otherwise. Something that is no object stays as it is.
+fn union(known: &str, other: &str) -> String {
+    if !is_object(known) || !is_object(other) {
+        return if known == "false" { other.to_owned() } else { known.to_owned() };
+    }
+    let mut out = known.to_owned();
+    for (key, value) in members(other) {
+        let value = match member(&out, &key) {
+            Some(present) => union(present, value),
+            None => value.to_owned(),
+        };
+        out = edit_object(&out, &[(&key, Edit::Set(&value))]);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_union_keeps_what_either_side_has() {
+        assert_eq!(
+            union(r#"{"a":{"x":false},"u":1}"#, r#"{"a":{"x":true,"y":2},"b":{}}"#),
+            r#"{"a":{"x":true,"y":2},"u":1,"b":{}}"#
+        );
+    }
+
+    #[test]
+    fn extensions_that_could_add_methods_are_dropped() {
+        let text = r#"{"x.y/z":{},"io.modelcontextprotocol/tasks":{"a":1}}"#;
+        assert_eq!(carried_extensions(text), r#"{"io.modelcontextprotocol/tasks":{"a":1}}"#);
+    }
+}

@@ -1,0 +1,326 @@
+//! The lists of several upstreams in one, under the names clients see, kept as the bytes that are sent.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use highwater_config::Prefix;
+use highwater_core::id::UpstreamId;
+use highwater_core::policy::Policy;
+use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::era::Era;
+use highwater_mcp::schema_headers::{ParamHeader, param_headers};
+use highwater_mcp::text::{member, quote, string_member};
+use highwater_upstream::control::{ListKind, Listing};
+
+use super::capabilities;
+use super::names::assign;
+use super::station::{Station, Stock};
+use super::uris::Schemes;
+
+/// What the modern era wants at the end of a list. Our lists depend on who asks, so they are nobody else's.
+const MODERN_TAIL: &str = r#","resultType":"complete","ttlMs":0,"cacheScope":"private""#;
+
+/// Everything a virtual server shows, and the way back from each name.
+pub(crate) struct Merged {
+    /// The stamps of the stations this was made from.
+    pub(super) stamps: Vec<u64>,
+    pub(crate) tools: HashMap<Arc<str>, ToolEntry>,
+    pub(crate) prompts: HashMap<Arc<str>, Entry>,
+    /// Listed resources by the URI clients see.
+    resources: HashMap<Arc<str>, Entry>,
+    templates: Vec<(UpstreamId, String)>,
+    pub(crate) schemes: Schemes,
+    upstreams: Vec<UpstreamId>,
+    lists: BTreeMap<ListKind, ListBytes>,
+    legacy_capabilities: String,
+    modern_capabilities: String,
+    pub(crate) instructions: Option<String>,
+}
+
+/// Where a name leads.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) upstream: UpstreamId,
+    /// The upstream's own name.
+    pub(crate) name: Arc<str>,
+}
+
+/// Where a tool's name leads, and which of its arguments are repeated as headers.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolEntry {
+    pub(crate) entry: Entry,
+    pub(crate) headers: Vec<ParamHeader>,
+}
+
+/// A list result without its closing brace, so that each era can add its own end.
+struct ListBytes(Bytes);
+
+// === impl Merged ===
+
+impl Merged {
+    pub(super) fn build(
+        prefix: Prefix,
+        policy: &Policy,
+        shelves: &[(Arc<Station>, Option<Arc<Stock>>)],
+        stamps: Vec<u64>,
+    ) -> Self {
+        let schemes =
+            Schemes::new(prefix, shelves.iter().map(|(station, _)| station.id()), colliding_uris(shelves));
+        let mut lists = BTreeMap::new();
+
+        let tools = collect(shelves, |stock| &stock.tools);
+        let tools: Vec<_> = tools
+            .into_iter()
+            .filter(|(upstream, name, _)| {
+                policy.admission(upstream).is_some_and(|admission| admission.admits_tool(name))
+            })
+            .collect();
+        let named = rename(prefix, tools, "tool");
+        let mut tool_map = HashMap::new();
+        for (client_name, entry, item) in &named {
+            let headers =
+                member(item, "inputSchema").map(param_headers).and_then(Result::ok).unwrap_or_default();
+            tool_map.insert(Arc::clone(client_name), ToolEntry { entry: entry.clone(), headers });
+        }
+        let items =
+            named.iter().map(|(name, _, item)| edit_object(item, &[("name", Edit::Set(&quote(name)))]));
+        lists
+            .insert(ListKind::Tools, ListBytes::build(ListKind::Tools, items, shelves, |stock| &stock.tools));
+
+        let named = rename(prefix, collect(shelves, |stock| &stock.prompts), "prompt");
+        let prompts = named.iter().map(|(name, entry, _)| (Arc::clone(name), entry.clone())).collect();
+        let items =
+            named.iter().map(|(name, _, item)| edit_object(item, &[("name", Edit::Set(&quote(name)))]));
+        lists.insert(
+            ListKind::Prompts,
+            ListBytes::build(ListKind::Prompts, items, shelves, |stock| &stock.prompts),
+        );
+
+        let mut resources = HashMap::new();
+        let mut seen = BTreeMap::new();
+        for (upstream, uri, item) in listed(shelves, |stock| &stock.resources, "uri") {
+            let outward: Arc<str> = schemes.outward(&upstream, &uri).into();
+            let shown = schemes.uri_of(&upstream, item).into_owned();
+            // Without prefixes the first server that lists a URI has it.
+            if !resources.contains_key(&outward) {
+                seen.insert((Arc::clone(&outward), seen.len()), shown);
+                resources.insert(outward, Entry { upstream, name: uri.into() });
+            }
+        }
+        let items = seen.into_values();
+        lists.insert(
+            ListKind::Resources,
+            ListBytes::build(ListKind::Resources, items, shelves, |stock| &stock.resources),
+        );
+
+        let templates: Vec<_> = listed(shelves, |stock| &stock.templates, "uriTemplate").collect();
+        let items: Vec<String> = templates
+            .iter()
+            .map(|(upstream, _, item)| schemes.text_member(upstream, item, "uriTemplate").into_owned())
+            .collect();
+        lists.insert(
+            ListKind::ResourceTemplates,
+            ListBytes::build(ListKind::ResourceTemplates, items.into_iter(), shelves, |stock| {
+                &stock.templates
+            }),
+        );
+        let templates = templates.into_iter().map(|(upstream, template, _)| (upstream, template)).collect();
+
+        Self {
+            stamps,
+            tools: tool_map,
+            prompts,
+            resources,
+            templates,
+            schemes,
+            upstreams: shelves.iter().map(|(station, _)| station.id().clone()).collect(),
+            lists,
+            legacy_capabilities: capabilities::capabilities(Era::Legacy, shelves),
+            modern_capabilities: capabilities::capabilities(Era::Modern, shelves),
+            instructions: capabilities::instructions(shelves),
+        }
+    }
+
+    /// The capabilities for a client of this era, as JSON text.
+    pub(crate) fn capabilities(&self, era: Era) -> &str {
+        match era {
+            Era::Legacy => &self.legacy_capabilities,
+            Era::Modern => &self.modern_capabilities,
+        }
+    }
+
+    /// A whole list response.
+    pub(crate) fn list_response(&self, kind: ListKind, era: Era, id: &str) -> Vec<u8> {
+        let body: &[u8] = self.lists.get(&kind).map_or(b"{", |list| &list.0);
+        let tail = match era {
+            Era::Legacy => "",
+            Era::Modern => MODERN_TAIL,
+        };
+        let mut out = Vec::with_capacity(body.len() + tail.len() + id.len() + 48);
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        out.extend_from_slice(id.as_bytes());
+        out.extend_from_slice(br#","result":"#);
+        out.extend_from_slice(body);
+        out.extend_from_slice(tail.as_bytes());
+        out.extend_from_slice(b"}}");
+        out
+    }
+
+    /// Whose resource this is, and what its owner calls it.
+    ///
+    /// A prefix decides; then the listed resources; then a template whose fixed beginning fits; and where there is one
+    /// server alone, it is asked.
+    pub(crate) fn resource(&self, uri: &str) -> Option<Entry> {
+        if let Some((upstream, own)) = self.schemes.inward(uri) {
+            return Some(Entry { upstream, name: own.into() });
+        }
+        if let Some(entry) = self.resources.get(uri) {
+            return Some(entry.clone());
+        }
+        let by_template = || {
+            let mut fitting = self
+                .templates
+                .iter()
+                .filter(|(_, template)| fits(template, uri))
+                .map(|(upstream, _)| upstream);
+            let first = fitting.next()?;
+            // Two servers that both could own it: neither is guessed.
+            fitting.all(|other| other == first).then(|| first.clone())
+        };
+        let alone = || match self.upstreams.as_slice() {
+            [only] => Some(only.clone()),
+            _ => None,
+        };
+        // With prefixes everywhere a URI without one belongs to nobody.
+        if self.schemes.outward(self.upstreams.first()?, uri) != uri {
+            return None;
+        }
+        let upstream = by_template().or_else(alone)?;
+        Some(Entry { upstream, name: uri.into() })
+    }
+
+    /// Whose resource template this is, by the text clients see.
+    pub(crate) fn template(&self, shown: &str) -> Option<Entry> {
+        self.templates
+            .iter()
+            .find(|(upstream, template)| self.schemes.outward(upstream, template) == shown)
+            .map(|(upstream, template)| Entry { upstream: upstream.clone(), name: template.as_str().into() })
+    }
+}
+
+// === impl ListBytes ===
+
+impl ListBytes {
+    fn build(
+        kind: ListKind,
+        items: impl Iterator<Item = String>,
+        shelves: &[(Arc<Station>, Option<Arc<Stock>>)],
+        listing: impl Fn(&Stock) -> &Arc<Listing>,
+    ) -> Self {
+        let mut out = format!("{{\"{}\":[", kind.member());
+        for (index, item) in items.enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            out.push_str(&item);
+        }
+        out.push(']');
+        let mut written = BTreeSet::new();
+        for stock in shelves.iter().filter_map(|(_, stock)| stock.as_ref()) {
+            for (key, value) in &listing(stock).rest {
+                if let Ok(value) = std::str::from_utf8(value)
+                    && written.insert(key.as_str())
+                {
+                    out.push(',');
+                    out.push_str(&quote(key));
+                    out.push(':');
+                    out.push_str(value);
+                }
+            }
+        }
+        Self(Bytes::from(out))
+    }
+}
+
+/// Every item with a usable text under `key`, in the order of servers and lists.
+fn listed<'a>(
+    shelves: &'a [(Arc<Station>, Option<Arc<Stock>>)],
+    listing: impl Fn(&Stock) -> &Arc<Listing> + 'a,
+    key: &'static str,
+) -> impl Iterator<Item = (UpstreamId, String, &'a str)> {
+    shelves.iter().filter_map(|(station, stock)| Some((station, stock.as_ref()?))).flat_map(
+        move |(station, stock)| {
+            let listing: &'a Listing = listing(stock);
+            listing.items.iter().filter_map(move |item| {
+                let item = std::str::from_utf8(item).ok()?;
+                Some((station.id().clone(), string_member(item, key)?.into_owned(), item))
+            })
+        },
+    )
+}
+
+fn collect<'a>(
+    shelves: &'a [(Arc<Station>, Option<Arc<Stock>>)],
+    listing: impl Fn(&Stock) -> &Arc<Listing> + 'a,
+) -> Vec<(UpstreamId, String, &'a str)> {
+    let mut seen = BTreeSet::new();
+    let mut items = Vec::new();
+    for (upstream, name, item) in listed(shelves, listing, "name") {
+        if seen.insert((upstream.clone(), name.clone())) {
+            items.push((upstream, name, item));
+        } else {
+            tracing::warn!(server = %upstream, "lists `{name}` twice; the first counts");
+        }
+    }
+    items
+}
+
+/// Gives every item its client-visible name, sorted by it.
+fn rename<'a>(
+    prefix: Prefix,
+    items: Vec<(UpstreamId, String, &'a str)>,
+    what: &str,
+) -> Vec<(Arc<str>, Entry, &'a str)> {
+    let pairs: Vec<(&str, &str)> =
+        items.iter().map(|(upstream, name, _)| (upstream.as_str(), name.as_str())).collect();
+    let names = assign(prefix, &pairs);
+    let mut named = Vec::with_capacity(items.len());
+    for (client_name, (upstream, name, item)) in names.into_iter().zip(items) {
+        match client_name {
+            Some(client_name) => {
+                let entry = Entry { upstream, name: name.into() };
+                named.push((Arc::<str>::from(client_name), entry, item));
+            }
+            None => tracing::error!(
+                server = %upstream,
+                "{what} `{name}` is not shown: its name is outside MCP, or another server has it and `prefix` is `never`"
+            ),
+        }
+    }
+    named.sort_by(|a, b| a.0.cmp(&b.0));
+    named
+}
+
+fn colliding_uris(shelves: &[(Arc<Station>, Option<Arc<Stock>>)]) -> BTreeSet<String> {
+    let mut owners: BTreeMap<String, UpstreamId> = BTreeMap::new();
+    let mut collisions = BTreeSet::new();
+    for (upstream, uri, _) in listed(shelves, |stock| &stock.resources, "uri") {
+        match owners.get(&uri) {
+            Some(owner) if *owner != upstream => {
+                collisions.insert(uri);
+            }
+            Some(_) => {}
+            None => {
+                owners.insert(uri, upstream);
+            }
+        }
+    }
+    collisions
+}
+
+/// Whether a URI can come from a template: it begins with what stands before the first variable.
+fn fits(template: &str, uri: &str) -> bool {
+    let fixed = template.split('{').next().unwrap_or_default();
+    !fixed.is_empty() && uri.starts_with(fixed)
+}

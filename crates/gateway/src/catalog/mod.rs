@@ -1,0 +1,13 @@
+//! What clients are shown: the lists of all upstreams of a virtual server, merged under names that every client
+//! accepts, and the map back from those names. The map is stored, never re-derived by splitting a name.
+
+mod capabilities;
+mod merge;
+mod names;
+mod station;
+mod uris;
+mod virtual_server;
+
+pub(crate) use merge::{Entry, Merged};
+pub(crate) use station::Station;
+pub(crate) use virtual_server::VirtualServer;

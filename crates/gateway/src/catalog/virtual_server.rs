@@ -1,0 +1,75 @@
+//! A virtual server: some upstreams under one endpoint, and their merged lists, made anew when one of them changes.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use futures_util::future::join_all;
+use highwater_config::Prefix;
+use highwater_core::id::VirtualServerId;
+use highwater_core::policy::Policy;
+
+use super::Station;
+use super::merge::Merged;
+
+/// One endpoint's view of the upstreams.
+pub(crate) struct VirtualServer {
+    pub(crate) id: VirtualServerId,
+    prefix: Prefix,
+    policy: Arc<Policy>,
+    stations: Vec<Arc<Station>>,
+    merged: ArcSwapOption<Merged>,
+}
+
+// === impl VirtualServer ===
+
+impl VirtualServer {
+    pub(crate) fn new(
+        id: VirtualServerId,
+        prefix: Prefix,
+        policy: Arc<Policy>,
+        stations: Vec<Arc<Station>>,
+    ) -> Arc<Self> {
+        Arc::new(Self { id, prefix, policy, stations, merged: ArcSwapOption::empty() })
+    }
+
+    pub(crate) fn stations(&self) -> &[Arc<Station>] {
+        &self.stations
+    }
+
+    /// What is known now. Starts nothing.
+    pub(crate) fn known(&self) -> Arc<Merged> {
+        if let Some(merged) = &*self.merged.load()
+            && merged.stamps.iter().copied().eq(self.stations.iter().map(|station| station.stamp()))
+        {
+            return Arc::clone(merged);
+        }
+        // The stamps are read before the stock: a change in between makes the result stale, never wrong.
+        let stamps = self.stations.iter().map(|station| station.stamp()).collect();
+        let shelves: Vec<_> =
+            self.stations.iter().map(|station| (Arc::clone(station), station.stock())).collect();
+        let merged = Arc::new(Merged::build(self.prefix, &self.policy, &shelves, stamps));
+        self.merged.store(Some(Arc::clone(&merged)));
+        merged
+    }
+
+    /// What is known once every server had its chance to start.
+    pub(crate) async fn complete(&self) -> Arc<Merged> {
+        if self.stations.iter().any(|station| station.stock().is_none()) {
+            join_all(self.stations.iter().map(|station| station.ensure_stocked())).await;
+        }
+        self.known()
+    }
+
+    /// Looks something up in what is known and, only if it is not there, waits for servers that are not up yet.
+    pub(crate) async fn find<T>(&self, look: impl Fn(&Merged) -> Option<T>) -> Option<(T, Arc<Merged>)> {
+        let known = self.known();
+        if let Some(found) = look(&known) {
+            return Some((found, known));
+        }
+        if self.stations.iter().all(|station| station.stock().is_some()) {
+            return None;
+        }
+        let complete = self.complete().await;
+        look(&complete).map(|found| (found, complete))
+    }
+}

@@ -1,0 +1,112 @@
+//! Follows what upstreams say of themselves: lists that changed, resources that were updated, log lines, health.
+
+use std::sync::Arc;
+
+use highwater_core::id::UpstreamId;
+use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::error_code;
+use highwater_mcp::frame::Frame;
+use highwater_mcp::text::{quote, string_member};
+use highwater_upstream::control::{ListKind, LogLevel};
+use highwater_upstream::event::{Notice, NoticeKind};
+use tokio::sync::mpsc;
+
+use crate::client::Client;
+use crate::gateway::Gateway;
+use crate::registry::Changed;
+
+impl Gateway {
+    /// Handles notices until the gateway is gone.
+    pub(crate) fn follow_notices(self: &Arc<Self>, mut notices: mpsc::Receiver<Notice>) {
+        let gateway = Arc::downgrade(self);
+        tokio::spawn(async move {
+            while let Some(notice) = notices.recv().await {
+                let Some(gateway) = gateway.upgrade() else { return };
+                gateway.notice(notice);
+            }
+        });
+    }
+
+    fn notice(self: &Arc<Self>, notice: Notice) {
+        let Notice { upstream, kind } = notice;
+        match kind {
+            NoticeKind::ToolsChanged => self.relist(upstream, &[ListKind::Tools], Changed::Tools),
+            NoticeKind::PromptsChanged => self.relist(upstream, &[ListKind::Prompts], Changed::Prompts),
+            NoticeKind::ResourcesChanged => {
+                self.relist(
+                    upstream,
+                    &[ListKind::Resources, ListKind::ResourceTemplates],
+                    Changed::Resources,
+                );
+            }
+            NoticeKind::ResourceUpdated(frame) => self.resource_updated(&upstream, &frame),
+            NoticeKind::Log(frame) => self.log_line(&upstream, &frame),
+            NoticeKind::Health(state) => {
+                tracing::info!(server = %upstream, ?state, "health changed");
+                if let Some(station) = self.world.load().stations.get(&upstream) {
+                    station.forget_log_level();
+                }
+            }
+        }
+    }
+
+    /// Reads a list again and tells clients afterwards, so that whoever looks sees the new one. A task of its own: a slow
+    /// server delays nobody else's notices.
+    fn relist(self: &Arc<Self>, upstream: UpstreamId, kinds: &'static [ListKind], changed: Changed) {
+        let gateway = Arc::clone(self);
+        tokio::spawn(async move {
+            let world = gateway.world.load_full();
+            let Some(station) = world.stations.get(&upstream) else { return };
+            station.restock(kinds).await;
+            for server in world.holding(&upstream) {
+                gateway.registry.announce(&server.id, changed);
+            }
+        });
+    }
+
+    fn resource_updated(&self, upstream: &UpstreamId, frame: &Frame) {
+        let Some(params) = frame.params() else { return };
+        let Some(own) = string_member(params, "uri") else { return };
+        let world = self.world.load();
+        for server in world.holding(upstream) {
+            for session in self.registry.sessions_of(&server.id) {
+                if let Some(shown) = session.subscribed_as(upstream, &own) {
+                    let params = edit_object(
+                        params,
+                        &[("uri", Edit::Set(&quote(&shown))), ("_meta", Edit::Merge(UNMARKED))],
+                    );
+                    let message = error_code::notification("notifications/resources/updated", Some(&params));
+                    (session.aside)(message.into());
+                }
+            }
+            for listener in self.registry.listeners_of(&server.id) {
+                let found =
+                    listener.resources.iter().find(|(_, owner, uri)| owner == upstream && *uri == *own);
+                if let Some((shown, _, _)) = found {
+                    let params = edit_object(params, &[("uri", Edit::Set(&quote(shown)))]);
+                    listener.tell("notifications/resources/updated", &params);
+                }
+            }
+        }
+    }
+
+    /// A log line that belongs to no call goes to legacy clients that want it; modern ones get log lines on their own
+    /// requests alone.
+    fn log_line(&self, upstream: &UpstreamId, frame: &Frame) {
+        let level = frame
+            .param("level")
+            .and_then(highwater_mcp::text::unquote)
+            .and_then(|level| LogLevel::parse(&level));
+        let world = self.world.load();
+        for server in world.holding(upstream) {
+            for session in self.registry.sessions_of(&server.id) {
+                if Client::Legacy(Arc::clone(&session)).wants_log(level) {
+                    (session.aside)(frame.bytes().clone());
+                }
+            }
+        }
+    }
+}
+
+/// Takes a modern upstream's own subscription id off a notification.
+const UNMARKED: &[(&str, Edit<'static>)] = &[(highwater_mcp::era::meta_key::SUBSCRIPTION_ID, Edit::Remove)];

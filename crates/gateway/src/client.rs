@@ -1,0 +1,273 @@
+//! Who is on the other end of a front, in either era, and how to reach them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use highwater_core::id::{Principal, SessionKey, UpstreamId, VirtualServerId};
+use highwater_mcp::era::Era;
+use highwater_mcp::frame::Frame;
+use highwater_mcp::text::{member, pointer};
+use highwater_upstream::control::LogLevel;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+/// Whose request it is and where it arrived.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(crate) principal: Principal,
+    pub(crate) virtual_server: VirtualServerId,
+    pub(crate) session: SessionKey,
+}
+
+/// The client behind one request.
+#[derive(Clone)]
+pub(crate) enum Client {
+    /// A client that said `initialize`.
+    Legacy(Arc<LegacySession>),
+    /// A client that says who it is on every request.
+    Modern(Arc<ModernClient>),
+}
+
+/// What a modern request says of its sender.
+pub(crate) struct ModernClient {
+    pub(crate) caller: Caller,
+    /// Its capabilities as JSON text.
+    pub(crate) capabilities: String,
+    /// Which log messages it wants on this request.
+    pub(crate) log_level: Option<LogLevel>,
+}
+
+/// A legacy client's transport session: MCP's notion, never a security key by itself.
+pub(crate) struct LegacySession {
+    /// The id on the wire; for stdio, a name for logs.
+    pub(crate) id: Arc<str>,
+    pub(crate) caller: Caller,
+    /// The version agreed.
+    pub(crate) version: &'static str,
+    /// The client's capabilities as JSON text.
+    pub(crate) capabilities: String,
+    /// Where messages go that belong to no request.
+    pub(crate) aside: Aside,
+    state: Mutex<SessionState>,
+    next_question: AtomicU64,
+}
+
+#[derive(Default)]
+struct SessionState {
+    log_level: Option<LogLevel>,
+    /// Running requests by the exact text of their id.
+    in_flight: HashMap<Box<str>, AbortHandle>,
+    /// Questions we put to the client, by our number.
+    questions: HashMap<u64, oneshot::Sender<Frame>>,
+    /// Subscribed resources: what the client calls them, whose they are and what the owner calls them.
+    subscriptions: BTreeMap<String, (UpstreamId, String)>,
+}
+
+/// Where messages go that belong to no request. Takes a message or says that nobody is there any more.
+pub(crate) type Aside = Box<dyn Fn(Bytes) + Send + Sync>;
+
+/// Where the messages of one request go.
+pub(crate) type Outlet = mpsc::Sender<Outbound>;
+
+/// A message on its way to the client.
+#[derive(Debug)]
+pub(crate) enum Outbound {
+    /// Something before the answer.
+    Message(Bytes),
+    /// The answer. `code` is the JSON-RPC error code, if it is an error.
+    Last { bytes: Bytes, code: Option<i64> },
+}
+
+// === impl Client ===
+
+impl Client {
+    pub(crate) fn era(&self) -> Era {
+        match self {
+            Self::Legacy(_) => Era::Legacy,
+            Self::Modern(_) => Era::Modern,
+        }
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        match self {
+            Self::Legacy(session) => &session.caller,
+            Self::Modern(client) => &client.caller,
+        }
+    }
+
+    /// What the client declared, as JSON text.
+    pub(crate) fn capabilities(&self) -> &str {
+        match self {
+            Self::Legacy(session) => &session.capabilities,
+            Self::Modern(client) => &client.capabilities,
+        }
+    }
+
+    /// The log level the client wants, if it said.
+    pub(crate) fn log_level(&self) -> Option<LogLevel> {
+        match self {
+            Self::Legacy(session) => session.log_level(),
+            Self::Modern(client) => client.log_level,
+        }
+    }
+
+    /// Whether a log line of this level goes to the client: a modern one must have asked for it, a legacy one that
+    /// never said anything gets what the server chooses to send.
+    pub(crate) fn wants_log(&self, level: Option<LogLevel>) -> bool {
+        match (self, self.log_level(), level) {
+            (Self::Modern(_), None, _) => false,
+            (Self::Legacy(_), None, _) | (_, Some(_), None) => true,
+            (_, Some(wanted), Some(level)) => level >= wanted,
+        }
+    }
+}
+
+// === impl LegacySession ===
+
+impl LegacySession {
+    pub(crate) fn new(
+        id: Arc<str>,
+        caller: Caller,
+        version: &'static str,
+        capabilities: String,
+        aside: Aside,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            caller,
+            version,
+            capabilities,
+            aside,
+            state: Mutex::default(),
+            next_question: AtomicU64::new(1),
+        })
+    }
+
+    pub(crate) fn log_level(&self) -> Option<LogLevel> {
+        self.state().log_level
+    }
+
+    pub(crate) fn set_log_level(&self, level: LogLevel) {
+        self.state().log_level = Some(level);
+    }
+
+    /// Notes a running request. `false` if one with this id is running already.
+    pub(crate) fn begin(&self, id: &str, running: AbortHandle) -> bool {
+        let mut state = self.state();
+        if state.in_flight.contains_key(id) {
+            return false;
+        }
+        state.in_flight.insert(id.into(), running);
+        true
+    }
+
+    pub(crate) fn end(&self, id: &str) {
+        self.state().in_flight.remove(id);
+    }
+
+    /// Ends a running request; what it was doing is cancelled and recorded as it goes.
+    pub(crate) fn cancel(&self, id: &str) {
+        let running = self.state().in_flight.remove(id);
+        if let Some(running) = running {
+            running.abort();
+        }
+    }
+
+    /// Ends everything that is running for the session, which is over.
+    pub(crate) fn cancel_all(&self) {
+        let running: Vec<_> = self.state().in_flight.drain().collect();
+        for (_, running) in running {
+            running.abort();
+        }
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.state().in_flight.len()
+    }
+
+    /// A number for a new question, and where its answer will come.
+    pub(crate) fn ask(&self) -> (u64, oneshot::Receiver<Frame>) {
+        let number = self.next_question.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = oneshot::channel();
+        self.state().questions.insert(number, sender);
+        (number, receiver)
+    }
+
+    /// Takes a question back: nobody waits for its answer any more.
+    pub(crate) fn forget_question(&self, number: u64) {
+        self.state().questions.remove(&number);
+    }
+
+    /// Hands an answer to whoever waits for it.
+    pub(crate) fn answered(&self, frame: Frame) {
+        let number = frame.id().and_then(|id| id.parse().ok());
+        let waiting = number.and_then(|number: u64| self.state().questions.remove(&number));
+        match waiting {
+            Some(waiting) => {
+                if waiting.send(frame).is_err() {
+                    tracing::debug!("an answer came for a question nobody waits for any more");
+                }
+            }
+            None => tracing::debug!("an answer came for a question that was not asked"),
+        }
+    }
+
+    /// Notes a subscription.
+    pub(crate) fn subscribe(&self, shown: &str, upstream: UpstreamId, own: String) {
+        self.state().subscriptions.insert(shown.to_owned(), (upstream, own));
+    }
+
+    pub(crate) fn unsubscribe(&self, shown: &str) {
+        self.state().subscriptions.remove(shown);
+    }
+
+    pub(crate) fn is_subscribed(&self, shown: &str) -> bool {
+        self.state().subscriptions.contains_key(shown)
+    }
+
+    /// What the client calls this resource, if it subscribed to it.
+    pub(crate) fn subscribed_as(&self, upstream: &UpstreamId, own: &str) -> Option<String> {
+        let state = self.state();
+        let found = state.subscriptions.iter().find(|(_, (owner, uri))| owner == upstream && uri == own);
+        found.map(|(shown, _)| shown.clone())
+    }
+
+    /// Every subscribed URI as the client calls it, for when the session ends.
+    pub(crate) fn subscriptions(&self) -> Vec<String> {
+        self.state().subscriptions.keys().cloned().collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, SessionState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether capabilities, as JSON text, include this way of being asked.
+pub(crate) fn declares(capabilities: &str, kind: highwater_core::decide::AskKind) -> bool {
+    use highwater_core::decide::AskKind;
+    match kind {
+        AskKind::Sample => member(capabilities, "sampling").is_some(),
+        AskKind::Roots => member(capabilities, "roots").is_some(),
+        // An empty capability means forms only.
+        AskKind::ElicitForm => member(capabilities, "elicitation")
+            .is_some_and(|modes| member(modes, "form").is_some() || member(modes, "url").is_none()),
+        AskKind::ElicitUrl => pointer(capabilities, &["elicitation", "url"]).is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use highwater_core::decide::AskKind;
+
+    #[test]
+    fn an_empty_elicitation_capability_means_forms_only() {
+        assert!(declares(r#"{"elicitation":{}}"#, AskKind::ElicitForm));
+        assert!(!declares(r#"{"elicitation":{}}"#, AskKind::ElicitUrl));
+        assert!(declares(r#"{"elicitation":{"url":{}}}"#, AskKind::ElicitUrl));
+        assert!(!declares(r#"{"elicitation":{"url":{}}}"#, AskKind::ElicitForm));
+        assert!(!declares("{}", AskKind::Sample));
+    }
+}

@@ -1,0 +1,168 @@
+//! Sorts what a client sends: what we answer ourselves, and what takes the road.
+
+use std::sync::Arc;
+
+use highwater_mcp::error_code::{self, INVALID_PARAMS, METHOD_NOT_FOUND};
+use highwater_mcp::frame::Frame;
+use highwater_mcp::method::Method;
+use highwater_mcp::text::unquote;
+use highwater_upstream::control::{ListKind, LogLevel};
+
+use crate::client::{Client, LegacySession, Outbound, Outlet};
+use crate::gateway::Gateway;
+use crate::greet::Unmet;
+use crate::pipeline::Arrival;
+use crate::world::World;
+
+impl Gateway {
+    /// Serves one request: whatever precedes the answer, and the answer, go to the outlet.
+    pub(crate) async fn serve(self: Arc<Self>, client: Client, frame: Frame, outlet: Outlet) {
+        let _running = self.registry.begin();
+        let (bytes, code) = self.respond(client, frame, &outlet).await;
+        if outlet.send(Outbound::Last { bytes: bytes.into(), code }).await.is_err() {
+            tracing::debug!("the client left before its answer");
+        }
+    }
+
+    async fn respond(&self, client: Client, frame: Frame, outlet: &Outlet) -> (Vec<u8>, Option<i64>) {
+        let name = frame.method().unwrap_or_default();
+        let method = Method::parse(name);
+        let id = frame.id().unwrap_or("null").to_owned();
+        let answered = match method {
+            Some(known) if !known.exists_in(client.era()) => Err(not_here(name)),
+            Some(Method::Ping) => Ok(error_code::result_response(&id, "{}")),
+            Some(Method::SetLogLevel) => self.set_log_level(&client, &frame),
+            Some(Method::Discover) => self.discover(&frame, &client.caller().virtual_server).await,
+            Some(Method::ListTools) => self.list(&client, &frame, ListKind::Tools).await,
+            Some(Method::ListPrompts) => self.list(&client, &frame, ListKind::Prompts).await,
+            Some(Method::ListResources) => self.list(&client, &frame, ListKind::Resources).await,
+            Some(Method::ListResourceTemplates) => {
+                self.list(&client, &frame, ListKind::ResourceTemplates).await
+            }
+            // Counted once upstream, so asked once: nothing leaves for a subscription that is there already.
+            Some(Method::Subscribe) if is_subscribed(&client, &frame) => {
+                Ok(error_code::result_response(&id, "{}"))
+            }
+            Some(Method::Listen) => self.listen(client, &frame, outlet).await,
+            // A shared server's list of tasks would show one client the tasks of another.
+            Some(Method::Initialize | Method::ListTasks) => Err(not_here(name)),
+            Some(
+                Method::CallTool
+                | Method::GetPrompt
+                | Method::ReadResource
+                | Method::Complete
+                | Method::Subscribe
+                | Method::Unsubscribe
+                | Method::GetTask
+                | Method::TaskResult
+                | Method::CancelTask
+                | Method::UpdateTask,
+            )
+            | None => {
+                let arrival =
+                    Arrival { client, method, frame, outlet: outlet.clone(), world: self.world.load_full() };
+                return self.act(arrival).await;
+            }
+        };
+        match answered {
+            Ok(bytes) => (bytes, None),
+            Err(unmet) => (unmet.response(Some(&id)), Some(unmet.code)),
+        }
+    }
+
+    /// Takes an action down the road and remembers what it means for the session.
+    pub(crate) async fn act(&self, arrival: Arrival) -> (Vec<u8>, Option<i64>) {
+        let delivery = match self.run(&arrival).await {
+            Ok(delivery) => delivery,
+            Err(refusal) => refusal.into_delivery(&arrival),
+        };
+        let (bytes, code) = delivery.into_parts();
+        if code.is_none() {
+            self.note_subscription(&arrival);
+        }
+        (bytes.into(), code)
+    }
+
+    /// Ends a legacy session: what it is doing is cancelled, what it subscribed to is given up.
+    pub(crate) fn end_session(self: &Arc<Self>, session: &Arc<LegacySession>) {
+        self.registry.remove_session(&session.id);
+        session.cancel_all();
+        let uris = session.subscriptions();
+        if !uris.is_empty() {
+            let (gateway, client) = (Arc::clone(self), Client::Legacy(Arc::clone(session)));
+            tokio::spawn(async move {
+                for uri in uris {
+                    gateway.subscription(&client, Method::Unsubscribe, &uri).await;
+                }
+            });
+        }
+    }
+
+    fn note_subscription(&self, arrival: &Arrival) {
+        let Client::Legacy(session) = &arrival.client else { return };
+        let Some(uri) = arrival.frame.param("uri").and_then(unquote) else { return };
+        match arrival.method {
+            Some(Method::Subscribe) => {
+                if let Some((upstream, own)) = resource_owner(&arrival.world, &arrival.client, &uri) {
+                    session.subscribe(&uri, upstream, own);
+                }
+            }
+            Some(Method::Unsubscribe) => {
+                session.unsubscribe(&uri);
+            }
+            _ => {}
+        }
+    }
+
+    fn set_log_level(&self, client: &Client, frame: &Frame) -> Result<Vec<u8>, Unmet> {
+        let level = frame.param("level").and_then(unquote).and_then(|level| LogLevel::parse(&level));
+        let level = level.ok_or_else(|| Unmet::new(INVALID_PARAMS, "`params.level` is no log level"))?;
+        if let Client::Legacy(session) = client {
+            session.set_log_level(level);
+        }
+        let world = self.world.load_full();
+        if let Some(server) = world.virtual_server(&client.caller().virtual_server) {
+            for station in server.stations() {
+                // Servers that are not up yet are told when the next request wants log lines from them.
+                if station.stock().is_some() {
+                    let station = Arc::clone(station);
+                    tokio::spawn(async move { station.want_log_level(level).await });
+                }
+            }
+        }
+        Ok(error_code::result_response(frame.id().unwrap_or("null"), "{}"))
+    }
+
+    async fn list(&self, client: &Client, frame: &Frame, kind: ListKind) -> Result<Vec<u8>, Unmet> {
+        // Our lists come in one page, so no cursor is ours.
+        if frame.param("cursor").is_some() {
+            return Err(Unmet::new(INVALID_PARAMS, "`params.cursor` is none that was given out here"));
+        }
+        let world = self.world.load_full();
+        let server = world
+            .virtual_server(&client.caller().virtual_server)
+            .ok_or_else(|| Unmet::new(INVALID_PARAMS, "there is no such virtual server any more"))?;
+        let merged = server.complete().await;
+        Ok(merged.list_response(kind, client.era(), frame.id().unwrap_or("null")))
+    }
+}
+
+/// Whose resource this is and what the owner calls it.
+pub(crate) fn resource_owner(
+    world: &World,
+    client: &Client,
+    shown: &str,
+) -> Option<(highwater_core::id::UpstreamId, String)> {
+    let server = world.virtual_server(&client.caller().virtual_server)?;
+    let entry = server.known().resource(shown)?;
+    Some((entry.upstream, entry.name.to_string()))
+}
+
+fn is_subscribed(client: &Client, frame: &Frame) -> bool {
+    let uri = frame.param("uri").and_then(unquote);
+    matches!((client, uri), (Client::Legacy(session), Some(uri)) if session.is_subscribed(&uri))
+}
+
+fn not_here(method: &str) -> Unmet {
+    Unmet::new(METHOD_NOT_FOUND, format!("method `{method}` is not offered here"))
+}

@@ -1,0 +1,240 @@
+//! Streamable HTTP of the legacy era: sessions, answers as JSON or as a stream of events, a stream for everything else,
+//! and a way back for a client whose connection broke.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_core::id::Principal;
+use highwater_mcp::error_code::{self, INVALID_REQUEST};
+use highwater_mcp::frame::{Frame, FrameKind};
+use highwater_mcp::headers::{PROTOCOL_VERSION, SESSION_ID};
+use http::header::{HeaderMap, HeaderValue};
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use tokio::sync::mpsc;
+
+use super::response::{self, ResponseBody};
+use super::sessions::HttpSession;
+use super::stream_log::StreamLog;
+use super::{Endpoint, HttpFront, request, spawn};
+use crate::client::{Client, Outbound};
+
+/// How many messages of a call may wait for its stream.
+const CALL_BUFFER: usize = 16;
+
+/// A call that takes longer than this is answered as a stream, which keeps the connection alive and can be resumed.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The first version whose clients understand an event that has an id and nothing else.
+const PRIMING_SINCE: &str = "2025-11-25";
+
+impl HttpFront {
+    /// Handles a posted message of a legacy client.
+    pub(super) async fn legacy(
+        &self,
+        headers: &HeaderMap,
+        frame: Frame,
+        endpoint: Endpoint,
+        principal: Principal,
+    ) -> Response<ResponseBody> {
+        if frame.kind() == FrameKind::Request && frame.method() == Some("initialize") {
+            return self.begin_session(frame, &endpoint, principal).await;
+        }
+        let session = match self.session(headers, &endpoint, &principal) {
+            Ok(session) => session,
+            Err(refused) => return refused,
+        };
+        match frame.kind() {
+            FrameKind::Request => self.legacy_request(session, frame).await,
+            FrameKind::Notification => {
+                if frame.method() == Some("notifications/cancelled")
+                    && let Some(id) = frame.param("requestId")
+                {
+                    session.session.cancel(id);
+                }
+                response::empty(StatusCode::ACCEPTED)
+            }
+            FrameKind::Response | FrameKind::Error => {
+                session.session.answered(frame);
+                response::empty(StatusCode::ACCEPTED)
+            }
+        }
+    }
+
+    async fn begin_session(
+        &self,
+        frame: Frame,
+        endpoint: &Endpoint,
+        principal: Principal,
+    ) -> Response<ResponseBody> {
+        let limit = self.gateway.settings.load().limits.sessions;
+        if self.gateway.registry.session_count() >= limit {
+            let message = format!("{limit} sessions are open already (`limits.sessions`)");
+            let bytes = error_code::error_response(frame.id(), INVALID_REQUEST, &message, None);
+            return response::json(StatusCode::SERVICE_UNAVAILABLE, bytes);
+        }
+        let id: Arc<str> = self.gateway.fresh_id().into();
+        let Ok(id_header) = HeaderValue::from_str(&id) else {
+            return response::text(StatusCode::INTERNAL_SERVER_ERROR, "no session id could be made");
+        };
+        let aside = HttpSession::new_aside();
+        let way_out = Arc::clone(&aside);
+        let caller = endpoint.caller(principal, Some(&id));
+        let met = self
+            .gateway
+            .initialize(&frame, caller, id, Box::new(move |message| way_out.push_now(message)))
+            .await;
+        match met {
+            Ok((session, answer)) => {
+                self.sessions.add(HttpSession::new(session, aside));
+                let mut response = response::json(StatusCode::OK, answer);
+                response.headers_mut().insert(SESSION_ID, id_header);
+                response
+            }
+            Err(unmet) => response::json(StatusCode::OK, unmet.response(frame.id())),
+        }
+    }
+
+    async fn legacy_request(&self, session: Arc<HttpSession>, frame: Frame) -> Response<ResponseBody> {
+        let id: Box<str> = frame.id().unwrap_or("null").into();
+        let (outlet, mut messages) = mpsc::channel(CALL_BUFFER);
+        let client = Client::Legacy(Arc::clone(&session.session));
+        let gateway = Arc::clone(&self.gateway);
+        let (ended, ended_id) = (Arc::clone(&session.session), id.clone());
+        let (noted, go) = tokio::sync::oneshot::channel::<()>();
+        // A task of its own: a broken connection does not cancel a legacy request.
+        let running = spawn(async move {
+            if go.await.is_ok() {
+                gateway.serve(client, frame, outlet).await;
+                ended.end(&ended_id);
+            }
+        });
+        if !session.session.begin(&id, running) {
+            let bytes = error_code::error_response(
+                Some(&id),
+                INVALID_REQUEST,
+                "a request with this id is running already",
+                None,
+            );
+            return response::json(StatusCode::BAD_REQUEST, bytes);
+        }
+        if noted.send(()).is_err() {
+            tracing::debug!("a request ended before it began");
+        }
+        match tokio::time::timeout(PATIENCE, messages.recv()).await {
+            Ok(Some(Outbound::Last { bytes, .. })) => response::json(StatusCode::OK, bytes),
+            Ok(Some(Outbound::Message(message))) => stream_call(&session, messages, Some(message)).await,
+            Err(_) => stream_call(&session, messages, None).await,
+            // Cancelled: there is no answer, so the stream ends without one.
+            Ok(None) => response::events(Box::pin(futures_util::stream::empty())),
+        }
+    }
+
+    /// Opens the stream of messages that belong to no call, or takes up one that broke.
+    pub(super) fn open_stream(
+        &self,
+        request: &Request<Incoming>,
+        endpoint: &Endpoint,
+        principal: &Principal,
+    ) -> Response<ResponseBody> {
+        let headers = request.headers();
+        if !headers.contains_key(SESSION_ID) {
+            return response::method_not_allowed();
+        }
+        if !request::accepts(headers, "text/event-stream") {
+            return response::text(StatusCode::NOT_ACCEPTABLE, "accept `text/event-stream`");
+        }
+        let session = match self.session(headers, endpoint, principal) {
+            Ok(session) => session,
+            Err(refused) => return refused,
+        };
+        let priming = session.session.version >= PRIMING_SINCE;
+        let followed = match headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default()) {
+            Some(event_id) => {
+                session.stream_of(event_id).and_then(|(stream, number)| stream.follow(number, false))
+            }
+            None => {
+                let unread = session.aside.unread();
+                session.aside.follow(unread, priming)
+            }
+        };
+        match followed {
+            Some(events) => response::events(events),
+            None => response::text(StatusCode::NOT_FOUND, "the events after this id are gone"),
+        }
+    }
+
+    /// Ends a session on its client's wish.
+    pub(super) fn end_session(
+        &self,
+        request: &Request<Incoming>,
+        endpoint: &Endpoint,
+        principal: &Principal,
+    ) -> Response<ResponseBody> {
+        if !request.headers().contains_key(SESSION_ID) {
+            return response::method_not_allowed();
+        }
+        match self.session(request.headers(), endpoint, principal) {
+            Ok(session) => {
+                self.sessions.remove(&session.session.id);
+                self.gateway.end_session(&session.session);
+                session.aside.close();
+                response::empty(StatusCode::OK)
+            }
+            Err(refused) => refused,
+        }
+    }
+
+    /// The session that a request names. An unknown one is 404, which makes clients start anew.
+    fn session(
+        &self,
+        headers: &HeaderMap,
+        endpoint: &Endpoint,
+        principal: &Principal,
+    ) -> Result<Arc<HttpSession>, Response<ResponseBody>> {
+        let invalid = |status, message| {
+            Err(response::json(status, error_code::error_response(None, INVALID_REQUEST, message, None)))
+        };
+        let Some(id) = headers.get(SESSION_ID) else {
+            return invalid(StatusCode::BAD_REQUEST, "`Mcp-Session-Id` is missing; send `initialize` first");
+        };
+        let found =
+            id.to_str().ok().and_then(|id| self.sessions.find(id, principal, &endpoint.virtual_server));
+        let Some(session) = found else {
+            return invalid(StatusCode::NOT_FOUND, "this session has ended; send `initialize` again");
+        };
+        match headers.get(PROTOCOL_VERSION) {
+            Some(version) if version.as_bytes() != session.session.version.as_bytes() => invalid(
+                StatusCode::BAD_REQUEST,
+                "`MCP-Protocol-Version` is not the version agreed for this session",
+            ),
+            _ => Ok(session),
+        }
+    }
+}
+
+/// Answers a call with a stream of events that can be taken up again.
+async fn stream_call(
+    session: &HttpSession,
+    mut messages: mpsc::Receiver<Outbound>,
+    first: Option<bytes::Bytes>,
+) -> Response<ResponseBody> {
+    let log = session.new_stream();
+    let priming = session.session.version >= PRIMING_SINCE;
+    let Some(events) = log.follow(0, priming) else {
+        return response::text(StatusCode::INTERNAL_SERVER_ERROR, "the stream could not be opened");
+    };
+    let writing = Arc::clone(&log);
+    spawn(async move {
+        let log: Arc<StreamLog> = writing;
+        if let Some(first) = first {
+            log.push(first).await;
+        }
+        while let Some(message) = messages.recv().await {
+            let (Outbound::Message(bytes) | Outbound::Last { bytes, .. }) = message;
+            log.push(bytes).await;
+        }
+        log.close();
+    });
+    response::events(events)
+}

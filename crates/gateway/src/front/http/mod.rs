@@ -1,0 +1,285 @@
+//! The HTTP front: Streamable HTTP of both eras on one endpoint, and a few pages for people and monitors.
+
+mod authenticate;
+mod legacy;
+mod modern;
+mod origin;
+mod pages;
+mod request;
+mod response;
+mod sessions;
+mod stream_log;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_config::Listen;
+use highwater_core::id::{Principal, SessionKey, VirtualServerId};
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use self::response::ResponseBody;
+use self::sessions::HttpSessions;
+use crate::client::Caller;
+use crate::gateway::Gateway;
+use crate::world::DEFAULT_VIRTUAL_SERVER;
+
+/// How long a client may take to send its request's head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How many connections may be open at once.
+const MAX_CONNECTIONS: usize = 4096;
+
+/// The front's own state.
+struct HttpFront {
+    gateway: Arc<Gateway>,
+    sessions: HttpSessions,
+}
+
+/// Where in the URL space a request of a client goes.
+struct Endpoint {
+    virtual_server: VirtualServerId,
+    /// Partitions the agent session; chosen by whoever set the URL.
+    context: Option<String>,
+}
+
+/// Opens the listeners: both loopbacks for `localhost`, so that nobody else can own the other one.
+pub fn bind(listen: Listen) -> io::Result<Vec<TcpListener>> {
+    let mut listeners: Vec<TcpListener> = Vec::new();
+    for mut address in listen.addresses() {
+        // Port 0 picks one; the second loopback takes the same.
+        if address.port() == 0
+            && let Some(first) = listeners.first()
+        {
+            address.set_port(first.local_addr()?.port());
+        }
+        match TcpListener::bind(address) {
+            Ok(listener) => {
+                listener.set_nonblocking(true)?;
+                listeners.push(listener);
+            }
+            // A machine without IPv6 has one loopback.
+            Err(error) if is_missing_family(&error) && !listeners.is_empty() => {
+                tracing::warn!(%address, %error, "not listening there");
+            }
+            Err(error) => {
+                return Err(io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")));
+            }
+        }
+    }
+    Ok(listeners)
+}
+
+/// Serves clients until told to stop, then lets open requests finish.
+pub async fn serve(gateway: Arc<Gateway>, listeners: Vec<TcpListener>, mut stop: watch::Receiver<bool>) {
+    let front = Arc::new(HttpFront { sessions: HttpSessions::default(), gateway });
+    let mut accepting = JoinSet::new();
+    for listener in listeners {
+        accepting.spawn(accept(Arc::clone(&front), listener, stop.clone()));
+    }
+    let sweeping = tokio::spawn(sessions::sweep(Arc::downgrade(&front)));
+    stopped(&mut stop).await;
+    while accepting.join_next().await.is_some() {}
+    sweeping.abort();
+}
+
+async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::Receiver<bool>) {
+    let listener = match tokio::net::TcpListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(error) => return tracing::error!(%error, "a listener could not be used"),
+    };
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next(), if !connections.is_empty() => continue,
+            () = stopped(&mut stop) => break,
+        };
+        match accepted {
+            Ok((stream, peer)) if connections.len() < MAX_CONNECTIONS => {
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%error, "a connection keeps its delay");
+                }
+                connections.spawn(connection(Arc::clone(&front), stream, peer, stop.clone()));
+            }
+            Ok((_, peer)) => tracing::warn!(%peer, "too many connections; this one is closed"),
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                // Out of file descriptors, mostly: trying again at once would only burn the processor.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop(listener);
+    let drain = front.gateway.settings.load().limits.drain;
+    let finished = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(drain, finished).await.is_err() {
+        tracing::warn!(open = connections.len(), "closing connections that are still open");
+    }
+}
+
+async fn connection(
+    front: Arc<HttpFront>,
+    stream: tokio::net::TcpStream,
+    peer: SocketAddr,
+    mut stop: watch::Receiver<bool>,
+) {
+    let service = service_fn(move |request| {
+        let front = Arc::clone(&front);
+        async move { Ok::<_, Infallible>(front.handle(request).await) }
+    });
+    let mut serving = std::pin::pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    let served = tokio::select! {
+        served = serving.as_mut() => served,
+        () = stopped(&mut stop) => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, %peer, "a connection ended early");
+    }
+}
+
+// === impl HttpFront ===
+
+impl HttpFront {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<ResponseBody> {
+        let settings = self.gateway.settings.load_full();
+        if let Err(refused) = origin::check(request.headers(), &settings) {
+            return refused;
+        }
+        match endpoint(request.uri().path()) {
+            Some(endpoint) => self.mcp(request, endpoint, &settings).await,
+            None => self.page(&request),
+        }
+    }
+
+    async fn mcp(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        endpoint: Endpoint,
+        settings: &highwater_config::Settings,
+    ) -> Response<ResponseBody> {
+        let principal = match authenticate::agent(request.headers(), settings, &self.gateway) {
+            Ok(principal) => principal,
+            Err(refused) => return refused,
+        };
+        if self.gateway.world.load().virtual_server(&endpoint.virtual_server).is_none() {
+            let message = format!("there is no virtual server `{}`", endpoint.virtual_server);
+            return response::text(StatusCode::NOT_FOUND, &message);
+        }
+        match *request.method() {
+            Method::POST => self.post(request, endpoint, principal, settings).await,
+            Method::GET => self.open_stream(&request, &endpoint, &principal),
+            Method::DELETE => self.end_session(&request, &endpoint, &principal),
+            _ => response::method_not_allowed(),
+        }
+    }
+
+    /// Reads and scans a message and hands it to its era.
+    async fn post(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        endpoint: Endpoint,
+        principal: Principal,
+        settings: &highwater_config::Settings,
+    ) -> Response<ResponseBody> {
+        let (head, body) = request.into_parts();
+        if let Err(refused) = request::check_types(&head.headers) {
+            return refused;
+        }
+        let frame = match request::read_frame(body, &head.headers, settings).await {
+            Ok(frame) => frame,
+            Err(refused) => return refused,
+        };
+        if modern::is_modern(&head.headers, &frame) {
+            self.modern(&head.headers, frame, &endpoint, principal).await
+        } else {
+            self.legacy(&head.headers, frame, endpoint, principal).await
+        }
+    }
+}
+
+impl Endpoint {
+    /// Who calls, and in which agent session: the context of the URL, else the transport session, else the principal.
+    fn caller(&self, principal: Principal, transport_session: Option<&str>) -> Caller {
+        let session = match (&self.context, transport_session) {
+            (Some(context), _) => format!("{principal}/c/{context}"),
+            (None, Some(id)) => format!("{principal}/s/{id}"),
+            (None, None) => principal.to_string(),
+        };
+        Caller { principal, virtual_server: self.virtual_server.clone(), session: SessionKey::new(session) }
+    }
+}
+
+/// Reads `/mcp`, `/mcp/v/NAME` and either with `/c/CONTEXT`.
+fn endpoint(path: &str) -> Option<Endpoint> {
+    let mut rest = path.strip_prefix("/mcp")?;
+    let mut virtual_server = DEFAULT_VIRTUAL_SERVER;
+    if let Some(named) = rest.strip_prefix("/v/") {
+        let end = named.find('/').unwrap_or(named.len());
+        (virtual_server, rest) = named.split_at_checked(end)?;
+    }
+    let context = rest.strip_prefix("/c/");
+    if let Some(context) = context {
+        rest = "";
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        if context.is_empty() || context.len() > 128 || !context.bytes().all(plain) {
+            return None;
+        }
+    }
+    matches!(rest, "" | "/").then(|| Endpoint {
+        virtual_server: VirtualServerId::new(virtual_server),
+        context: context.map(str::to_owned),
+    })
+}
+
+/// Waits until the front is told to stop.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // An error means that whoever could stop us is gone, which is a reason to stop.
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        tracing::debug!("stopping, since nobody could say so any more");
+    }
+}
+
+fn is_missing_family(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
+}
+
+/// Runs a request in a task that outlives the connection unless it is told otherwise.
+fn spawn<F: Future<Output = ()> + Send + 'static>(work: F) -> tokio::task::AbortHandle {
+    tokio::spawn(work).abort_handle()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_endpoints_are_read() {
+        let read = |path| endpoint(path).map(|end| (end.virtual_server.to_string(), end.context));
+        assert_eq!(read("/mcp"), Some(("default".into(), None)));
+        assert_eq!(read("/mcp/"), Some(("default".into(), None)));
+        assert_eq!(read("/mcp/v/coding"), Some(("coding".into(), None)));
+        assert_eq!(read("/mcp/c/x1"), Some(("default".into(), Some("x1".into()))));
+        assert_eq!(read("/mcp/v/coding/c/x1"), Some(("coding".into(), Some("x1".into()))));
+        for path in ["/", "/mcpx", "/mcp/x", "/mcp/c/", "/mcp/c/a/b", "/mcp/v/a/b"] {
+            assert_eq!(read(path), None, "{path}");
+        }
+    }
+}

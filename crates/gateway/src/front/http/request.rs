@@ -1,0 +1,113 @@
+//! Reading a request: its types, its bounded body, and the one strict scan.
+
+use bytes::{Bytes, BytesMut};
+use highwater_config::Settings;
+use highwater_mcp::frame::Frame;
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use http::{Response, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+
+use super::response::{self, ResponseBody};
+use crate::front::{client_rules, scan_refusal};
+
+/// Whether the client sends JSON and takes both forms of an answer.
+pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Response<ResponseBody>> {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    if !media_type.eq_ignore_ascii_case("application/json") {
+        return Err(response::text(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "the body must be `application/json`",
+        ));
+    }
+    if accepts(headers, "application/json") && accepts(headers, "text/event-stream") {
+        Ok(())
+    } else {
+        Err(response::text(
+            StatusCode::NOT_ACCEPTABLE,
+            "accept both `application/json` and `text/event-stream`",
+        ))
+    }
+}
+
+/// Whether a client takes answers of this type.
+pub(super) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
+    let group = wanted.split('/').next().unwrap_or_default();
+    headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|entry| {
+            let entry = entry.split(';').next().unwrap_or_default().trim();
+            entry.eq_ignore_ascii_case(wanted)
+                || entry == "*/*"
+                || entry.strip_suffix("/*").is_some_and(|range| range.eq_ignore_ascii_case(group))
+        })
+}
+
+/// Reads the body, bounded, and scans it.
+pub(super) async fn read_frame(
+    body: Incoming,
+    headers: &HeaderMap,
+    settings: &Settings,
+) -> Result<Frame, Response<ResponseBody>> {
+    let rules = client_rules(settings);
+    let announced = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.parse::<usize>().ok());
+    let too_large = || {
+        let message = format!(
+            "the message is larger than the {} bytes that are allowed (`limits.max_message`)",
+            rules.max_bytes
+        );
+        response::json(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            highwater_mcp::error_code::error_response(
+                None,
+                highwater_mcp::error_code::INVALID_REQUEST,
+                &message,
+                Some(r#"{"path":""}"#),
+            ),
+        )
+    };
+    if announced.is_some_and(|length| length > rules.max_bytes) {
+        return Err(too_large());
+    }
+    let bytes = match collect(body, rules.max_bytes, announced.unwrap_or(0)).await {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Err(too_large()),
+        Err(error) => {
+            tracing::debug!(%error, "a request's body could not be read");
+            return Err(response::text(StatusCode::BAD_REQUEST, "the body could not be read"));
+        }
+    };
+    Frame::parse(bytes, &rules).map_err(|error| {
+        tracing::warn!(%error, "refused a message");
+        response::json(StatusCode::BAD_REQUEST, scan_refusal(&error))
+    })
+}
+
+/// The whole body, or `None` if it is larger than allowed. A body that comes in one piece is not copied.
+async fn collect(mut body: Incoming, limit: usize, expected: usize) -> Result<Option<Bytes>, hyper::Error> {
+    let mut first = Bytes::new();
+    let mut rest = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        if first.len() + rest.len() + data.len() > limit {
+            return Ok(None);
+        }
+        if first.is_empty() && rest.is_empty() {
+            first = data;
+        } else {
+            if rest.is_empty() {
+                rest.reserve(expected.max(first.len() + data.len()));
+                rest.extend_from_slice(&std::mem::take(&mut first));
+            }
+            rest.extend_from_slice(&data);
+        }
+    }
+    Ok(Some(if rest.is_empty() { first } else { rest.freeze() }))
+}

@@ -1,0 +1,91 @@
+//! Responses: a whole message, or a stream of events.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::Stream;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::{HeaderName, Response, StatusCode};
+use hyper::body::{Body, Frame, SizeHint};
+
+/// Keeps proxies from collecting events before they pass them on.
+const ACCEL: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// The events of a stream, encoded.
+pub(super) type Events = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
+
+/// A response's body. Whole messages are by far the most common and cost no box.
+pub(super) enum ResponseBody {
+    Whole(Option<Bytes>),
+    Events(Events),
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Events(events) => {
+                events.as_mut().poll_next(context).map(|event| event.map(|bytes| Ok(Frame::data(bytes))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// A JSON message.
+pub(super) fn json(status: StatusCode, message: impl Into<Bytes>) -> Response<ResponseBody> {
+    with(status, ResponseBody::Whole(Some(message.into())), "application/json")
+}
+
+/// A sentence for a person.
+pub(super) fn text(status: StatusCode, message: &str) -> Response<ResponseBody> {
+    with(status, ResponseBody::Whole(Some(Bytes::from(format!("{message}\n")))), "text/plain; charset=utf-8")
+}
+
+/// Nothing but a status.
+pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::Whole(None));
+    *response.status_mut() = status;
+    response
+}
+
+/// A stream of events.
+pub(super) fn events(events: Events) -> Response<ResponseBody> {
+    let mut response = with(StatusCode::OK, ResponseBody::Events(events), "text/event-stream");
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-store"));
+    response.headers_mut().insert(ACCEL, HeaderValue::from_static("no"));
+    response
+}
+
+/// A method that this path does not have.
+pub(super) fn method_not_allowed() -> Response<ResponseBody> {
+    let mut response =
+        text(StatusCode::METHOD_NOT_ALLOWED, "this path takes POST; GET and DELETE need a session");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    response
+}
+
+fn with(status: StatusCode, body: ResponseBody, content_type: &'static str) -> Response<ResponseBody> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}

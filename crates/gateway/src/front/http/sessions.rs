@@ -1,0 +1,138 @@
+//! Transport sessions of legacy HTTP clients: bound to their principal, ended when they have been silent too long.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use highwater_core::id::{Principal, VirtualServerId};
+use tokio::time::Instant;
+
+use super::HttpFront;
+use super::stream_log::StreamLog;
+use crate::client::LegacySession;
+
+/// How often silent sessions are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(10);
+
+/// How many streams of ended calls a session keeps for a client that comes back.
+const KEPT_STREAMS: usize = 16;
+
+/// The name of the stream that belongs to no call.
+const ASIDE: &str = "aside";
+
+/// All sessions of the front.
+#[derive(Default)]
+pub(super) struct HttpSessions {
+    sessions: Mutex<HashMap<Arc<str>, Arc<HttpSession>>>,
+}
+
+/// One legacy client over HTTP.
+pub(super) struct HttpSession {
+    pub(super) session: Arc<LegacySession>,
+    /// The stream of messages that belong to no call.
+    pub(super) aside: Arc<StreamLog>,
+    state: Mutex<State>,
+}
+
+struct State {
+    streams: Vec<Arc<StreamLog>>,
+    next_stream: u64,
+    seen: Instant,
+}
+
+// === impl HttpSessions ===
+
+impl HttpSessions {
+    pub(super) fn add(&self, session: Arc<HttpSession>) {
+        self.sessions().insert(Arc::clone(&session.session.id), session);
+    }
+
+    /// The session of this id, if it belongs to this principal at this endpoint.
+    pub(super) fn find(
+        &self,
+        id: &str,
+        principal: &Principal,
+        virtual_server: &VirtualServerId,
+    ) -> Option<Arc<HttpSession>> {
+        let found = self.sessions().get(id).cloned()?;
+        let caller = &found.session.caller;
+        if caller.principal != *principal || caller.virtual_server != *virtual_server {
+            return None;
+        }
+        found.state().seen = Instant::now();
+        Some(found)
+    }
+
+    pub(super) fn remove(&self, id: &str) -> Option<Arc<HttpSession>> {
+        self.sessions().remove(id)
+    }
+
+    fn silent_for(&self, idle: Duration) -> Vec<Arc<HttpSession>> {
+        self.sessions().values().filter(|session| session.is_silent(idle)).cloned().collect()
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<HttpSession>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl HttpSession ===
+
+impl HttpSession {
+    /// The stream of messages that belong to no call, before there is a session.
+    pub(super) fn new_aside() -> Arc<StreamLog> {
+        StreamLog::new(ASIDE.to_owned())
+    }
+
+    pub(super) fn new(session: Arc<LegacySession>, aside: Arc<StreamLog>) -> Arc<Self> {
+        let state = State { streams: Vec::new(), next_stream: 1, seen: Instant::now() };
+        Arc::new(Self { session, aside, state: Mutex::new(state) })
+    }
+
+    /// A new stream for the messages of one call.
+    pub(super) fn new_stream(&self) -> Arc<StreamLog> {
+        let mut state = self.state();
+        let stream = StreamLog::new(format!("call{}", state.next_stream));
+        state.next_stream += 1;
+        state.streams.retain(|kept| !kept.is_done());
+        let done: usize = state.streams.len().saturating_sub(KEPT_STREAMS);
+        // Streams whose call is still running are never among the first to go: they are the newest.
+        state.streams.drain(..done);
+        state.streams.push(Arc::clone(&stream));
+        stream
+    }
+
+    /// The stream that an event id names, and the number of the event.
+    pub(super) fn stream_of(&self, event_id: &str) -> Option<(Arc<StreamLog>, u64)> {
+        let (name, number) = event_id.rsplit_once('-')?;
+        let number = number.parse().ok()?;
+        if name == ASIDE {
+            return Some((Arc::clone(&self.aside), number));
+        }
+        let state = self.state();
+        let stream = state.streams.iter().find(|stream| stream.name() == name)?;
+        Some((Arc::clone(stream), number))
+    }
+
+    fn is_silent(&self, idle: Duration) -> bool {
+        self.state().seen.elapsed() > idle && self.session.in_flight() == 0 && !self.aside.is_read()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends sessions that have been silent too long, for as long as the front exists.
+pub(super) async fn sweep(front: Weak<HttpFront>) {
+    loop {
+        tokio::time::sleep(SWEEP_EVERY).await;
+        let Some(front) = front.upgrade() else { return };
+        let idle = front.gateway.settings.load().limits.session_idle;
+        for silent in front.sessions.silent_for(idle) {
+            front.sessions.remove(&silent.session.id);
+            front.gateway.end_session(&silent.session);
+            silent.aside.close();
+        }
+    }
+}

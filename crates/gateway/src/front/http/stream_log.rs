@@ -1,0 +1,286 @@
+//! The events of one stream towards a legacy client, kept so that a client whose connection broke can have them again.
+//!
+//! Writers append, one reader at a time follows. While somebody reads, a full log makes its writers wait; while nobody
+//! does, the oldest events give way and a reader who comes back for them is told that they are gone.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use highwater_mcp::sse;
+use tokio::sync::Notify;
+
+use super::response::Events;
+
+/// How much a log keeps.
+const MAX_EVENTS: usize = 256;
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+
+/// How often a silent stream shows that it is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// One stream's events.
+pub(super) struct StreamLog {
+    name: String,
+    state: Mutex<State>,
+    /// Something was written, read or closed.
+    moved: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    events: VecDeque<(u64, Bytes)>,
+    bytes: usize,
+    /// The number of the next event; the first is 1.
+    next: u64,
+    /// The number of the last event the reader took.
+    taken: u64,
+    closed: bool,
+    /// Counts readers; only the newest follows.
+    reader: u64,
+    reading: bool,
+}
+
+/// Marks that nobody reads any more when the reader's connection is gone.
+struct Reader {
+    log: Arc<StreamLog>,
+    number: u64,
+    position: u64,
+    greeting: Option<Bytes>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.log.state();
+        if state.reader == self.number {
+            state.reading = false;
+        }
+        drop(state);
+        self.log.moved.notify_waiters();
+    }
+}
+
+// === impl StreamLog ===
+
+impl StreamLog {
+    pub(super) fn new(name: String) -> Arc<Self> {
+        let state = State { next: 1, ..State::default() };
+        Arc::new(Self { name, state: Mutex::new(state), moved: Notify::new() })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Appends an event, waiting for a reader that is behind.
+    pub(super) async fn push(&self, message: Bytes) {
+        loop {
+            let moved = self.moved.notified();
+            {
+                let mut state = self.state();
+                if !(state.reading && state.is_full() && state.has_unread()) {
+                    state.append(message);
+                    break;
+                }
+            }
+            moved.await;
+        }
+        self.moved.notify_waiters();
+    }
+
+    /// Appends an event without waiting: the oldest give way.
+    pub(super) fn push_now(&self, message: Bytes) {
+        self.state().append(message);
+        self.moved.notify_waiters();
+    }
+
+    /// Nothing more will come.
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+        self.moved.notify_waiters();
+    }
+
+    pub(super) fn is_read(&self) -> bool {
+        self.state().reading
+    }
+
+    /// Whether everything was taken and nothing more will come.
+    pub(super) fn is_done(&self) -> bool {
+        let state = self.state();
+        state.closed && !state.reading && !state.has_unread()
+    }
+
+    /// The event after which the unread ones begin, as far as they are still there.
+    pub(super) fn unread(&self) -> u64 {
+        let state = self.state();
+        let oldest = state.events.front().map_or(state.next, |(number, _)| *number);
+        state.taken.max(oldest.saturating_sub(1))
+    }
+
+    /// Follows the log from after this event, as encoded events. `None` if events after it are gone already.
+    pub(super) fn follow(self: &Arc<Self>, after: u64, priming: bool) -> Option<Events> {
+        let mut state = self.state();
+        let oldest = state.events.front().map_or(state.next, |(number, _)| *number);
+        if after + 1 < oldest || after >= state.next {
+            return None;
+        }
+        state.reader += 1;
+        state.reading = true;
+        state.taken = after;
+        let number = state.reader;
+        drop(state);
+        self.moved.notify_waiters();
+        // An event with an id and nothing else: from now on the client can come back.
+        let greeting = priming.then(|| self.encode(after, b""));
+        let reader = Reader { log: Arc::clone(self), number, position: after, greeting };
+        Some(Box::pin(stream::unfold(reader, |mut reader| async move {
+            let bytes = reader.next().await?;
+            Some((bytes, reader))
+        })))
+    }
+
+    fn encode(&self, number: u64, message: &[u8]) -> Bytes {
+        let mut out = Vec::with_capacity(message.len() + 48);
+        sse::encode(&mut out, Some(&format!("{}-{number}", self.name)), message);
+        out.into()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn is_full(&self) -> bool {
+        self.events.len() >= MAX_EVENTS || self.bytes >= MAX_BYTES
+    }
+
+    fn has_unread(&self) -> bool {
+        self.taken + 1 < self.next
+    }
+
+    fn append(&mut self, message: Bytes) {
+        // At least the new event is kept, however large it is.
+        while self.is_full() {
+            match self.events.pop_front() {
+                Some((_, old)) => self.bytes -= old.len(),
+                None => break,
+            }
+        }
+        self.bytes += message.len();
+        self.events.push_back((self.next, message));
+        self.next += 1;
+    }
+}
+
+// === impl Reader ===
+
+impl Reader {
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(greeting) = self.greeting.take() {
+            return Some(greeting);
+        }
+        loop {
+            let log = Arc::clone(&self.log);
+            let moved = log.moved.notified();
+            {
+                let mut state = self.log.state();
+                if state.reader != self.number {
+                    return None;
+                }
+                let found = state.events.iter().find(|(number, _)| *number > self.position).cloned();
+                if let Some((number, message)) = found {
+                    self.position = number;
+                    state.taken = number;
+                    drop(state);
+                    self.log.moved.notify_waiters();
+                    return Some(self.log.encode(number, &message));
+                }
+                if state.closed {
+                    return None;
+                }
+            }
+            if tokio::time::timeout(KEEP_ALIVE, moved).await.is_err() {
+                let mut out = Vec::new();
+                sse::encode_comment(&mut out, "");
+                return Some(out.into());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::StreamExt;
+
+    fn text(bytes: Bytes) -> String {
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_client_that_comes_back_gets_what_it_missed() {
+        let log = StreamLog::new("s".into());
+        log.push("one".into()).await;
+        let mut first = log.follow(0, false).unwrap();
+        assert_eq!(text(first.next().await.unwrap()), "id: s-1\ndata: one\n\n");
+        drop(first);
+        log.push("two".into()).await;
+        log.close();
+        assert!(!log.is_done());
+        let mut again = log.follow(1, false).unwrap();
+        assert_eq!(text(again.next().await.unwrap()), "id: s-2\ndata: two\n\n");
+        assert!(again.next().await.is_none());
+        drop(again);
+        assert!(log.is_done());
+    }
+
+    #[tokio::test]
+    async fn a_second_reader_replaces_the_first() {
+        let log = StreamLog::new("s".into());
+        let mut first = log.follow(0, false).unwrap();
+        let mut second = log.follow(0, false).unwrap();
+        log.push("one".into()).await;
+        assert!(first.next().await.is_none());
+        drop(first);
+        assert!(log.is_read());
+        assert!(second.next().await.is_some());
+    }
+
+    #[tokio::test]
+    async fn events_that_are_gone_are_not_passed_over_in_silence() {
+        let log = StreamLog::new("s".into());
+        for _ in 0..MAX_EVENTS + 1 {
+            log.push_now("x".into());
+        }
+        assert!(log.follow(0, false).is_none());
+        assert!(log.follow(1, false).is_some());
+        assert!(log.follow(10_000, false).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_slow_reader_slows_the_writer_and_loses_nothing() {
+        let log = StreamLog::new("s".into());
+        let mut reader = log.follow(0, false).unwrap();
+        let writer = tokio::spawn({
+            let log = Arc::clone(&log);
+            async move {
+                for number in 0..MAX_EVENTS * 3 {
+                    log.push(number.to_string().into()).await;
+                }
+                log.close();
+            }
+        });
+        let mut seen = 0;
+        while let Some(event) = reader.next().await {
+            assert!(text(event).contains(&format!("data: {seen}\n")));
+            seen += 1;
+        }
+        assert_eq!(seen, MAX_EVENTS * 3);
+        writer.await.unwrap();
+    }
+}

@@ -1,0 +1,284 @@
+//! The stdio front: one message a line, both eras in one stream. Used for our own standard streams and for clients that
+//! join through the data directory's socket.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use highwater_core::id::{Principal, SessionKey, VirtualServerId};
+use highwater_mcp::error_code::{self, INVALID_REQUEST};
+use highwater_mcp::frame::{Frame, FrameKind};
+use highwater_mcp::scan::ScanRules;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::{client_rules, scan_refusal};
+use crate::client::{Caller, Client, LegacySession, Outbound};
+use crate::gateway::Gateway;
+use crate::greet::{is_modern, modern_client};
+use crate::world::DEFAULT_VIRTUAL_SERVER;
+
+/// How many messages may wait for a client that does not read.
+const OUTBOUND_BUFFER: usize = 64;
+
+/// How much is read at once.
+const READ_CHUNK: usize = 16 * 1024;
+
+/// Serves one client until it has left. Requests still running when it closes its side get `limits.drain` to finish.
+pub async fn serve(
+    gateway: Arc<Gateway>,
+    reader: impl AsyncRead + Unpin + Send,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+    virtual_server: Option<String>,
+) {
+    let (outlet, messages) = mpsc::channel(OUTBOUND_BUFFER);
+    let written = tokio::spawn(write_all(writer, messages));
+    let id: Arc<str> = format!("stdio-{}", gateway.fresh_id()).into();
+    let connection = Arc::new(Connection {
+        caller: Caller {
+            principal: Principal::new("local"),
+            virtual_server: VirtualServerId::new(virtual_server.as_deref().unwrap_or(DEFAULT_VIRTUAL_SERVER)),
+            session: SessionKey::new(Arc::clone(&id)),
+        },
+        gateway,
+        id,
+        outlet,
+        state: Mutex::default(),
+    });
+    connection.read(reader).await;
+    connection.leave().await;
+    drop(connection);
+    // The writer ends when the last request has let go of the outlet.
+    if written.await.is_err() {
+        tracing::debug!("the writer of a stdio client ended early");
+    }
+}
+
+struct Connection {
+    gateway: Arc<Gateway>,
+    caller: Caller,
+    id: Arc<str>,
+    outlet: mpsc::Sender<Outbound>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    session: Option<Arc<LegacySession>>,
+    /// Running requests by the exact text of their id.
+    running: HashMap<Box<str>, Running>,
+}
+
+struct Running {
+    task: AbortHandle,
+    /// An open subscription never ends by itself and is not waited for.
+    endless: bool,
+}
+
+// === impl Connection ===
+
+impl Connection {
+    async fn read(self: &Arc<Self>, mut reader: impl AsyncRead + Unpin + Send) {
+        let rules = client_rules(&self.gateway.settings.load());
+        let mut buffer = BytesMut::with_capacity(READ_CHUNK);
+        let mut searched = 0;
+        // Set while the rest of a line that was too long goes by.
+        let mut skipping = false;
+        loop {
+            let unread = buffer.get(searched..).unwrap_or_default();
+            if let Some(end) = memchr::memchr(b'\n', unread) {
+                let mut line = buffer.split_to(searched + end + 1).freeze();
+                searched = 0;
+                if std::mem::take(&mut skipping) {
+                    continue;
+                }
+                line.truncate(line.len() - 1);
+                if line.last() == Some(&b'\r') {
+                    line.truncate(line.len() - 1);
+                }
+                self.line(line, &rules).await;
+                continue;
+            }
+            searched = buffer.len();
+            if buffer.len() > rules.max_bytes {
+                if !skipping {
+                    // One scan names the violation in the same words as everywhere else.
+                    self.line(buffer.split().freeze(), &rules).await;
+                }
+                skipping = true;
+                buffer.clear();
+                searched = 0;
+            }
+            buffer.reserve(READ_CHUNK);
+            match reader.read_buf(&mut buffer).await {
+                Ok(0) => {
+                    if !skipping && !buffer.is_empty() {
+                        self.line(buffer.split().freeze(), &rules).await;
+                    }
+                    return;
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::debug!(%error, "a stdio client can no longer be read");
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn line(self: &Arc<Self>, line: Bytes, rules: &ScanRules) {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        match Frame::parse(line, rules) {
+            Ok(frame) => self.frame(frame).await,
+            Err(error) => {
+                tracing::warn!(%error, client = %self.id, "refused a message");
+                self.send(scan_refusal(&error)).await;
+            }
+        }
+    }
+
+    async fn frame(self: &Arc<Self>, frame: Frame) {
+        match frame.kind() {
+            FrameKind::Request => self.request(frame).await,
+            FrameKind::Notification => self.notification(&frame),
+            FrameKind::Response | FrameKind::Error => match self.session() {
+                Some(session) => session.answered(frame),
+                None => tracing::debug!(client = %self.id, "an answer came, but nothing was asked"),
+            },
+        }
+    }
+
+    async fn request(self: &Arc<Self>, frame: Frame) {
+        let client = if is_modern(&frame) || frame.method() == Some("server/discover") {
+            match modern_client(&frame, self.caller.clone()) {
+                Ok(client) => Client::Modern(Arc::new(client)),
+                Err(unmet) => return self.send(unmet.response(frame.id())).await,
+            }
+        } else if frame.method() == Some("initialize") {
+            return self.initialize(frame).await;
+        } else {
+            match self.session() {
+                Some(session) => Client::Legacy(session),
+                None => {
+                    return self
+                        .refuse(&frame, "send `initialize` first, or say your version in `_meta`")
+                        .await;
+                }
+            }
+        };
+        self.start(client, frame).await;
+    }
+
+    /// Meets the client without making it wait for anything else: servers may take a while to start.
+    async fn initialize(self: &Arc<Self>, frame: Frame) {
+        if self.session().is_some() {
+            return self.refuse(&frame, "`initialize` was sent already").await;
+        }
+        let outlet = self.outlet.clone();
+        // Whoever belongs to no request has the same way out as everything else.
+        let aside = Box::new(move |message| {
+            if outlet.try_send(Outbound::Message(message)).is_err() {
+                tracing::debug!("a stdio client does not read; a notification is dropped");
+            }
+        });
+        match self.gateway.initialize(&frame, self.caller.clone(), Arc::clone(&self.id), aside).await {
+            Ok((session, response)) => {
+                self.state().session = Some(session);
+                self.send(response).await;
+            }
+            Err(unmet) => self.send(unmet.response(frame.id())).await,
+        }
+    }
+
+    async fn start(self: &Arc<Self>, client: Client, frame: Frame) {
+        let id: Box<str> = frame.id().unwrap_or("null").into();
+        if self.state().running.contains_key(&id) {
+            return self.refuse(&frame, "a request with this id is running already").await;
+        }
+        let connection = Arc::clone(self);
+        let ended = id.clone();
+        let endless = frame.method() == Some("subscriptions/listen");
+        // The lock is held while the task is made, so that it cannot end before it is noted.
+        let mut state = self.state();
+        let task = tokio::spawn(async move {
+            let gateway = Arc::clone(&connection.gateway);
+            gateway.serve(client, frame, connection.outlet.clone()).await;
+            connection.state().running.remove(&ended);
+        });
+        state.running.insert(id, Running { task: task.abort_handle(), endless });
+    }
+
+    fn notification(&self, frame: &Frame) {
+        // The reason is the client's free text and goes nowhere.
+        if frame.method() == Some("notifications/cancelled")
+            && let Some(id) = frame.param("requestId")
+        {
+            let running = self.state().running.remove(id);
+            if let Some(running) = running {
+                running.task.abort();
+            }
+        }
+    }
+
+    async fn leave(&self) {
+        let drain = self.gateway.settings.load().limits.drain;
+        let idle = async {
+            while self.state().running.values().any(|running| !running.endless) {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        if tokio::time::timeout(drain, idle).await.is_err() {
+            tracing::debug!(client = %self.id, "left with requests still running");
+        }
+        let running: Vec<_> = self.state().running.drain().collect();
+        for (_, running) in running {
+            running.task.abort();
+        }
+        let session = self.state().session.take();
+        if let Some(session) = session {
+            self.gateway.end_session(&session);
+        }
+    }
+
+    async fn refuse(&self, frame: &Frame, message: &str) {
+        self.send(error_code::error_response(frame.id(), INVALID_REQUEST, message, None)).await;
+    }
+
+    async fn send(&self, message: Vec<u8>) {
+        if self.outlet.send(Outbound::Message(message.into())).await.is_err() {
+            tracing::debug!(client = %self.id, "the client no longer reads");
+        }
+    }
+
+    fn session(&self) -> Option<Arc<LegacySession>> {
+        self.state().session.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes messages, one a line. A message with line breaks in it, which JSON allows between its parts, is put on one.
+async fn write_all(mut writer: impl AsyncWrite + Unpin, mut messages: mpsc::Receiver<Outbound>) {
+    while let Some(message) = messages.recv().await {
+        let (Outbound::Message(bytes) | Outbound::Last { bytes, .. }) = message;
+        let mut line = Vec::with_capacity(bytes.len() + 1);
+        // A scanned message has line breaks only between its tokens, so each can become a space.
+        line.extend(bytes.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
+        line.push(b'\n');
+        let sent = async {
+            writer.write_all(&line).await?;
+            writer.flush().await
+        };
+        if let Err(error) = sent.await {
+            tracing::debug!(%error, "a stdio client can no longer be written to");
+            // Draining lets the running requests end instead of waiting for room.
+            while messages.recv().await.is_some() {}
+            return;
+        }
+    }
+}

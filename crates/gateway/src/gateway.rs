@@ -1,0 +1,322 @@
+//! The gateway itself: what it is made of, how it is started, changed while it runs, and stopped.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use arc_swap::ArcSwap;
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::rand;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use highwater_config::{Era, ServerSettings, Settings, Start, Transport};
+use highwater_core::id::{DecisionId, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::policy::{Admission, Policy};
+use highwater_store::{AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret};
+use highwater_upstream::{
+    EraSetting, RememberedEra, ServerSpec, Timeouts, Transport as UpstreamTransport, Upstream,
+};
+use thiserror::Error;
+use tokio::sync::mpsc;
+
+use crate::catalog::{Station, VirtualServer};
+use crate::pipeline::HeldCalls;
+use crate::registry::Registry;
+use crate::seal::Seal;
+use crate::world::World;
+
+/// How many notices of upstreams may wait before the newest are dropped.
+const NOTICE_BUFFER: usize = 1024;
+
+/// What we call ourselves, to clients and to servers.
+pub(crate) const OUR_INFO: &str =
+    concat!(r#"{"name":"highwater","title":"Highwater","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
+
+/// A running gateway.
+pub struct Gateway {
+    /// For work that outlives the request it came from.
+    myself: Weak<Gateway>,
+    pub(crate) world: ArcSwap<World>,
+    pub(crate) settings: ArcSwap<Settings>,
+    pub(crate) audit: Arc<AuditLog>,
+    pub(crate) seal: Seal,
+    pub(crate) held: Arc<HeldCalls>,
+    pub(crate) registry: Registry,
+    pub(crate) agent_token: String,
+    pub(crate) operator_token: String,
+    upstream_world: Arc<highwater_upstream::World>,
+    remembered: Arc<RememberedServers>,
+    /// The fingerprint each server was opened with: what is learned about it counts for that alone.
+    prints: Arc<Mutex<BTreeMap<String, String>>>,
+    /// Makes decision ids of this run unlike those of any other.
+    boot: String,
+    decisions: AtomicU64,
+}
+
+/// What a gateway is made from.
+pub struct Parts {
+    /// The configuration.
+    pub settings: Settings,
+    /// Where it keeps what must survive.
+    pub data_dir: DataDir,
+    /// Our own executable, which watches over child processes.
+    pub guard: PathBuf,
+    /// Variables every child gets, such as `PATH`.
+    pub safe_env: Vec<(String, String)>,
+}
+
+/// Why a gateway does not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The audit log cannot be written.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    /// The system gives no random numbers or no ciphers.
+    #[error("the system gives no random numbers")]
+    NoEntropy,
+}
+
+/// The time, for records and expiry. The one clock of the gateway that is not monotonic.
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+// === impl Gateway ===
+
+impl Gateway {
+    /// Starts a gateway. Servers are started when they are first needed, or now if they are `start: eager`.
+    pub fn start(parts: Parts) -> Result<Arc<Self>, StartError> {
+        let Parts { settings, data_dir, guard, safe_env } = parts;
+        let key = data_dir.secret(Secret::SealKey)?;
+        let key = Secret::SealKey.key_bytes(&key).ok_or(StartError::NoEntropy)?;
+        let (notices, received) = mpsc::channel(NOTICE_BUFFER);
+        let remembered = Arc::new(RememberedServers::load(&data_dir));
+        let prints: Arc<Mutex<BTreeMap<String, String>>> = Arc::default();
+        let remember = remember(Arc::clone(&remembered), Arc::clone(&prints));
+        let client_info = OUR_INFO.to_owned();
+        let upstream_world =
+            Arc::new(highwater_upstream::World { notices, guard, safe_env, client_info, remember });
+        let agent_token = data_dir.secret(Secret::AgentToken)?;
+        let operator_token = data_dir.secret(Secret::OperatorToken)?;
+        let audit = Arc::new(AuditLog::open(&data_dir)?);
+        let seal = Seal::new(&key).ok_or(StartError::NoEntropy)?;
+        let boot = random_text(4).ok_or(StartError::NoEntropy)?;
+        let gateway = Arc::new_cyclic(|myself| Self {
+            myself: Weak::clone(myself),
+            world: ArcSwap::from_pointee(World::empty()),
+            audit,
+            seal,
+            held: Arc::default(),
+            registry: Registry::default(),
+            agent_token,
+            operator_token,
+            upstream_world,
+            remembered,
+            prints,
+            boot,
+            decisions: AtomicU64::new(1),
+            settings: ArcSwap::from_pointee(settings.clone()),
+        });
+        gateway.adopt(settings);
+        gateway.follow_notices(received);
+        Ok(gateway)
+    }
+
+    /// Takes up a new configuration. Servers whose entries did not change keep running and are not disturbed.
+    pub fn reload(&self, settings: Settings) {
+        self.adopt(settings);
+        self.registry.announce_everything(&self.world.load());
+    }
+
+    fn adopt(&self, settings: Settings) {
+        let old_world = self.world.load_full();
+        let old_settings = self.settings.load_full();
+        let mut stations = BTreeMap::new();
+        for server in settings.servers.iter().filter(|server| !server.disabled) {
+            let id = UpstreamId::new(server.name.as_str());
+            let unchanged = old_settings.server(&server.name) == Some(server);
+            let station = match old_world.stations.get(&id) {
+                Some(station) if unchanged => Arc::clone(station),
+                _ => self.open_station(server),
+            };
+            stations.insert(id, station);
+        }
+        let policy = Arc::new(policy(&settings));
+        let virtual_servers = settings
+            .virtual_servers
+            .iter()
+            .map(|server| {
+                let id = VirtualServerId::new(server.name.as_str());
+                let held = server
+                    .servers
+                    .iter()
+                    .filter_map(|name| stations.get(&UpstreamId::new(name.as_str())).cloned());
+                (id.clone(), VirtualServer::new(id, server.prefix, Arc::clone(&policy), held.collect()))
+            })
+            .collect();
+        for server in settings.servers.iter().filter(|server| server.start == Start::Eager) {
+            if let Some(station) = stations.get(&UpstreamId::new(server.name.as_str())).cloned() {
+                tokio::spawn(async move { station.ensure_stocked().await });
+            }
+        }
+        let drain = settings.limits.drain;
+        let world = Arc::new(World { policy, stations, virtual_servers });
+        self.settings.store(Arc::new(settings));
+        self.world.store(Arc::clone(&world));
+        // Requests that began with the old world finish with it; its servers go when their grace is over.
+        for (id, station) in &old_world.stations {
+            if world.stations.get(id).is_none_or(|kept| !Arc::ptr_eq(kept, station)) {
+                let upstream = Arc::clone(&station.upstream);
+                tokio::spawn(async move { upstream.shutdown(drain).await });
+            }
+        }
+    }
+
+    fn open_station(&self, server: &ServerSettings) -> Arc<Station> {
+        let print = fingerprint(server);
+        let guess = self.remembered.era(&server.name, &print).as_deref().and_then(remembered_era);
+        self.prints.lock().unwrap_or_else(PoisonError::into_inner).insert(server.name.clone(), print);
+        Station::new(Upstream::new(spec(server), Arc::clone(&self.upstream_world), guess))
+    }
+
+    /// Stops everything: running requests get `limits.drain` to finish, then servers are ended.
+    pub async fn stop(&self) {
+        let drain = self.settings.load().limits.drain;
+        self.registry.close_listeners();
+        self.held.clear();
+        let idle = async {
+            while self.registry.running() > 0 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        if tokio::time::timeout(drain, idle).await.is_err() {
+            tracing::warn!(running = self.registry.running(), "stopping although requests are still running");
+        }
+        let world = self.world.load_full();
+        let ends = world.stations.values().map(|station| station.upstream.shutdown(Duration::from_secs(2)));
+        futures_util::future::join_all(ends).await;
+        if let Err(error) = self.audit.flush() {
+            tracing::error!(%error, "the audit log could not be forced to disk");
+        }
+    }
+
+    /// A handle that does not keep the gateway alive.
+    pub(crate) fn myself(&self) -> Weak<Gateway> {
+        Weak::clone(&self.myself)
+    }
+
+    /// A name for the next decision.
+    pub(crate) fn next_decision(&self) -> DecisionId {
+        let number = self.decisions.fetch_add(1, Ordering::Relaxed);
+        DecisionId::new(format!("hwd_{}{number:05x}", self.boot))
+    }
+
+    /// An identifier that nobody can guess.
+    pub(crate) fn fresh_id(&self) -> String {
+        // Without randomness there is no id that would be safe to hand out; an empty one matches nothing.
+        random_text(16).unwrap_or_default()
+    }
+}
+
+impl World {
+    fn empty() -> Self {
+        Self { policy: Arc::default(), stations: BTreeMap::new(), virtual_servers: BTreeMap::new() }
+    }
+}
+
+pub(crate) fn random_text(bytes: usize) -> Option<String> {
+    let mut random = vec![0; bytes];
+    rand::fill(&mut random).ok()?;
+    Some(URL_SAFE_NO_PAD.encode(random))
+}
+
+/// Remembers what a server turned out to speak, under the fingerprint it was opened with.
+fn remember(
+    remembered: Arc<RememberedServers>,
+    prints: Arc<Mutex<BTreeMap<String, String>>>,
+) -> Arc<dyn Fn(&UpstreamId, RememberedEra) + Send + Sync> {
+    Arc::new(move |upstream, era| {
+        let print = prints.lock().unwrap_or_else(PoisonError::into_inner).get(upstream.as_str()).cloned();
+        if let Some(print) = print {
+            remembered.remember(upstream.as_str(), &print, era_word(era));
+        }
+    })
+}
+
+fn policy(settings: &Settings) -> Policy {
+    let admissions = settings.servers.iter().filter(|server| !server.disabled).map(|server| {
+        let admission = Admission {
+            allowed_tools: server.allowed_tools.clone(),
+            extra_methods: server.extra_methods.clone(),
+        };
+        (UpstreamId::new(server.name.as_str()), admission)
+    });
+    let held = settings.virtual_servers.iter().map(|server| {
+        let upstreams: BTreeSet<_> =
+            server.servers.iter().map(|name| UpstreamId::new(name.as_str())).collect();
+        (VirtualServerId::new(server.name.as_str()), upstreams)
+    });
+    Policy::new(admissions.collect(), held.collect())
+}
+
+fn spec(server: &ServerSettings) -> ServerSpec {
+    let transport = match &server.transport {
+        Transport::Stdio { command, args, env, cwd } => UpstreamTransport::Stdio {
+            command: command.clone(),
+            args: args.clone(),
+            env: env.clone(),
+            cwd: cwd.as_ref().map(PathBuf::from),
+        },
+        Transport::Http { url, headers, .. } => {
+            UpstreamTransport::Http { url: url.clone(), headers: headers.clone() }
+        }
+    };
+    let era = match server.era {
+        Era::Auto => EraSetting::Auto,
+        Era::Modern => EraSetting::Modern,
+        Era::Legacy => EraSetting::Legacy,
+        Era::Sse => EraSetting::Sse,
+    };
+    let timeouts =
+        Timeouts { start: server.timeouts.start, probe: server.timeouts.probe, call: server.timeouts.call };
+    ServerSpec {
+        id: UpstreamId::new(server.name.as_str()),
+        transport,
+        era,
+        timeouts,
+        concurrency: server.concurrency,
+        max_reply: server.max_reply,
+    }
+}
+
+/// A digest of how the server is reached: what was learned about it counts while this is the same.
+fn fingerprint(server: &ServerSettings) -> String {
+    let reached = match &server.transport {
+        Transport::Stdio { command, args, .. } => format!("stdio\0{command}\0{}", args.join("\0")),
+        Transport::Http { url, .. } => format!("http\0{url}"),
+    };
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, reached.as_bytes()))
+}
+
+fn remembered_era(word: &str) -> Option<RememberedEra> {
+    match word {
+        "modern" => Some(RememberedEra::Modern),
+        "legacy" => Some(RememberedEra::Legacy),
+        "sse" => Some(RememberedEra::Sse),
+        _ => None,
+    }
+}
+
+fn era_word(era: RememberedEra) -> &'static str {
+    match era {
+        RememberedEra::Modern => "modern",
+        RememberedEra::Legacy => "legacy",
+        RememberedEra::Sse => "sse",
+    }
+}

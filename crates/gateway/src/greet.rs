@@ -1,0 +1,170 @@
+//! Meeting a client: `initialize` of the legacy era, `server/discover` and the per-request words of the modern one.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use highwater_core::id::VirtualServerId;
+use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::era::{Era, LEGACY_VERSIONS, MODERN_VERSION, meta_key};
+use highwater_mcp::error_code::{self, INVALID_PARAMS, UNSUPPORTED_PROTOCOL_VERSION};
+use highwater_mcp::frame::Frame;
+use highwater_mcp::text::{is_object, member, quote, unquote};
+use highwater_upstream::control::LogLevel;
+
+use crate::client::{Aside, Caller, LegacySession, ModernClient};
+use crate::gateway::{Gateway, OUR_INFO};
+
+/// The extension that we can carry for a client.
+const CARRIED_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// A request that does not say what its era demands.
+#[derive(Debug)]
+pub(crate) struct Unmet {
+    pub(crate) code: i64,
+    pub(crate) message: String,
+    pub(crate) data: Option<String>,
+}
+
+// === impl Unmet ===
+
+impl Unmet {
+    pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// The error as the answer to a request.
+    pub(crate) fn response(&self, id: Option<&str>) -> Vec<u8> {
+        error_code::error_response(id, self.code, &self.message, self.data.as_deref())
+    }
+}
+
+/// Whether a request is made in the modern era's manner.
+pub(crate) fn is_modern(frame: &Frame) -> bool {
+    frame.meta(meta_key::PROTOCOL_VERSION).is_some()
+}
+
+/// What a modern request says of its sender.
+pub(crate) fn modern_client(frame: &Frame, caller: Caller) -> Result<ModernClient, Unmet> {
+    let missing = |key: &str| {
+        Unmet::new(INVALID_PARAMS, format!("`params._meta[\"{key}\"]` is missing or has the wrong type"))
+    };
+    let version = frame
+        .meta(meta_key::PROTOCOL_VERSION)
+        .and_then(unquote)
+        .ok_or_else(|| missing(meta_key::PROTOCOL_VERSION))?;
+    if version != MODERN_VERSION {
+        return Err(unsupported(&version));
+    }
+    let capabilities = frame
+        .meta(meta_key::CLIENT_CAPABILITIES)
+        .filter(|capabilities| is_object(capabilities))
+        .ok_or_else(|| missing(meta_key::CLIENT_CAPABILITIES))?;
+    let log_level = match frame.meta(meta_key::LOG_LEVEL) {
+        None => None,
+        Some(raw) => {
+            let level = unquote(raw).and_then(|level| LogLevel::parse(&level));
+            Some(level.ok_or_else(|| missing(meta_key::LOG_LEVEL))?)
+        }
+    };
+    Ok(ModernClient { caller, capabilities: bridgeable(capabilities).into_owned(), log_level })
+}
+
+/// A version nobody here speaks. Modern first, then everything older.
+pub(crate) fn unsupported(requested: &str) -> Unmet {
+    let supported: Vec<String> =
+        [MODERN_VERSION].iter().chain(&LEGACY_VERSIONS).map(|version| quote(version)).collect();
+    Unmet {
+        code: UNSUPPORTED_PROTOCOL_VERSION,
+        message: format!("protocol version `{requested}` is not spoken here"),
+        data: Some(format!(r#"{{"supported":[{}],"requested":{}}}"#, supported.join(","), quote(requested))),
+    }
+}
+
+/// The capabilities as a modern upstream may see them: without what only the legacy era has, and without extensions
+/// that could add methods we do not carry.
+fn bridgeable(capabilities: &str) -> Cow<'_, str> {
+    let extensions = member(capabilities, "extensions");
+    let carried = extensions.and_then(|extensions| member(extensions, CARRIED_EXTENSION));
+    let kept = carried.map(|settings| format!("{{{}:{settings}}}", quote(CARRIED_EXTENSION)));
+    let mut edits = Vec::new();
+    match (&kept, extensions) {
+        (Some(kept), _) => edits.push(("extensions", Edit::Set(kept.as_str()))),
+        (None, Some(_)) => edits.push(("extensions", Edit::Remove)),
+        (None, None) => {}
+    }
+    if member(capabilities, "tasks").is_some() {
+        edits.push(("tasks", Edit::Remove));
+    }
+    if edits.is_empty() { Cow::Borrowed(capabilities) } else { Cow::Owned(edit_object(capabilities, &edits)) }
+}
+
+impl Gateway {
+    /// Meets a legacy client: the session, and the answer to its `initialize`.
+    pub(crate) async fn initialize(
+        &self,
+        frame: &Frame,
+        caller: Caller,
+        id: Arc<str>,
+        aside: Aside,
+    ) -> Result<(Arc<LegacySession>, Vec<u8>), Unmet> {
+        let requested = frame.param("protocolVersion").and_then(unquote);
+        let requested = requested.ok_or_else(|| {
+            Unmet::new(INVALID_PARAMS, "`params.protocolVersion` is missing or not a string")
+        })?;
+        // A version we do not know, or one without a handshake, is answered with the newest that has one.
+        let [newest, ..] = LEGACY_VERSIONS;
+        let version = LEGACY_VERSIONS.into_iter().find(|known| *known == requested).unwrap_or(newest);
+        let capabilities = match frame.param("capabilities") {
+            Some(capabilities) if is_object(capabilities) => bridgeable(capabilities).into_owned(),
+            Some(_) => return Err(Unmet::new(INVALID_PARAMS, "`params.capabilities` is not an object")),
+            None => "{}".to_owned(),
+        };
+        let offered = self.offered(Era::Legacy, &caller.virtual_server).await?;
+        let result = format!(r#"{{"protocolVersion":{},{offered},"serverInfo":{OUR_INFO}}}"#, quote(version));
+        let session = LegacySession::new(id, caller, version, capabilities, aside);
+        self.registry.add_session(Arc::clone(&session));
+        Ok((session, error_code::result_response(frame.id().unwrap_or("null"), &result)))
+    }
+
+    /// The answer to `server/discover`.
+    pub(crate) async fn discover(
+        &self,
+        frame: &Frame,
+        virtual_server: &VirtualServerId,
+    ) -> Result<Vec<u8>, Unmet> {
+        let offered = self.offered(Era::Modern, virtual_server).await?;
+        let versions: Vec<String> =
+            [MODERN_VERSION].iter().chain(&LEGACY_VERSIONS).map(|version| quote(version)).collect();
+        let result = format!(
+            r#"{{"resultType":"complete","supportedVersions":[{}],{offered},"ttlMs":0,"cacheScope":"private","_meta":{{"{}":{OUR_INFO}}}}}"#,
+            versions.join(","),
+            meta_key::SERVER_INFO,
+        );
+        Ok(error_code::result_response(frame.id().unwrap_or("null"), &result))
+    }
+
+    /// Capabilities and instructions, as members of a result.
+    async fn offered(&self, era: Era, virtual_server: &VirtualServerId) -> Result<String, Unmet> {
+        let world = self.world.load_full();
+        let server = world.virtual_server(virtual_server).ok_or_else(|| {
+            Unmet::new(INVALID_PARAMS, format!("there is no virtual server `{virtual_server}`"))
+        })?;
+        let merged = server.complete().await;
+        let instructions =
+            merged.instructions.as_ref().map(|text| format!(r#","instructions":{text}"#)).unwrap_or_default();
+        Ok(format!(r#""capabilities":{}{instructions}"#, merged.capabilities(era)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_we_can_carry_is_passed_on() {
+        assert_eq!(bridgeable(r#"{"sampling":{}}"#), r#"{"sampling":{}}"#);
+        let text = r#"{"tasks":{},"extensions":{"x/y":{},"io.modelcontextprotocol/tasks":{}},"a":1}"#;
+        assert_eq!(bridgeable(text), r#"{"extensions":{"io.modelcontextprotocol/tasks":{}},"a":1}"#);
+        assert_eq!(bridgeable(r#"{"extensions":{"x/y":{}}}"#), "{}");
+    }
+}

@@ -1,0 +1,187 @@
+//! `subscriptions/listen`: a modern client's open ear. Lists are announced to it; resources it names are subscribed to
+//! on its behalf, each by an action of its own.
+
+use std::sync::Arc;
+
+use highwater_core::id::UpstreamId;
+use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
+use highwater_mcp::error_code::{self, INTERNAL_ERROR, INVALID_PARAMS};
+use highwater_mcp::frame::Frame;
+use highwater_mcp::method::Method;
+use highwater_mcp::scan::ScanRules;
+use highwater_mcp::text::{elements, is_array, is_object, is_true, member, quote, unquote};
+use tokio::sync::{Notify, mpsc};
+
+use crate::client::{Client, Outbound, Outlet};
+use crate::dispatch::resource_owner;
+use crate::gateway::Gateway;
+use crate::greet::Unmet;
+use crate::pipeline::Arrival;
+use crate::registry::{Listener, Registry, Wants};
+
+/// How many resources one listener may name.
+const MAX_RESOURCES: usize = 256;
+
+/// Takes a listener off the register, however its request ends.
+struct Registered<'a> {
+    registry: &'a Registry,
+    number: u64,
+}
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        self.registry.remove_listener(self.number);
+    }
+}
+
+/// Ends the subscriptions made for a listener, however its request ends.
+struct Subscribed {
+    gateway: std::sync::Weak<Gateway>,
+    client: Client,
+    uris: Vec<String>,
+}
+
+impl Drop for Subscribed {
+    fn drop(&mut self) {
+        let Some(gateway) = self.gateway.upgrade() else { return };
+        let (client, uris) = (self.client.clone(), std::mem::take(&mut self.uris));
+        if !uris.is_empty()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(async move {
+                for uri in uris {
+                    gateway.subscription(&client, Method::Unsubscribe, &uri).await;
+                }
+            });
+        }
+    }
+}
+
+impl Gateway {
+    /// Keeps a listener informed until the client leaves or the gateway stops.
+    pub(crate) async fn listen(
+        &self,
+        client: Client,
+        frame: &Frame,
+        outlet: &Outlet,
+    ) -> Result<Vec<u8>, Unmet> {
+        let filter = frame.param("notifications").filter(|filter| is_object(filter));
+        let filter = filter.ok_or_else(|| {
+            Unmet::new(INVALID_PARAMS, "`params.notifications` is missing or not an object")
+        })?;
+        let wants_list = |key| member(filter, key).is_some_and(is_true);
+        let wants = Wants {
+            tools: wants_list("toolsListChanged"),
+            prompts: wants_list("promptsListChanged"),
+            resources: wants_list("resourcesListChanged"),
+        };
+        let uris = match member(filter, "resourceSubscriptions") {
+            None => Vec::new(),
+            Some(list) if is_array(list) => {
+                elements(list).filter_map(unquote).map(|uri| uri.into_owned()).collect()
+            }
+            Some(_) => {
+                return Err(Unmet::new(
+                    INVALID_PARAMS,
+                    "`params.notifications.resourceSubscriptions` is not an array",
+                ));
+            }
+        };
+        if uris.len() > MAX_RESOURCES {
+            return Err(Unmet::new(
+                INVALID_PARAMS,
+                format!("more than {MAX_RESOURCES} resource subscriptions"),
+            ));
+        }
+        let mut subscribed = Subscribed { gateway: self.myself(), client: client.clone(), uris: Vec::new() };
+        let mut resources = Vec::new();
+        for uri in uris {
+            if let Some((upstream, own)) = self.subscription(&client, Method::Subscribe, &uri).await {
+                resources.push((uri.clone(), upstream, own));
+                subscribed.uris.push(uri);
+            }
+        }
+        let id = frame.id().unwrap_or("null").to_owned();
+        let acknowledged = acknowledgement(filter, wants, &resources, &id);
+        let listener = Arc::new(Listener {
+            virtual_server: client.caller().virtual_server.clone(),
+            id: id.clone(),
+            wants,
+            resources,
+            outlet: outlet.clone(),
+            closing: Notify::new(),
+        });
+        // The acknowledgement is the first message on the stream, so it goes before the listener can be told anything.
+        outlet
+            .send(Outbound::Message(acknowledged.into()))
+            .await
+            .map_err(|_| Unmet::new(INTERNAL_ERROR, "the client left"))?;
+        let number = self.registry.add_listener(Arc::clone(&listener));
+        let _registered = Registered { registry: &self.registry, number };
+        listener.closing.notified().await;
+        let cancelled = error_code::notification(
+            "notifications/cancelled",
+            Some(&format!(r#"{{"requestId":{id},"_meta":{{"{SUBSCRIPTION_ID}":{id}}}}}"#)),
+        );
+        if outlet.send(Outbound::Message(cancelled.into())).await.is_err() {
+            tracing::debug!("a listener left before it was told that the gateway stops");
+        }
+        Ok(error_code::result_response(
+            &id,
+            &format!(r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION_ID}":{id}}}}}"#),
+        ))
+    }
+
+    /// Subscribes or unsubscribes one resource for a client, down the one road. Whose resource it is, if that worked.
+    pub(crate) async fn subscription(
+        &self,
+        client: &Client,
+        method: Method,
+        uri: &str,
+    ) -> Option<(UpstreamId, String)> {
+        let message =
+            error_code::request("0", method.as_str(), Some(&format!(r#"{{"uri":{}}}"#, quote(uri))));
+        let frame = Frame::parse(message.into(), &ScanRules::FROM_CLIENT).ok()?;
+        // Nothing precedes the answer to a subscription, so nobody has to read here.
+        let (outlet, _events) = mpsc::channel(1);
+        let world = self.world.load_full();
+        let arrival = Arrival {
+            client: client.clone(),
+            method: Some(method),
+            frame,
+            outlet,
+            world: Arc::clone(&world),
+        };
+        let (_, code) = self.act(arrival).await;
+        if code.is_some() {
+            return None;
+        }
+        resource_owner(&world, client, uri)
+    }
+}
+
+/// The first message on the stream: what of the filter we can keep.
+fn acknowledgement(
+    filter: &str,
+    wants: Wants,
+    resources: &[(String, UpstreamId, String)],
+    id: &str,
+) -> Vec<u8> {
+    let mut agreed = Vec::new();
+    for (key, wanted) in [
+        ("toolsListChanged", wants.tools),
+        ("promptsListChanged", wants.prompts),
+        ("resourcesListChanged", wants.resources),
+    ] {
+        if wanted {
+            agreed.push(format!(r#""{key}":true"#));
+        }
+    }
+    if member(filter, "resourceSubscriptions").is_some() {
+        let uris: Vec<String> = resources.iter().map(|(shown, _, _)| quote(shown)).collect();
+        agreed.push(format!(r#""resourceSubscriptions":[{}]"#, uris.join(",")));
+    }
+    let params =
+        format!(r#"{{"notifications":{{{}}},"_meta":{{"{SUBSCRIPTION_ID}":{id}}}}}"#, agreed.join(","));
+    error_code::notification("notifications/subscriptions/acknowledged", Some(&params))
+}

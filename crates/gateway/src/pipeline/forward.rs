@@ -1,0 +1,167 @@
+//! Sends a permitted action off and keeps it company: relays what precedes the reply, puts questions to the client.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use highwater_core::audit::Outcome;
+use highwater_core::decide::PermittedAction;
+use highwater_core::id::DecisionId;
+use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::error_code;
+use highwater_mcp::frame::Frame;
+use highwater_mcp::text::string_member;
+use highwater_store::{Appended, AuditError};
+use highwater_upstream::control::LogLevel;
+use highwater_upstream::error::UpstreamError;
+use highwater_upstream::event::{Ask, CallEvent};
+use highwater_upstream::{CallClient, Reply};
+use tokio::sync::mpsc;
+
+use super::Arrival;
+use super::arrival::Course;
+use super::inputs::Asked;
+use super::record::OpenRecord;
+use crate::client::{Client, Outbound};
+use crate::gateway::Gateway;
+
+/// How many events of one call may wait for a slow client before its upstream is slowed down.
+const EVENT_BUFFER: usize = 16;
+
+/// A call under way. Dropping it cancels the call upstream and records that.
+pub(super) struct Flight {
+    work: Pin<Box<dyn Future<Output = Result<Reply, UpstreamError>> + Send>>,
+    events: mpsc::Receiver<CallEvent>,
+    pub(super) record: OpenRecord,
+    /// The parameters as sent, for another round.
+    params: Box<str>,
+}
+
+/// How a stretch of a call ends.
+pub(super) enum Landing {
+    /// With a reply: a result or an error of the upstream.
+    Reply(Reply),
+    /// With a question to a modern client.
+    Asked(Ask, Appended),
+    /// Without a reply.
+    Failed(UpstreamError),
+}
+
+// === impl Flight ===
+
+impl Flight {
+    pub(super) fn decision(&self) -> &DecisionId {
+        self.record.decision()
+    }
+
+    /// Puts the outcome of a reply that will be delivered on record.
+    pub(super) fn settle(&mut self, reply: &Reply) -> Result<Appended, AuditError> {
+        let outcome = if reply.frame.error().is_some() { Outcome::UpstreamError } else { Outcome::Delivered };
+        self.record.settle(outcome, reply.frame.bytes().len(), None, &[])
+    }
+
+    /// Puts a round that ended with questions on record. Nothing is released by it, so a failure to write shows when the
+    /// next round is recorded.
+    pub(super) fn settle_round(&mut self, reply: &Reply) -> Asked {
+        if let Err(error) =
+            self.record.settle(Outcome::Delivered, reply.frame.bytes().len(), Some("asked back"), &[])
+        {
+            tracing::error!(%error, "a round of questions could not be recorded");
+        }
+        Asked { decision: self.decision().clone(), params: self.params.clone() }
+    }
+}
+
+impl Gateway {
+    /// Starts a permitted action whose decision is on record.
+    pub(super) fn forward(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        action: PermittedAction,
+        written: Appended,
+    ) -> Flight {
+        let record = OpenRecord::open(Arc::clone(&self.audit), action.decision().clone(), written);
+        let params = action.action().params().into();
+        let (sender, events) = mpsc::channel(EVENT_BUFFER);
+        let upstream = Arc::clone(&course.station.upstream);
+        let client = arrival.client.clone();
+        let progress = course.progress.is_some();
+        let work = Box::pin(async move {
+            let level = client.log_level().map(LogLevel::as_str);
+            let client = CallClient { capabilities: client.capabilities(), log_level: level, progress };
+            upstream.perform(action, client, &sender).await
+        });
+        Flight { work, events, record, params }
+    }
+
+    /// Stays with a call until it lands.
+    pub(super) async fn accompany(&self, arrival: &Arrival, course: &Course, flight: &mut Flight) -> Landing {
+        let mut questions = FuturesUnordered::new();
+        let decision = flight.decision().clone();
+        loop {
+            let event = tokio::select! {
+                // What came before the reply goes out before the reply.
+                biased;
+                Some(event) = flight.events.recv() => event,
+                Some(()) = questions.next(), if !questions.is_empty() => continue,
+                reply = &mut flight.work => {
+                    while let Ok(event) = flight.events.try_recv() {
+                        if let CallEvent::Progress(frame) | CallEvent::Notification(frame) = event {
+                            self.relay(arrival, course, &frame).await;
+                        }
+                    }
+                    return reply.map_or_else(Landing::Failed, Landing::Reply);
+                }
+            };
+            match event {
+                CallEvent::Progress(frame) | CallEvent::Notification(frame) => {
+                    self.relay(arrival, course, &frame).await
+                }
+                CallEvent::Ask(ask) => match &arrival.client {
+                    Client::Legacy(session) => {
+                        questions.push(self.question(
+                            arrival,
+                            Arc::clone(session),
+                            course,
+                            decision.clone(),
+                            ask,
+                        ));
+                    }
+                    Client::Modern(_) => {
+                        if let Some((ask, recorded)) = self.may_hold(arrival, course, &decision, ask) {
+                            return Landing::Asked(ask, recorded);
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    /// Passes a notification of a call on to its caller.
+    async fn relay(&self, arrival: &Arrival, course: &Course, frame: &Frame) {
+        let Some(message) = outward_notification(arrival, course, frame) else { return };
+        if arrival.outlet.send(Outbound::Message(message.into())).await.is_err() {
+            tracing::debug!("nobody reads the events of a call any more");
+        }
+    }
+}
+
+/// The notification as the caller should see it, if the caller should see it at all.
+fn outward_notification(arrival: &Arrival, course: &Course, frame: &Frame) -> Option<Vec<u8>> {
+    let method = frame.method()?;
+    let params = frame.params();
+    match method {
+        "notifications/progress" => {
+            let token = course.progress.as_deref()?;
+            let params = edit_object(params?, &[("progressToken", Edit::Set(token))]);
+            Some(error_code::notification(method, Some(&params)))
+        }
+        "notifications/message" => {
+            let level = string_member(params?, "level").and_then(|level| LogLevel::parse(&level));
+            arrival.client.wants_log(level).then(|| frame.bytes().to_vec())
+        }
+        _ => Some(frame.bytes().to_vec()),
+    }
+}

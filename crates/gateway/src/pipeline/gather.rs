@@ -1,0 +1,21 @@
+//! Gathers what can be known of a reply without opening it.
+
+use highwater_core::decide::{Received, ReplyFacts, ResultType};
+use highwater_mcp::era::reply;
+use highwater_upstream::Reply;
+
+use crate::gateway::Gateway;
+
+impl Gateway {
+    /// Seals a reply in with its facts. It cannot fail: what cannot be learned is the worst case.
+    pub(super) fn gather_reply(&self, reply: Reply) -> Received<Reply> {
+        let result_type = match reply.frame.result().map(|result| reply::result_type(result, reply.era)) {
+            // An error of the upstream is a reply too, and complete.
+            None | Some(reply::ResultType::Complete) => ResultType::Complete,
+            Some(reply::ResultType::InputRequired) => ResultType::InputRequired,
+            Some(reply::ResultType::Task) => ResultType::Task,
+            Some(reply::ResultType::Unknown) => ResultType::Unknown,
+        };
+        Received::new(reply, ReplyFacts { result_type })
+    }
+}

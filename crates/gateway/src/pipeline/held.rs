@@ -1,0 +1,219 @@
+//! Calls that wait while a modern client answers a legacy upstream's question. The client's request has ended with
+//! `input_required`; the upstream's call is still open. This is the one place where a call outlives its request.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use highwater_core::id::Principal;
+use highwater_mcp::error_code::{INVALID_PARAMS, UPSTREAM_UNAVAILABLE, result_response};
+use highwater_mcp::text::{member, quote, unquote};
+use highwater_store::Appended;
+use highwater_upstream::event::Ask;
+use serde::{Deserialize, Serialize};
+
+use super::arrival::Course;
+use super::ask::modern_question;
+use super::forward::Flight;
+use super::{Arrival, Delivery, Refusal};
+use crate::client::Client;
+use crate::gateway::{Gateway, now};
+use crate::seal::Purpose;
+
+/// How long a held call waits for its answer.
+const HOLD: Duration = Duration::from_secs(300);
+
+/// How many calls may be held in all, and for one principal.
+const MAX_HELD: usize = 1024;
+const MAX_HELD_EACH: usize = 64;
+
+/// The key of the one question a held call asks.
+const QUESTION: &str = "question";
+
+/// The table of held calls.
+#[derive(Default)]
+pub(crate) struct HeldCalls {
+    calls: Mutex<HashMap<String, HeldCall>>,
+}
+
+struct HeldCall {
+    principal: Principal,
+    flight: Flight,
+    course: Course,
+    ask: Ask,
+}
+
+/// What our `requestState` says.
+#[derive(Debug, Serialize, Deserialize)]
+struct State {
+    principal: String,
+    session: String,
+    method: String,
+    /// Digest of the parameters without the answers.
+    params: String,
+    /// In milliseconds since the Unix epoch.
+    expires: u64,
+    /// The held call this continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<String>,
+    /// The upstream's own state, where that had to be wrapped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inner: Option<String>,
+}
+
+/// What a request turns out to be once its `requestState` was looked at.
+pub(super) enum Resumed {
+    /// A call of its own, with the upstream's state if we had wrapped it.
+    Fresh(Option<String>),
+    /// The rest of a held call.
+    Continued(Flight, Course),
+    /// A held call whose question is still open; it is asked again.
+    AskedAgain(Delivery),
+}
+
+// === impl HeldCalls ===
+
+impl HeldCalls {
+    fn put(&self, id: &str, call: HeldCall) -> Result<(), HeldCall> {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let theirs = calls.values().filter(|held| held.principal == call.principal).count();
+        if calls.len() >= MAX_HELD || theirs >= MAX_HELD_EACH {
+            return Err(call);
+        }
+        calls.insert(id.to_owned(), call);
+        Ok(())
+    }
+
+    fn take(&self, id: &str) -> Option<HeldCall> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
+    }
+
+    /// Gives everything up: the calls are cancelled upstream and recorded as such.
+    pub(crate) fn clear(&self) {
+        let calls = std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(calls);
+    }
+}
+
+impl Gateway {
+    /// Ends a modern client's request with the upstream's question and keeps the call open behind it.
+    pub(super) fn hold(
+        &self,
+        arrival: &Arrival,
+        course: Course,
+        flight: Flight,
+        ask: Ask,
+        recorded: Appended,
+    ) -> Result<Delivery, Refusal> {
+        let decision = flight.decision().clone();
+        let id = self.fresh_id();
+        let state =
+            self.seal_state(arrival, Some(id.clone()), None).ok_or_else(|| Refusal::internal(&decision))?;
+        let answer = input_required(arrival, &ask, &state);
+        let call = HeldCall { principal: arrival.client.caller().principal.clone(), flight, course, ask };
+        if self.held.put(&id, call).is_err() {
+            // Dropped here, the call is cancelled upstream and recorded so.
+            return Err(Refusal::about(
+                &decision,
+                UPSTREAM_UNAVAILABLE,
+                "too many calls wait for an answer already",
+            ));
+        }
+        expire_later(&self.held, id);
+        Ok(Delivery::recorded(answer, None, recorded))
+    }
+
+    /// Looks at the request's `requestState`, if it is one of ours.
+    pub(super) async fn resume(&self, arrival: &Arrival) -> Result<Resumed, Refusal> {
+        let state = arrival.frame.param("requestState").and_then(unquote);
+        let Some(text) = state.filter(|state| Purpose::RequestState.claims(state)) else {
+            return Ok(Resumed::Fresh(None));
+        };
+        let invalid =
+            || Refusal::invalid(INVALID_PARAMS, "`params.requestState` was not made for this request");
+        let Client::Modern(_) = &arrival.client else { return Err(invalid()) };
+        let state: State = self.seal.open(Purpose::RequestState, &text).ok_or_else(invalid)?;
+        let caller = arrival.client.caller();
+        let fits = state.principal == caller.principal.as_str()
+            && state.session == caller.session.as_str()
+            && Some(state.method.as_str()) == arrival.frame.method()
+            && state.params == params_digest(arrival);
+        if !fits {
+            return Err(invalid());
+        }
+        if state.expires < now().0 {
+            return Err(Refusal::expired());
+        }
+        let Some(id) = state.held else { return Ok(Resumed::Fresh(state.inner)) };
+        let HeldCall { principal, flight, mut course, ask } =
+            self.held.take(&id).ok_or_else(Refusal::expired)?;
+        let answer = arrival.frame.param("inputResponses").and_then(|answers| member(answers, QUESTION));
+        let Some(answer) = answer else {
+            let again = input_required(arrival, &ask, &text);
+            if self.held.put(&id, HeldCall { principal, flight, course, ask }).is_err() {
+                return Err(Refusal::expired());
+            }
+            return Ok(Resumed::AskedAgain(Delivery::refusal(again, None)));
+        };
+        self.give_text(arrival, &course, ask, answer, false);
+        course.progress = arrival.frame.meta("progressToken").map(Into::into);
+        Ok(Resumed::Continued(flight, course))
+    }
+
+    /// Wraps an upstream's own state that looks like ours.
+    pub(super) fn wrap_state(&self, arrival: &Arrival, inner: &str) -> Option<String> {
+        self.seal_state(arrival, None, Some(inner.to_owned()))
+    }
+
+    fn seal_state(&self, arrival: &Arrival, held: Option<String>, inner: Option<String>) -> Option<String> {
+        let caller = arrival.client.caller();
+        let hold = u64::try_from(HOLD.as_millis()).unwrap_or(u64::MAX);
+        let state = State {
+            principal: caller.principal.as_str().to_owned(),
+            session: caller.session.as_str().to_owned(),
+            method: arrival.frame.method().unwrap_or_default().to_owned(),
+            params: params_digest(arrival),
+            expires: now().0.saturating_add(hold),
+            held,
+            inner,
+        };
+        self.seal.close(Purpose::RequestState, &state)
+    }
+}
+
+/// The digest of what is asked, without what changes from round to round. Member order does not count: clients build
+/// the retry anew.
+fn params_digest(arrival: &Arrival) -> String {
+    let mut params: serde_json::Value =
+        arrival.frame.params().and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default();
+    if let Some(members) = params.as_object_mut() {
+        for key in ["inputResponses", "requestState", "_meta"] {
+            members.remove(key);
+        }
+    }
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, params.to_string().as_bytes()))
+}
+
+fn input_required(arrival: &Arrival, ask: &Ask, state: &str) -> Vec<u8> {
+    let params = ask.params.as_deref().and_then(|params| std::str::from_utf8(params).ok());
+    let params = params.map(|params| format!(r#","params":{}"#, modern_question(params))).unwrap_or_default();
+    let (method, state) = (quote(&ask.method), quote(state));
+    let result = format!(
+        r#"{{"resultType":"input_required","inputRequests":{{"{QUESTION}":{{"method":{method}{params}}}}},"requestState":{state}}}"#
+    );
+    result_response(arrival.id(), &result)
+}
+
+/// Gives a held call up when its time is over.
+fn expire_later(held: &Arc<HeldCalls>, id: String) {
+    let held: Weak<HeldCalls> = Arc::downgrade(held);
+    tokio::spawn(async move {
+        tokio::time::sleep(HOLD).await;
+        if let Some(held) = held.upgrade() {
+            drop(held.take(&id));
+        }
+    });
+}

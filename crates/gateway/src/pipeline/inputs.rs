@@ -1,0 +1,132 @@
+//! Questions of modern upstreams (`input_required`) for clients that cannot be asked that way, and the reverse for the
+//! one error of the legacy era that is a question.
+
+use std::sync::Arc;
+
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::id::DecisionId;
+use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::era::{Era, reply};
+use highwater_mcp::error_code::{self, URL_ELICITATION_REQUIRED};
+use highwater_mcp::method::Method;
+use highwater_mcp::text::{elements, member, members, quote, string_member};
+use highwater_upstream::Reply;
+
+use super::arrival::{Course, RoutedAction};
+use super::ask::{ask_kind, legacy_question, modern_question};
+use super::{Arrival, Refusal};
+use crate::client::Client;
+use crate::gateway::Gateway;
+
+/// What a modern upstream wants to know before it goes on.
+pub(super) struct Questions {
+    /// Key, method and parameters of each.
+    requests: Vec<(String, String, String)>,
+    /// What it wants back with the answers, as JSON text.
+    state: Option<String>,
+}
+
+/// The call in whose course the questions came.
+pub(super) struct Asked {
+    pub(super) decision: DecisionId,
+    /// Its parameters as sent.
+    pub(super) params: Box<str>,
+}
+
+impl Gateway {
+    /// The questions in a reply to a legacy client, which must be put to it as requests.
+    pub(super) fn questions_for_legacy(&self, arrival: &Arrival, reply: &Reply) -> Option<Questions> {
+        let result = reply.frame.result()?;
+        if arrival.client.era() != Era::Legacy
+            || reply::result_type(result, reply.era) != reply::ResultType::InputRequired
+        {
+            return None;
+        }
+        let requests =
+            member(result, "inputRequests").into_iter().flat_map(members).filter_map(|(key, request)| {
+                let params = member(request, "params").unwrap_or("{}");
+                Some((key.into_owned(), string_member(request, "method")?.into_owned(), params.to_owned()))
+            });
+        Some(Questions {
+            requests: requests.collect(),
+            state: member(result, "requestState").map(str::to_owned),
+        })
+    }
+
+    /// Puts the questions to the client one after the other and makes the call that brings the answers back.
+    pub(super) async fn collect_answers(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        asked: Asked,
+        questions: Questions,
+    ) -> Result<RoutedAction, Refusal> {
+        let Client::Legacy(session) = &arrival.client else { return Err(Refusal::internal(&asked.decision)) };
+        let mut answers = Vec::with_capacity(questions.requests.len());
+        for (key, method, params) in &questions.requests {
+            let refused = || Refusal::unanswered(&asked.decision);
+            let answer = match self.judge_ask(arrival, course, &asked.decision, method, params) {
+                None => None,
+                Some(_) => {
+                    let params = legacy_question(method, params, || self.fresh_id());
+                    self.put(arrival, session, method, Some(&params)).await
+                }
+            };
+            let answer = answer.as_ref().and_then(|answer| answer.result()).map(str::to_owned);
+            let answer = match answer {
+                Some(answer) => answer,
+                None if method == "elicitation/create" => r#"{"action":"cancel"}"#.to_owned(),
+                None => return Err(refused()),
+            };
+            answers.push(format!("{}:{answer}", quote(key)));
+        }
+        let answers = format!("{{{}}}", answers.join(","));
+        let mut edits = vec![("inputResponses", Edit::Set(answers.as_str()))];
+        match &questions.state {
+            Some(state) => edits.push(("requestState", Edit::Set(state))),
+            None => edits.push(("requestState", Edit::Remove)),
+        }
+        let params = edit_object(&asked.params, &edits);
+        let method = course.method.map_or("", Method::as_str);
+        // An answer is an action: it carries the client's data to the server that asked.
+        let action = Action::new(ActionKind::Answer, course.upstream().clone(), method, method, params);
+        let course = Course { station: Arc::clone(&course.station), ..course.clone() };
+        Ok(RoutedAction { action, course })
+    }
+
+    /// The legacy error "visit a page first", as the question a modern client understands.
+    pub(super) fn url_round(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        during: &DecisionId,
+        error: &str,
+        from: Era,
+    ) -> Option<String> {
+        let code = member(error, "code").and_then(|code| code.parse::<i64>().ok());
+        if (from, arrival.client.era(), code) != (Era::Legacy, Era::Modern, Some(URL_ELICITATION_REQUIRED)) {
+            return None;
+        }
+        let mut requests = Vec::new();
+        for (index, page) in elements(member(member(error, "data")?, "elicitations")?).enumerate() {
+            ask_kind("elicitation/create", page)?;
+            self.judge_ask(arrival, course, during, "elicitation/create", page)?;
+            let params = modern_question(page);
+            requests.push(format!(r#""page_{index}":{{"method":"elicitation/create","params":{params}}}"#));
+        }
+        let requests = requests.join(",");
+        (!requests.is_empty())
+            .then(|| format!(r#"{{"resultType":"input_required","inputRequests":{{{requests}}}}}"#))
+    }
+}
+
+impl Refusal {
+    /// The server asked something that the client did not answer.
+    fn unanswered(decision: &DecisionId) -> Self {
+        Self::about(
+            decision,
+            error_code::UPSTREAM_UNAVAILABLE,
+            "the server asked something that this client did not answer",
+        )
+    }
+}

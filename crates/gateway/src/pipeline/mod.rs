@@ -1,0 +1,102 @@
+//! The one road. Everything a client wants done at an upstream comes through `run`, and nothing else reaches one.
+//!
+//! Read `run` from top to bottom; each verb is a file beside this one.
+
+mod answer;
+mod arrival;
+mod ask;
+mod deliver;
+mod forward;
+mod gather;
+mod held;
+mod inputs;
+mod record;
+mod refuse;
+mod route;
+mod tasks;
+
+use highwater_core::decide::{PermittedAction, ReplyVerdict, Verdict, decide, decide_reply};
+use highwater_core::policy::Facts;
+
+pub(crate) use arrival::Arrival;
+use arrival::RoutedAction;
+pub(crate) use deliver::Delivery;
+use forward::{Flight, Landing};
+pub(crate) use held::HeldCalls;
+use held::Resumed;
+pub(crate) use refuse::Refusal;
+
+use crate::client::Client;
+use crate::gateway::Gateway;
+
+/// How often a modern upstream may ask back in the course of one call of a legacy client.
+const MAX_ROUNDS: usize = 8;
+
+impl Gateway {
+    /// Takes one action from its arrival to its delivery.
+    pub(crate) async fn run(&self, arrival: &Arrival) -> Result<Delivery, Refusal> {
+        // A request that answers a question we hold open continues the call that asked it.
+        let (mut flight, course) = match self.resume(arrival).await? {
+            Resumed::Continued(flight, course) => (flight, course),
+            Resumed::AskedAgain(delivery) => return Ok(delivery),
+            Resumed::Fresh(state) => {
+                let routed = self.route(arrival, state.as_deref()).await?;
+                let course = routed.course.clone();
+                (self.decide_and_forward(arrival, routed).await?, course)
+            }
+        };
+        let mut rounds = 0;
+        let received = loop {
+            match self.accompany(arrival, &course, &mut flight).await {
+                // A modern client is asked by ending its request; the call itself stays open.
+                Landing::Asked(ask, recorded) => return self.hold(arrival, course, flight, ask, recorded),
+                Landing::Reply(reply) => match self.questions_for_legacy(arrival, &reply) {
+                    Some(_) if rounds == MAX_ROUNDS => return Err(self.too_many_rounds(flight)),
+                    Some(questions) => {
+                        rounds += 1;
+                        let asked = flight.settle_round(&reply);
+                        let retry = self.collect_answers(arrival, &course, asked, questions).await?;
+                        flight = self.decide_and_forward(arrival, retry).await?;
+                    }
+                    None => break self.gather_reply(reply),
+                },
+                Landing::Failed(error) => return Err(self.upstream_failed(flight, error)),
+            }
+        };
+        match decide_reply(flight.decision(), received) {
+            // The outcome is on record before the first byte is released.
+            ReplyVerdict::Pass(pass) => {
+                let reply = pass.into_reply();
+                let appended = flight.settle(&reply).map_err(|error| self.unrecorded(&flight, error))?;
+                self.deliver(arrival, &course, flight.decision(), reply, appended)
+            }
+            ReplyVerdict::Withhold(denial) => Err(self.withhold(flight, &denial)),
+        }
+    }
+
+    /// Judges an action and, if it may happen, sends it off with its trace already written.
+    async fn decide_and_forward(&self, arrival: &Arrival, routed: RoutedAction) -> Result<Flight, Refusal> {
+        let RoutedAction { action, course } = routed;
+        let decision = self.next_decision();
+        let caller = arrival.client.caller();
+        let facts = Facts {
+            decision: &decision,
+            principal: &caller.principal,
+            virtual_server: &caller.virtual_server,
+            action: &action,
+        };
+        let permit = match decide(&arrival.world.policy, &facts) {
+            Verdict::Allow(permit) => permit,
+            Verdict::Block(denial) => return Err(self.block(&facts, caller, &denial)),
+        };
+        // Write-ahead: an irreversible call leaves its trace before it happens.
+        let written = self
+            .record_decision(&facts, caller, &[])
+            .map_err(|error| Refusal::unrecorded(&decision, &error))?;
+        let permitted = PermittedAction::bind(action, permit).map_err(|_| Refusal::internal(&decision))?;
+        if let (Client::Modern(_), Some(level)) = (&arrival.client, arrival.client.log_level()) {
+            course.station.want_log_level(level).await;
+        }
+        Ok(self.forward(arrival, &course, permitted, written))
+    }
+}

@@ -1,0 +1,197 @@
+//! Finds out where an action goes and puts it into its upstream's own words. Only names change; arguments never do.
+
+use std::sync::Arc;
+
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::id::UpstreamId;
+use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::era::Era;
+use highwater_mcp::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use highwater_mcp::method::Method;
+use highwater_mcp::text::{quote, string_member, unquote};
+
+use super::arrival::{Course, RoutedAction};
+use super::{Arrival, Refusal};
+use crate::catalog::{Entry, Merged, VirtualServer};
+use crate::gateway::Gateway;
+
+impl Gateway {
+    /// Routes an arrival. `state` replaces the request's `requestState`, if we had wrapped the upstream's own.
+    pub(super) async fn route(
+        &self,
+        arrival: &Arrival,
+        state: Option<&str>,
+    ) -> Result<RoutedAction, Refusal> {
+        let caller = arrival.client.caller();
+        let server = arrival
+            .world
+            .virtual_server(&caller.virtual_server)
+            .ok_or_else(|| Refusal::unknown("virtual server", caller.virtual_server.as_str(), &[]))?;
+        match arrival.method {
+            Some(Method::CallTool) => {
+                let name = text_param(arrival, "name")?;
+                let look = |merged: &Merged| merged.tools.get(&*name).map(|tool| tool.entry.clone());
+                let (entry, names) = server.find(look).await.ok_or_else(|| unknown(server, "tool", &name))?;
+                self.named(arrival, ActionKind::CallTool, "name", entry, names, state)
+            }
+            Some(Method::GetPrompt) => {
+                let name = text_param(arrival, "name")?;
+                let look = |merged: &Merged| merged.prompts.get(&*name).cloned();
+                let (entry, names) =
+                    server.find(look).await.ok_or_else(|| unknown(server, "prompt", &name))?;
+                self.named(arrival, ActionKind::GetPrompt, "name", entry, names, state)
+            }
+            Some(method @ (Method::ReadResource | Method::Subscribe | Method::Unsubscribe)) => {
+                let kind = if method == Method::ReadResource {
+                    ActionKind::ReadResource
+                } else {
+                    ActionKind::Subscribe
+                };
+                let uri = text_param(arrival, "uri")?;
+                let look = |merged: &Merged| merged.resource(&uri);
+                let found = server.find(look).await;
+                let (entry, names) =
+                    found.ok_or_else(|| Refusal::unknown_resource(&uri, arrival.client.era()))?;
+                self.named(arrival, kind, "uri", entry, names, state)
+            }
+            Some(Method::Complete) => self.completion(arrival, server).await,
+            Some(Method::GetTask | Method::TaskResult | Method::CancelTask | Method::UpdateTask) => {
+                let shown = text_param(arrival, "taskId")?;
+                let (upstream, own) = self
+                    .open_task_id(arrival, &shown)
+                    .filter(|(upstream, _)| arrival.world.stations.contains_key(upstream))
+                    .ok_or_else(|| Refusal::invalid(INVALID_PARAMS, "unknown task"))?;
+                let entry = Entry { upstream, name: own.into() };
+                self.named(arrival, ActionKind::TaskStep, "taskId", entry, server.known(), state)
+            }
+            None => self.extra(arrival, server),
+            Some(_) => Err(method_not_found(arrival)),
+        }
+    }
+
+    /// An action whose parameters name its target in one member.
+    fn named(
+        &self,
+        arrival: &Arrival,
+        kind: ActionKind,
+        member: &'static str,
+        entry: Entry,
+        names: Arc<Merged>,
+        state: Option<&str>,
+    ) -> Result<RoutedAction, Refusal> {
+        let course = self.course(arrival, &entry.upstream, names)?;
+        let own_name = quote(&entry.name);
+        let state = state.map(quote);
+        let mut edits = vec![(member, Edit::Set(own_name.as_str()))];
+        if let Some(state) = &state {
+            edits.push(("requestState", Edit::Set(state)));
+        }
+        // Tasks of 2025-11-25 mean nothing to a modern server: the tool is called plainly.
+        if arrival.client.era() == Era::Legacy && era_of(&course) == Some(Era::Modern) {
+            edits.push(("task", Edit::Remove));
+        }
+        let params = edit_object(arrival.frame.params().unwrap_or("{}"), &edits);
+        let method = arrival.method.map_or("", Method::as_str);
+        Ok(RoutedAction { action: Action::new(kind, entry.upstream, method, entry.name, params), course })
+    }
+
+    async fn completion(&self, arrival: &Arrival, server: &VirtualServer) -> Result<RoutedAction, Refusal> {
+        let reference = arrival.frame.param("ref").ok_or_else(|| missing("ref"))?;
+        let (key, what) = match string_member(reference, "type").as_deref() {
+            Some("ref/prompt") => ("name", "prompt"),
+            Some("ref/resource") => ("uri", "resource"),
+            _ => {
+                return Err(Refusal::invalid(
+                    INVALID_PARAMS,
+                    "`ref.type` is neither `ref/prompt` nor `ref/resource`",
+                ));
+            }
+        };
+        let shown = string_member(reference, key)
+            .ok_or_else(|| missing(if key == "name" { "ref.name" } else { "ref.uri" }))?;
+        let look = |merged: &Merged| match key {
+            "name" => merged.prompts.get(&*shown).cloned(),
+            _ => merged.template(&shown).or_else(|| merged.resource(&shown)),
+        };
+        let (entry, names) = server.find(look).await.ok_or_else(|| unknown(server, what, &shown))?;
+        let course = self.course(arrival, &entry.upstream, names)?;
+        let own_name = quote(&entry.name);
+        let inner = [(key, Edit::Set(own_name.as_str()))];
+        let params = edit_object(arrival.frame.params().unwrap_or("{}"), &[("ref", Edit::Merge(&inner))]);
+        let action =
+            Action::new(ActionKind::Complete, entry.upstream, "completion/complete", entry.name, params);
+        Ok(RoutedAction { action, course })
+    }
+
+    /// A method outside MCP goes to the one server it is listed for.
+    fn extra(&self, arrival: &Arrival, server: &VirtualServer) -> Result<RoutedAction, Refusal> {
+        let method = arrival.frame.method().unwrap_or_default();
+        let listed = |upstream: &UpstreamId| {
+            arrival
+                .world
+                .policy
+                .admission(upstream)
+                .is_some_and(|admission| admission.extra_methods.contains(method))
+        };
+        let mut takers = server.stations().iter().filter(|station| listed(station.id()));
+        let taker = takers.next().ok_or_else(|| method_not_found(arrival))?;
+        if takers.next().is_some() {
+            let message = format!("method `{method}` is listed for several servers, so it leads nowhere");
+            return Err(Refusal::invalid(METHOD_NOT_FOUND, message));
+        }
+        let course = self.course(arrival, taker.id(), server.known())?;
+        let params = arrival.frame.params().unwrap_or("{}");
+        let action = Action::new(ActionKind::ExtraMethod, taker.id().clone(), method, method, params);
+        Ok(RoutedAction { action, course })
+    }
+
+    fn course(
+        &self,
+        arrival: &Arrival,
+        upstream: &UpstreamId,
+        names: Arc<Merged>,
+    ) -> Result<Course, Refusal> {
+        let station = arrival
+            .world
+            .stations
+            .get(upstream)
+            .ok_or_else(|| Refusal::unknown("server", upstream.as_str(), &[]))?;
+        Ok(Course {
+            station: Arc::clone(station),
+            names,
+            method: arrival.method,
+            progress: arrival.frame.meta("progressToken").map(Into::into),
+        })
+    }
+}
+
+pub(super) fn era_of(course: &Course) -> Option<Era> {
+    course.station.stock().map(|stock| stock.greeting.era)
+}
+
+fn text_param(arrival: &Arrival, key: &'static str) -> Result<String, Refusal> {
+    let raw = arrival.frame.param(key).ok_or_else(|| missing(key))?;
+    unquote(raw)
+        .map(|text| text.into_owned())
+        .ok_or_else(|| Refusal::invalid(INVALID_PARAMS, format!("`params.{key}` is not a string")))
+}
+
+fn missing(key: &str) -> Refusal {
+    Refusal::invalid(INVALID_PARAMS, format!("`params.{key}` is missing"))
+}
+
+pub(super) fn method_not_found(arrival: &Arrival) -> Refusal {
+    let method = arrival.frame.method().unwrap_or_default();
+    Refusal::invalid(METHOD_NOT_FOUND, format!("method `{method}` is not offered here"))
+}
+
+/// Nobody has it; servers that are down might.
+fn unknown(server: &VirtualServer, what: &str, name: &str) -> Refusal {
+    let down: Vec<String> = server
+        .stations()
+        .iter()
+        .filter(|station| station.stock().is_none())
+        .map(|station| format!("`{}`", station.id()))
+        .collect();
+    Refusal::unknown(what, name, &down)
+}

@@ -1,0 +1,77 @@
+//! Task ids as clients see them: sealed together with their upstream and principal, so that a task of one server cannot
+//! be asked of another, nor by anybody else.
+
+use std::borrow::Cow;
+
+use highwater_core::id::UpstreamId;
+use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::method::Method;
+use highwater_mcp::text::{member, pointer, quote, string_member, unquote};
+use memchr::memmem;
+
+use super::Arrival;
+use super::arrival::Course;
+use crate::gateway::Gateway;
+use crate::seal::Purpose;
+
+/// Where a legacy result names the task it belongs to.
+const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+
+impl Gateway {
+    /// The upstream and its own id behind a task id, if it was given to this principal.
+    pub(super) fn open_task_id(&self, arrival: &Arrival, shown: &str) -> Option<(UpstreamId, String)> {
+        let (principal, upstream, own): (String, String, String) = self.seal.open(Purpose::TaskId, shown)?;
+        (principal == arrival.client.caller().principal.as_str()).then(|| (UpstreamId::new(upstream), own))
+    }
+
+    /// The result with the task ids that belong to it sealed. Where they are depends on what was asked, never on what
+    /// the result looks like.
+    pub(super) fn wrap_task_ids<'a>(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        result: &'a str,
+    ) -> Cow<'a, str> {
+        let speaks_of_tasks = match course.method {
+            Some(Method::CallTool) => {
+                arrival.frame.param("task").is_some()
+                    || string_member(result, "resultType").as_deref() == Some("task")
+            }
+            Some(Method::GetTask | Method::TaskResult | Method::CancelTask | Method::UpdateTask) => true,
+            _ => false,
+        };
+        if !speaks_of_tasks || memmem::find(result.as_bytes(), b"taskId").is_none() {
+            return Cow::Borrowed(result);
+        }
+        let seal = |raw: &str| {
+            let own = unquote(raw)?;
+            let principal = arrival.client.caller().principal.as_str();
+            self.seal
+                .close(Purpose::TaskId, &(principal, course.upstream().as_str(), own))
+                .map(|id| quote(&id))
+        };
+        let flat = member(result, "taskId").and_then(seal);
+        let nested = pointer(result, &["task", "taskId"]).and_then(seal);
+        let related = pointer(result, &["_meta", RELATED_TASK, "taskId"]).and_then(seal);
+        let inlined = member(result, "result")
+            .map(|inner| course.names.schemes.rewrite_result(course.upstream(), inner));
+
+        let nested_edit = nested.as_deref().map(|id| [("taskId", Edit::Set(id))]);
+        let related_id = related.as_deref().map(|id| [("taskId", Edit::Set(id))]);
+        let related_edit = related_id.as_ref().map(|edit| [(RELATED_TASK, Edit::Merge(edit))]);
+        let mut edits: Vec<(&str, Edit<'_>)> = Vec::new();
+        if let Some(id) = &flat {
+            edits.push(("taskId", Edit::Set(id)));
+        }
+        if let Some(edit) = &nested_edit {
+            edits.push(("task", Edit::Merge(edit)));
+        }
+        if let Some(edit) = &related_edit {
+            edits.push(("_meta", Edit::Merge(edit)));
+        }
+        if let Some(inner) = &inlined {
+            edits.push(("result", Edit::Set(inner)));
+        }
+        Cow::Owned(edit_object(result, &edits))
+    }
+}

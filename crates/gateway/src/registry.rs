@@ -1,0 +1,188 @@
+//! Who is connected: legacy sessions, modern listeners, and how many requests are running.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use highwater_core::id::{UpstreamId, VirtualServerId};
+use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
+use highwater_mcp::error_code;
+use tokio::sync::Notify;
+
+use crate::client::{LegacySession, Outbound, Outlet};
+use crate::world::World;
+
+/// Everybody who may have to be told something.
+#[derive(Default)]
+pub(crate) struct Registry {
+    sessions: Mutex<HashMap<Arc<str>, Arc<LegacySession>>>,
+    listeners: Mutex<HashMap<u64, Arc<Listener>>>,
+    next_listener: AtomicU64,
+    running: AtomicUsize,
+}
+
+/// A modern client's open `subscriptions/listen`.
+pub(crate) struct Listener {
+    pub(crate) virtual_server: VirtualServerId,
+    /// The id of the listen request, as JSON text.
+    pub(crate) id: String,
+    pub(crate) wants: Wants,
+    /// Subscribed resources: what the client calls each, whose it is and what the owner calls it.
+    pub(crate) resources: Vec<(String, UpstreamId, String)>,
+    pub(crate) outlet: Outlet,
+    /// Told when the gateway ends the subscription.
+    pub(crate) closing: Notify,
+}
+
+/// Which changes a listener wants to hear of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wants {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+}
+
+/// A list that changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Changed {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+/// Counts a running request for as long as it lives.
+pub(crate) struct Running<'a>(&'a AtomicUsize);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+// === impl Registry ===
+
+impl Registry {
+    pub(crate) fn add_session(&self, session: Arc<LegacySession>) {
+        self.sessions().insert(Arc::clone(&session.id), session);
+    }
+
+    pub(crate) fn remove_session(&self, id: &str) -> Option<Arc<LegacySession>> {
+        self.sessions().remove(id)
+    }
+
+    pub(crate) fn session_count(&self) -> usize {
+        self.sessions().len()
+    }
+
+    /// The sessions of one virtual server.
+    pub(crate) fn sessions_of(&self, virtual_server: &VirtualServerId) -> Vec<Arc<LegacySession>> {
+        self.sessions()
+            .values()
+            .filter(|session| session.caller.virtual_server == *virtual_server)
+            .cloned()
+            .collect()
+    }
+
+    pub(crate) fn add_listener(&self, listener: Arc<Listener>) -> u64 {
+        let number = self.next_listener.fetch_add(1, Ordering::Relaxed);
+        self.listeners().insert(number, listener);
+        number
+    }
+
+    pub(crate) fn remove_listener(&self, number: u64) {
+        self.listeners().remove(&number);
+    }
+
+    /// The listeners of one virtual server.
+    pub(crate) fn listeners_of(&self, virtual_server: &VirtualServerId) -> Vec<Arc<Listener>> {
+        self.listeners()
+            .values()
+            .filter(|listener| listener.virtual_server == *virtual_server)
+            .cloned()
+            .collect()
+    }
+
+    /// Ends every open subscription.
+    pub(crate) fn close_listeners(&self) {
+        for listener in self.listeners().values() {
+            listener.closing.notify_one();
+        }
+    }
+
+    /// Counts a request until the returned value is dropped.
+    pub(crate) fn begin(&self) -> Running<'_> {
+        self.running.fetch_add(1, Ordering::AcqRel);
+        Running(&self.running)
+    }
+
+    pub(crate) fn running(&self) -> usize {
+        self.running.load(Ordering::Acquire)
+    }
+
+    /// Tells the clients of a virtual server that a list changed.
+    pub(crate) fn announce(&self, virtual_server: &VirtualServerId, changed: Changed) {
+        let method = changed.method();
+        let plain = bytes::Bytes::from(error_code::notification(method, None));
+        for session in self.sessions_of(virtual_server) {
+            (session.aside)(plain.clone());
+        }
+        for listener in self.listeners_of(virtual_server) {
+            if changed.wanted(listener.wants) {
+                listener.tell(method, "{}");
+            }
+        }
+    }
+
+    /// Tells everybody that every list may have changed.
+    pub(crate) fn announce_everything(&self, world: &World) {
+        for virtual_server in world.virtual_servers.keys() {
+            for changed in [Changed::Tools, Changed::Prompts, Changed::Resources] {
+                self.announce(virtual_server, changed);
+            }
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<LegacySession>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, HashMap<u64, Arc<Listener>>> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Listener ===
+
+impl Listener {
+    /// Sends a notification on the listen stream, marked with the id of the listen request.
+    pub(crate) fn tell(&self, method: &str, params: &str) {
+        let marked = [(SUBSCRIPTION_ID, Edit::Set(self.id.as_str()))];
+        let params = edit_object(params, &[("_meta", Edit::Merge(&marked))]);
+        let message = error_code::notification(method, Some(&params));
+        // A listener that does not read misses a hint to look again; it is not waited for.
+        if self.outlet.try_send(Outbound::Message(message.into())).is_err() {
+            tracing::debug!("a listener does not read; a change notice is dropped");
+        }
+    }
+}
+
+// === impl Changed ===
+
+impl Changed {
+    fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resources => "notifications/resources/list_changed",
+        }
+    }
+
+    fn wanted(self, wants: Wants) -> bool {
+        match self {
+            Self::Tools => wants.tools,
+            Self::Prompts => wants.prompts,
+            Self::Resources => wants.resources,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Seals what we hand to clients and take back later: request states and task ids. What does not open was not
+//! made by us, or not for this client, and is never acted on.
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use aws_lc_rs::{hkdf, hmac};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What the sealed text is for. It stands in front of the text and is part of what is authenticated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A `requestState`.
+    RequestState,
+    /// A task id.
+    TaskId,
+}
+
+/// The keys.
+pub(crate) struct Seal {
+    sealing: LessSafeKey,
+    nonces: hmac::Key,
+}
+
+// === impl Purpose ===
+
+impl Purpose {
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::RequestState => "hw1.",
+            Self::TaskId => "hwt1.",
+        }
+    }
+
+    /// Whether a text claims to be ours.
+    pub(crate) fn claims(self, text: &str) -> bool {
+        text.starts_with(self.prefix())
+    }
+}
+
+// === impl Seal ===
+
+impl Seal {
+    pub(crate) fn new(key: &[u8; 32]) -> Option<Self> {
+        let derived = hkdf::Salt::new(hkdf::HKDF_SHA256, b"highwater").extract(key);
+        let mut sealing = [0; 32];
+        derived.expand(&[b"seal"], &AES_256_GCM).ok()?.fill(&mut sealing).ok()?;
+        let mut nonces = [0; 32];
+        derived.expand(&[b"nonce"], hkdf::HKDF_SHA256).ok()?.fill(&mut nonces).ok()?;
+        Some(Self {
+            sealing: LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &sealing).ok()?),
+            nonces: hmac::Key::new(hmac::HMAC_SHA256, &nonces),
+        })
+    }
+
+    /// Seals a value. The same value gives the same text, so that a task keeps its id; two values never share a
+    /// nonce, since the nonce is a keyed digest of the value.
+    pub(crate) fn close(&self, purpose: Purpose, value: &impl Serialize) -> Option<String> {
+        let mut content = serde_json::to_vec(value).ok()?;
+        let digest = hmac::sign(&self.nonces, &content);
+        let nonce = digest.as_ref().get(..NONCE_LEN)?;
+        let mut sealed = nonce.to_vec();
+        let aad = Aad::from(purpose.prefix().as_bytes());
+        self.sealing
+            .seal_in_place_append_tag(Nonce::try_assume_unique_for_key(nonce).ok()?, aad, &mut content)
+            .ok()?;
+        sealed.append(&mut content);
+        Some(format!("{}{}", purpose.prefix(), URL_SAFE_NO_PAD.encode(sealed)))
+    }
+
+    /// Opens a sealed text.
+    pub(crate) fn open<T: DeserializeOwned>(&self, purpose: Purpose, text: &str) -> Option<T> {
+        let mut sealed = URL_SAFE_NO_PAD.decode(text.strip_prefix(purpose.prefix())?).ok()?;
+        let (nonce, content) = sealed.split_at_mut_checked(NONCE_LEN)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let opened =
+            self.sealing.open_in_place(nonce, Aad::from(purpose.prefix().as_bytes()), content).ok()?;
+        // Our own writing, authenticated a line above.
+        serde_json::from_slice(opened).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_closed_opens_and_nothing_else_does() {
+        let seal = Seal::new(&[7; 32]).unwrap();
+        let text = seal.close(Purpose::TaskId, &("mail", "t1")).unwrap();
+        assert_eq!(seal.close(Purpose::TaskId, &("mail", "t1")).unwrap(), text);
+        assert_eq!(seal.open::<(String, String)>(Purpose::TaskId, &text), Some(("mail".into(), "t1".into())));
+        assert_eq!(seal.open::<(String, String)>(Purpose::RequestState, &text), None);
+        let mut forged = text.clone();
+        let last = if forged.ends_with('A') { 'B' } else { 'A' };
+        forged.pop();
+        forged.push(last);
+        assert_eq!(seal.open::<(String, String)>(Purpose::TaskId, &forged), None);
+        assert_eq!(Seal::new(&[8; 32]).unwrap().open::<(String, String)>(Purpose::TaskId, &text), None);
+    }
+}

@@ -1,0 +1,149 @@
+//! Shapes results for the era of the client. What neither era speaks of stays as it came.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+
+use super::{Era, meta_key};
+use crate::edit::{Edit, edit_object};
+use crate::error_code;
+use crate::method::Method;
+use crate::text::{member, members, string_member};
+
+/// What the modern era's `resultType` says of a result. Absent means complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultType {
+    /// The request is done.
+    Complete,
+    /// The server asks back.
+    InputRequired,
+    /// The request goes on as a task.
+    Task,
+    /// None of those.
+    Unknown,
+}
+
+/// Reads a result's type. Only modern servers have one; in a legacy result the member means nothing.
+pub fn result_type(result: &str, from: Era) -> ResultType {
+    if from == Era::Legacy {
+        return ResultType::Complete;
+    }
+    match member(result, "resultType").map(|_| string_member(result, "resultType")) {
+        None => ResultType::Complete,
+        Some(Some(text)) => match &*text {
+            "complete" => ResultType::Complete,
+            "input_required" => ResultType::InputRequired,
+            "task" => ResultType::Task,
+            _ => ResultType::Unknown,
+        },
+        Some(None) => ResultType::Unknown,
+    }
+}
+
+/// The result of `method`, as a client of era `to` should see it.
+pub fn result<'a>(result: &'a str, method: Option<Method>, from: Era, to: Era) -> Cow<'a, str> {
+    let mut edits: Vec<(&str, Edit<'_>)> = Vec::new();
+    match (from, to) {
+        (Era::Legacy, Era::Modern) => edits.push(("resultType", Edit::Set(r#""complete""#))),
+        (Era::Modern, Era::Legacy) => edits.push(("resultType", Edit::Remove)),
+        (Era::Legacy, Era::Legacy) | (Era::Modern, Era::Modern) => {}
+    }
+    if method.is_some_and(Method::is_cacheable) && (from, to) != (Era::Legacy, Era::Legacy) {
+        // What we pass on depends on who asks and on policy, so nobody else may be served from a cache.
+        match to {
+            Era::Modern => {
+                edits.push(("ttlMs", Edit::Set("0")));
+                edits.push(("cacheScope", Edit::Set(r#""private""#)));
+            }
+            Era::Legacy => {
+                edits.push(("ttlMs", Edit::Remove));
+                edits.push(("cacheScope", Edit::Remove));
+            }
+        }
+    }
+    let forged = forged_meta(result);
+    let forged: Vec<(&str, Edit<'_>)> = forged.iter().map(|key| (key.as_str(), Edit::Remove)).collect();
+    if !forged.is_empty() {
+        edits.push(("_meta", Edit::Merge(&forged)));
+    }
+    if edits.is_empty() { Cow::Borrowed(result) } else { Cow::Owned(edit_object(result, &edits)) }
+}
+
+/// The error object of an answer to `method`, as a client of era `to` should see it.
+pub fn error<'a>(error: &'a str, method: Option<Method>, from: Era, to: Era) -> Cow<'a, str> {
+    let code = member(error, "code").and_then(|code| code.parse::<i64>().ok());
+    let translated = match (method, from, to, code) {
+        (Some(Method::ReadResource), Era::Legacy, Era::Modern, Some(error_code::RESOURCE_NOT_FOUND)) => {
+            Some(error_code::INVALID_PARAMS)
+        }
+        (Some(Method::ReadResource), Era::Modern, Era::Legacy, Some(error_code::INVALID_PARAMS))
+            if member(error, "data").is_some_and(|data| member(data, "uri").is_some()) =>
+        {
+            Some(error_code::RESOURCE_NOT_FOUND)
+        }
+        _ => None,
+    };
+    match translated {
+        Some(code) => Cow::Owned(edit_object(error, &[("code", Edit::Set(&code.to_string()))])),
+        None => Cow::Borrowed(error),
+    }
+}
+
+/// Keys of the result's `_meta` that only we may set.
+fn forged_meta(result: &str) -> Vec<String> {
+    // Nearly every result is without: one search over the bytes spares the walk.
+    if memmem::find(result.as_bytes(), b"dev.highwater").is_none() {
+        return Vec::new();
+    }
+    let Some(meta) = member(result, "_meta") else { return Vec::new() };
+    members(meta)
+        .filter(|(key, _)| key.starts_with(meta_key::OURS))
+        .map(|(key, _)| key.into_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_of_the_same_era_is_the_same_text() {
+        let text = r#"{"content" : [], "x":1e400}"#;
+        assert!(matches!(result(text, Some(Method::CallTool), Era::Legacy, Era::Legacy), Cow::Borrowed(_)));
+        let text = r#"{"content":[],"resultType":"complete"}"#;
+        assert!(matches!(result(text, Some(Method::CallTool), Era::Modern, Era::Modern), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_legacy_result_becomes_modern_and_back() {
+        let up = result(r#"{"contents":[]}"#, Some(Method::ReadResource), Era::Legacy, Era::Modern);
+        assert_eq!(up, r#"{"contents":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#);
+        let down = result(&up, Some(Method::ReadResource), Era::Modern, Era::Legacy);
+        assert_eq!(down, r#"{"contents":[]}"#);
+    }
+
+    #[test]
+    fn nobody_speaks_in_our_name() {
+        let text = r#"{"_meta":{"dev.highwater/decision":"hwd_1","a":1}}"#;
+        assert_eq!(result(text, None, Era::Legacy, Era::Legacy), r#"{"_meta":{"a":1}}"#);
+    }
+
+    #[test]
+    fn a_missing_resource_has_the_code_of_the_clients_era() {
+        let legacy = r#"{"code":-32002,"message":"m","data":{"uri":"u"}}"#;
+        let modern = r#"{"code":-32602,"message":"m","data":{"uri":"u"}}"#;
+        let method = Some(Method::ReadResource);
+        assert_eq!(error(legacy, method, Era::Legacy, Era::Modern), modern);
+        assert_eq!(error(modern, method, Era::Modern, Era::Legacy), legacy);
+        assert_eq!(error(legacy, Some(Method::CallTool), Era::Legacy, Era::Modern), legacy);
+    }
+
+    #[test]
+    fn the_type_of_a_result_is_read_only_from_modern_servers() {
+        assert_eq!(result_type(r#"{"resultType":"x"}"#, Era::Legacy), ResultType::Complete);
+        assert_eq!(result_type(r#"{"resultType":"x"}"#, Era::Modern), ResultType::Unknown);
+        assert_eq!(result_type(r#"{"resultType":1}"#, Era::Modern), ResultType::Unknown);
+        assert_eq!(result_type(r#"{}"#, Era::Modern), ResultType::Complete);
+        assert_eq!(result_type(r#"{"resultType":"input_required"}"#, Era::Modern), ResultType::InputRequired);
+    }
+}
