@@ -6,7 +6,7 @@ use ::http::Response;
 use highwater_mcp::frame::{Frame, FrameKind};
 use hyper::body::Incoming;
 
-use super::body::{Content, Events, MAX_ERROR_BODY, Resumption, collect, is_about_access, message, scan};
+use super::body::{Content, Events, MAX_ERROR_BODY, Resumption, collect, is_no_answer, message, scan};
 use super::postbox::Postbox;
 use super::question::{Questions, pong};
 use crate::error::Cause;
@@ -37,7 +37,7 @@ pub(super) struct OwnStream<'a> {
 }
 
 /// Reads the response to the request `id`. An error status whose body is a JSON-RPC error is an answer like
-/// any other; one that is about access, a redirect, or anything else, is none.
+/// any other; one without such a body is none, nor is a redirect or a status about access.
 pub(super) async fn open(response: Response<Incoming>, id: &str, limit: usize) -> Result<Opened, Cause> {
     let status = response.status();
     let content = Content::of(response.headers());
@@ -57,7 +57,7 @@ pub(super) async fn open(response: Response<Incoming>, id: &str, limit: usize) -
         };
     }
     let nothing = Cause::Status(status.as_u16());
-    if status.is_redirection() || is_about_access(status) || content != Content::Json {
+    if is_no_answer(status) || content != Content::Json {
         return Err(nothing);
     }
     let Ok(body) = collect(response.into_body(), MAX_ERROR_BODY).await else { return Err(nothing) };

@@ -7,7 +7,7 @@ use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use highwater_mcp::frame::Frame;
-use highwater_mcp::scan::{ScanError, ScanRules, Violation};
+use highwater_mcp::scan::ScanRules;
 use highwater_mcp::sse::{Decoder, Event};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
@@ -158,20 +158,14 @@ pub(super) fn message(event: Event) -> Option<Bytes> {
 /// Scans one message of a server.
 pub(super) fn scan(bytes: Bytes, limit: usize) -> Result<Frame, Cause> {
     let rules = ScanRules { max_bytes: limit, ..ScanRules::FROM_SERVER };
-    Frame::parse(bytes, &rules).map_err(|error| malformed(&error))
+    Frame::parse(bytes, &rules).map_err(|error| {
+        tracing::debug!(%error, "a server's message breaks the protocol");
+        Cause::from(&error)
+    })
 }
 
-fn malformed(error: &ScanError) -> Cause {
-    match error.violation {
-        Violation::TooLarge { limit, .. } => Cause::TooLarge { limit },
-        _ => Cause::Malformed(error.to_string()),
-    }
-}
-
-/// Whether a status says nothing but whether we may talk at all.
-pub(super) fn is_about_access(status: StatusCode) -> bool {
-    matches!(
-        status,
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::PROXY_AUTHENTICATION_REQUIRED
-    )
+/// Whether a status is about whether we may talk, or whether there is anybody to talk to, so that what comes
+/// with it is no answer of the server itself.
+pub(super) fn is_no_answer(status: StatusCode) -> bool {
+    status.is_redirection() || matches!(status.as_u16(), 401 | 403 | 407 | 429 | 502..=504)
 }

@@ -68,7 +68,7 @@ impl LegacyLink {
     pub(super) async fn meet(wire: Arc<Wire>, world: LinkWorld, limit: usize) -> Result<Self, UpstreamError> {
         let number = world.next_number();
         let id = number.to_string();
-        let params = initialize_params(&world.world.client_info);
+        let params = initialize_params(&world.client_info);
         let body = request(&id, "initialize", Some(&params));
         let response = wire.post(wire.uri(), wire.post_headers(), body).await?;
         let session_id = session_id(&response).map_err(|cause| world.fail(cause, true))?;

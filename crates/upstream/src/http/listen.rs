@@ -201,7 +201,7 @@ impl Listener {
         let number = world.next_number();
         let id = number.to_string();
         let filter = filter(self.changes, &wanted.uris);
-        let params = own_modern_params(Some(&filter), &world.world.client_info);
+        let params = own_modern_params(Some(&filter), &world.client_info);
         let outbound =
             Outbound { number, method: LISTEN, params: Some(&params), param_headers: &[], events: None };
         let (_, opened) = self.endpoint.request(&id, &outbound).await?;

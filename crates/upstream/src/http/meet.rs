@@ -12,7 +12,7 @@ use highwater_mcp::frame::Frame;
 
 use super::Kind;
 use super::answer::{Opened, OwnStream};
-use super::body::Resumption;
+use super::body::{Resumption, is_no_answer};
 use super::legacy::LegacyLink;
 use super::modern::{Endpoint, ModernLink};
 use super::question::Questions;
@@ -139,7 +139,7 @@ impl Meeting<'_> {
     async fn discover(&self) -> Result<Probed, UpstreamError> {
         let number = self.world.next_number();
         let id = number.to_string();
-        let params = own_modern_params(None, &self.world.world.client_info);
+        let params = own_modern_params(None, &self.world.client_info);
         let outbound = Outbound {
             number,
             method: "server/discover",
@@ -198,7 +198,7 @@ fn read_probe(status: StatusCode, answer: &Frame) -> Probed {
 fn is_final(cause: &Cause) -> bool {
     match cause {
         Cause::Unreachable(_) | Cause::ShuttingDown | Cause::BackingOff(_) | Cause::NotStarted(_) => true,
-        Cause::Status(status) => matches!(status, 300..=399 | 401 | 403 | 407 | 429 | 502..=504),
+        Cause::Status(status) => StatusCode::from_u16(*status).is_ok_and(is_no_answer),
         Cause::Gone(_)
         | Cause::SilentStart(_)
         | Cause::TimedOut(_)

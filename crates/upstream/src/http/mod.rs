@@ -13,6 +13,8 @@ mod postbox;
 mod question;
 mod sse;
 mod task;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use std::sync::Arc;

@@ -94,10 +94,16 @@ impl Endpoint {
             return Err(self.world.fail(Cause::Gone("the connection is closed".to_owned()), false));
         }
         let id = outbound.number.to_string();
-        let (_, opened) = self.request(&id, &outbound).await?;
-        let mut events = match opened {
-            Opened::Answer(frame) => return self.check_era(frame),
-            Opened::Stream(events) => events,
+        let mut events = match self.request(&id, &outbound).await {
+            Ok((_, Opened::Answer(frame))) => return self.check_era(frame),
+            Ok((_, Opened::Stream(events))) => events,
+            Err(error) => {
+                if matches!(error.cause, Cause::Status(400 | 404 | 405)) {
+                    // A modern server would say why: perhaps another one answers here now.
+                    self.closed.store(true, Ordering::Relaxed);
+                }
+                return Err(error);
+            }
         };
         let mut stream = OwnStream {
             id: &id,
@@ -129,16 +135,8 @@ impl Endpoint {
         let body = request(id, outbound.method, outbound.params);
         let response = self.wire.post(self.wire.uri(), headers, body).await?;
         let status = response.status();
-        match open(response, id, self.limit).await {
-            Ok(opened) => Ok((status, opened)),
-            Err(cause) => {
-                if matches!(cause, Cause::Status(400 | 404 | 405)) {
-                    // A modern server would say why: perhaps another one answers here now.
-                    self.closed.store(true, Ordering::Relaxed);
-                }
-                Err(self.world.fail(cause, true))
-            }
-        }
+        let opened = open(response, id, self.limit).await.map_err(|cause| self.world.fail(cause, true))?;
+        Ok((status, opened))
     }
 
     fn headers_of(&self, outbound: &Outbound<'_>) -> Result<HeaderMap, UpstreamError> {

@@ -99,7 +99,7 @@ impl SseLink {
 
 impl Line {
     async fn greet(&self) -> Result<Greeting, UpstreamError> {
-        let params = initialize_params(&self.world.world.client_info);
+        let params = initialize_params(&self.world.client_info);
         let outbound = Outbound {
             number: self.world.next_number(),
             method: "initialize",

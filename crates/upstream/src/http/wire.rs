@@ -195,9 +195,8 @@ fn connect_reason(error: &Error) -> String {
         resolving |= cause.to_string() == "dns error";
         if let Some(cause) = cause.downcast_ref::<io::Error>() {
             return match cause.kind() {
-                io::ErrorKind::InvalidData => "the TLS handshake failed".to_owned(),
-                io::ErrorKind::Other if resolving => "its host name cannot be resolved".to_owned(),
                 _ if resolving => "its host name cannot be resolved".to_owned(),
+                io::ErrorKind::InvalidData | io::ErrorKind::Other => "the TLS handshake failed".to_owned(),
                 kind => kind.to_string(),
             };
         }
