@@ -31,6 +31,15 @@ pub(crate) enum Probed {
     NotModern,
 }
 
+// === impl Greeting ===
+
+impl Greeting {
+    /// Whether the server declared a capability of this name.
+    pub fn has(&self, capability: &str) -> bool {
+        std::str::from_utf8(&self.capabilities).is_ok_and(|all| member(all, capability).is_some())
+    }
+}
+
 /// The parameters of `initialize`.
 pub(crate) fn initialize_params(client_info: &str) -> String {
     format!(

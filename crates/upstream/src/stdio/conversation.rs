@@ -3,7 +3,7 @@
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use highwater_mcp::era::{Era, notification_params};
@@ -11,6 +11,7 @@ use highwater_mcp::error_code::{notification, request, result_response};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::scan::ScanRules;
 use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 
 use super::calls::{Calls, Heard, Owner};
 use super::lines::Line;
@@ -42,8 +43,14 @@ pub(super) struct Conversation {
     pub(super) acknowledged: Mutex<Option<(u64, oneshot::Sender<()>)>>,
     rules: ScanRules,
     garbage: Mutex<Quota>,
-    /// Held by every open question.
-    questions: Arc<()>,
+    questions: Mutex<Vec<OpenQuestion>>,
+}
+
+/// A question of the server whose answer is awaited.
+struct OpenQuestion {
+    /// JSON text.
+    id: String,
+    answering: AbortHandle,
 }
 
 /// A request in flight. Dropped, it is cancelled if the child can have seen it.
@@ -71,7 +78,7 @@ impl Conversation {
             acknowledged: Mutex::default(),
             rules: ScanRules { max_bytes: max_reply, ..ScanRules::FROM_SERVER },
             garbage: Mutex::new(Quota::new(LOGGED_GARBAGE)),
-            questions: Arc::default(),
+            questions: Mutex::default(),
         }
     }
 
@@ -198,13 +205,25 @@ impl Conversation {
         }
     }
 
-    /// A server ends a listen stream by taking our request back, among other ways. Any other id is one of its
-    /// own, which may look like ours; its question stays open, and its answer will be ignored.
+    /// The server takes a question back, or ends a listen stream by taking our request back. Its ids may look
+    /// like ours, so of ours only that one is meant.
     fn note_withdrawn(&self, id: &str) {
+        let mut questions = self.questions();
+        if let Some(index) = questions.iter().position(|question| question.id == id) {
+            questions.swap_remove(index).answering.abort();
+            return;
+        }
+        drop(questions);
         let listening = self.listening.load(Ordering::Relaxed);
         if listening != 0 && id == listening.to_string() {
             self.settle(listening, Err(Cause::Gone("the server ended the stream".to_owned())));
         }
+    }
+
+    fn questions(&self) -> MutexGuard<'_, Vec<OpenQuestion>> {
+        let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+        questions.retain(|question| !question.answering.is_finished());
+        questions
     }
 
     fn hear_request(self: &Arc<Self>, frame: &Frame) {
@@ -224,7 +243,7 @@ impl Conversation {
             answer,
         };
         let put = match self.calls.owner() {
-            Owner::Call(number) if Arc::strong_count(&self.questions) <= MAX_QUESTIONS => {
+            Owner::Call(number) if self.questions().len() < MAX_QUESTIONS => {
                 self.calls.deliver(number, CallEvent::Ask(ask)).is_ok()
             }
             Owner::Call(_) | Owner::Nobody | Owner::Anybody => false,
@@ -233,15 +252,15 @@ impl Conversation {
             return self.say(refusal(id, method));
         }
         let (id, method) = (id.to_owned(), method.to_owned());
-        let (conversation, open) = (Arc::clone(self), Arc::clone(&self.questions));
-        tokio::spawn(async move {
+        let (conversation, asked) = (Arc::clone(self), id.clone());
+        let answering = tokio::spawn(async move {
             let text = match answered.await {
-                Ok(answer) => words(&id, &answer),
-                Err(_) => unanswered(&id, &method),
+                Ok(answer) => words(&asked, &answer),
+                Err(_) => unanswered(&asked, &method),
             };
             conversation.say(text);
-            drop(open);
         });
+        self.questions().push(OpenQuestion { id, answering: answering.abort_handle() });
     }
 
     fn log_garbage(&self, line: &[u8], why: &str) {

@@ -2,7 +2,7 @@
 //! room; what finds none waits in order and is written by a task of its own. So a dropped caller never leaves
 //! half a message behind.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,6 +26,8 @@ struct Queue {
     pipe: Option<Arc<pipe::Sender>>,
     lines: VecDeque<Line>,
     bytes: usize,
+    /// Requests that were still waiting when the pipe was closed, until their callers ask.
+    unsent: HashSet<u64>,
 }
 
 struct Line {
@@ -41,7 +43,8 @@ impl Writer {
     /// Takes over a child's stdin; the returned future writes what had to wait and must be polled.
     pub(super) fn new(stdin: ChildStdin) -> io::Result<(Arc<Self>, impl Future<Output = ()> + Send + use<>)> {
         let pipe = pipe::Sender::from_owned_fd(stdin.into_owned_fd()?)?;
-        let queue = Queue { pipe: Some(Arc::new(pipe)), lines: VecDeque::new(), bytes: 0 };
+        let queue =
+            Queue { pipe: Some(Arc::new(pipe)), lines: VecDeque::new(), bytes: 0, unsent: HashSet::new() };
         let writer = Arc::new(Self { queue: Mutex::new(queue), wake: Notify::new() });
         let rest = Arc::clone(&writer).write_the_rest();
         Ok((writer, rest))
@@ -143,7 +146,8 @@ impl Queue {
 
     fn close(&mut self) {
         self.pipe = None;
-        self.lines.clear();
+        let unsent = self.lines.drain(..).filter(|line| line.written == 0).filter_map(|line| line.number);
+        self.unsent.extend(unsent);
         self.bytes = 0;
     }
 }

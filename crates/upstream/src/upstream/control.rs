@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use bytes::Bytes;
 use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
-use highwater_mcp::schema_headers::param_headers;
+use highwater_mcp::schema_headers::{ParamHeader, param_headers};
 use highwater_mcp::text::{member, string_member};
 use tokio::time::timeout;
 
@@ -14,7 +14,7 @@ use super::Upstream;
 use crate::control::{ControlMessage, ControlReply, ListKind, Listing, LogLevel};
 use crate::error::{Cause, UpstreamError};
 use crate::greeting::own_modern_params;
-use crate::link::{Greeting, Link, Outbound};
+use crate::link::{Link, Outbound};
 use crate::listing::Pages;
 
 // === impl Upstream ===
@@ -124,16 +124,7 @@ impl Upstream {
     }
 }
 
-// === impl Greeting ===
-
-impl Greeting {
-    /// Whether the server declared a capability of this name.
-    pub fn has(&self, capability: &str) -> bool {
-        std::str::from_utf8(&self.capabilities).is_ok_and(|all| member(all, capability).is_some())
-    }
-}
-
-type ToolHeaders = Option<(String, Vec<highwater_mcp::schema_headers::ParamHeader>)>;
+type ToolHeaders = Option<(String, Vec<ParamHeader>)>;
 
 /// A tool's name and headers; the name and the reason if it asks for them wrongly.
 fn tool_headers(item: &Bytes) -> Result<ToolHeaders, (String, String)> {

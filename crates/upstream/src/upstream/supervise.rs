@@ -2,11 +2,11 @@
 //! alone for a while when starting does not help.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use tokio::time::{Duration, Instant};
+use tokio::time::{Duration, Instant, sleep};
 
 use super::Upstream;
 use super::health::HealthState;
@@ -215,9 +215,11 @@ impl Upstream {
                 return;
             }
             let (Some(upstream), Some(link)) = (upstream.upgrade(), link.upgrade()) else { return };
-            let Some(wait) = upstream.note_end(&link) else { return };
+            let wait = upstream.note_end(&link);
             drop(link);
-            upstream.revive_for_subscribers(wait).await;
+            if let Some(wait) = wait {
+                revive_for_subscribers(Arc::downgrade(&upstream), wait).await;
+            }
         });
     }
 
@@ -240,18 +242,6 @@ impl Upstream {
         Some(wait)
     }
 
-    /// Whoever subscribed waits for news, not for an answer: a server with subscribers is started again by
-    /// itself, once, as its next user would do it.
-    async fn revive_for_subscribers(self: &Arc<Self>, wait: Duration) {
-        if self.subscriptions.is_empty() {
-            return;
-        }
-        tokio::time::sleep(wait).await;
-        if let Err(error) = self.link().await {
-            tracing::debug!(%error, "a server with subscribers could not be started again");
-        }
-    }
-
     /// Stops for good, and hands out the link that is to be closed.
     pub(super) fn stop(&self) -> Option<Link> {
         self.slots.close();
@@ -262,6 +252,23 @@ impl Upstream {
                 None
             }
             State::Idle | State::Down { .. } | State::Stopped => None,
+        }
+    }
+}
+
+/// Whoever subscribed waits for news, not for an answer: a server with subscribers is started again without
+/// being used, at the pace at which a user could do it.
+async fn revive_for_subscribers(upstream: Weak<Upstream>, mut wait: Duration) {
+    loop {
+        sleep(wait).await;
+        let Some(upstream) = upstream.upgrade().filter(|upstream| !upstream.subscriptions.is_empty()) else {
+            return;
+        };
+        match upstream.link().await.map_err(|error| error.cause) {
+            Ok(_) | Err(Cause::ShuttingDown) => return,
+            Err(Cause::BackingOff(more)) => wait = more,
+            // It was tried in vain; the next try says how long to wait.
+            Err(_) => wait = FIRST_WAIT,
         }
     }
 }
