@@ -1,40 +1,32 @@
 //! The `highwater` command.
 
+mod announce;
+mod cli;
+mod command;
+mod environment;
 mod example;
+mod exit;
+mod life;
+mod local;
+mod log;
+mod place;
+mod reload;
+mod running;
+mod signals;
+mod wire;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-
-/// A security gateway for the Model Context Protocol.
-#[derive(Debug, Parser)]
-#[command(name = "highwater", version)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Run one of the built-in example servers on standard input and output.
-    ExampleServer {
-        /// Which one.
-        which: example::ExampleServer,
-        #[command(flatten)]
-        args: example::ExampleArgs,
-    },
-}
+use clap::Parser;
 
 fn main() -> ExitCode {
-    let Command::ExampleServer { which, args } = Cli::parse().command;
-    match example::run(which, &args) {
+    // Before anything else: the guard stands over every child and must stay as small as a process can be.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|command| command == "guard") {
+        return highwater_sandbox::guard::run(arguments);
+    }
+    match cli::Cli::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => match error.downcast::<clap::Error>() {
-            Ok(usage) => usage.exit(),
-            Err(error) => {
-                eprintln!("error: {error:#}");
-                ExitCode::FAILURE
-            }
-        },
+        Err(failure) => failure.report(),
     }
 }

@@ -1,0 +1,166 @@
+//! What `serve` says when it is ready: where it is, what opens it, and what to do next.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use highwater_config::{Auth, Settings};
+use serde_json::{Value, json};
+
+use crate::place::ConfigSource;
+use crate::wire::{EXAMPLE_DATA, EXAMPLES};
+
+/// Everything the words are made of.
+pub(crate) struct Announcement<'a> {
+    pub(crate) source: &'a ConfigSource,
+    pub(crate) settings: &'a Settings,
+    pub(crate) endpoint: &'a str,
+    pub(crate) data: &'a Path,
+    pub(crate) agent_token: (&'a str, &'a Path),
+    pub(crate) operator_token: (&'a str, &'a Path),
+    /// Our own executable.
+    pub(crate) program: &'a str,
+    /// The options that lead another `highwater` to the same gateway.
+    pub(crate) options: &'a [String],
+}
+
+// === impl Announcement ===
+
+impl Announcement<'_> {
+    /// The words.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("Highwater {}\n\n", env!("CARGO_PKG_VERSION"));
+        self.write(&mut text).unwrap_or_default();
+        text
+    }
+
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        match self.source {
+            ConfigSource::Example => {
+                writeln!(text, "No configuration was found, so this is the built-in example.")?;
+                writeln!(
+                    text,
+                    "Its servers are {}; they touch nothing but their own data in",
+                    list(&EXAMPLES)
+                )?;
+                writeln!(text, "{}", self.data.join(EXAMPLE_DATA).display())?;
+            }
+            ConfigSource::File(file) => {
+                writeln!(text, "configuration   {}, {}", file.display(), count(self.settings))?;
+            }
+        }
+        writeln!(text)?;
+        writeln!(text, "endpoint        {}", self.endpoint)?;
+        for server in self.settings.virtual_servers.iter().filter(|server| server.name != "default") {
+            writeln!(text, "                {}/v/{}", self.endpoint, server.name)?;
+        }
+        let (agent, operator) = (self.agent_token, self.operator_token);
+        writeln!(text, "agent token     {}  ({})", agent.0, agent.1.display())?;
+        writeln!(text, "operator token  {}  ({})", operator.0, operator.1.display())?;
+        writeln!(text)?;
+        writeln!(text, "Clients get the agent token. The operator token is yours; give it to no agent.")?;
+        if self.settings.auth == Auth::None {
+            writeln!(text, "The configuration says `auth: none`: clients need no token.")?;
+        }
+        writeln!(text, "\nFor a client that connects over HTTP:\n\n{}", self.over_http())?;
+        writeln!(text, "\nFor a client that starts its servers:\n\n{}", self.over_stdio())?;
+        writeln!(text, "\nNext")?;
+        let options = self.options.iter().map(|option| format!(" {}", quoted(option))).collect::<String>();
+        let data = match self.options.iter().position(|option| option == "--data-dir") {
+            Some(_) => format!(" --data-dir {}", quoted(&self.data.display().to_string())),
+            None => String::new(),
+        };
+        writeln!(text, "  see the servers   highwater servers{data}")?;
+        match self.source {
+            ConfigSource::Example => {
+                writeln!(
+                    text,
+                    "  use your own      write them to ./highwater.yaml, run `highwater check`, start again"
+                )?;
+            }
+            ConfigSource::File(file) => {
+                let file = file.display().to_string();
+                writeln!(text, "  change something  edit {file}; it is read again when it changes")?;
+            }
+        }
+        writeln!(text, "  join from here    highwater stdio{options}")?;
+        writeln!(text, "  try it            {}", self.curl())?;
+        writeln!(text, "  stop              Ctrl-C")
+    }
+
+    fn over_http(&self) -> String {
+        let mut entry = json!({ "type": "http", "url": self.endpoint });
+        if self.settings.auth == Auth::Token
+            && let Some(entry) = entry.as_object_mut()
+        {
+            let bearer = format!("Bearer {}", self.agent_token.0);
+            entry.insert("headers".to_owned(), json!({ "Authorization": bearer }));
+        }
+        snippet(&entry)
+    }
+
+    fn over_stdio(&self) -> String {
+        let args: Vec<&str> =
+            std::iter::once("stdio").chain(self.options.iter().map(String::as_str)).collect();
+        snippet(&json!({ "command": self.program, "args": args }))
+    }
+
+    /// A line for a shell that shows an answer.
+    fn curl(&self) -> String {
+        let mut line = format!("curl -s {}", self.endpoint);
+        if self.settings.auth == Auth::Token {
+            let file = quoted(&self.agent_token.1.display().to_string());
+            write!(line, " -H \"Authorization: Bearer $(cat {file})\"").unwrap_or_default();
+        }
+        line.push_str(CURL);
+        line
+    }
+}
+
+/// The rest of a line that lists the tools.
+const CURL: &str = concat!(
+    " -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'",
+    " -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/list'",
+    r#" -d '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":"#,
+    r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}'"#
+);
+
+/// One server entry as clients write it.
+fn snippet(entry: &Value) -> String {
+    let block = json!({ "mcpServers": { "highwater": entry } });
+    serde_json::to_string_pretty(&block).unwrap_or_default()
+}
+
+/// `3 servers`, and whatever else is worth knowing at a glance.
+pub(crate) fn count(settings: &Settings) -> String {
+    let many = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    let mut text = many(settings.servers.len(), "server");
+    match settings.servers.iter().filter(|server| server.disabled).count() {
+        0 => {}
+        disabled => text.push_str(&format!(" ({disabled} disabled)")),
+    }
+    match settings.virtual_servers.iter().filter(|server| server.name != "default").count() {
+        0 => {}
+        named => text.push_str(&format!(", {}", many(named, "virtual server"))),
+    }
+    text
+}
+
+fn list(words: &[&str]) -> String {
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        Some((last, _)) => (*last).to_owned(),
+        None => String::new(),
+    }
+}
+
+/// The text as one word of a shell.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}

@@ -1,0 +1,95 @@
+//! The command line.
+
+use clap::{Parser, Subcommand};
+
+use crate::command::{check, docs, example_server, schema, serve, servers, stdio, stdio_gateway};
+use crate::command::{
+    check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs, serve::ServeArgs,
+    servers::ServersArgs, stdio::StdioArgs, stdio_gateway::StdioGatewayArgs,
+};
+use crate::exit::Failure;
+use crate::log;
+
+/// What every help text ends with.
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failure, 2 wrong usage or invalid configuration.";
+
+/// A security gateway for the Model Context Protocol.
+#[derive(Debug, Parser)]
+#[command(name = "highwater", version, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    /// How much to log to standard error: `off`, `error`, `warn`, `info`, `debug`, `trace`, or a filter as in
+    /// `RUST_LOG`, which counts when this is not said.
+    #[arg(long, global = true, value_name = "LEVEL")]
+    log_level: Option<String>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the gateway, over HTTP and for everyone who joins with `highwater stdio`.
+    Serve(ServeArgs),
+
+    /// Connect one client over standard input and output.
+    ///
+    /// Joins the gateway that runs on the data directory. If there is none, one is started in the background; it
+    /// serves everyone who joins, and ends when the last has left.
+    Stdio(StdioArgs),
+
+    /// Show how the servers of the running gateway are.
+    Servers(ServersArgs),
+
+    /// Check configuration files.
+    Check(CheckArgs),
+
+    /// Print the JSON schema of the configuration.
+    Schema,
+
+    /// Run one of the built-in example servers on standard input and output.
+    ExampleServer(ExampleServerArgs),
+
+    /// Run the gateway behind `highwater stdio`.
+    #[command(hide = true)]
+    StdioGateway(StdioGatewayArgs),
+
+    /// Print a page of the reference.
+    #[command(hide = true)]
+    Docs(DocsArgs),
+}
+
+// === impl Cli ===
+
+impl Cli {
+    /// Does what the command line says.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        log::start(self.log_level.as_deref(), self.command.usual_log_level())?;
+        match &self.command {
+            Command::Serve(args) => serve::run(args),
+            Command::Stdio(args) => stdio::run(args),
+            Command::Servers(args) => servers::run(args),
+            Command::Check(args) => check::run(args),
+            Command::Schema => schema::run(),
+            Command::ExampleServer(args) => example_server::run(args),
+            Command::StdioGateway(args) => stdio_gateway::run(args),
+            Command::Docs(args) => {
+                docs::run(args);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Command {
+    fn usual_log_level(&self) -> &'static str {
+        match self {
+            Self::Serve(_) | Self::StdioGateway(_) => "info",
+            Self::Stdio(_)
+            | Self::Servers(_)
+            | Self::Check(_)
+            | Self::Schema
+            | Self::ExampleServer(_)
+            | Self::Docs(_) => "warn",
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `highwater serve`: the gateway over HTTP, until it is told to stop.
+
+use std::net::TcpListener;
+
+use clap::Args;
+use highwater_config::Listen;
+use highwater_gateway::front::http;
+use highwater_store::{DataDir, Secret};
+
+use crate::announce::Announcement;
+use crate::command::print;
+use crate::exit::Failure;
+use crate::life::{Life, Until, runtime};
+use crate::place::{Places, text};
+use crate::wire::{Held, Plan, program};
+
+/// What `serve` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    places: Places,
+
+    /// Where to listen, such as `localhost:7411`, in place of what the configuration says.
+    #[arg(long, value_name = "ADDR", value_parser = listen)]
+    listen: Option<Listen>,
+}
+
+pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
+    let data = args.places.data_dir()?;
+    let plan = Plan { source: args.places.config(), data, listen: args.listen };
+    let settings = plan.settings()?;
+    let held = Held::take(&plan.data)?.ok_or_else(|| Held::taken(&plan.data))?;
+    let listeners = http::bind(settings.listen).map_err(|error| {
+        Failure::failed(format_args!("cannot listen on `{}`: {error}", settings.listen))
+            .help("choose another address with `--listen localhost:PORT` or `listen:` in the configuration")
+    })?;
+    let endpoint = endpoint(settings.listen, &listeners);
+    let words = words(&args.places, &plan, &settings, &endpoint, &held.data_dir)?;
+    let life =
+        Life { plan: &plan, held: &held, settings, listeners, endpoint: Some(endpoint), until: Until::Told };
+    runtime()?.block_on(life.live(|| print(&words)))
+}
+
+fn words(
+    places: &Places,
+    plan: &Plan,
+    settings: &highwater_config::Settings,
+    endpoint: &str,
+    data_dir: &DataDir,
+) -> Result<String, Failure> {
+    let token = |secret| data_dir.secret(secret).map_err(Failure::failed);
+    let announcement = Announcement {
+        source: &plan.source,
+        settings,
+        endpoint,
+        data: &plan.data,
+        agent_token: (&token(Secret::AgentToken)?, &data_dir.secret_path(Secret::AgentToken)),
+        operator_token: (&token(Secret::OperatorToken)?, &data_dir.secret_path(Secret::OperatorToken)),
+        program: &text(&program()?)?,
+        options: &places.options()?,
+    };
+    Ok(announcement.text())
+}
+
+/// The URL for clients on this machine. The port is the real one, which a configured 0 does not tell.
+fn endpoint(listen: Listen, listeners: &[TcpListener]) -> String {
+    let bound = listeners.first().and_then(|listener| listener.local_addr().ok());
+    let port = bound.map_or(listen.port(), |bound| bound.port());
+    match listen {
+        Listen::Localhost { .. } => format!("http://localhost:{port}/mcp"),
+        Listen::Address(address) if address.ip().is_unspecified() => format!("http://localhost:{port}/mcp"),
+        Listen::Address(mut address) => {
+            address.set_port(port);
+            format!("http://{address}/mcp")
+        }
+    }
+}
+
+fn listen(text: &str) -> Result<Listen, String> {
+    text.parse::<Listen>().map_err(|error| format!("{error}; {}", error.help()))
+}

@@ -1,0 +1,71 @@
+//! How the program ends: the codes scripts rely on, and the words for the person it failed.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | failure |
+//! | 2 | usage or invalid configuration |
+//!
+//! The contract also keeps 3 for *refused by policy* and 4 for *verification failed*; no command of today can
+//! end in either.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Why a command did not do what it was asked, in words that are ready to be shown.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: Code,
+    words: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Code {
+    Failed,
+    Usage,
+}
+
+// === impl Failure ===
+
+impl Failure {
+    /// Something could not be done.
+    pub(crate) fn failed(message: impl Display) -> Self {
+        Self { code: Code::Failed, words: format!("error: {message}") }
+    }
+
+    /// The command line asks for something that makes no sense.
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self { code: Code::Usage, words: format!("error: {message}") }
+    }
+
+    /// The configuration is wrong, in words that already say where.
+    pub(crate) fn configuration(diagnostics: impl Display) -> Self {
+        Self { code: Code::Usage, words: diagnostics.to_string() }
+    }
+
+    /// Adds the way out.
+    pub(crate) fn help(mut self, help: impl Display) -> Self {
+        self.words.push_str(&format!("\nhelp: {help}"));
+        self
+    }
+
+    /// What to show.
+    pub(crate) fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// Shows the words and gives the code to exit with.
+    pub(crate) fn report(&self) -> ExitCode {
+        eprintln!("{}", self.words);
+        ExitCode::from(match self.code {
+            Code::Failed => 1,
+            Code::Usage => 2,
+        })
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::failed(format_args!("{error:#}"))
+    }
+}

@@ -1,0 +1,132 @@
+//! A gateway from its start to its end, the same for `serve` and for the one behind `stdio`.
+
+use std::future::Future;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use highwater_config::Settings;
+use highwater_gateway::front::http;
+use tokio::sync::watch;
+
+use crate::exit::Failure;
+use crate::local::attend::{Clients, House};
+use crate::local::socket::Opened;
+use crate::place::{ConfigSource, absolute};
+use crate::reload::Follower;
+use crate::running::Running;
+use crate::signals::{Signals, Wish};
+use crate::wire::{Held, Plan};
+
+/// How much longer than `limits.drain` connections may take to close when the gateway stops.
+const CLOSING: Duration = Duration::from_secs(3);
+
+/// How long a gateway that lives for its clients waits for the first.
+const FIRST_CLIENT: Duration = Duration::from_secs(10);
+
+/// How long a gateway lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Until it is told to stop.
+    Told,
+    /// Until its last client has left, or it is told to stop.
+    LastClient,
+}
+
+/// What a gateway is given to live with.
+pub(crate) struct Life<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) held: &'a Held,
+    pub(crate) settings: Settings,
+    /// Where it answers over HTTP; nowhere if there are none.
+    pub(crate) listeners: Vec<TcpListener>,
+    /// What clients use to reach those.
+    pub(crate) endpoint: Option<String>,
+    pub(crate) until: Until,
+}
+
+// === impl Life ===
+
+impl Life<'_> {
+    /// Runs the gateway. `ready` is called once clients can come.
+    pub(crate) async fn live(self, ready: impl FnOnce()) -> Result<(), Failure> {
+        let Self { plan, held, settings, listeners, endpoint, until } = self;
+        let mut signals = Signals::listen().context("signals cannot be received")?;
+        let drain = settings.limits.drain;
+        let gateway = plan.start(settings.clone(), &held.data_dir)?;
+        let mut follower = Follower::new(plan.clone(), Arc::clone(&gateway), settings);
+
+        let opened = Opened::of(&held.data_dir).context("cannot open the socket for `highwater stdio`")?;
+        let local = opened.listener.try_clone().and_then(tokio::net::UnixListener::from_std);
+        let local = local.context("cannot listen on the socket for `highwater stdio`")?;
+        let config = match &plan.source {
+            ConfigSource::File(file) => Some(absolute(file)?),
+            ConfigSource::Example => None,
+        };
+        let running = Running { pid: std::process::id(), endpoint, socket: opened.path.clone(), config };
+        let posted = running.post(&plan.data).context("cannot write `gateway.json`")?;
+
+        let clients = Arc::new(Clients::default());
+        let house = House {
+            gateway: Arc::clone(&gateway),
+            settings: follower.settings(),
+            clients: Arc::clone(&clients),
+        };
+        let attending = tokio::spawn(house.attend(local));
+        let (stop, stopping) = watch::channel(false);
+        let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listeners, stopping));
+        ready();
+
+        let all_left = async {
+            match until {
+                Until::Told => std::future::pending().await,
+                Until::LastClient => clients.all_left(FIRST_CLIENT).await,
+            }
+        };
+        tokio::pin!(all_left);
+        loop {
+            tokio::select! {
+                wish = signals.next() => match wish {
+                    Wish::Stop => break,
+                    Wish::Reload => follower.reload(),
+                },
+                () = follower.changed() => follower.reload(),
+                () = &mut all_left => break,
+            }
+        }
+
+        tracing::info!("stopping");
+        // Whoever looks for a gateway from here on does not find this one.
+        attending.abort();
+        drop((posted, opened));
+        stop.send_replace(true);
+        let closed = async {
+            let (served, ()) = tokio::join!(tokio::time::timeout(drain + CLOSING, serving), gateway.stop());
+            if served.is_err() {
+                tracing::warn!("connections were cut, because their clients did not close them");
+            }
+        };
+        unless_told_again(closed, &mut signals).await
+    }
+}
+
+/// Lets the end take its time, unless it is asked for a second time.
+async fn unless_told_again(closed: impl Future<Output = ()>, signals: &mut Signals) -> Result<(), Failure> {
+    tokio::pin!(closed);
+    loop {
+        tokio::select! {
+            () = &mut closed => return Ok(()),
+            wish = signals.next() => match wish {
+                Wish::Stop => return Err(Failure::failed("told to stop a second time; running calls were cut off")),
+                Wish::Reload => {}
+            },
+        }
+    }
+}
+
+/// The runtime of a gateway.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    Ok(runtime.context("cannot start the runtime")?)
+}

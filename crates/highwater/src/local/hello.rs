@@ -1,0 +1,89 @@
+//! The first line each side writes on the socket: what the visitor wants, and whether it gets it.
+//!
+//! ```text
+//! > {"highwater":1,"virtual_server":"coding"}       join as a client; then MCP, one message a line
+//! > {"highwater":1,"ask":"servers"}                 ask something and leave
+//! < {"highwater":1}                                 welcome
+//! < {"highwater":1,"servers":[…]}                   the answer
+//! < {"highwater":1,"refused":"…"}                   no, and why
+//! ```
+//!
+//! A line that ends before it is answered means that the gateway was about to stop: nothing was lost, ask again.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// The version of these lines.
+pub(crate) const VERSION: u32 = 1;
+
+/// Longer first lines come from something else than us.
+pub(crate) const LONGEST_HELLO: usize = 4096;
+
+/// What the visitor writes first.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Hello {
+    /// The version of these lines; see [`VERSION`].
+    pub(crate) highwater: u32,
+    /// The virtual server to join; the default one if nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) virtual_server: Option<String>,
+    /// What to answer in place of joining.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ask: Option<Ask>,
+}
+
+/// What can be asked.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Ask {
+    /// How the servers are.
+    Servers,
+}
+
+/// What the gateway writes first.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Welcome {
+    /// The version of these lines; see [`VERSION`].
+    pub(crate) highwater: u32,
+    /// Why the visitor does not get what it wants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refused: Option<String>,
+    /// The answer to [`Ask::Servers`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) servers: Option<Box<RawValue>>,
+}
+
+// === impl Hello ===
+
+impl Hello {
+    pub(crate) fn join(virtual_server: Option<String>) -> Self {
+        Self { highwater: VERSION, virtual_server, ask: None }
+    }
+
+    pub(crate) fn ask(ask: Ask) -> Self {
+        Self { highwater: VERSION, virtual_server: None, ask: Some(ask) }
+    }
+}
+
+// === impl Welcome ===
+
+impl Welcome {
+    pub(crate) fn in_peace() -> Self {
+        Self { highwater: VERSION, ..Self::default() }
+    }
+
+    pub(crate) fn refused(why: impl Into<String>) -> Self {
+        Self { highwater: VERSION, refused: Some(why.into()), servers: None }
+    }
+
+    pub(crate) fn servers(servers: Box<RawValue>) -> Self {
+        Self { highwater: VERSION, refused: None, servers: Some(servers) }
+    }
+}
+
+/// A first line, with its end.
+pub(crate) fn line(first: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(first)?;
+    line.push(b'\n');
+    Ok(line)
+}

@@ -1,0 +1,123 @@
+//! From places to a gateway: reads the configuration, takes the data directory, puts the parts together.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use highwater_config::{Listen, Settings};
+use highwater_gateway::{Gateway, Parts};
+use highwater_store::{DataDir, DataDirLock};
+use serde_json::{Map, Value, json};
+
+use crate::environment;
+use crate::exit::Failure;
+use crate::place::{ConfigSource, text};
+use crate::running::Running;
+
+/// The servers that run when nothing is configured.
+pub(crate) const EXAMPLES: [&str; 4] = ["mail", "files", "repo", "web"];
+
+/// Where the example servers keep their data, below the data directory.
+pub(crate) const EXAMPLE_DATA: &str = "example";
+
+/// What a gateway is built from, and built from again when the file changes.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Where the configuration comes from.
+    pub(crate) source: ConfigSource,
+    /// The data directory.
+    pub(crate) data: PathBuf,
+    /// Where to listen in place of what the configuration says.
+    pub(crate) listen: Option<Listen>,
+}
+
+/// The data directory, ours alone until this is dropped.
+pub(crate) struct Held {
+    pub(crate) data_dir: DataDir,
+    _lock: DataDirLock,
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// Reads the configuration as it is now.
+    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
+        let settings = match &self.source {
+            ConfigSource::File(file) => read(file)?,
+            ConfigSource::Example => self.example()?,
+        };
+        match self.listen {
+            Some(listen) => settings.listening_on(listen).map_err(|exposed| {
+                Failure::usage(exposed).help("listen on `localhost:PORT`, or remove `auth: none`")
+            }),
+            None => Ok(settings),
+        }
+    }
+
+    /// Puts the gateway together. It must be called inside the runtime.
+    pub(crate) fn start(&self, settings: Settings, data_dir: &DataDir) -> Result<Arc<Gateway>, Failure> {
+        let parts = Parts {
+            settings,
+            data_dir: data_dir.clone(),
+            guard: program()?,
+            safe_env: environment::for_children(),
+        };
+        Gateway::start(parts).map_err(Failure::failed)
+    }
+
+    /// The example servers: this very program, once for each.
+    fn example(&self) -> Result<Settings, Failure> {
+        let program = literal(&text(&program()?)?);
+        let mut servers = Map::new();
+        for name in EXAMPLES {
+            let data = literal(&text(&self.data.join(EXAMPLE_DATA).join(name))?);
+            let entry = json!({ "command": program, "args": ["example-server", name, "--data", data] });
+            servers.insert(name.to_owned(), entry);
+        }
+        let file = json!({ "servers": Value::from(servers) }).to_string();
+        highwater_config::load("built-in example", &file, &environment::variable)
+            .map_err(Failure::configuration)
+    }
+}
+
+// === impl Held ===
+
+impl Held {
+    /// Takes the data directory; `None` if another gateway has it.
+    pub(crate) fn take(data: &std::path::Path) -> Result<Option<Self>, Failure> {
+        let data_dir = DataDir::open(data).map_err(Failure::failed)?;
+        let lock = data_dir.try_lock().map_err(Failure::failed)?;
+        Ok(lock.map(|lock| Self { data_dir, _lock: lock }))
+    }
+
+    /// The words for somebody who wanted the directory and did not get it.
+    pub(crate) fn taken(data: &std::path::Path) -> Failure {
+        let who = match Running::read(data) {
+            Some(Running { pid, endpoint: Some(endpoint), .. }) => format!(" at {endpoint} (process {pid})"),
+            Some(Running { pid, endpoint: None, .. }) => {
+                format!(", started by `highwater stdio` (process {pid})")
+            }
+            None => String::new(),
+        };
+        Failure::failed(format_args!("a gateway already runs on `{}`{who}", data.display()))
+            .help("stop it first, or name another directory with `--data-dir`")
+    }
+}
+
+/// Reads and checks a configuration file.
+pub(crate) fn read(file: &std::path::Path) -> Result<Settings, Failure> {
+    let name = file.display().to_string();
+    let content = std::fs::read_to_string(file)
+        .map_err(|error| Failure::usage(format_args!("cannot read `{name}`: {error}")))?;
+    highwater_config::load(&name, &content, &environment::variable).map_err(Failure::configuration)
+}
+
+/// Our own executable.
+pub(crate) fn program() -> Result<PathBuf, Failure> {
+    Ok(std::env::current_exe().context("cannot tell where this program is")?)
+}
+
+/// A text that stands for itself where `${NAME}` would be replaced.
+fn literal(text: &str) -> String {
+    text.replace("${", "$${")
+}
