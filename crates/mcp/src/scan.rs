@@ -15,7 +15,7 @@ pub(crate) use self::parts::{Members, Parts, Span, is_id, span_in};
 pub(crate) use self::violation::push_step;
 pub use self::violation::{ScanError, Violation};
 
-use self::keys::ObjectKeys;
+use self::keys::{Keys, ObjectKeys};
 use self::parts::Role;
 use crate::text::{is_object, unescape, unquote};
 
@@ -98,33 +98,37 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     rules: &'a ScanRules,
-    open: Vec<Level<'a>>,
-    /// Keys of the open objects; each level knows where its own begin.
-    keys: Vec<Cow<'a, str>>,
+    open: Vec<Level>,
+    keys: Keys<'a>,
     values: usize,
     parts: Parts,
     /// What the outermost object is.
     top: Role,
+    /// Why the scan stopped.
+    fault: Option<Fault>,
 }
 
 /// An array or object that has not been closed yet.
-struct Level<'a> {
+struct Level {
     start: usize,
     role: Role,
-    inside: Inside<'a>,
+    inside: Inside,
 }
 
-enum Inside<'a> {
+enum Inside {
     /// Position of the current element.
     Array(usize),
-    Object(ObjectKeys<'a>),
+    Object(ObjectKeys),
 }
 
-/// A violation, and whether it lies in the current member or element, or between two of them.
-enum Fault {
-    Inside(Violation),
-    Between(Violation),
+/// A violation, and whether it lies in the current member or element or between two of them.
+struct Fault {
+    violation: Violation,
+    is_between: bool,
 }
+
+/// The scan has stopped at a fault. The fault stays in the scanner: carrying it would cost every return.
+struct Stop;
 
 impl<'a> Scanner<'a> {
     fn new(text: &'a str, rules: &'a ScanRules, top: Role) -> Self {
@@ -134,31 +138,34 @@ impl<'a> Scanner<'a> {
             at: 0,
             rules,
             open: Vec::with_capacity(8),
-            keys: Vec::with_capacity(16),
+            keys: Keys::new(text),
             values: 0,
             parts: Parts::default(),
             top,
+            fault: None,
         }
     }
 
     fn scan(mut self) -> Result<Parts, ScanError> {
         match self.document() {
             Ok(()) => Ok(self.parts),
-            Err(fault) => Err(self.report(fault)),
+            Err(Stop) => Err(self.report()),
         }
     }
 
-    fn document(&mut self) -> Result<(), Fault> {
+    fn document(&mut self) -> Result<(), Stop> {
         loop {
             self.skip_whitespace();
             let start = self.at;
             self.values += 1;
             if self.values > self.rules.max_values {
-                return Err(Fault::Inside(Violation::TooManyValues { limit: self.rules.max_values }));
+                return self.stop(Violation::TooManyValues { limit: self.rules.max_values });
             }
             match self.peek() {
                 Some(b'"') => {
-                    self.string(self.rules.lone_surrogates_in_values).map_err(Fault::Inside)?;
+                    if let Err(violation) = self.string(self.rules.lone_surrogates_in_values) {
+                        return self.stop(violation);
+                    }
                 }
                 Some(b'{') => {
                     self.enter_object()?;
@@ -175,12 +182,16 @@ impl<'a> Scanner<'a> {
                     }
                     self.leave();
                 }
-                Some(b'-' | b'0'..=b'9') => self.number().map_err(Fault::Inside)?,
+                Some(b'-' | b'0'..=b'9') => {
+                    if !self.number() {
+                        return self.syntax("bad number");
+                    }
+                }
                 Some(b't') => self.literal(b"true")?,
                 Some(b'f') => self.literal(b"false")?,
                 Some(b'n') => self.literal(b"null")?,
-                Some(_) => return syntax("expected a value"),
-                None => return syntax("unexpected end"),
+                Some(_) => return self.syntax("expected a value"),
+                None => return self.syntax("unexpected end"),
             }
             if !self.finish_value(start)? {
                 return Ok(());
@@ -190,7 +201,7 @@ impl<'a> Scanner<'a> {
 
     /// After a value that began at `start`: closes what ends here and moves to where the next value is
     /// expected. False at the end of the message.
-    fn finish_value(&mut self, mut start: usize) -> Result<bool, Fault> {
+    fn finish_value(&mut self, mut start: usize) -> Result<bool, Stop> {
         loop {
             let end = self.at;
             self.skip_whitespace();
@@ -198,7 +209,7 @@ impl<'a> Scanner<'a> {
                 if self.at == self.bytes.len() {
                     return Ok(false);
                 }
-                return Err(Fault::Between(Violation::TrailingBytes));
+                return self.stop_between(Violation::TrailingBytes);
             };
             let next = self.bytes.get(self.at);
             match &mut level.inside {
@@ -209,8 +220,8 @@ impl<'a> Scanner<'a> {
                         return Ok(true);
                     }
                     Some(b']') => start = self.leave(),
-                    Some(_) => return syntax("expected `,` or `]`"),
-                    None => return syntax("unexpected end"),
+                    Some(_) => return self.syntax("expected `,` or `]`"),
+                    None => return self.syntax("unexpected end"),
                 },
                 Inside::Object(_) => {
                     let role = level.role;
@@ -225,29 +236,27 @@ impl<'a> Scanner<'a> {
                             return Ok(true);
                         }
                         Some(b'}') => start = self.leave(),
-                        Some(_) => return syntax("expected `,` or `}`"),
-                        None => return syntax("unexpected end"),
+                        Some(_) => return self.syntax("expected `,` or `}`"),
+                        None => return self.syntax("unexpected end"),
                     }
                 }
             }
         }
     }
 
-    fn enter_object(&mut self) -> Result<(), Fault> {
-        let role = match (self.open.last(), self.keys.last()) {
-            (None, _) => self.top,
-            (Some(Level { role: Role::Other, .. }) | Some(Level { inside: Inside::Array(_), .. }), _)
-            | (Some(_), None) => Role::Other,
-            (Some(parent), Some(key)) => parent.role.of_member(key),
+    fn enter_object(&mut self) -> Result<(), Stop> {
+        let role = match self.open.last() {
+            None => self.top,
+            Some(Level { role: Role::Other, .. }) => Role::Other,
+            Some(parent) => self.keys.current().map_or(Role::Other, |key| parent.role.of_member(key)),
         };
-        let keys = ObjectKeys::starting_at(self.keys.len());
-        self.enter(role, Inside::Object(keys))
+        self.enter(role, Inside::Object(self.keys.enter()))
     }
 
     /// Opens a container and moves to what follows its bracket.
-    fn enter(&mut self, role: Role, inside: Inside<'a>) -> Result<(), Fault> {
+    fn enter(&mut self, role: Role, inside: Inside) -> Result<(), Stop> {
         if self.open.len() >= self.rules.max_depth {
-            return Err(Fault::Inside(Violation::TooDeep { limit: self.rules.max_depth }));
+            return self.stop(Violation::TooDeep { limit: self.rules.max_depth });
         }
         self.open.push(Level { start: self.at, role, inside });
         self.at += 1;
@@ -260,60 +269,78 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         let Some(level) = self.open.pop() else { return 0 };
         if let Inside::Object(keys) = level.inside {
-            self.keys.truncate(keys.from);
+            self.keys.leave(keys);
         }
         level.start
     }
 
     /// Reads a key and its colon.
-    fn key(&mut self) -> Result<(), Fault> {
+    fn key(&mut self) -> Result<(), Stop> {
         match self.peek() {
             Some(b'"') => {}
-            Some(_) => return Err(Fault::Between(Violation::Syntax("expected a key in quotes"))),
-            None => return Err(Fault::Between(Violation::Syntax("unexpected end"))),
+            Some(_) => return self.stop_between(Violation::Syntax("expected a key in quotes")),
+            None => return self.stop_between(Violation::Syntax("unexpected end")),
         }
         let start = self.at + 1;
-        let escaped = self.string(false).map_err(Fault::Between)?;
-        let inner = self.text.get(start..self.at - 1).unwrap_or_default();
-        let key = if escaped { unescape(inner).unwrap_or_default() } else { Cow::Borrowed(inner) };
+        let escaped = match self.string(false) {
+            Ok(escaped) => escaped,
+            Err(violation) => return self.stop_between(violation),
+        };
+        let span = start..self.at - 1;
+        let unescaped = if escaped { self.text.get(span.clone()).and_then(unescape) } else { None };
         let Some(Level { role, inside: Inside::Object(keys), .. }) = self.open.last_mut() else {
-            return syntax("unexpected key");
+            return self.syntax("unexpected key");
         };
-        let known = match role {
-            Role::Root if self.rules.exact_keys => keys::ENVELOPE,
-            Role::Params if self.rules.strict_params => keys::PARAMS,
-            _ => &[],
-        };
-        let misspelt = keys::misspelt(&key, known);
-        if !keys.insert(&mut self.keys, key) {
-            return Err(Fault::Inside(Violation::DuplicateKey));
+        let role = *role;
+        let first = if escaped { b'$' } else { self.bytes.get(start).copied().unwrap_or_default() };
+        if !self.keys.insert(keys, span, unescaped) {
+            return self.stop(Violation::DuplicateKey);
         }
-        if let Some(expected) = misspelt {
-            return Err(Fault::Inside(Violation::KeyCase { expected }));
+        if role != Role::Other || first == b'$' {
+            self.check_key(role)?;
         }
         self.skip_whitespace();
         match self.peek() {
             Some(b':') => self.at += 1,
-            Some(_) => return syntax("expected `:`"),
-            None => return syntax("unexpected end"),
+            Some(_) => return self.syntax("expected `:`"),
+            None => return self.syntax("unexpected end"),
         }
         Ok(())
+    }
+
+    /// Rule 5, and keys that our own reader would misread.
+    fn check_key(&mut self, role: Role) -> Result<(), Stop> {
+        let key = self.keys.current().unwrap_or_default();
+        if keys::is_private(key) {
+            return self.stop(Violation::ReservedKey);
+        }
+        let known = match role {
+            Role::Root if self.rules.exact_keys => keys::ENVELOPE,
+            Role::Params if self.rules.strict_params => keys::PARAMS,
+            _ => return Ok(()),
+        };
+        match keys::misspelt(key, known) {
+            Some(expected) => self.stop(Violation::KeyCase { expected }),
+            None => Ok(()),
+        }
     }
 
     /// Notes a member whose value has just ended, and checks what can be said about it alone.
-    fn record(&mut self, role: Role, value: Span) -> Result<(), Fault> {
-        let Some(key) = self.keys.last() else { return Ok(()) };
+    fn record(&mut self, role: Role, value: Span) -> Result<(), Stop> {
+        let Some(key) = self.keys.current() else { return Ok(()) };
         if role == Role::Params {
             let raw = self.text.get(value.clone()).unwrap_or_default();
-            check_param(key, raw, self.rules).map_err(Fault::Inside)?;
+            if let Err(violation) = check_param(key, raw, self.rules) {
+                return self.stop(violation);
+            }
         }
-        self.parts.record(role, key, self.text, value);
+        self.parts.record(role, key, self.keys.current_span(), value);
         Ok(())
     }
 
-    fn literal(&mut self, literal: &'static [u8]) -> Result<(), Fault> {
+    fn literal(&mut self, literal: &'static [u8]) -> Result<(), Stop> {
         if !self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(literal)) {
-            return syntax("expected a value");
+            return self.syntax("expected a value");
         }
         self.at += literal.len();
         Ok(())
@@ -329,27 +356,41 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn report(&self, fault: Fault) -> ScanError {
-        let (violation, inside) = match fault {
-            Fault::Inside(violation) => (violation, true),
-            Fault::Between(violation) => (violation, false),
-        };
-        let mut steps: Vec<Cow<'_, str>> = Vec::with_capacity(self.open.len());
+    #[cold]
+    fn syntax<T>(&mut self, what: &'static str) -> Result<T, Stop> {
+        self.stop(Violation::Syntax(what))
+    }
+
+    #[cold]
+    fn stop<T>(&mut self, violation: Violation) -> Result<T, Stop> {
+        self.fault = Some(Fault { violation, is_between: false });
+        Err(Stop)
+    }
+
+    #[cold]
+    fn stop_between<T>(&mut self, violation: Violation) -> Result<T, Stop> {
+        self.fault = Some(Fault { violation, is_between: true });
+        Err(Stop)
+    }
+
+    fn report(self) -> ScanError {
+        let fault = self.fault.as_ref();
+        let is_between = fault.is_some_and(|fault| fault.is_between);
+        let violation = fault.map_or(Violation::Syntax("unexpected end"), |fault| fault.violation.clone());
         // From the innermost outwards: the last key of an object is the one before its child's first.
+        let mut steps: Vec<Cow<'_, str>> = Vec::with_capacity(self.open.len());
         let mut keys_end = self.keys.len();
         for (depth, level) in self.open.iter().enumerate().rev() {
-            let innermost = depth + 1 == self.open.len();
-            match &level.inside {
-                Inside::Array(index) if inside || !innermost => steps.push(Cow::Owned(index.to_string())),
-                Inside::Array(_) => {}
-                Inside::Object(keys) => {
-                    let current = self.keys.get(keys.from..keys_end).and_then(<[_]>::last);
-                    keys_end = keys.from;
-                    if let Some(key) = current.filter(|_| inside || !innermost) {
-                        steps.push(Cow::Borrowed(key));
-                    }
+            let step = match &level.inside {
+                Inside::Array(index) => Some(Cow::Owned(index.to_string())),
+                Inside::Object(object) => {
+                    let (key, from) = self.keys.current_before(object, keys_end);
+                    keys_end = from;
+                    key.map(Cow::Borrowed)
                 }
-            }
+            };
+            let is_innermost = depth + 1 == self.open.len();
+            steps.extend(step.filter(|_| !(is_between && is_innermost)));
         }
         let mut path = String::new();
         for step in steps.iter().rev() {
@@ -357,16 +398,11 @@ impl<'a> Scanner<'a> {
         }
         let mut error = ScanError::new(violation, path, self.at);
         // Inside `id` the message contradicts itself; inside an answer the id is not ours to answer.
-        let first = steps.last().map(AsRef::as_ref);
-        if !matches!(first, Some("id" | "result" | "error")) {
+        if !matches!(steps.last().map(AsRef::as_ref), Some("id" | "result" | "error")) {
             error.id = self.parts.request_id(self.text).map(Box::from);
         }
         error
     }
-}
-
-fn syntax<T>(what: &'static str) -> Result<T, Fault> {
-    Err(Fault::Inside(Violation::Syntax(what)))
 }
 
 /// Rules 7 and 10 for one member of `params`.

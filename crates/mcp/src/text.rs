@@ -4,6 +4,7 @@
 //! Nothing here validates; that is [`scan`](crate::scan)'s task.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use memchr::memchr;
@@ -201,11 +202,15 @@ impl Iterator for MemberSpans<'_> {
 /// Whether a key, given with its quotes, is this one.
 pub(crate) fn key_is(text: &str, span: &Range<usize>, key: &str) -> bool {
     let Some(inner) = text.get(span.start + 1..span.end.saturating_sub(1)) else { return false };
-    // Most keys are written plainly, and then nothing has to be unescaped to compare them.
-    if memchr(b'\\', inner.as_bytes()).is_none() {
-        return inner == key;
+    // An escape is longer than what it stands for. So only a longer spelling needs to be unescaped, and
+    // most keys are told apart by their length.
+    match inner.len().cmp(&key.len()) {
+        Ordering::Less => false,
+        Ordering::Equal => inner == key && memchr(b'\\', inner.as_bytes()).is_none(),
+        Ordering::Greater => {
+            memchr(b'\\', inner.as_bytes()).is_some() && unescape(inner).is_some_and(|text| text == key)
+        }
     }
-    unescape(inner).is_some_and(|unescaped| unescaped == key)
 }
 
 /// Where the next member or element starts; nothing at the end of the container.

@@ -1,11 +1,17 @@
-//! Which keys an object already has, and which keys a lenient reader would confuse.
+//! Which keys the open objects already have, and which keys a lenient reader would confuse.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::Span;
+
 /// Up to so many keys are compared one by one; more go into a hash set, so that no object costs more than
 /// its length.
 const COMPARED: usize = 16;
+
+/// serde_json gives keys of this kind a meaning of its own, and would read another document than the one
+/// that is forwarded.
+const PRIVATE: &str = "$serde_json::private::";
 
 pub(super) const ENVELOPE: &[&str] = &["jsonrpc", "id", "method", "params", "result", "error"];
 
@@ -37,49 +43,156 @@ pub(super) const PARAMS: &[&str] = &[
     "toolName",
 ];
 
-/// The keys that one open object has shown so far.
-#[derive(Default)]
-pub(super) struct ObjectKeys<'a> {
-    /// Where its keys begin on the stack that all open objects share.
-    pub(super) from: usize,
-    seen: Option<HashSet<Cow<'a, str>>>,
+/// The keys of all open objects. Each object knows where its own begin.
+pub(super) struct Keys<'a> {
+    text: &'a str,
+    stack: Vec<Key>,
+    /// Texts of the keys on the stack that are spelled with escapes.
+    unescaped: String,
+    /// Keys of the open objects that have many, outermost first.
+    hashed: Vec<HashSet<Cow<'a, str>>>,
 }
 
-impl<'a> ObjectKeys<'a> {
-    pub(super) fn starting_at(from: usize) -> Self {
-        Self { from, seen: None }
+#[derive(Clone)]
+struct Key {
+    /// In the message, or in `unescaped`.
+    span: Span,
+    escaped: bool,
+}
+
+/// The keys that one open object has shown so far.
+#[derive(Clone, Copy)]
+pub(super) struct ObjectKeys {
+    from: usize,
+    unescaped_from: usize,
+    /// One bit per kind of key seen; a key of a new kind needs no comparison.
+    kinds: u64,
+    is_hashed: bool,
+}
+
+// === impl Keys ===
+
+impl<'a> Keys<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, stack: Vec::with_capacity(16), unescaped: String::new(), hashed: Vec::new() }
     }
 
-    /// Makes `key` the current one. False if the object had it already.
-    pub(super) fn insert(&mut self, stack: &mut Vec<Cow<'a, str>>, key: Cow<'a, str>) -> bool {
-        if let Some(seen) = &mut self.seen {
+    pub(super) fn enter(&self) -> ObjectKeys {
+        ObjectKeys {
+            from: self.stack.len(),
+            unescaped_from: self.unescaped.len(),
+            kinds: 0,
+            is_hashed: false,
+        }
+    }
+
+    pub(super) fn leave(&mut self, object: ObjectKeys) {
+        self.stack.truncate(object.from);
+        self.unescaped.truncate(object.unescaped_from);
+        if object.is_hashed {
+            self.hashed.pop();
+        }
+    }
+
+    /// Makes a key the current one of the innermost object. `unescaped` is its text, if its span is spelled
+    /// with escapes. False if the object had it already.
+    pub(super) fn insert(
+        &mut self,
+        object: &mut ObjectKeys,
+        span: Span,
+        unescaped: Option<Cow<'_, str>>,
+    ) -> bool {
+        if object.is_hashed {
             // Only the current key stays on the stack, for the path of a violation.
-            stack.truncate(self.from);
-            stack.push(key.clone());
-            return seen.insert(key);
+            self.stack.truncate(object.from);
+            self.unescaped.truncate(object.unescaped_from);
         }
-        let own = stack.get(self.from..).unwrap_or_default();
-        let is_new = !own.contains(&key);
-        if own.len() == COMPARED {
-            self.seen = Some(own.iter().cloned().chain([key.clone()]).collect());
+        let key = match unescaped {
+            None => Key { span, escaped: false },
+            Some(text) => {
+                let start = self.unescaped.len();
+                self.unescaped.push_str(&text);
+                Key { span: start..self.unescaped.len(), escaped: true }
+            }
+        };
+        let bytes = self.text_of(&key).as_bytes();
+        let kind = kind_of(bytes);
+        let mut is_new = true;
+        if object.is_hashed {
+            let key = self.owned(&key);
+            is_new = self.hashed.last_mut().is_none_or(|hashed| hashed.insert(key));
+        } else {
+            let own = self.stack.get(object.from..).unwrap_or_default();
+            if object.kinds & kind != 0 {
+                is_new = own.iter().all(|other| self.text_of(other).as_bytes() != bytes);
+            }
+            if own.len() == COMPARED {
+                object.is_hashed = true;
+                let hashed = own.iter().chain([&key]).map(|key| self.owned(key)).collect();
+                self.hashed.push(hashed);
+            }
         }
-        stack.push(key);
+        object.kinds |= kind;
+        self.stack.push(key);
         is_new
     }
+
+    /// The current key of the innermost object.
+    pub(super) fn current(&self) -> Option<&str> {
+        self.stack.last().map(|key| self.text_of(key))
+    }
+
+    /// Where the current key of the innermost object is in the message, if it is spelled plainly.
+    pub(super) fn current_span(&self) -> Option<Span> {
+        self.stack.last().filter(|key| !key.escaped).map(|key| key.span.clone())
+    }
+
+    /// The current key of an object whose inner objects begin their keys at `end`, and where its own begin.
+    pub(super) fn current_before(&self, object: &ObjectKeys, end: usize) -> (Option<&str>, usize) {
+        let own = self.stack.get(object.from..end).unwrap_or_default();
+        (own.last().map(|key| self.text_of(key)), object.from)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.stack.len()
+    }
+
+    fn text_of(&self, key: &Key) -> &str {
+        let text = if key.escaped { self.unescaped.as_str() } else { self.text };
+        text.get(key.span.clone()).unwrap_or_default()
+    }
+
+    fn owned(&self, key: &Key) -> Cow<'a, str> {
+        if key.escaped {
+            return Cow::Owned(self.text_of(key).to_owned());
+        }
+        Cow::Borrowed(self.text.get(key.span.clone()).unwrap_or_default())
+    }
+}
+
+/// One bit, the same for equal keys and mostly different for others.
+fn kind_of(key: &[u8]) -> u64 {
+    let (Some(first), Some(last)) = (key.first(), key.last()) else { return 1 };
+    1 << ((key.len() + usize::from(*first) * 5 + usize::from(*last) * 11) & 63)
+}
+
+/// Whether a key must not be read by serde_json.
+pub(super) fn is_private(key: &str) -> bool {
+    key.starts_with(PRIVATE)
 }
 
 /// The known key that this one equals under simple case folding without being it.
 pub(super) fn misspelt(key: &str, known: &[&'static str]) -> Option<&'static str> {
-    if known.is_empty() || known.contains(&key) {
+    if known.contains(&key) {
         return None;
     }
-    let fold_equal = |known: &&&'static str| {
+    let folds_to = |known: &&'static str| {
         if key.is_ascii() {
             return key.eq_ignore_ascii_case(known);
         }
         key.chars().map(fold).eq(known.chars().map(fold))
     };
-    known.iter().find(fold_equal).copied()
+    known.iter().copied().find(folds_to)
 }
 
 /// Simple case folding, as far as it can lead to ASCII.

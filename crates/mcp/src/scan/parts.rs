@@ -67,7 +67,8 @@ impl Role {
 // === impl Parts ===
 
 impl Parts {
-    pub(super) fn record(&mut self, role: Role, key: &str, text: &str, value: Span) {
+    /// Notes a member. `key_span` is where its key is, if it is spelled plainly.
+    pub(super) fn record(&mut self, role: Role, key: &str, key_span: Option<Span>, value: Span) {
         match role {
             Role::Root => {
                 let part = match key {
@@ -81,8 +82,8 @@ impl Parts {
                 };
                 *part = Some(value);
             }
-            Role::Params | Role::Answer => self.body.note(key, text, value),
-            Role::Meta => self.meta.note(key, text, value),
+            Role::Params | Role::Answer => self.body.note(key, key_span, value),
+            Role::Meta => self.meta.note(key, key_span, value),
             Role::Other => {}
         }
     }
@@ -104,12 +105,12 @@ pub(crate) fn is_id(raw: &str) -> bool {
 // === impl Members ===
 
 impl Members {
-    fn note(&mut self, key: &str, text: &str, value: Span) {
+    fn note(&mut self, key: &str, key_span: Option<Span>, value: Span) {
         if self.noted.len() == NOTED {
             self.overflowed = true;
             return;
         }
-        let key = span_in(text, key).map_or_else(|| Key::Escaped(key.into()), Key::Plain);
+        let key = key_span.map_or_else(|| Key::Escaped(key.into()), Key::Plain);
         self.noted.push((key, value));
     }
 

@@ -56,21 +56,20 @@ impl Scanner<'_> {
         digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
     }
 
-    /// Reads the number that starts here.
-    pub(super) fn number(&mut self) -> Result<(), Violation> {
-        const BAD: Violation = Violation::Syntax("bad number");
+    /// Reads the number that starts here. False if it is none.
+    pub(super) fn number(&mut self) -> bool {
         if self.bytes.get(self.at) == Some(&b'-') {
             self.at += 1;
         }
         let leading_zero = self.bytes.get(self.at) == Some(&b'0');
         let whole = self.digits();
         if whole == 0 || (leading_zero && whole > 1) {
-            return Err(BAD);
+            return false;
         }
         if self.bytes.get(self.at) == Some(&b'.') {
             self.at += 1;
             if self.digits() == 0 {
-                return Err(BAD);
+                return false;
             }
         }
         if let Some(b'e' | b'E') = self.bytes.get(self.at) {
@@ -78,11 +77,9 @@ impl Scanner<'_> {
             if let Some(b'+' | b'-') = self.bytes.get(self.at) {
                 self.at += 1;
             }
-            if self.digits() == 0 {
-                return Err(BAD);
-            }
+            return self.digits() > 0;
         }
-        Ok(())
+        true
     }
 
     fn digits(&mut self) -> usize {

@@ -57,6 +57,12 @@ fn every_violation_has_its_place_and_its_code() {
         (r#"{"a":1,"b":2,"a":3}"#, DuplicateKey, "/a", -32600),
         (&call(r#"{"a":1,"\u0061":2}"#), DuplicateKey, "/params/arguments/a", -32600),
         (&call(r#"{"x":[{"a":1,"a":2}]}"#), DuplicateKey, "/params/arguments/x/0/a", -32600),
+        (
+            &call(r#"{"\u0024serde_json::private::RawValue":"[]"}"#),
+            ReservedKey,
+            "/params/arguments/$serde_json::private::RawValue",
+            -32600,
+        ),
         (&call(r#"{"a":"\ud800"}"#), LoneSurrogate, "/params/arguments/a", -32600),
         (&call(r#"{"a":"\ud800\ud800\udc00"}"#), LoneSurrogate, "/params/arguments/a", -32600),
         (&call(r#"{"a":"\udc00"}"#), LoneSurrogate, "/params/arguments/a", -32600),

@@ -40,6 +40,8 @@ pub enum Violation {
     TooManyValues { limit: usize },
     /// 3: two keys of one object are the same once unescaped.
     DuplicateKey,
+    /// 3: a key that our own reader would replace by something else.
+    ReservedKey,
     /// 4: half of a surrogate pair, which is no character.
     LoneSurrogate,
     /// 5: a key that a lenient reader would take for another one.
@@ -72,6 +74,7 @@ impl ScanError {
             | Violation::TooDeep { .. }
             | Violation::TooManyValues { .. }
             | Violation::DuplicateKey
+            | Violation::ReservedKey
             | Violation::LoneSurrogate
             | Violation::KeyCase { .. }
             | Violation::Batch
@@ -107,6 +110,7 @@ impl fmt::Display for ScanError {
                 let object = if object.is_empty() { "the top of the message" } else { object };
                 write!(f, "duplicate key `{key}` at {object}")
             }
+            Violation::ReservedKey => write!(f, "reserved key at {place}"),
             Violation::LoneSurrogate => write!(f, "half of a surrogate pair at {place}"),
             Violation::KeyCase { expected } => write!(f, "the key at {place} must be spelled `{expected}`"),
             Violation::Batch => f.write_str("batches are not accepted, send one message at a time"),
