@@ -69,6 +69,7 @@ impl From<&ScanError> for Cause {
             Violation::TooDeep { .. } => "it is nested too deeply",
             Violation::TooManyValues { .. } => "it holds too many values",
             Violation::DuplicateKey => "it holds a key twice",
+            Violation::ReservedKey => "it holds a key that is reserved",
             Violation::LoneSurrogate => "it holds half a character",
             Violation::KeyCase { .. } => "it misspells a key",
             Violation::Batch => "it is a batch",
