@@ -40,6 +40,19 @@ pub(super) struct Checks {
     checks: BTreeMap<(String, String), Vec<Check>>,
 }
 
+impl Status {
+    /// The word that the suite writes.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Success => "SUCCESS",
+            Self::Failure => "FAILURE",
+            Self::Warning => "WARNING",
+            Self::Skipped => "SKIPPED",
+            Self::Info => "INFO",
+        }
+    }
+}
+
 impl Checks {
     /// Reads an output folder of the suite: one folder per scenario, named by a prefix, the scenario and the
     /// time.
@@ -123,7 +136,8 @@ impl Check {
     fn explanation(&self) -> String {
         let error = self.error.as_deref().unwrap_or("no message");
         let details = if self.details.is_null() { String::new() } else { format!(" {}", self.details) };
-        let shortened: String = format!("{:?} {error}{details}", self.status).chars().take(1200).collect();
+        let shortened: String =
+            format!("{} {error}{details}", self.status.name()).chars().take(1200).collect();
         shortened
     }
 }
@@ -171,7 +185,7 @@ mod tests {
         let worse = checks("s", &[("a", Status::Success), ("a", Status::Warning), ("b", Status::Skipped)]);
         let (tally, problems) = worse.judge_against(&direct);
         assert_eq!(tally, Tally { passed: 1, failed: 1 });
-        assert_eq!(problems, ["s: a: 1 of 2 successes: Warning no message"]);
+        assert_eq!(problems, ["s: a: 1 of 2 successes: WARNING no message"]);
     }
 
     #[test]

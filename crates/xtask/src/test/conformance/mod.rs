@@ -66,7 +66,8 @@ pub(super) fn run(stage: &Stage) -> Result<Tally> {
         results,
     };
     let mut report = Report::default();
-    println!("  {:<12}{:<26}{}", "set", "checked", STATUSES.map(|each| format!("{each:>9?}")).concat());
+    let heads = STATUSES.map(|status| format!("{:>9}", status.name())).concat();
+    println!("  {:<12}{:<26}{heads}", "set", "checked");
     for set in SETS {
         let mut direct = None;
         for cell in CELLS {
