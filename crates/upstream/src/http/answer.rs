@@ -20,7 +20,7 @@ pub(super) enum Opened {
     /// The answer.
     Answer(Frame),
     /// A stream on which the answer will come.
-    Stream(Events),
+    Stream(Box<Events>),
 }
 
 /// A request whose answer is awaited on a stream of its own.
@@ -50,7 +50,7 @@ pub(super) async fn open(response: Response<Incoming>, id: &str, limit: usize) -
                 }
                 Ok(Opened::Answer(frame))
             }
-            Content::Events => Ok(Opened::Stream(Events::new(response.into_body(), limit))),
+            Content::Events => Ok(Opened::Stream(Box::new(Events::new(response.into_body(), limit)))),
             Content::Other => {
                 Err(Cause::Malformed("a request was answered with neither JSON nor events".to_owned()))
             }
@@ -125,7 +125,7 @@ impl OwnStream<'_> {
     async fn asked(&mut self, frame: &Frame) {
         let (Some(id), Some(method)) = (frame.id(), frame.method()) else { return };
         let Some(postbox) = self.postbox else {
-            tracing::warn!(upstream = %self.world.upstream, "a modern server sent a request, it was dropped");
+            tracing::debug!(upstream = %self.world.upstream, "a request that cannot be answered was dropped");
             return;
         };
         let ask = match (Request::of(frame), self.events) {

@@ -1,12 +1,14 @@
 //! The calls in flight on a link whose server can also speak on a stream that belongs to no call: the GET
 //! stream of Streamable HTTP, and the only stream of HTTP+SSE.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use highwater_mcp::frame::{Frame, FrameKind};
 
 use super::postbox::Postbox;
 use super::question::{Questions, pong};
+use crate::error::Cause;
 use crate::event::{CallEvent, NoticeKind};
 use crate::link::LinkWorld;
 use crate::pulse::CallEvents;
@@ -16,6 +18,7 @@ use crate::saying::{Request, Saying, refusal};
 #[derive(Default)]
 pub(super) struct Calls {
     open: Mutex<Vec<Call>>,
+    garbage: AtomicUsize,
 }
 
 struct Call {
@@ -48,6 +51,15 @@ impl Calls {
             FrameKind::Response | FrameKind::Error => {
                 tracing::debug!(upstream = %world.upstream, "an answer that nobody waits for was dropped");
             }
+        }
+    }
+
+    /// Logs a message that could not be read and belongs to nobody; more and more rarely, since a server can
+    /// send any number of them.
+    pub(super) fn heard_garbage(&self, cause: &Cause, world: &LinkWorld) {
+        let count = self.garbage.fetch_add(1, Ordering::Relaxed) + 1;
+        if count.is_power_of_two() {
+            tracing::warn!(upstream = %world.upstream, %cause, count, "a message of no call was dropped");
         }
     }
 

@@ -28,17 +28,27 @@ pub(super) async fn listen(session: Arc<Session>) {
             Err(error) => {
                 tracing::debug!(%error, "no GET stream");
                 match error.cause {
-                    // Before the first stream it only says that there is none to be had.
-                    Cause::Status(404) if had_one && session.is_named() => return session.lost(),
-                    Cause::Status(408 | 425 | 429 | 500..) | Cause::Gone(_) | Cause::Unreachable(_) => {}
+                    Cause::Status(401 | 403 | 407 | 408 | 425 | 429 | 500 | 502..=504)
+                    | Cause::Gone(_)
+                    | Cause::Unreachable(_) => {}
+                    Cause::Status(404) if had_one && session.is_named() => return lose(&session),
                     // What was to be taken up is no longer there.
                     Cause::Status(_) if resumption.last_id.take().is_some() => {}
+                    Cause::Status(400) if had_one && session.is_named() => return lose(&session),
+                    // Without a stream before, it only says that there is none to be had.
                     _ => return,
                 }
             }
         }
         tokio::time::sleep(backoff.next(resumption.retry)).await;
     }
+}
+
+/// The session is over. The gateway is told that things may have changed, and by asking for them greets the
+/// server anew.
+fn lose(session: &Session) {
+    session.lost();
+    session.changes().notices().for_each(|kind| session.world().notice(kind));
 }
 
 /// Hears the stream out; whether there was anything on it.
@@ -52,9 +62,7 @@ async fn hear_out(session: &Session, mut events: Events, resumption: &mut Resump
                 let Some(data) = message(event) else { continue };
                 match scan(data, session.limit()) {
                     Ok(frame) => session.calls().hear(frame, session.world(), session.postbox()),
-                    Err(cause) => {
-                        tracing::warn!(upstream = %session.world().upstream, %cause, "a message of no call was dropped");
-                    }
+                    Err(cause) => session.calls().heard_garbage(&cause, session.world()),
                 }
             }
             Ok(None) => return anything,

@@ -38,6 +38,8 @@ const MAX_SESSION_ID: usize = 1 << 10;
 const MAX_RESUMPTIONS: u32 = 5;
 /// How long to wait before that, if the server does not say.
 const RESUME_AFTER: Duration = Duration::from_secs(1);
+/// How long the end of a session that nobody waits for may take to be told.
+const LAST_WORD: Duration = Duration::from_secs(5);
 /// The code with which common servers refuse a session they do not know, by status 400 and without an id.
 const CONNECTION_REFUSED: i64 = -32000;
 
@@ -99,7 +101,10 @@ impl LegacyLink {
             limit,
             closed: AtomicBool::new(false),
         });
-        session.postbox.deliver(notification("notifications/initialized", None)).await?;
+        if let Err(error) = session.postbox.deliver(notification("notifications/initialized", None)).await {
+            session.end_in_background();
+            return Err(error);
+        }
         let stream = Task::spawn(get_stream::listen(Arc::clone(&session)));
         Ok(Self { session, greeting: Arc::new(greeting), stream })
     }
@@ -129,10 +134,7 @@ impl LegacyLink {
 
 impl Drop for LegacyLink {
     fn drop(&mut self) {
-        let (Some(ending), Ok(runtime)) = (self.session.end(), tokio::runtime::Handle::try_current()) else {
-            return;
-        };
-        runtime.spawn(tokio::time::timeout(Duration::from_secs(5), ending));
+        self.session.end_in_background();
     }
 }
 
@@ -186,6 +188,12 @@ impl Session {
         })
     }
 
+    fn end_in_background(&self) {
+        if let (Some(ending), Ok(runtime)) = (self.end(), tokio::runtime::Handle::try_current()) {
+            runtime.spawn(tokio::time::timeout(LAST_WORD, ending));
+        }
+    }
+
     async fn exchange(&self, outbound: Outbound<'_>) -> Result<Frame, UpstreamError> {
         if self.is_closed() {
             return Err(self.expired(false));
@@ -221,7 +229,7 @@ impl Session {
                 Err(self.expired(false))
             }
             Opened::Answer(frame) => Ok(frame),
-            Opened::Stream(events) => self.follow(events, &id, outbound).await,
+            Opened::Stream(events) => self.follow(*events, &id, outbound).await,
         }
     }
 

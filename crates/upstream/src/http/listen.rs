@@ -158,7 +158,8 @@ impl Listener {
                 Err(error) => {
                     tracing::debug!(%error, "no listen stream");
                     self.settle(&wanted, Err(error.cause.clone()));
-                    let final_word = matches!(error.cause, Cause::Malformed(_) | Cause::Status(400..=499));
+                    let final_word =
+                        matches!(error.cause, Cause::Malformed(_) | Cause::Status(400 | 404 | 405 | 501));
                     if final_word {
                         current = None;
                     }
@@ -207,7 +208,7 @@ impl Listener {
         let (_, opened) = self.endpoint.request(&id, &outbound).await?;
         let mut events = match opened {
             Opened::Answer(frame) => return Err(world.fail(refused(&frame), true)),
-            Opened::Stream(events) => events,
+            Opened::Stream(events) => *events,
         };
         let limit = self.endpoint.limit();
         loop {

@@ -96,7 +96,7 @@ impl Endpoint {
         let id = outbound.number.to_string();
         let mut events = match self.request(&id, &outbound).await {
             Ok((_, Opened::Answer(frame))) => return self.check_era(frame),
-            Ok((_, Opened::Stream(events))) => events,
+            Ok((_, Opened::Stream(events))) => *events,
             Err(error) => {
                 if matches!(error.cause, Cause::Status(400 | 404 | 405)) {
                     // A modern server would say why: perhaps another one answers here now.

@@ -2,6 +2,7 @@
 //! everything we say.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -123,7 +124,7 @@ impl Line {
     }
 
     async fn ask(&self, outbound: &Outbound<'_>) -> Result<Frame, UpstreamError> {
-        let (sender, answer) = oneshot::channel();
+        let (sender, mut answer) = oneshot::channel();
         self.waiting().insert(outbound.number, sender);
         let _waiting = Waiting { line: self, number: outbound.number };
         // Looked at after we are among those waiting: whoever ends the line tells all of them.
@@ -131,8 +132,17 @@ impl Line {
             return Err(self.world.fail(Cause::Gone("the stream ended".to_owned()), false));
         }
         let id = outbound.number.to_string();
-        self.postbox.deliver(request(&id, outbound.method, outbound.params)).await?;
-        match answer.await {
+        let mut posting = pin!(self.postbox.deliver(request(&id, outbound.method, outbound.params)));
+        // Some servers accept a message only when they have answered it.
+        let answer = tokio::select! {
+            biased;
+            answer = &mut answer => answer,
+            posted = &mut posting => {
+                posted?;
+                answer.await
+            }
+        };
+        match answer {
             Ok(answer) => answer.map_err(|cause| self.world.fail(cause, true)),
             Err(_) => Err(self.world.fail(Cause::Gone("the stream ended".to_owned()), true)),
         }
@@ -168,7 +178,7 @@ impl Line {
                 let text = std::str::from_utf8(&data).unwrap_or_default();
                 let number = member(text, "id").and_then(|id| id.parse().ok());
                 if !self.answer(number, Err(cause.clone())) {
-                    tracing::warn!(upstream = %self.world.upstream, %cause, "a message of no call was dropped");
+                    self.calls.heard_garbage(&cause, &self.world);
                 }
             }
         }

@@ -14,6 +14,8 @@ use crate::event::CallEvent;
 use crate::http::HttpLink;
 use crate::spec::EraSetting;
 
+type Row = (&'static str, fn(&Seen) -> Reply);
+
 const TOOL: &str = r#"{"name":"t"}"#;
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#;
 
@@ -300,7 +302,7 @@ async fn a_stream_that_breaks_is_taken_up_where_it_broke_after_the_time_asked_fo
 
 #[tokio::test]
 async fn a_stream_that_cannot_be_taken_up_fails_its_call() {
-    let rows: &[(&str, fn(&Seen) -> Reply)] = &[
+    let rows: &[Row] = &[
         ("without ids", |_| events("data:\n\n: bye\n\n")),
         ("no resumption here", |seen| match seen.header("last-event-id") {
             None => events("id: a\nretry: 1\ndata:\n\n"),

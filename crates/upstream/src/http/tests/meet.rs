@@ -37,7 +37,10 @@ async fn a_modern_server_is_known_by_its_discover_answer() {
     assert_eq!(seen.header("accept"), Some("application/json, text/event-stream"));
     assert_eq!(seen.header("content-type"), Some("application/json"));
     assert_eq!(seen.header("authorization"), Some("Bearer s3cret"));
-    assert_eq!(seen.header("host"), Some(server.url()[7..].strip_suffix("/mcp").unwrap()));
+    assert_eq!(
+        seen.header("host"),
+        server.url().strip_prefix("http://").and_then(|url| url.strip_suffix("/mcp"))
+    );
     assert!(seen.body.contains(r#""io.modelcontextprotocol/clientInfo":{"name":"highwater","version":"0"}"#));
 }
 

@@ -167,5 +167,7 @@ async fn a_broken_get_stream_is_taken_up_or_what_may_have_changed_is_told() {
     })
     .await
     .unwrap();
+    // So that somebody looks, and greets the server anew.
+    assert_eq!(gateway.notice().await, "ToolsChanged");
     assert!(gateway.notices.try_recv().is_err());
 }

@@ -40,6 +40,10 @@ async fn server(endpoint: &'static str) -> (Server, mpsc::Receiver<(Seen, Pen)>)
                 }
                 "notifications/initialized" | "notifications/cancelled" => {}
                 "refused" => return empty(400),
+                "slow" => {
+                    finish(&seen, &pen).await;
+                    pen.abandoned().await;
+                }
                 // The only pen left is the one that the test gets.
                 "last" => {
                     line.lock().unwrap().take();
@@ -82,6 +86,15 @@ async fn answers_find_their_calls_in_any_order() {
     let ((one, two), ()) = tokio::join!(exchanges, talk);
     assert_eq!(one.unwrap().result(), Some(r#"{"for":7}"#));
     assert_eq!(two.unwrap().result(), Some(r#"{"for":8}"#));
+}
+
+#[tokio::test]
+async fn a_server_may_answer_before_it_accepts() {
+    let (server, _messages) = server("/messages").await;
+    let link = connect(&server).await.unwrap();
+    let mut slow = tools_call(7, TOOL, None);
+    slow.method = "slow";
+    assert_eq!(link.exchange(slow).await.unwrap().result(), Some(r#"{"for":7}"#));
 }
 
 #[tokio::test]
