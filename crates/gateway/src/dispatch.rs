@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use highwater_mcp::error_code::{self, INVALID_PARAMS, METHOD_NOT_FOUND};
+use highwater_mcp::era::Era;
+use highwater_mcp::error_code::{self, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
-use highwater_mcp::text::unquote;
+use highwater_mcp::text::{pointer, unquote};
 use highwater_upstream::control::{ListKind, LogLevel};
 
 use crate::client::{Client, LegacySession, Outbound, Outlet};
 use crate::gateway::Gateway;
-use crate::greet::Unmet;
+use crate::greet::{TASKS_EXTENSION, Unmet};
 use crate::pipeline::Arrival;
 use crate::world::World;
 
@@ -30,6 +31,9 @@ impl Gateway {
         let id = frame.id().unwrap_or("null").to_owned();
         let answered = match method {
             Some(known) if !known.exists_in(client.era()) => Err(not_here(name)),
+            Some(Method::GetTask | Method::CancelTask | Method::UpdateTask) if !declares_tasks(&client) => {
+                Err(needs_tasks())
+            }
             Some(Method::Ping) => Ok(error_code::result_response(&id, "{}")),
             Some(Method::SetLogLevel) => self.set_log_level(&client, &frame),
             Some(Method::Discover) => self.discover(&frame, &client.caller().virtual_server).await,
@@ -156,6 +160,19 @@ pub(crate) fn resource_owner(
     let server = world.virtual_server(&client.caller().virtual_server)?;
     let entry = server.known().resource(shown)?;
     Some((entry.upstream, entry.name.to_string()))
+}
+
+/// A modern client must say on each request that it speaks of tasks; a legacy one agreed once.
+fn declares_tasks(client: &Client) -> bool {
+    client.era() == Era::Legacy || pointer(client.capabilities(), &["extensions", TASKS_EXTENSION]).is_some()
+}
+
+fn needs_tasks() -> Unmet {
+    let wanted = format!(r#"{{"requiredCapabilities":{{"extensions":{{"{TASKS_EXTENSION}":{{}}}}}}}}"#);
+    Unmet {
+        data: Some(wanted),
+        ..Unmet::new(MISSING_CLIENT_CAPABILITY, "this request does not declare the tasks extension")
+    }
 }
 
 fn is_subscribed(client: &Client, frame: &Frame) -> bool {

@@ -14,8 +14,8 @@ use highwater_upstream::control::LogLevel;
 use crate::client::{Aside, Caller, LegacySession, ModernClient};
 use crate::gateway::{Gateway, OUR_INFO};
 
-/// The extension that we can carry for a client.
-const CARRIED_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+/// The one extension that adds methods and that we carry.
+pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// A request that does not say what its era demands.
 #[derive(Debug)]
@@ -84,8 +84,8 @@ pub(crate) fn unsupported(requested: &str) -> Unmet {
 /// that could add methods we do not carry.
 fn bridgeable(capabilities: &str) -> Cow<'_, str> {
     let extensions = member(capabilities, "extensions");
-    let carried = extensions.and_then(|extensions| member(extensions, CARRIED_EXTENSION));
-    let kept = carried.map(|settings| format!("{{{}:{settings}}}", quote(CARRIED_EXTENSION)));
+    let carried = extensions.and_then(|extensions| member(extensions, TASKS_EXTENSION));
+    let kept = carried.map(|settings| format!("{{{}:{settings}}}", quote(TASKS_EXTENSION)));
     let mut edits = Vec::new();
     match (&kept, extensions) {
         (Some(kept), _) => edits.push(("extensions", Edit::Set(kept.as_str()))),

@@ -9,9 +9,7 @@ use highwater_mcp::era::Era;
 use highwater_mcp::text::{is_object, member, members, quote, unquote};
 
 use super::station::{Station, Stock};
-
-/// The one extension that adds methods and that we carry.
-pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+use crate::greet::TASKS_EXTENSION;
 
 /// Capabilities that only one era has.
 const LEGACY_ONLY: &[&str] = &["tasks"];

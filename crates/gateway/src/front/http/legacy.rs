@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::response::{self, ResponseBody};
 use super::sessions::HttpSession;
-use super::stream_log::StreamLog;
+use super::stream_log::{Manner, StreamLog};
 use super::{Endpoint, HttpFront, request, spawn};
 use crate::client::{Client, Outbound};
 
@@ -24,6 +24,10 @@ const CALL_BUFFER: usize = 16;
 
 /// A call that takes longer than this is answered as a stream, which keeps the connection alive and can be resumed.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A client that asks for events before JSON, and can come back, is not held on a connection where nothing happens: it is
+/// hung up on after this much silence and fetches the rest.
+const SILENCE: Duration = Duration::from_millis(250);
 
 /// The first version whose clients understand an event that has an id and nothing else.
 const PRIMING_SINCE: &str = "2025-11-25";
@@ -45,7 +49,7 @@ impl HttpFront {
             Err(refused) => return refused,
         };
         match frame.kind() {
-            FrameKind::Request => self.legacy_request(session, frame).await,
+            FrameKind::Request => self.legacy_request(session, frame, request::prefers_events(headers)).await,
             FrameKind::Notification => {
                 if frame.method() == Some("notifications/cancelled")
                     && let Some(id) = frame.param("requestId")
@@ -95,7 +99,12 @@ impl HttpFront {
         }
     }
 
-    async fn legacy_request(&self, session: Arc<HttpSession>, frame: Frame) -> Response<ResponseBody> {
+    async fn legacy_request(
+        &self,
+        session: Arc<HttpSession>,
+        frame: Frame,
+        as_events: bool,
+    ) -> Response<ResponseBody> {
         let id: Box<str> = frame.id().unwrap_or("null").into();
         let (outlet, mut messages) = mpsc::channel(CALL_BUFFER);
         let client = Client::Legacy(Arc::clone(&session.session));
@@ -121,10 +130,13 @@ impl HttpFront {
         if noted.send(()).is_err() {
             tracing::debug!("a request ended before it began");
         }
+        if as_events {
+            return stream_call(&session, messages, None, Some(SILENCE));
+        }
         match tokio::time::timeout(PATIENCE, messages.recv()).await {
             Ok(Some(Outbound::Last { bytes, .. })) => response::json(StatusCode::OK, bytes),
-            Ok(Some(Outbound::Message(message))) => stream_call(&session, messages, Some(message)).await,
-            Err(_) => stream_call(&session, messages, None).await,
+            Ok(Some(Outbound::Message(message))) => stream_call(&session, messages, Some(message), None),
+            Err(_) => stream_call(&session, messages, None, None),
             // Cancelled: there is no answer, so the stream ends without one.
             Ok(None) => response::events(Box::pin(futures_util::stream::empty())),
         }
@@ -150,12 +162,12 @@ impl HttpFront {
         };
         let priming = session.session.version >= PRIMING_SINCE;
         let followed = match headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default()) {
-            Some(event_id) => {
-                session.stream_of(event_id).and_then(|(stream, number)| stream.follow(number, false))
-            }
+            Some(event_id) => session
+                .stream_of(event_id)
+                .and_then(|(stream, number)| stream.follow(number, Manner::default())),
             None => {
                 let unread = session.aside.unread();
-                session.aside.follow(unread, priming)
+                session.aside.follow(unread, Manner { priming, hang_up_after: None })
             }
         };
         match followed {
@@ -214,14 +226,16 @@ impl HttpFront {
 }
 
 /// Answers a call with a stream of events that can be taken up again.
-async fn stream_call(
+fn stream_call(
     session: &HttpSession,
     mut messages: mpsc::Receiver<Outbound>,
     first: Option<bytes::Bytes>,
+    silence: Option<Duration>,
 ) -> Response<ResponseBody> {
     let log = session.new_stream();
     let priming = session.session.version >= PRIMING_SINCE;
-    let Some(events) = log.follow(0, priming) else {
+    let manner = Manner { priming, hang_up_after: silence.filter(|_| priming) };
+    let Some(events) = log.follow(0, manner) else {
         return response::text(StatusCode::INTERNAL_SERVER_ERROR, "the stream could not be opened");
     };
     let writing = Arc::clone(&log);

@@ -22,7 +22,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, Sleep};
 
 use super::response::{self, ResponseBody};
-use super::{Endpoint, HttpFront, spawn};
+use super::{Endpoint, HttpFront, request, spawn};
 use crate::client::{Client, Outbound};
 use crate::greet;
 
@@ -63,26 +63,34 @@ impl HttpFront {
                 return response::json(StatusCode::BAD_REQUEST, bytes);
             }
         }
-        let client = match greet::modern_client(&frame, endpoint.caller(principal, None)) {
-            Ok(client) => client,
-            Err(unmet) => return response::json(StatusCode::BAD_REQUEST, unmet.response(frame.id())),
-        };
+        // Header against body comes first: what the two disagree on is not looked at any further.
         if let Err(mismatch) = self.check_headers(headers, &frame, endpoint) {
             let bytes = error_code::error_response(frame.id(), mismatch.code(), &mismatch.to_string(), None);
             return response::json(StatusCode::BAD_REQUEST, bytes);
         }
+        let client = match greet::modern_client(&frame, endpoint.caller(principal, None)) {
+            Ok(client) => client,
+            Err(unmet) => return response::json(StatusCode::BAD_REQUEST, unmet.response(frame.id())),
+        };
         let (outlet, mut messages) = mpsc::channel(CALL_BUFFER);
         let running = spawn(Arc::clone(&self.gateway).serve(Client::Modern(Arc::new(client)), frame, outlet));
         let cancel = CancelOnDrop(running);
-        match messages.recv().await {
-            Some(Outbound::Last { bytes, code }) => response::json(status(code), bytes),
-            Some(Outbound::Message(first)) => response::events(Box::pin(CallStream {
+        let stream = |first, messages, ended| {
+            let silence = Box::pin(tokio::time::sleep(KEEP_ALIVE));
+            response::events(Box::pin(CallStream {
                 first: Some(first),
                 messages,
-                ended: false,
-                silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)),
+                ended,
+                silence,
                 _cancel: cancel,
-            })),
+            }))
+        };
+        match messages.recv().await {
+            Some(Outbound::Last { bytes, code }) => match status(code) {
+                StatusCode::OK if request::prefers_events(headers) => stream(bytes, messages, true),
+                status => response::json(status, bytes),
+            },
+            Some(Outbound::Message(first)) => stream(first, messages, false),
             None => response::text(StatusCode::INTERNAL_SERVER_ERROR, "the request ended without an answer"),
         }
     }
@@ -94,7 +102,8 @@ impl HttpFront {
         frame: &Frame,
         endpoint: &Endpoint,
     ) -> Result<(), HeaderMismatch> {
-        let get = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        // A value that is no text matches nothing that a body could say.
+        let get = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("\u{0}"));
         headers::check(frame, get)?;
         if frame.method() != Some("tools/call") {
             return Ok(());

@@ -47,6 +47,15 @@ pub(super) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
         })
 }
 
+/// Whether a client would rather have a stream of events: it names that type before JSON.
+pub(super) fn prefers_events(headers: &HeaderMap) -> bool {
+    let first =
+        headers.get(ACCEPT).and_then(|value| value.to_str().ok()).and_then(|value| value.split(',').next());
+    first
+        .and_then(|entry| entry.split(';').next())
+        .is_some_and(|entry| entry.trim().eq_ignore_ascii_case("text/event-stream"))
+}
+
 /// Reads the body, bounded, and scans it.
 pub(super) async fn read_frame(
     body: Incoming,

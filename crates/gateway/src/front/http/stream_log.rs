@@ -18,6 +18,9 @@ use super::response::Events;
 const MAX_EVENTS: usize = 256;
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
+/// How long a client whose stream ended early should wait before it comes back.
+const COME_BACK_AFTER: Duration = Duration::from_millis(250);
+
 /// How often a silent stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -49,6 +52,17 @@ struct Reader {
     number: u64,
     position: u64,
     greeting: Option<Bytes>,
+    /// Hang up after this much silence; the client comes back for the rest.
+    hang_up_after: Option<Duration>,
+}
+
+/// How a reader wants to be served.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Manner {
+    /// Begin with an event that has an id and nothing else, so that the client can come back from the start.
+    pub(super) priming: bool,
+    /// Hang up after this much silence instead of holding the connection.
+    pub(super) hang_up_after: Option<Duration>,
 }
 
 impl Drop for Reader {
@@ -120,7 +134,7 @@ impl StreamLog {
     }
 
     /// Follows the log from after this event, as encoded events. `None` if events after it are gone already.
-    pub(super) fn follow(self: &Arc<Self>, after: u64, priming: bool) -> Option<Events> {
+    pub(super) fn follow(self: &Arc<Self>, after: u64, manner: Manner) -> Option<Events> {
         let mut state = self.state();
         let oldest = state.events.front().map_or(state.next, |(number, _)| *number);
         if after + 1 < oldest || after >= state.next {
@@ -132,13 +146,19 @@ impl StreamLog {
         let number = state.reader;
         drop(state);
         self.moved.notify_waiters();
-        // An event with an id and nothing else: from now on the client can come back.
-        let greeting = priming.then(|| self.encode(after, b""));
-        let reader = Reader { log: Arc::clone(self), number, position: after, greeting };
+        let greeting = manner.priming.then(|| self.greeting(after));
+        let hang_up_after = manner.hang_up_after;
+        let reader = Reader { log: Arc::clone(self), number, position: after, greeting, hang_up_after };
         Some(Box::pin(stream::unfold(reader, |mut reader| async move {
             let bytes = reader.next().await?;
             Some((bytes, reader))
         })))
+    }
+
+    /// Tells the client where it is and when to come back.
+    fn greeting(&self, number: u64) -> Bytes {
+        let wait = COME_BACK_AFTER.as_millis();
+        Bytes::from(format!("retry: {wait}\nid: {}-{number}\ndata: \n\n", self.name))
     }
 
     fn encode(&self, number: u64, message: &[u8]) -> Bytes {
@@ -204,7 +224,11 @@ impl Reader {
                     return None;
                 }
             }
-            if tokio::time::timeout(KEEP_ALIVE, moved).await.is_err() {
+            let patience = self.hang_up_after.unwrap_or(KEEP_ALIVE);
+            if tokio::time::timeout(patience, moved).await.is_err() {
+                if self.hang_up_after.is_some() {
+                    return None;
+                }
                 let mut out = Vec::new();
                 sse::encode_comment(&mut out, "");
                 return Some(out.into());
@@ -226,24 +250,37 @@ mod tests {
     async fn a_client_that_comes_back_gets_what_it_missed() {
         let log = StreamLog::new("s".into());
         log.push("one".into()).await;
-        let mut first = log.follow(0, false).unwrap();
+        let mut first = log.follow(0, Manner::default()).unwrap();
         assert_eq!(text(first.next().await.unwrap()), "id: s-1\ndata: one\n\n");
         drop(first);
         log.push("two".into()).await;
         log.close();
         assert!(!log.is_done());
-        let mut again = log.follow(1, false).unwrap();
+        let mut again = log.follow(1, Manner::default()).unwrap();
         assert_eq!(text(again.next().await.unwrap()), "id: s-2\ndata: two\n\n");
         assert!(again.next().await.is_none());
         drop(again);
         assert!(log.is_done());
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_hangs_up_says_when_to_come_back_and_loses_nothing() {
+        let log = StreamLog::new("s".into());
+        let manner = Manner { priming: true, hang_up_after: Some(Duration::from_millis(100)) };
+        let mut first = log.follow(0, manner).unwrap();
+        assert_eq!(text(first.next().await.unwrap()), "retry: 250\nid: s-0\ndata: \n\n");
+        assert!(first.next().await.is_none());
+        drop(first);
+        log.push("one".into()).await;
+        let mut again = log.follow(0, Manner::default()).unwrap();
+        assert_eq!(text(again.next().await.unwrap()), "id: s-1\ndata: one\n\n");
+    }
+
     #[tokio::test]
     async fn a_second_reader_replaces_the_first() {
         let log = StreamLog::new("s".into());
-        let mut first = log.follow(0, false).unwrap();
-        let mut second = log.follow(0, false).unwrap();
+        let mut first = log.follow(0, Manner::default()).unwrap();
+        let mut second = log.follow(0, Manner::default()).unwrap();
         log.push("one".into()).await;
         assert!(first.next().await.is_none());
         drop(first);
@@ -257,15 +294,15 @@ mod tests {
         for _ in 0..MAX_EVENTS + 1 {
             log.push_now("x".into());
         }
-        assert!(log.follow(0, false).is_none());
-        assert!(log.follow(1, false).is_some());
-        assert!(log.follow(10_000, false).is_none());
+        assert!(log.follow(0, Manner::default()).is_none());
+        assert!(log.follow(1, Manner::default()).is_some());
+        assert!(log.follow(10_000, Manner::default()).is_none());
     }
 
     #[tokio::test]
     async fn a_slow_reader_slows_the_writer_and_loses_nothing() {
         let log = StreamLog::new("s".into());
-        let mut reader = log.follow(0, false).unwrap();
+        let mut reader = log.follow(0, Manner::default()).unwrap();
         let writer = tokio::spawn({
             let log = Arc::clone(&log);
             async move {
