@@ -165,6 +165,20 @@ async fn a_killed_gateway_leaves_nothing_behind() {
     assert!(all_end(&pids).await);
 }
 
+#[tokio::test]
+async fn a_program_that_cannot_be_executed_is_explained_on_stderr() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("script");
+    std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (mut child, mut pipes) = started(&launch(script.to_str().unwrap(), &[]));
+    let mut said = String::new();
+    pipes.stderr.read_to_string(&mut said).await.unwrap();
+    assert!(said.starts_with("highwater guard: cannot start `"), "{said}");
+    assert_eq!(child.wait().await, Ending::Exited(126));
+}
+
 #[test]
 fn a_command_that_is_not_there_is_named_with_where_it_comes_from() {
     let mut absent = launch("uvx", &[]);

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, getppid, pidfd_open, set_child_subreaper, wait,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, pidfd_open,
+    set_child_subreaper, wait,
 };
 
 use orders::Orders;
@@ -30,6 +31,10 @@ pub const ASKED_GRACE: Duration = Duration::from_secs(5);
 
 /// How long a tree may take when we are gone: enough for a client of a container to pass the word on.
 const ORPHANED_GRACE: Duration = Duration::from_millis(500);
+
+/// The waits between two looks at a tree that is being ended.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// The exit code when the program cannot be executed, and when the orders make no sense.
 const CANNOT_START: u8 = 126;
@@ -127,7 +132,17 @@ impl Guard {
     fn ask_to_end(&mut self, grace: Duration) {
         let deadline = Instant::now() + grace;
         self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
-        self.tree.signal(Signal::TERM);
+        self.signal(Signal::TERM);
+    }
+
+    /// Signals the whole tree and says whether anybody was left. A child that `/proc` does not show is reached
+    /// all the same: it has not been reaped, so its id is still its own.
+    fn signal(&self, signal: Signal) -> bool {
+        let reached = self.tree.signal(signal) > 0;
+        if !reached && self.ended.is_none() {
+            return kill_process(self.child, signal).is_ok();
+        }
+        reached
     }
 
     /// Takes every ended child and adopted orphan off the system's list, and notes how the child itself ended.
@@ -142,10 +157,12 @@ impl Guard {
 
     /// Kills until nobody is left. New ones may be born while we look, so it looks again.
     fn end_tree(&mut self) {
-        while self.tree.signal(Signal::KILL) > 0 {
+        let mut pause = FIRST_PAUSE;
+        while self.signal(Signal::KILL) {
             // Woken by the next death; the bound is for a process that was born after we looked.
-            drop(self.sleep(Some(Duration::from_millis(10)), false));
+            drop(self.sleep(Some(pause), false));
             self.reap();
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
         self.reap();
     }

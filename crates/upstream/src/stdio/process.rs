@@ -53,13 +53,13 @@ impl Process {
             return Err(refuse("it has no pipes".to_owned()));
         };
         let (writer, rest) = Writer::new(stdin).map_err(|error| refuse(error.to_string()))?;
-        tokio::spawn(rest);
         let (murmur, upstream, secrets) = (Arc::clone(&wire.murmur), wire.upstream.clone(), env.clone());
         tokio::spawn(async move { murmur.drain(&upstream, &secrets, stderr).await });
         let conversation = Arc::new(Conversation::new(wire.clone(), writer, spec.max_reply));
         let (reins, pid) = (child.reins(), child.pid());
         let (tell_end, ended) = watch::channel(false);
         tokio::spawn(tend(child, stdout, spec.max_reply, Arc::clone(&conversation), tell_end));
+        tokio::spawn(feed(rest, Arc::clone(&conversation), ended.clone()));
         Ok(Self { conversation, reins, pid, ended })
     }
 
@@ -139,6 +139,19 @@ async fn tend(
     conversation.calls.end(&Cause::Gone(ending.to_string()));
     conversation.writer.close();
     tell_end.send_replace(true);
+}
+
+/// Writes what had to wait. A child that closes its input cannot be talked to; one that is ending will tell
+/// why in a moment.
+async fn feed(
+    rest: impl Future<Output = ()>,
+    conversation: Arc<Conversation>,
+    mut ended: watch::Receiver<bool>,
+) {
+    rest.await;
+    if timeout(FAREWELL, ended.wait_for(|ended| *ended)).await.is_err() {
+        conversation.calls.end(&Cause::Gone("it closed its input".to_owned()));
+    }
 }
 
 fn whole_environment(safe: &[(String, String)], own: &BTreeMap<String, String>) -> BTreeMap<String, String> {

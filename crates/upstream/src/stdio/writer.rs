@@ -40,28 +40,34 @@ struct Line {
 // === impl Writer ===
 
 impl Writer {
-    /// Takes over a child's stdin; the returned future writes what had to wait and must be polled.
+    /// Takes over a child's stdin; the returned future writes what had to wait and must be polled. It ends when
+    /// the pipe is closed from either side.
     pub(super) fn new(stdin: ChildStdin) -> io::Result<(Arc<Self>, impl Future<Output = ()> + Send + use<>)> {
-        let pipe = pipe::Sender::from_owned_fd(stdin.into_owned_fd()?)?;
+        Ok(Self::over(pipe::Sender::from_owned_fd(stdin.into_owned_fd()?)?))
+    }
+
+    fn over(pipe: pipe::Sender) -> (Arc<Self>, impl Future<Output = ()> + Send + use<>) {
         let queue =
             Queue { pipe: Some(Arc::new(pipe)), lines: VecDeque::new(), bytes: 0, unsent: HashSet::new() };
         let writer = Arc::new(Self { queue: Mutex::new(queue), wake: Notify::new() });
         let rest = Arc::clone(&writer).write_the_rest();
-        Ok((writer, rest))
+        (writer, rest)
     }
 
-    /// Sends one message, which ends in a newline. Nothing of it has been sent if this fails.
+    /// Sends one message, which ends in a newline. Nothing of it has been sent if this fails. A message for a
+    /// closed pipe counts as waiting for ever; the conversation is about to end.
     pub(super) fn send(&self, number: Option<u64>, text: Vec<u8>) -> Result<(), Cause> {
         let mut queue = self.queue();
         let Some(pipe) = queue.pipe.clone() else {
-            return Err(Cause::Gone("its input is closed".to_owned()));
+            queue.unsent.extend(number);
+            return Ok(());
         };
         if queue.bytes > MAX_WAITING {
             return Err(Cause::Unreachable("it does not read what it is sent".to_owned()));
         }
         queue.bytes += text.len();
         queue.lines.push_back(Line { number, text, written: 0 });
-        if queue.lines.len() == 1 && !queue.write(&pipe) {
+        if queue.lines.len() == 1 && (!queue.write(&pipe) || queue.pipe.is_none()) {
             drop(queue);
             self.wake.notify_one();
         }
@@ -71,10 +77,9 @@ impl Writer {
     /// Takes a request back. False if the child may have seen any of it.
     pub(super) fn withdraw(&self, number: u64) -> bool {
         let mut queue = self.queue();
-        let Some(index) =
-            queue.lines.iter().position(|line| line.number == Some(number) && line.written == 0)
-        else {
-            return false;
+        let waiting = |line: &Line| line.number == Some(number) && line.written == 0;
+        let Some(index) = queue.lines.iter().position(waiting) else {
+            return queue.unsent.remove(&number);
         };
         if let Some(line) = queue.lines.remove(index) {
             queue.bytes = queue.bytes.saturating_sub(line.text.len());
@@ -149,5 +154,66 @@ impl Queue {
         let unsent = self.lines.drain(..).filter(|line| line.written == 0).filter_map(|line| line.number);
         self.unsent.extend(unsent);
         self.bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    /// More than a pipe takes.
+    fn long(letter: u8) -> Vec<u8> {
+        vec![letter; 200 << 10]
+    }
+
+    /// A pipe of which it is known that it has room; a new one is only asked later.
+    async fn ready_pipe() -> (pipe::Sender, pipe::Receiver) {
+        let (sender, receiver) = pipe::pipe().unwrap();
+        sender.writable().await.unwrap();
+        (sender, receiver)
+    }
+
+    #[tokio::test]
+    async fn what_finds_no_room_follows_in_order() {
+        let (sender, mut receiver) = ready_pipe().await;
+        let (writer, rest) = Writer::over(sender);
+        tokio::spawn(rest);
+        writer.send(Some(1), long(b'a')).unwrap();
+        writer.send(Some(2), long(b'b')).unwrap();
+        writer.send(Some(3), b"c".to_vec()).unwrap();
+        assert!(!writer.withdraw(1), "a part of it is in the pipe");
+        assert!(writer.withdraw(2));
+        assert!(!writer.withdraw(2));
+        let mut received = vec![0; (200 << 10) + 1];
+        receiver.read_exact(&mut received).await.unwrap();
+        assert_eq!(received.pop(), Some(b'c'));
+        assert_eq!(received, long(b'a'));
+        writer.close();
+        assert_eq!(receiver.read(&mut received).await.unwrap(), 0);
+        writer.send(Some(4), b"d".to_vec()).unwrap();
+        assert!(writer.withdraw(4));
+    }
+
+    #[tokio::test]
+    async fn what_was_still_waiting_when_the_pipe_broke_was_never_sent() {
+        let (sender, receiver) = ready_pipe().await;
+        let (writer, rest) = Writer::over(sender);
+        let rest = tokio::spawn(rest);
+        writer.send(Some(1), long(b'a')).unwrap();
+        writer.send(Some(2), b"b".to_vec()).unwrap();
+        drop(receiver);
+        rest.await.unwrap();
+        assert!(!writer.withdraw(1));
+        assert!(writer.withdraw(2));
+    }
+
+    #[tokio::test]
+    async fn a_child_that_does_not_read_is_not_fed_for_ever() {
+        let (sender, _receiver) = ready_pipe().await;
+        let (writer, _rest) = Writer::over(sender);
+        let accepted = (0..1000).take_while(|n| writer.send(Some(*n), long(b'a')).is_ok()).count();
+        assert!(accepted < 200, "{accepted}");
     }
 }

@@ -245,6 +245,18 @@ async fn a_question_while_several_calls_are_in_flight_is_refused_and_then_calls_
 }
 
 #[tokio::test]
+async fn a_question_that_is_taken_back_is_not_answered_and_costs_no_call_of_the_same_number() {
+    let stage = script("legacy").set();
+    let (sink, mut events) = mpsc::channel(4);
+    let reply = stage.upstream.perform(call("ask_and_withdraw", "{}"), CLIENT, &sink).await.unwrap();
+    assert_eq!(text(&reply), "never mind");
+    let CallEvent::Ask(ask) = event(&mut events).await else { panic!("a question") };
+    ask.answer.give(permit(ActionKind::Answer, "result", "", r#"{"action":"accept"}"#));
+    stage.call("echo", "{}").await.unwrap();
+    assert!(!stage.saw_methods().contains(&"answer".to_owned()));
+}
+
+#[tokio::test]
 async fn a_modern_server_may_not_ask_and_a_ping_is_answered_by_us() {
     let stage = script("modern").set();
     let (sink, mut events) = mpsc::channel(4);

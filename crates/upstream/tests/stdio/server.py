@@ -57,6 +57,10 @@ def call(id, params):
     elif name == "ask":
         answer = ask("q" + str(id), arguments.get("method", "elicitation/create"), {"message": "well?"})
         send(id=id, result=text(json.dumps({k: answer[k] for k in ("result", "error") if k in answer})))
+    elif name == "ask_and_withdraw":
+        send(id=id, method="elicitation/create", params={"message": "well?"})
+        say("notifications/cancelled", requestId=id)
+        send(id=id, result=text("never mind"))
     elif name == "ping":
         answer = ask(id, "ping", {})
         send(id=id, result=text(json.dumps(answer.get("result"))))
@@ -176,6 +180,10 @@ for line in sys.stdin:
             _meta={"io.modelcontextprotocol/subscriptionId": id})
     elif method == "tools/call":
         threading.Thread(target=call, args=(id, params), daemon=True).start()
+    elif method == "notifications/initialized" and habit == "deaf" and not os.path.exists(log_path + ".deaf"):
+        os.close(0)
+        open(log_path + ".deaf", "w").close()
+        time.sleep(600)
     elif id is not None:
         send(id=id, result={})
 
