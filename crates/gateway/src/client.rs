@@ -153,13 +153,14 @@ impl LegacySession {
         self.state().log_level = Some(level);
     }
 
-    /// Notes a running request. `false` if one with this id is running already.
-    pub(crate) fn begin(&self, id: &str, running: AbortHandle) -> bool {
+    /// Starts a request and notes it as running. `false`, and nothing started, if one with this id is running already.
+    pub(crate) fn begin(&self, id: &str, start: impl FnOnce() -> AbortHandle) -> bool {
+        // The lock is held over the start, so that the request cannot end before it is noted.
         let mut state = self.state();
         if state.in_flight.contains_key(id) {
             return false;
         }
-        state.in_flight.insert(id.into(), running);
+        state.in_flight.insert(id.into(), start());
         true
     }
 

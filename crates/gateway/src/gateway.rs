@@ -182,7 +182,8 @@ impl Gateway {
         let print = fingerprint(server);
         let guess = self.remembered.era(&server.name, &print).as_deref().and_then(remembered_era);
         self.prints.lock().unwrap_or_else(PoisonError::into_inner).insert(server.name.clone(), print);
-        Station::new(Upstream::new(spec(server), Arc::clone(&self.upstream_world), guess))
+        let upstream = Upstream::new(spec(server), Arc::clone(&self.upstream_world), guess);
+        Station::new(upstream, self.upstream_world.notices.clone())
     }
 
     /// Stops everything: running requests get `limits.drain` to finish, then servers are ended.

@@ -34,7 +34,12 @@ pub(crate) fn capabilities(era: Era, shelves: &[(Arc<Station>, Option<Arc<Stock>
             if foreign {
                 continue;
             }
-            let value = if key == "extensions" { carried_extensions(value) } else { value.to_owned() };
+            let value = match &*key {
+                "extensions" => carried_extensions(value),
+                // A shared server's list of tasks would show one client the tasks of another.
+                "tasks" => edit_object(value, &[("list", Edit::Remove)]),
+                _ => value.to_owned(),
+            };
             merged.entry(key.into_owned()).and_modify(|known| *known = union(known, &value)).or_insert(value);
         }
     }

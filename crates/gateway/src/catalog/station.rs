@@ -1,7 +1,7 @@
 //! One upstream together with what it last listed. Loading is shared: whoever comes while it is under way waits
 //! for the same attempt, and only for a bounded time.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use arc_swap::ArcSwapOption;
 use highwater_core::id::UpstreamId;
 use highwater_upstream::control::{ControlMessage, ControlReply, ListKind, Listing, LogLevel};
 use highwater_upstream::error::UpstreamError;
+use highwater_upstream::event::{Notice, NoticeKind, NoticeSink};
 use highwater_upstream::{Greeting, Upstream};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -25,6 +26,10 @@ pub(crate) struct Station {
     loading: Mutex<Option<Loading>>,
     /// The most verbose log level this upstream was set to.
     log_level: Mutex<Option<LogLevel>>,
+    /// Set when somebody was shown a list without this server.
+    missed: AtomicBool,
+    /// Where we say that its lists are there after all.
+    notices: NoticeSink,
 }
 
 /// What a server said of itself and what it lists.
@@ -45,13 +50,15 @@ struct Loading {
 // === impl Station ===
 
 impl Station {
-    pub(crate) fn new(upstream: Arc<Upstream>) -> Arc<Self> {
+    pub(crate) fn new(upstream: Arc<Upstream>, notices: NoticeSink) -> Arc<Self> {
         Arc::new(Self {
             upstream,
             stock: ArcSwapOption::empty(),
             stamp: AtomicU64::new(0),
             loading: Mutex::new(None),
             log_level: Mutex::new(None),
+            missed: AtomicBool::new(false),
+            notices,
         })
     }
 
@@ -76,6 +83,9 @@ impl Station {
         let (mut done, begun) = self.begin_loading();
         // An error means that the loading task is gone, which is as much of an answer as `true`.
         let waited = tokio::time::timeout_at(begun + PATIENCE, done.wait_for(|done| *done)).await;
+        if self.stock.load().is_none() {
+            self.missed.store(true, Ordering::Release);
+        }
         if waited.is_err() {
             tracing::warn!(server = %self.id(), "still starting; its tools are listed when it is ready");
         }
@@ -95,12 +105,25 @@ impl Station {
         let station = Arc::clone(self);
         // A task of its own: the start of a server outlives the patience of whoever asked first.
         tokio::spawn(async move {
-            if let Err(error) = station.load().await {
-                tracing::warn!(%error, "its tools are not listed");
+            match station.load().await {
+                Ok(()) => station.announce_if_missed(),
+                Err(error) => tracing::warn!(%error, "its tools are not listed"),
             }
             sender.send_replace(true);
         });
         (done, begun)
+    }
+
+    /// Clients that were shown a list without this server are told to look again.
+    fn announce_if_missed(&self) {
+        if self.missed.swap(false, Ordering::AcqRel) {
+            for kind in [NoticeKind::ToolsChanged, NoticeKind::PromptsChanged, NoticeKind::ResourcesChanged] {
+                let notice = Notice { upstream: self.id().clone(), kind };
+                if self.notices.try_send(notice).is_err() {
+                    tracing::warn!(server = %self.id(), "that its lists are there now could not be announced");
+                }
+            }
+        }
     }
 
     async fn load(&self) -> Result<(), UpstreamError> {

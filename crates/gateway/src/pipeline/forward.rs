@@ -9,6 +9,7 @@ use highwater_core::audit::Outcome;
 use highwater_core::decide::PermittedAction;
 use highwater_core::id::DecisionId;
 use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::era::Era;
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::string_member;
@@ -162,6 +163,8 @@ fn outward_notification(arrival: &Arrival, course: &Course, frame: &Frame) -> Op
             let level = string_member(params?, "level").and_then(|level| LogLevel::parse(&level));
             arrival.client.wants_log(level).then(|| frame.bytes().to_vec())
         }
+        // The modern era learns by its retry that a page was visited.
+        "notifications/elicitation/complete" if arrival.client.era() == Era::Modern => None,
         _ => Some(frame.bytes().to_vec()),
     }
 }

@@ -110,25 +110,17 @@ impl HttpFront {
         let client = Client::Legacy(Arc::clone(&session.session));
         let gateway = Arc::clone(&self.gateway);
         let (ended, ended_id) = (Arc::clone(&session.session), id.clone());
-        let (noted, go) = tokio::sync::oneshot::channel::<()>();
         // A task of its own: a broken connection does not cancel a legacy request.
-        let running = spawn(async move {
-            if go.await.is_ok() {
+        let start = || {
+            spawn(async move {
                 gateway.serve(client, frame, outlet).await;
                 ended.end(&ended_id);
-            }
-        });
-        if !session.session.begin(&id, running) {
-            let bytes = error_code::error_response(
-                Some(&id),
-                INVALID_REQUEST,
-                "a request with this id is running already",
-                None,
-            );
+            })
+        };
+        if !session.session.begin(&id, start) {
+            let message = "a request with this id is running already";
+            let bytes = error_code::error_response(Some(&id), INVALID_REQUEST, message, None);
             return response::json(StatusCode::BAD_REQUEST, bytes);
-        }
-        if noted.send(()).is_err() {
-            tracing::debug!("a request ended before it began");
         }
         if as_events {
             return stream_call(&session, messages, None, Some(SILENCE));

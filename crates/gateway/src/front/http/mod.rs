@@ -88,6 +88,8 @@ pub async fn serve(gateway: Arc<Gateway>, listeners: Vec<TcpListener>, mut stop:
     }
     let sweeping = tokio::spawn(sessions::sweep(Arc::downgrade(&front)));
     stopped(&mut stop).await;
+    front.sessions.close_asides();
+    front.gateway.registry.close_listeners();
     while accepting.join_next().await.is_some() {}
     sweeping.abort();
 }

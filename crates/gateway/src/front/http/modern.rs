@@ -26,8 +26,8 @@ use super::{Endpoint, HttpFront, request, spawn};
 use crate::client::{Client, Outbound};
 use crate::greet;
 
-/// How many messages of a call may wait for its client.
-const CALL_BUFFER: usize = 32;
+/// How many messages of a call, or of an open subscription, may wait for its client.
+const CALL_BUFFER: usize = 256;
 
 /// How often a silent stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

@@ -67,6 +67,13 @@ impl HttpSessions {
         self.sessions().remove(id)
     }
 
+    /// Ends the streams that would stay open for ever, so that a stopping gateway need not wait for them.
+    pub(super) fn close_asides(&self) {
+        for session in self.sessions().values() {
+            session.aside.close();
+        }
+    }
+
     fn silent_for(&self, idle: Duration) -> Vec<Arc<HttpSession>> {
         self.sessions().values().filter(|session| session.is_silent(idle)).cloned().collect()
     }
