@@ -44,12 +44,9 @@ async fn a_restarted_legacy_server_is_told_again() {
     stage.upstream.control(ControlMessage::LogLevel(LogLevel::Error)).await.unwrap();
     stage.call("crash", "{}").await.unwrap_err();
     // Nobody uses it: it comes back by itself for those who subscribed.
-    stage.saw_at_last(|message| message["method"] == "initialize" && message["id"].as_u64() > Some(6)).await;
-    let told = |messages: &[Value], uri: &str| {
-        messages.iter().filter(|message| message["params"]["uri"] == uri).count()
-    };
-    while told(&stage.saw(), "test://a") < 2 || told(&stage.saw(), "test://b") < 2 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    stage.saw_so_many(2, |message| message["method"] == "initialize").await;
+    for uri in ["test://a", "test://b"] {
+        stage.saw_so_many(2, |message| message["params"]["uri"] == uri).await;
     }
     let levels = stage.saw().iter().filter(|message| message["method"] == "logging/setLevel").count();
     assert_eq!(levels, 2);
@@ -76,9 +73,7 @@ async fn a_modern_server_is_listened_to_and_the_stream_is_opened_anew_for_each_c
     stage.saw_at_last(is_end).await;
 
     stage.call("crash", "{}").await.unwrap_err();
-    while stage.saw().iter().filter(|message| listened(message) == Some(&subscribed)).count() < 2 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    stage.saw_so_many(2, |message| listened(message) == Some(&subscribed)).await;
 }
 
 #[tokio::test]

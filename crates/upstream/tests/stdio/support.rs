@@ -117,15 +117,21 @@ impl Stage {
         self.saw().iter().map(method).collect()
     }
 
-    /// Waits until the server has seen a message of which this is true. It writes a file, so this polls.
+    /// Waits until the server has seen a message of which this is true.
     pub(crate) async fn saw_at_last(&self, is_it: impl Fn(&Value) -> bool) -> Value {
+        self.saw_so_many(1, is_it).await.remove(0)
+    }
+
+    /// Waits until the server has seen so many of them. It writes a file, so this polls.
+    pub(crate) async fn saw_so_many(&self, count: usize, is_it: impl Fn(&Value) -> bool) -> Vec<Value> {
         let found = async {
             loop {
                 // The last line may be half written.
                 let log = std::fs::read_to_string(self.path("saw")).unwrap_or_default();
                 let messages = log.lines().filter_map(|line| serde_json::from_str(line).ok());
-                if let Some(message) = messages.into_iter().find(&is_it) {
-                    return message;
+                let found: Vec<Value> = messages.filter(&is_it).collect();
+                if found.len() >= count {
+                    return found;
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }

@@ -41,9 +41,7 @@ async fn every_call_in_flight_fails_with_the_process() {
             )
         })
         .collect();
-    while stage.saw().iter().filter(|message| message["params"]["name"] == "hang").count() < 5 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    stage.saw_so_many(5, |message| message["params"]["name"] == "hang").await;
     assert_eq!(stage.upstream.health().in_flight, 5);
     stage.call("crash", "{}").await.unwrap_err();
     for call in hanging {
