@@ -91,13 +91,19 @@ impl Calls {
         match Request::of(frame) {
             Request::Ping => return postbox.send_off(pong(id)),
             Request::Unknown => return postbox.send_off(refusal(id, method)),
-            Request::Question => world.note_question(),
+            Request::Question => {}
         }
-        // It names no call, so it belongs to the only one in flight or to none.
-        let raised = match self.lock().as_mut_slice() {
+        // It names no call, so it belongs to the only one in flight or to none. What is asked while there is
+        // none, such as the roots right after the greeting, says nothing about calls to come.
+        let mut open = self.lock();
+        if !open.is_empty() {
+            world.note_question();
+        }
+        let raised = match open.as_mut_slice() {
             [only] => only.questions.raise(frame, postbox).map(|ask| (ask, only.events.clone())),
             _ => None,
         };
+        drop(open);
         match raised {
             Some((ask, events)) => events.offer(CallEvent::Ask(ask)),
             None => postbox.send_off(refusal(id, method)),

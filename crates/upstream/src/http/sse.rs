@@ -176,7 +176,8 @@ impl Line {
             Err(cause) => {
                 // It must not be believed, but it may fail the call that it says it answers.
                 let text = std::str::from_utf8(&data).unwrap_or_default();
-                let number = member(text, "id").and_then(|id| id.parse().ok());
+                let is_answer = member(text, "method").is_none();
+                let number = member(text, "id").filter(|_| is_answer).and_then(|id| id.parse().ok());
                 if !self.answer(number, Err(cause.clone())) {
                     self.calls.heard_garbage(&cause, &self.world);
                 }

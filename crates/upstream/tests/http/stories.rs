@@ -20,9 +20,9 @@ async fn the_era_is_found_out_and_lists_and_answers_come_as_they_were_written() 
         stage.upstream.control(ControlMessage::Ping).await.unwrap();
         let tools = stage.upstream.control(ControlMessage::List(ListKind::Tools)).await.unwrap();
         let ControlReply::Listing(tools) = tools else { panic!("a list") };
-        let echo = tools.items.iter().find(|item| item.starts_with(br#"{"name":"echo""#));
+        let echo = tools.items.iter().find(|item| item.starts_with(br#"{"name": "echo""#));
         let echo = std::str::from_utf8(echo.expect("echo is listed")).unwrap();
-        assert!(echo.contains("12345678901234567890123") && echo.contains("[1e2,0.10]"), "{echo}");
+        assert!(echo.contains("12345678901234567890123") && echo.contains("[1e2, 0.10]"), "{echo}");
         let reply = stage.call("echo", r#"{"n":12345678901234567890123,"z":1e2,"a":0.10}"#).await.0.unwrap();
         let result = reply.frame.result().unwrap();
         assert!(result.contains(r#"{"n":12345678901234567890123,"z":1e2,"a":0.10}"#), "{speaks:?}: {result}");

@@ -32,9 +32,11 @@ pub(crate) const CLIENT: CallClient<'static> =
 pub(crate) enum Speaks {
     Modern,
     Legacy,
+    Both,
     Sse,
 }
 
+/// One of each transport.
 pub(crate) const ALL: [Speaks; 3] = [Speaks::Modern, Speaks::Legacy, Speaks::Sse];
 
 /// One server and all that the gateway hears from it.
@@ -62,7 +64,7 @@ impl Speaks {
             era: EraSetting::Auto,
             timeouts: Timeouts { start: LONG, probe: LONG, call: LONG },
             concurrency: 64,
-            max_reply: 8 << 20,
+            max_reply: 2 << 20,
         };
         let (sink, notices) = mpsc::channel(256);
         let world = World {
@@ -78,14 +80,18 @@ impl Speaks {
 
     fn served(self) -> Served {
         match self {
-            Self::Modern | Self::Legacy => Served::Streamable,
+            Self::Modern | Self::Legacy | Self::Both => Served::Streamable,
             Self::Sse => Served::Sse,
         }
     }
 }
 
 fn serve(speaks: Speaks, listener: TcpListener, journal: PathBuf) -> JoinHandle<()> {
-    let eras = if speaks == Speaks::Modern { Eras::Modern } else { Eras::Legacy };
+    let eras = match speaks {
+        Speaks::Modern => Eras::Modern,
+        Speaks::Both => Eras::Both,
+        Speaks::Legacy | Speaks::Sse => Eras::Legacy,
+    };
     let options = Options { eras, extras: true, page_size: None, journal: Some(journal) };
     let fixture = Fixture::new(options).unwrap();
     tokio::spawn(async move { http::serve(listener, fixture, speaks.served()).await.unwrap() })

@@ -79,10 +79,9 @@ async fn a_question_belongs_to_the_only_call_in_flight() {
     let (_, pen) = streams.recv().await.unwrap();
 
     // None in flight: nobody can be asked.
-    assert!(!gateway.world.asks_back());
     pen.say(QUESTION).await;
     server.saw(|seen| seen.body == CANCELLED).await;
-    assert!(gateway.world.asks_back());
+    assert!(!gateway.world.asks_back());
 
     // One: it is asked, and progress finds it by its number.
     let mut call = Call::new();
@@ -95,6 +94,7 @@ async fn a_question_belongs_to_the_only_call_in_flight() {
         assert!(matches!(call.event().await, CallEvent::Notification(_)));
         pen.say(&QUESTION.replace(r#""q""#, "5")).await;
         let CallEvent::Ask(ask) = call.event().await else { panic!("a question comes") };
+        assert!(gateway.world.asks_back());
         ask.answer.give(permitted("result", r#"{"action":"decline"}"#));
         server.saw(|seen| seen.body == r#"{"jsonrpc":"2.0","id":5,"result":{"action":"decline"}}"#).await;
         finish(open).await;
