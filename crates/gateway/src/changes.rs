@@ -7,6 +7,7 @@ use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{quote, string_member};
+use highwater_upstream::HealthState;
 use highwater_upstream::control::{ListKind, LogLevel};
 use highwater_upstream::event::{Notice, NoticeKind};
 use tokio::sync::mpsc;
@@ -41,12 +42,10 @@ impl Gateway {
             }
             NoticeKind::ResourceUpdated(frame) => self.resource_updated(&upstream, &frame),
             NoticeKind::Log(frame) => self.log_line(&upstream, &frame),
-            NoticeKind::Health(state) => {
-                tracing::info!(server = %upstream, ?state, "health changed");
-                if let Some(station) = self.world.load().stations.get(&upstream) {
-                    station.forget_log_level();
-                }
+            NoticeKind::Health(HealthState::Failed { why, .. }) => {
+                tracing::warn!(server = %upstream, "down: {why}")
             }
+            NoticeKind::Health(state) => tracing::info!(server = %upstream, ?state, "health changed"),
         }
     }
 

@@ -16,7 +16,7 @@ use highwater_core::id::{DecisionId, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::policy::{Admission, Policy};
 use highwater_store::{AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret};
 use highwater_upstream::{
-    EraSetting, RememberedEra, ServerSpec, Timeouts, Transport as UpstreamTransport, Upstream,
+    EraSetting, Remember, RememberedEra, ServerSpec, Timeouts, Transport as UpstreamTransport, Upstream,
 };
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -238,10 +238,7 @@ pub(crate) fn random_text(bytes: usize) -> Option<String> {
 }
 
 /// Remembers what a server turned out to speak, under the fingerprint it was opened with.
-fn remember(
-    remembered: Arc<RememberedServers>,
-    prints: Arc<Mutex<BTreeMap<String, String>>>,
-) -> Arc<dyn Fn(&UpstreamId, RememberedEra) + Send + Sync> {
+fn remember(remembered: Arc<RememberedServers>, prints: Arc<Mutex<BTreeMap<String, String>>>) -> Remember {
     Arc::new(move |upstream, era| {
         let print = prints.lock().unwrap_or_else(PoisonError::into_inner).get(upstream.as_str()).cloned();
         if let Some(print) = print {

@@ -1,6 +1,6 @@
 //! The lists of several upstreams in one, under the names clients see, kept as the bytes that are sent.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,6 +9,7 @@ use highwater_core::id::UpstreamId;
 use highwater_core::policy::Policy;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
+use highwater_mcp::era::meta_key::SERVER_INFO;
 use highwater_mcp::schema_headers::{ParamHeader, param_headers};
 use highwater_mcp::text::{member, quote, string_member};
 use highwater_upstream::control::{ListKind, Listing};
@@ -103,9 +104,9 @@ impl Merged {
             let outward: Arc<str> = schemes.outward(&upstream, &uri).into();
             let shown = schemes.uri_of(&upstream, item).into_owned();
             // Without prefixes the first server that lists a URI has it.
-            if !resources.contains_key(&outward) {
-                seen.insert((Arc::clone(&outward), seen.len()), shown);
-                resources.insert(outward, Entry { upstream, name: uri.into() });
+            if let hash_map::Entry::Vacant(place) = resources.entry(outward) {
+                seen.insert(Arc::clone(place.key()), shown);
+                place.insert(Entry { upstream, name: uri.into() });
             }
         }
         let items = seen.into_values();
@@ -229,13 +230,15 @@ impl ListBytes {
         let mut written = BTreeSet::new();
         for stock in shelves.iter().filter_map(|(_, stock)| stock.as_ref()) {
             for (key, value) in &listing(stock).rest {
-                if let Ok(value) = std::str::from_utf8(value)
-                    && written.insert(key.as_str())
-                {
+                let Ok(value) = std::str::from_utf8(value) else { continue };
+                // One server's name for itself would stand for all of them.
+                let unnamed = [(SERVER_INFO, Edit::Remove)];
+                let value = if key == "_meta" { edit_object(value, &unnamed) } else { value.to_owned() };
+                if value != "{}" && written.insert(key.as_str()) {
                     out.push(',');
                     out.push_str(&quote(key));
                     out.push(':');
-                    out.push_str(value);
+                    out.push_str(&value);
                 }
             }
         }

@@ -187,11 +187,6 @@ impl Station {
         }
     }
 
-    /// A restarted server has forgotten its log level.
-    pub(crate) fn forget_log_level(&self) {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
     async fn list(&self, kind: ListKind) -> Result<Listing, UpstreamError> {
         match self.upstream.control(ControlMessage::List(kind)).await? {
             ControlReply::Listing(listing) => Ok(listing),

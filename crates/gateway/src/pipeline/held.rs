@@ -46,6 +46,9 @@ struct HeldCall {
     ask: Ask,
 }
 
+/// Too many calls wait for an answer already.
+struct TooMany;
+
 /// What our `requestState` says.
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
@@ -77,11 +80,12 @@ pub(super) enum Resumed {
 // === impl HeldCalls ===
 
 impl HeldCalls {
-    fn put(&self, id: &str, call: HeldCall) -> Result<(), HeldCall> {
+    /// Keeps a call, or drops it, which cancels it, if too many are kept already.
+    fn put(&self, id: &str, call: HeldCall) -> Result<(), TooMany> {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let theirs = calls.values().filter(|held| held.principal == call.principal).count();
         if calls.len() >= MAX_HELD || theirs >= MAX_HELD_EACH {
-            return Err(call);
+            return Err(TooMany);
         }
         calls.insert(id.to_owned(), call);
         Ok(())

@@ -3,10 +3,10 @@
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use highwater_config::{Auth, Settings};
 use highwater_core::id::Principal;
+use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
-use http::{Response, StatusCode};
 
-use super::response::{self, ResponseBody};
+use super::response::{self, Refused};
 use crate::gateway::Gateway;
 
 /// The principal behind a request to `/mcp`.
@@ -14,7 +14,7 @@ pub(super) fn agent(
     headers: &HeaderMap,
     settings: &Settings,
     gateway: &Gateway,
-) -> Result<Principal, Response<ResponseBody>> {
+) -> Result<Principal, Refused> {
     match settings.auth {
         Auth::None => Ok(Principal::new("anonymous")),
         Auth::Token if bears(headers, &gateway.agent_token) => Ok(Principal::new("agent")),
@@ -23,7 +23,7 @@ pub(super) fn agent(
 }
 
 /// Whether a request comes from the operator.
-pub(super) fn operator(headers: &HeaderMap, gateway: &Gateway) -> Result<(), Response<ResponseBody>> {
+pub(super) fn operator(headers: &HeaderMap, gateway: &Gateway) -> Result<(), Refused> {
     if bears(headers, &gateway.operator_token) {
         Ok(())
     } else {
@@ -39,8 +39,8 @@ fn bears(headers: &HeaderMap, token: &str) -> bool {
         && verify_slices_are_equal(given.trim_ascii(), token.as_bytes()).is_ok()
 }
 
-fn unauthorized(message: &str) -> Response<ResponseBody> {
+fn unauthorized(message: &str) -> Refused {
     let mut response = response::text(StatusCode::UNAUTHORIZED, message);
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"highwater\""));
-    response
+    Box::new(response)
 }

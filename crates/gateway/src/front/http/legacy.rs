@@ -13,7 +13,7 @@ use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 
-use super::response::{self, ResponseBody};
+use super::response::{self, Refused, ResponseBody};
 use super::sessions::HttpSession;
 use super::stream_log::{Manner, StreamLog};
 use super::{Endpoint, HttpFront, request, spawn};
@@ -46,7 +46,7 @@ impl HttpFront {
         }
         let session = match self.session(headers, &endpoint, &principal) {
             Ok(session) => session,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         match frame.kind() {
             FrameKind::Request => self.legacy_request(session, frame, request::prefers_events(headers)).await,
@@ -150,7 +150,7 @@ impl HttpFront {
         }
         let session = match self.session(headers, endpoint, principal) {
             Ok(session) => session,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         let priming = session.session.version >= PRIMING_SINCE;
         let followed = match headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default()) {
@@ -185,7 +185,7 @@ impl HttpFront {
                 session.aside.close();
                 response::empty(StatusCode::OK)
             }
-            Err(refused) => refused,
+            Err(refused) => *refused,
         }
     }
 
@@ -195,9 +195,12 @@ impl HttpFront {
         headers: &HeaderMap,
         endpoint: &Endpoint,
         principal: &Principal,
-    ) -> Result<Arc<HttpSession>, Response<ResponseBody>> {
+    ) -> Result<Arc<HttpSession>, Refused> {
         let invalid = |status, message| {
-            Err(response::json(status, error_code::error_response(None, INVALID_REQUEST, message, None)))
+            Err(Box::new(response::json(
+                status,
+                error_code::error_response(None, INVALID_REQUEST, message, None),
+            )))
         };
         let Some(id) = headers.get(SESSION_ID) else {
             return invalid(StatusCode::BAD_REQUEST, "`Mcp-Session-Id` is missing; send `initialize` first");

@@ -163,7 +163,7 @@ impl HttpFront {
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<ResponseBody> {
         let settings = self.gateway.settings.load_full();
         if let Err(refused) = origin::check(request.headers(), &settings) {
-            return refused;
+            return *refused;
         }
         match endpoint(request.uri().path()) {
             Some(endpoint) => self.mcp(request, endpoint, &settings).await,
@@ -179,7 +179,7 @@ impl HttpFront {
     ) -> Response<ResponseBody> {
         let principal = match authenticate::agent(request.headers(), settings, &self.gateway) {
             Ok(principal) => principal,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         if self.gateway.world.load().virtual_server(&endpoint.virtual_server).is_none() {
             let message = format!("there is no virtual server `{}`", endpoint.virtual_server);
@@ -203,11 +203,11 @@ impl HttpFront {
     ) -> Response<ResponseBody> {
         let (head, body) = request.into_parts();
         if let Err(refused) = request::check_types(&head.headers) {
-            return refused;
+            return *refused;
         }
         let frame = match request::read_frame(body, &head.headers, settings).await {
             Ok(frame) => frame,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         if modern::is_modern(&head.headers, &frame) {
             self.modern(&head.headers, frame, &endpoint, principal).await

@@ -2,16 +2,16 @@
 //! an origin of their own. On by default.
 
 use highwater_config::Settings;
+use http::StatusCode;
 use http::header::{HOST, HeaderMap, ORIGIN};
-use http::{Response, StatusCode};
 
-use super::response::{self, ResponseBody};
+use super::response::{self, Refused};
 
 /// Names by which this machine may be addressed without being configured.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// Refuses a request whose `Host` or `Origin` is not ours.
-pub(super) fn check(headers: &HeaderMap, settings: &Settings) -> Result<(), Response<ResponseBody>> {
+pub(super) fn check(headers: &HeaderMap, settings: &Settings) -> Result<(), Refused> {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     // One Host header, and one that names us: a loopback name, the address we listen on, or one the operator added.
     let host = host.filter(|_| headers.get_all(HOST).iter().count() == 1);
@@ -19,10 +19,10 @@ pub(super) fn check(headers: &HeaderMap, settings: &Settings) -> Result<(), Resp
         is_loopback(host) || allowed(host, &settings.allowed_hosts) || is_listen(host, settings)
     });
     if !known {
-        return Err(response::text(
+        return Err(Box::new(response::text(
             StatusCode::FORBIDDEN,
             "this Host is not served here; add it to `allowed_hosts`",
-        ));
+        )));
     }
     for origin in headers.get_all(ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
@@ -31,10 +31,10 @@ pub(super) fn check(headers: &HeaderMap, settings: &Settings) -> Result<(), Resp
             .or_else(|| origin.strip_prefix("https://"))
             .is_some_and(is_loopback);
         if !local && !allowed(origin, &settings.allowed_origins) {
-            return Err(response::text(
+            return Err(Box::new(response::text(
                 StatusCode::FORBIDDEN,
                 "this Origin is not served here; add it to `allowed_origins`",
-            ));
+            )));
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ impl HttpFront {
                         response::text(StatusCode::INTERNAL_SERVER_ERROR, "the servers could not be listed")
                     }
                 },
-                Err(refused) => refused,
+                Err(refused) => *refused,
             },
             _ => response::text(StatusCode::NOT_FOUND, "nothing is here; MCP is at /mcp"),
         }

@@ -3,31 +3,31 @@
 use bytes::{Bytes, BytesMut};
 use highwater_config::Settings;
 use highwater_mcp::frame::Frame;
+use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
-use http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
-use super::response::{self, ResponseBody};
+use super::response::{self, Refused};
 use crate::front::{client_rules, scan_refusal};
 
 /// Whether the client sends JSON and takes both forms of an answer.
-pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Response<ResponseBody>> {
+pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
-        return Err(response::text(
+        return Err(Box::new(response::text(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "the body must be `application/json`",
-        ));
+        )));
     }
     if accepts(headers, "application/json") && accepts(headers, "text/event-stream") {
         Ok(())
     } else {
-        Err(response::text(
+        Err(Box::new(response::text(
             StatusCode::NOT_ACCEPTABLE,
             "accept both `application/json` and `text/event-stream`",
-        ))
+        )))
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn read_frame(
     body: Incoming,
     headers: &HeaderMap,
     settings: &Settings,
-) -> Result<Frame, Response<ResponseBody>> {
+) -> Result<Frame, Refused> {
     let rules = client_rules(settings);
     let announced = headers
         .get(CONTENT_LENGTH)
@@ -72,7 +72,7 @@ pub(super) async fn read_frame(
             "the message is larger than the {} bytes that are allowed (`limits.max_message`)",
             rules.max_bytes
         );
-        response::json(
+        Box::new(response::json(
             StatusCode::PAYLOAD_TOO_LARGE,
             highwater_mcp::error_code::error_response(
                 None,
@@ -80,7 +80,7 @@ pub(super) async fn read_frame(
                 &message,
                 Some(r#"{"path":""}"#),
             ),
-        )
+        ))
     };
     if announced.is_some_and(|length| length > rules.max_bytes) {
         return Err(too_large());
@@ -90,12 +90,12 @@ pub(super) async fn read_frame(
         Ok(None) => return Err(too_large()),
         Err(error) => {
             tracing::debug!(%error, "a request's body could not be read");
-            return Err(response::text(StatusCode::BAD_REQUEST, "the body could not be read"));
+            return Err(Box::new(response::text(StatusCode::BAD_REQUEST, "the body could not be read")));
         }
     };
     Frame::parse(bytes, &rules).map_err(|error| {
         tracing::warn!(%error, "refused a message");
-        response::json(StatusCode::BAD_REQUEST, scan_refusal(&error))
+        Box::new(response::json(StatusCode::BAD_REQUEST, scan_refusal(&error)))
     })
 }
 

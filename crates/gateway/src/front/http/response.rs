@@ -16,6 +16,9 @@ const ACCEL: HeaderName = HeaderName::from_static("x-accel-buffering");
 /// The events of a stream, encoded.
 pub(super) type Events = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
+/// A request that ends before it reaches MCP. Boxed, because it is rare and the other outcome is small.
+pub(super) type Refused = Box<Response<ResponseBody>>;
+
 /// A response's body. Whole messages are by far the most common and cost no box.
 pub(super) enum ResponseBody {
     Whole(Option<Bytes>),
