@@ -1,4 +1,5 @@
 //! What tests of Highwater lean on: peers, drivers and measuring tools that are ours.
 
 pub mod bench;
+pub mod client;
 pub mod fixture;
