@@ -11,7 +11,7 @@ use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::era::meta_key::SERVER_INFO;
 use highwater_mcp::schema_headers::{ParamHeader, param_headers};
-use highwater_mcp::text::{member, quote, string_member};
+use highwater_mcp::text::{member, pointer, quote, string_member};
 use highwater_upstream::control::{ListKind, Listing};
 
 use super::capabilities;
@@ -47,11 +47,14 @@ pub(crate) struct Entry {
     pub(crate) name: Arc<str>,
 }
 
-/// Where a tool's name leads, and which of its arguments are repeated as headers.
+/// Where a tool's name leads, and what a caller has to know about it.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolEntry {
     pub(crate) entry: Entry,
+    /// Which of its arguments are repeated as headers.
     pub(crate) headers: Vec<ParamHeader>,
+    /// Whether it can be called as a task of 2025-11-25 only.
+    pub(crate) needs_task: bool,
 }
 
 /// A list result without its closing brace, so that each era can add its own end.
@@ -82,7 +85,8 @@ impl Merged {
         for (client_name, entry, item) in &named {
             let headers =
                 member(item, "inputSchema").map(param_headers).and_then(Result::ok).unwrap_or_default();
-            tool_map.insert(Arc::clone(client_name), ToolEntry { entry: entry.clone(), headers });
+            let needs_task = pointer(item, &["execution", "taskSupport"]) == Some(r#""required""#);
+            tool_map.insert(Arc::clone(client_name), ToolEntry { entry: entry.clone(), headers, needs_task });
         }
         let items =
             named.iter().map(|(name, _, item)| edit_object(item, &[("name", Edit::Set(&quote(name)))]));
@@ -233,12 +237,13 @@ impl ListBytes {
                 let Ok(value) = std::str::from_utf8(value) else { continue };
                 // One server's name for itself would stand for all of them.
                 let unnamed = [(SERVER_INFO, Edit::Remove)];
-                let value = if key == "_meta" { edit_object(value, &unnamed) } else { value.to_owned() };
-                if value != "{}" && written.insert(key.as_str()) {
+                let shown = if key == "_meta" { edit_object(value, &unnamed) } else { value.to_owned() };
+                let emptied = shown == "{}" && value != "{}";
+                if !emptied && written.insert(key.as_str()) {
                     out.push(',');
                     out.push_str(&quote(key));
                     out.push(':');
-                    out.push_str(&value);
+                    out.push_str(&shown);
                 }
             }
         }

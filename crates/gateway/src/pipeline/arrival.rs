@@ -38,6 +38,19 @@ pub(crate) struct Course {
     pub(crate) method: Option<Method>,
     /// The client's own progress token as JSON text, if it wants progress.
     pub(crate) progress: Option<Box<str>>,
+    /// How we speak of tasks for a client that does not.
+    pub(crate) task: TaskBridge,
+}
+
+/// Tasks across the eras: a tool that can only be called as a task, for a client that knows no such task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskBridge {
+    /// The call is passed on as it is.
+    None,
+    /// We ask a legacy server for a task and fetch its result.
+    Legacy,
+    /// We tell a modern server that we know tasks, and wait for the one it makes.
+    Modern,
 }
 
 // === impl Arrival ===

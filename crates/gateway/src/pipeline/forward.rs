@@ -1,5 +1,6 @@
 //! Sends a permitted action off and keeps it company: relays what precedes the reply, puts questions to the client.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,11 +22,12 @@ use highwater_upstream::{CallClient, Reply};
 use tokio::sync::mpsc;
 
 use super::Arrival;
-use super::arrival::Course;
+use super::arrival::{Course, TaskBridge};
 use super::inputs::Asked;
 use super::record::OpenRecord;
 use crate::client::{Client, Outbound};
 use crate::gateway::Gateway;
+use crate::greet::TASKS_EXTENSION;
 
 /// How many events of one call may wait for a slow client before its upstream is slowed down.
 const EVENT_BUFFER: usize = 16;
@@ -89,9 +91,14 @@ impl Gateway {
         let upstream = Arc::clone(&course.station.upstream);
         let client = arrival.client.clone();
         let progress = course.progress.is_some();
+        let task = course.task;
         let work = Box::pin(async move {
-            let level = client.log_level().map(LogLevel::as_str);
-            let client = CallClient { capabilities: client.capabilities(), log_level: level, progress };
+            let log_level = client.log_level().map(LogLevel::as_str);
+            let capabilities = match task {
+                TaskBridge::Modern => Cow::Owned(with_tasks(client.capabilities())),
+                TaskBridge::None | TaskBridge::Legacy => Cow::Borrowed(client.capabilities()),
+            };
+            let client = CallClient { capabilities: &capabilities, log_level, progress };
             upstream.perform(action, client, &sender).await
         });
         Flight { work, events, record, params }
@@ -147,6 +154,12 @@ impl Gateway {
             tracing::debug!("nobody reads the events of a call any more");
         }
     }
+}
+
+/// Capabilities that say, in a modern client's name, that tasks are understood.
+fn with_tasks(capabilities: &str) -> String {
+    let tasks = [(TASKS_EXTENSION, Edit::Set("{}"))];
+    edit_object(capabilities, &[("extensions", Edit::Merge(&tasks))])
 }
 
 /// The notification as the caller should see it, if the caller should see it at all.

@@ -1,8 +1,6 @@
 //! Questions of modern upstreams (`input_required`) for clients that cannot be asked that way, and the reverse for the
 //! one error of the legacy era that is a question.
 
-use std::sync::Arc;
-
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::id::DecisionId;
 use highwater_mcp::edit::{Edit, edit_object};
@@ -26,6 +24,20 @@ pub(super) struct Questions {
     state: Option<String>,
 }
 
+// === impl Questions ===
+
+impl Questions {
+    /// Reads what a result asks.
+    pub(super) fn read(result: &str) -> Self {
+        let requests = member(result, "inputRequests").into_iter().flat_map(members);
+        let requests = requests.filter_map(|(key, request)| {
+            let params = member(request, "params").unwrap_or("{}");
+            Some((key.into_owned(), string_member(request, "method")?.into_owned(), params.to_owned()))
+        });
+        Self { requests: requests.collect(), state: member(result, "requestState").map(str::to_owned) }
+    }
+}
+
 /// The call in whose course the questions came.
 pub(super) struct Asked {
     pub(super) decision: DecisionId,
@@ -42,18 +54,10 @@ impl Gateway {
         {
             return None;
         }
-        let requests =
-            member(result, "inputRequests").into_iter().flat_map(members).filter_map(|(key, request)| {
-                let params = member(request, "params").unwrap_or("{}");
-                Some((key.into_owned(), string_member(request, "method")?.into_owned(), params.to_owned()))
-            });
-        Some(Questions {
-            requests: requests.collect(),
-            state: member(result, "requestState").map(str::to_owned),
-        })
+        Some(Questions::read(result))
     }
 
-    /// Puts the questions to the client one after the other and makes the call that brings the answers back.
+    /// Puts the questions to the client and makes the call that brings the answers back.
     pub(super) async fn collect_answers(
         &self,
         arrival: &Arrival,
@@ -61,11 +65,31 @@ impl Gateway {
         asked: Asked,
         questions: Questions,
     ) -> Result<RoutedAction, Refusal> {
-        let Client::Legacy(session) = &arrival.client else { return Err(Refusal::internal(&asked.decision)) };
+        let answers = self.ask_all(arrival, course, &asked.decision, &questions).await?;
+        let mut edits = vec![("inputResponses", Edit::Set(answers.as_str()))];
+        match &questions.state {
+            Some(state) => edits.push(("requestState", Edit::Set(state))),
+            None => edits.push(("requestState", Edit::Remove)),
+        }
+        let params = edit_object(&asked.params, &edits);
+        let method = course.method.map_or("", Method::as_str);
+        // An answer is an action: it carries the client's data to the server that asked.
+        let action = Action::new(ActionKind::Answer, course.upstream().clone(), method, method, params);
+        Ok(RoutedAction { action, course: course.clone() })
+    }
+
+    /// Puts the questions to a legacy client one after the other; the answers as the JSON of `inputResponses`.
+    pub(super) async fn ask_all(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        during: &DecisionId,
+        questions: &Questions,
+    ) -> Result<String, Refusal> {
+        let Client::Legacy(session) = &arrival.client else { return Err(Refusal::internal(during)) };
         let mut answers = Vec::with_capacity(questions.requests.len());
         for (key, method, params) in &questions.requests {
-            let refused = || Refusal::unanswered(&asked.decision);
-            let answer = match self.judge_ask(arrival, course, &asked.decision, method, params) {
+            let answer = match self.judge_ask(arrival, course, during, method, params) {
                 None => None,
                 Some(_) => {
                     let params = legacy_question(method, params, || self.fresh_id());
@@ -76,22 +100,11 @@ impl Gateway {
             let answer = match answer {
                 Some(answer) => answer,
                 None if method == "elicitation/create" => r#"{"action":"cancel"}"#.to_owned(),
-                None => return Err(refused()),
+                None => return Err(Refusal::unanswered(during)),
             };
             answers.push(format!("{}:{answer}", quote(key)));
         }
-        let answers = format!("{{{}}}", answers.join(","));
-        let mut edits = vec![("inputResponses", Edit::Set(answers.as_str()))];
-        match &questions.state {
-            Some(state) => edits.push(("requestState", Edit::Set(state))),
-            None => edits.push(("requestState", Edit::Remove)),
-        }
-        let params = edit_object(&asked.params, &edits);
-        let method = course.method.map_or("", Method::as_str);
-        // An answer is an action: it carries the client's data to the server that asked.
-        let action = Action::new(ActionKind::Answer, course.upstream().clone(), method, method, params);
-        let course = Course { station: Arc::clone(&course.station), ..course.clone() };
-        Ok(RoutedAction { action, course })
+        Ok(format!("{{{}}}", answers.join(",")))
     }
 
     /// The legacy error "visit a page first", as the question a modern client understands.

@@ -10,6 +10,7 @@ mod forward;
 mod gather;
 mod held;
 mod inputs;
+mod journey;
 mod record;
 mod refuse;
 mod route;
@@ -24,19 +25,17 @@ pub(crate) use deliver::Delivery;
 use forward::{Flight, Landing};
 pub(crate) use held::HeldCalls;
 use held::Resumed;
+use journey::{Journey, Leg};
 pub(crate) use refuse::Refusal;
 
 use crate::client::Client;
 use crate::gateway::Gateway;
 
-/// How often a modern upstream may ask back in the course of one call of a legacy client.
-const MAX_ROUNDS: usize = 8;
-
 impl Gateway {
     /// Takes one action from its arrival to its delivery.
     pub(crate) async fn run(&self, arrival: &Arrival) -> Result<Delivery, Refusal> {
         // A request that answers a question we hold open continues the call that asked it.
-        let (mut flight, course) = match self.resume(arrival).await? {
+        let (mut flight, mut course) = match self.resume(arrival).await? {
             Resumed::Continued(flight, course) => (flight, course),
             Resumed::AskedAgain(delivery) => return Ok(delivery),
             Resumed::Fresh(state) => {
@@ -45,24 +44,24 @@ impl Gateway {
                 (self.decide_and_forward(arrival, routed).await?, course)
             }
         };
-        let mut rounds = 0;
+        let mut journey = Journey::default();
         let received = loop {
             match self.accompany(arrival, &course, &mut flight).await {
                 // A modern client is asked by ending its request; the call itself stays open.
                 Landing::Asked(ask, recorded) => return self.hold(arrival, course, flight, ask, recorded),
-                Landing::Reply(reply) => match self.questions_for_legacy(arrival, &reply) {
-                    Some(_) if rounds == MAX_ROUNDS => return Err(self.too_many_rounds(flight)),
-                    Some(questions) => {
-                        rounds += 1;
-                        let asked = flight.settle_round(&reply);
-                        let retry = self.collect_answers(arrival, &course, asked, questions).await?;
-                        flight = self.decide_and_forward(arrival, retry).await?;
+                Landing::Reply(reply) => {
+                    match self.next_leg(arrival, &course, &mut flight, reply, &mut journey).await? {
+                        Leg::Arrived(reply) => break self.gather_reply(reply),
+                        Leg::On(routed) => {
+                            course = routed.course.clone();
+                            flight = self.decide_and_forward(arrival, routed).await?;
+                        }
                     }
-                    None => break self.gather_reply(reply),
-                },
+                }
                 Landing::Failed(error) => return Err(self.upstream_failed(flight, error)),
             }
         };
+        journey.ended();
         match decide_reply(flight.decision(), received) {
             // The outcome is on record before the first byte is released.
             ReplyVerdict::Pass(pass) => {

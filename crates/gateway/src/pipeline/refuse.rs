@@ -200,15 +200,4 @@ impl Gateway {
             )
         }
     }
-
-    pub(super) fn too_many_rounds(&self, mut flight: Flight) -> Refusal {
-        if let Err(error) = flight.record.settle(Outcome::Withheld, 0, Some("asked back too often"), &[]) {
-            return self.unrecorded(&flight, error);
-        }
-        Refusal {
-            decision: Some(flight.decision().clone()),
-            as_tool_result: true,
-            ..Refusal::invalid(error_code::REPLY_WITHHELD, "the server asked back too often and was stopped")
-        }
-    }
 }

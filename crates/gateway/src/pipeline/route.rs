@@ -10,7 +10,7 @@ use highwater_mcp::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, string_member, unquote};
 
-use super::arrival::{Course, RoutedAction};
+use super::arrival::{Course, RoutedAction, TaskBridge};
 use super::{Arrival, Refusal};
 use crate::catalog::{Entry, Merged, VirtualServer};
 use crate::gateway::Gateway;
@@ -30,9 +30,17 @@ impl Gateway {
         match arrival.method {
             Some(Method::CallTool) => {
                 let name = text_param(arrival, "name")?;
-                let look = |merged: &Merged| merged.tools.get(&*name).map(|tool| tool.entry.clone());
-                let (entry, names) = server.find(look).await.ok_or_else(|| unknown(server, "tool", &name))?;
-                self.named(arrival, ActionKind::CallTool, "name", entry, names, state)
+                let look = |merged: &Merged| merged.tools.get(&*name).cloned();
+                let (tool, names) = server.find(look).await.ok_or_else(|| unknown(server, "tool", &name))?;
+                let mut routed =
+                    self.named(arrival, ActionKind::CallTool, "name", tool.entry, names, state)?;
+                if tool.needs_task
+                    && arrival.client.era() == Era::Modern
+                    && era_of(&routed.course) == Some(Era::Legacy)
+                {
+                    routed = as_task(routed);
+                }
+                Ok(routed)
             }
             Some(Method::GetPrompt) => {
                 let name = text_param(arrival, "name")?;
@@ -161,11 +169,22 @@ impl Gateway {
             names,
             method: arrival.method,
             progress: arrival.frame.meta("progressToken").map(Into::into),
+            task: TaskBridge::None,
         })
     }
 }
 
-pub(super) fn era_of(course: &Course) -> Option<Era> {
+/// The same call, asked for as a task.
+fn as_task(routed: RoutedAction) -> RoutedAction {
+    let RoutedAction { action, course } = routed;
+    let params = edit_object(action.params(), &[("task", Edit::Set("{}"))]);
+    let target = Arc::clone(action.target());
+    let action =
+        Action::new(action.kind(), action.upstream().clone(), Arc::clone(action.method()), target, params);
+    RoutedAction { action, course: Course { task: TaskBridge::Legacy, ..course } }
+}
+
+fn era_of(course: &Course) -> Option<Era> {
     course.station.stock().map(|stock| stock.greeting.era)
 }
 
