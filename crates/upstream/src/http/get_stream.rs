@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::body::{Events, Resumption, message, scan};
 use super::legacy::Session;
 use super::task::Backoff;
@@ -21,9 +23,9 @@ pub(super) async fn listen(session: Arc<Session>) {
                     session.changes().notices().for_each(|kind| session.world().notice(kind));
                 }
                 had_one = true;
-                if hear_out(&session, events, &mut resumption).await {
-                    backoff.reset();
-                }
+                let opened = Instant::now();
+                let said_anything = hear_out(&session, events, &mut resumption).await;
+                backoff.note_stream(opened, said_anything);
             }
             Err(error) => {
                 tracing::debug!(%error, "no GET stream");

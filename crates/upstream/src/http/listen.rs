@@ -8,6 +8,7 @@ use std::time::Duration;
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::text::{is_true, member, quote_into};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::answer::Opened;
 use super::body::{Events, message, scan};
@@ -232,17 +233,18 @@ impl Listener {
     /// Listens until the stream ends or something else is wanted; false if nobody wants anything any more.
     async fn listen(&mut self, current: &mut Option<Events>) -> bool {
         let mut wanted = self.wanted.clone();
-        loop {
+        let opened = Instant::now();
+        let mut said_anything = false;
+        while current.is_some() {
             let heard = tokio::select! {
                 changed = wanted.changed() => return changed.is_ok(),
                 heard = self.next(current) => heard,
             };
+            said_anything |= heard.is_some();
             self.hear(heard);
-            if current.is_none() {
-                return self.pause(false).await;
-            }
-            self.backoff.reset();
         }
+        self.backoff.note_stream(opened, said_anything);
+        self.pause(false).await
     }
 
     /// The next message of the stream. When the stream ends there is none any more; without a stream it waits
