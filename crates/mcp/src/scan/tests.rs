@@ -196,6 +196,15 @@ fn messages_say_what_and_where() {
 }
 
 #[test]
+fn a_refusal_is_an_answer_that_names_the_place() {
+    let answer = refusal(call(r#"{"a":1,"a":1}"#).as_bytes(), &CLIENT).response();
+    let expected = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"duplicate key `a` at /params/arguments","data":{"path":"/params/arguments/a"}}}"#;
+    assert_eq!(String::from_utf8(answer).unwrap(), expected);
+    let answer = refusal(b"[]", &CLIENT).response();
+    assert!(answer.starts_with(br#"{"jsonrpc":"2.0","id":null,"#));
+}
+
+#[test]
 fn a_path_is_a_pointer_that_fits_in_an_answer() {
     let path = |text: &str| scan_value(text.as_bytes(), &CLIENT).map_err(|error| error.path).unwrap_err();
     assert_eq!(path(r#"{"a/b":{"~":[0,{"\u0000\n":x"#), "/a~1b/~0/1/\\u{0}\\u{a}");

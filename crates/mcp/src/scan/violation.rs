@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::error_code::{INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
+use crate::error_code::{INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, error_response};
+use crate::text::quote;
 
 /// The longest pointer that is reported. A key may be as long as the message; an answer must not be.
 const MAX_PATH: usize = 512;
@@ -87,6 +88,12 @@ impl ScanError {
     /// message did not look like an answer. Without it a refusal carries `null`.
     pub fn recovered_id(&self) -> Option<&str> {
         self.id.as_deref()
+    }
+
+    /// The error response that refuses the message, with the place in `data.path`.
+    pub fn response(&self) -> Vec<u8> {
+        let data = format!(r#"{{"path":{}}}"#, quote(&self.path));
+        error_response(self.recovered_id(), self.code(), &self.to_string(), Some(&data))
     }
 }
 
