@@ -88,12 +88,9 @@ impl Announcement<'_> {
     }
 
     fn over_http(&self) -> String {
-        let mut entry = json!({ "type": "http", "url": self.endpoint });
-        if self.settings.auth == Auth::Token
-            && let Some(entry) = entry.as_object_mut()
-        {
-            let bearer = format!("Bearer {}", self.agent_token.0);
-            entry.insert("headers".to_owned(), json!({ "Authorization": bearer }));
+        let mut entry = vec![("type", json!("http")), ("url", json!(self.endpoint))];
+        if self.settings.auth == Auth::Token {
+            entry.push(("headers", json!({ "Authorization": format!("Bearer {}", self.agent_token.0) })));
         }
         snippet(&entry)
     }
@@ -101,7 +98,7 @@ impl Announcement<'_> {
     fn over_stdio(&self) -> String {
         let args: Vec<&str> =
             std::iter::once("stdio").chain(self.options.iter().map(String::as_str)).collect();
-        snippet(&json!({ "command": self.program, "args": args }))
+        snippet(&[("command", json!(self.program)), ("args", json!(args))])
     }
 
     /// A line for a shell that shows an answer.
@@ -124,10 +121,11 @@ const CURL: &str = concat!(
     r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}'"#
 );
 
-/// One server entry as clients write it.
-fn snippet(entry: &Value) -> String {
-    let block = json!({ "mcpServers": { "highwater": entry } });
-    serde_json::to_string_pretty(&block).unwrap_or_default()
+/// One server entry as clients write it, its members in the order in which people read them.
+fn snippet(entry: &[(&str, Value)]) -> String {
+    let members: Vec<String> = entry.iter().map(|(key, value)| format!("      \"{key}\": {value}")).collect();
+    let members = members.join(",\n");
+    format!("{{\n  \"mcpServers\": {{\n    \"highwater\": {{\n{members}\n    }}\n  }}\n}}")
 }
 
 /// `3 servers`, and whatever else is worth knowing at a glance.

@@ -1,7 +1,7 @@
 //! `highwater stdio`: one client on standard input and output, joined to the gateway of its data directory.
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -27,6 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long to wait between two looks.
 const BREATH: Duration = Duration::from_millis(25);
+
+/// How much is carried at once.
+const BUFFER: usize = 64 * 1024;
 
 /// What `stdio` takes.
 #[derive(Debug, Args)]
@@ -99,22 +102,37 @@ fn converse(mut gateway: BufReader<UnixStream>) -> Result<(), Failure> {
     let client_left = Arc::new(AtomicBool::new(false));
     let leaving = Arc::clone(&client_left);
     thread::spawn(move || {
-        let ended = io::copy(&mut input, &mut to_gateway);
+        let ended = carry(&mut input, &mut to_gateway);
         leaving.store(true, Ordering::Release);
         // Only our side is closed: replies to what was asked still come.
-        if let Err(error) = ended.and_then(|_| to_gateway.shutdown(Shutdown::Write)) {
+        if let Err(error) = ended.and_then(|()| to_gateway.shutdown(Shutdown::Write)) {
             tracing::debug!(%error, "the gateway no longer listens");
         }
     });
     let early = gateway.buffer().to_vec();
-    let carried =
-        io::copy(&mut early.as_slice(), &mut output).and_then(|_| io::copy(gateway.get_mut(), &mut output));
+    let carried = output.write_all(&early).and_then(|()| carry(gateway.get_mut(), &mut output));
     match carried {
-        Ok(_) if client_left.load(Ordering::Acquire) => Ok(()),
-        Ok(_) => Err(Failure::failed("the gateway has ended")),
+        Ok(()) if client_left.load(Ordering::Acquire) => Ok(()),
+        Ok(()) => Err(Failure::failed("the gateway has ended")),
         // The client reads no more: it has left.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::failed(format_args!("the connection to the gateway broke: {error}"))),
+    }
+}
+
+/// Carries what comes, as soon as it comes, until nothing more does.
+///
+/// `io::copy` would splice, and a splice into a pipe keeps that pipe locked while it waits for more: whoever reads the
+/// other end would hang before data that is already there, and could not even be interrupted.
+fn carry(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => to.write_all(buffer.get(..count).unwrap_or_default())?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
