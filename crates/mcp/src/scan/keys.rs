@@ -43,6 +43,19 @@ pub(super) const PARAMS: &[&str] = &[
     "toolName",
 ];
 
+/// Length of the longest known key.
+const LONGEST: usize = {
+    let mut longest = 0;
+    let mut at = 0;
+    while at < PARAMS.len() {
+        #[expect(clippy::indexing_slicing, reason = "checked by the loop, and at compile time")]
+        let length = PARAMS[at].len();
+        longest = if length > longest { length } else { longest };
+        at += 1;
+    }
+    longest
+};
+
 /// The keys of all open objects. Each object knows where its own begin.
 pub(super) struct Keys<'a> {
     text: &'a str,
@@ -183,23 +196,22 @@ pub(super) fn is_private(key: &str) -> bool {
 
 /// The known key that this one equals under simple case folding without being it.
 pub(super) fn misspelt(key: &str, known: &[&'static str]) -> Option<&'static str> {
-    if known.contains(&key) {
-        return None;
-    }
-    let folds_to = |known: &&'static str| {
-        if key.is_ascii() {
-            return key.eq_ignore_ascii_case(known);
-        }
-        key.chars().map(fold).eq(known.chars().map(fold))
-    };
-    known.iter().copied().find(folds_to)
+    let mut folded = [0; LONGEST];
+    let folded = fold(key, &mut folded)?;
+    let alike = known.iter().copied().find(|known| known.as_bytes().eq_ignore_ascii_case(folded))?;
+    (alike != key).then_some(alike)
 }
 
-/// Simple case folding, as far as it can lead to ASCII.
-fn fold(c: char) -> char {
-    match c {
-        '\u{17F}' => 's',
-        '\u{212A}' => 'k',
-        c => c.to_ascii_lowercase(),
+/// The key under simple case folding, if that is ASCII and no longer than a known key.
+fn fold<'f>(key: &str, folded: &'f mut [u8; LONGEST]) -> Option<&'f [u8]> {
+    let mut length = 0;
+    for c in key.chars() {
+        *folded.get_mut(length)? = match c {
+            '\u{17F}' => b's',
+            '\u{212A}' => b'k',
+            c => u8::try_from(c).ok().filter(u8::is_ascii)?.to_ascii_lowercase(),
+        };
+        length += 1;
     }
+    folded.get(..length)
 }
