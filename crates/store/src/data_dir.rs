@@ -74,11 +74,11 @@ impl DataDir {
     /// Opens the directory, making it if it is not there.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, DataDirError> {
         let path = path.into();
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&path)
-            .map_err(|source| DataDirError::Io { doing: "create", path: path.clone(), source })?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(|source| DataDirError::Io {
+            doing: "create",
+            path: path.clone(),
+            source,
+        })?;
         check_private(&path, 0o700)?;
         Ok(Self { path })
     }
@@ -117,8 +117,11 @@ impl DataDir {
             Ok(mut file) => {
                 check_private(&path, 0o600)?;
                 let mut text = String::new();
-                file.read_to_string(&mut text)
-                    .map_err(|source| DataDirError::Io { doing: "read", path: path.clone(), source })?;
+                file.read_to_string(&mut text).map_err(|source| DataDirError::Io {
+                    doing: "read",
+                    path: path.clone(),
+                    source,
+                })?;
                 let text = text.trim().to_owned();
                 let body = text.strip_prefix(secret.prefix()).unwrap_or_default();
                 match URL_SAFE_NO_PAD.decode(body) {
@@ -193,11 +196,7 @@ fn check_private(path: &Path, wanted: u32) -> Result<(), DataDirError> {
         .permissions()
         .mode()
         & 0o777;
-    if mode & 0o077 == 0 {
-        Ok(())
-    } else {
-        Err(DataDirError::Open { path: path.to_owned(), mode, wanted })
-    }
+    if mode & 0o077 == 0 { Ok(()) } else { Err(DataDirError::Open { path: path.to_owned(), mode, wanted }) }
 }
 
 #[cfg(test)]

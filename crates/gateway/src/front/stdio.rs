@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use super::{client_rules, scan_refusal};
+use super::client_rules;
 use crate::client::{Caller, Client, LegacySession, Outbound};
 use crate::gateway::Gateway;
 use crate::greet::{is_modern, modern_client};
@@ -135,7 +135,7 @@ impl Connection {
             Ok(frame) => self.frame(frame).await,
             Err(error) => {
                 tracing::warn!(%error, client = %self.id, "refused a message");
-                self.send(scan_refusal(&error)).await;
+                self.send(error.response()).await;
             }
         }
     }

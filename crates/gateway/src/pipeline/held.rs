@@ -9,6 +9,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_core::id::Principal;
+use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::error_code::{INVALID_PARAMS, UPSTREAM_UNAVAILABLE, result_response};
 use highwater_mcp::text::{member, quote, unquote};
 use highwater_store::Appended;
@@ -191,14 +192,13 @@ impl Gateway {
 /// The digest of what is asked, without what changes from round to round. Member order does not count: clients build
 /// the retry anew.
 fn params_digest(arrival: &Arrival) -> String {
-    let mut params: serde_json::Value =
-        arrival.frame.params().and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default();
-    if let Some(members) = params.as_object_mut() {
-        for key in ["inputResponses", "requestState", "_meta"] {
-            members.remove(key);
-        }
-    }
-    URL_SAFE_NO_PAD.encode(digest(&SHA256, params.to_string().as_bytes()))
+    const CHANGING: [(&str, Edit<'static>); 3] =
+        [("inputResponses", Edit::Remove), ("requestState", Edit::Remove), ("_meta", Edit::Remove)];
+    let lasting = edit_object(arrival.frame.params().unwrap_or("{}"), &CHANGING);
+    // Scanned text that is still no value, such as a number out of range, is compared as it is written.
+    let sorted =
+        serde_json::from_str::<serde_json::Value>(&lasting).map_or(lasting, |value| value.to_string());
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, sorted.as_bytes()))
 }
 
 fn input_required(arrival: &Arrival, ask: &Ask, state: &str) -> Vec<u8> {

@@ -234,7 +234,7 @@ impl Conversation {
             Request::Question if self.era.get() == Some(&Era::Modern) => {
                 return self.say(refusal(id, method));
             }
-            Request::Question => self.wire.note_question(),
+            Request::Question => {}
         }
         let (answer, answered) = AnswerSlot::new();
         let ask = Ask {
@@ -242,7 +242,13 @@ impl Conversation {
             params: frame.params().map(|params| frame.slice(params)),
             answer,
         };
-        let put = match self.calls.owner() {
+        let owner = self.calls.owner();
+        // A server that asks in the course of calls gets one at a time; one that asks outside of them, as some do right
+        // after the greeting, has not shown that it needs this.
+        if !matches!(owner, Owner::Nobody) {
+            self.wire.note_question();
+        }
+        let put = match owner {
             Owner::Call(number) if self.questions().len() < MAX_QUESTIONS => {
                 self.calls.deliver(number, CallEvent::Ask(ask)).is_ok()
             }

@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use super::response::{self, Refused};
-use crate::front::{client_rules, scan_refusal};
+use crate::front::client_rules;
 
 /// Whether the client sends JSON and takes both forms of an answer.
 pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
@@ -95,7 +95,7 @@ pub(super) async fn read_frame(
     };
     Frame::parse(bytes, &rules).map_err(|error| {
         tracing::warn!(%error, "refused a message");
-        Box::new(response::json(StatusCode::BAD_REQUEST, scan_refusal(&error)))
+        Box::new(response::json(StatusCode::BAD_REQUEST, error.response()))
     })
 }
 
