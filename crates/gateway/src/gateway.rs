@@ -140,7 +140,8 @@ impl Gateway {
         let mut stations = BTreeMap::new();
         for server in settings.servers.iter().filter(|server| !server.disabled) {
             let id = UpstreamId::new(server.name.as_str());
-            let unchanged = old_settings.server(&server.name) == Some(server);
+            let unchanged =
+                old_settings.server(&server.name).is_some_and(|old| is_reached_alike(old, server));
             let station = match old_world.stations.get(&id) {
                 Some(station) if unchanged => Arc::clone(station),
                 _ => self.open_station(server),
@@ -291,6 +292,16 @@ fn spec(server: &ServerSettings) -> ServerSpec {
         concurrency: server.concurrency,
         max_reply: server.max_reply,
     }
+}
+
+/// Whether a running connection can stay: what has changed is for the policy alone.
+fn is_reached_alike(old: &ServerSettings, new: &ServerSettings) -> bool {
+    old.transport == new.transport
+        && old.era == new.era
+        && old.timeouts == new.timeouts
+        && old.concurrency == new.concurrency
+        && old.max_reply == new.max_reply
+        && !old.disabled
 }
 
 /// A digest of how the server is reached: what was learned about it counts while this is the same.

@@ -17,6 +17,11 @@ impl HttpFront {
                 "Highwater is running. MCP clients connect to /mcp; `highwater servers` shows its servers.",
             ),
             "/healthz" | "/readyz" => response::text(StatusCode::OK, "ok"),
+            // Beyond this machine even the names of servers are nobody's business.
+            "/metrics" if !self.gateway.settings.load().listen.is_loopback() => {
+                authenticate::operator(request.headers(), &self.gateway)
+                    .map_or_else(|refused| *refused, |()| self.metrics())
+            }
             "/metrics" => self.metrics(),
             "/api/v1/servers" => match authenticate::operator(request.headers(), &self.gateway) {
                 Ok(()) => match serde_json::to_vec(&self.gateway.servers()) {
