@@ -30,6 +30,9 @@ use crate::world::World;
 /// How many notices of upstreams may wait before the newest are dropped.
 const NOTICE_BUFFER: usize = 1024;
 
+/// How long a server may take to end by itself when it is told to.
+const SERVER_GRACE: Duration = Duration::from_secs(2);
+
 /// What we call ourselves, to clients and to servers.
 pub(crate) const OUR_INFO: &str =
     concat!(r#"{"name":"highwater","title":"Highwater","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
@@ -173,8 +176,7 @@ impl Gateway {
         // Requests that began with the old world finish with it; its servers go when their grace is over.
         for (id, station) in &old_world.stations {
             if world.stations.get(id).is_none_or(|kept| !Arc::ptr_eq(kept, station)) {
-                let upstream = Arc::clone(&station.upstream);
-                tokio::spawn(async move { upstream.shutdown(drain).await });
+                tokio::spawn(retire(Arc::clone(&station.upstream), drain));
             }
         }
     }
@@ -201,7 +203,7 @@ impl Gateway {
             tracing::warn!(running = self.registry.running(), "stopping although requests are still running");
         }
         let world = self.world.load_full();
-        let ends = world.stations.values().map(|station| station.upstream.shutdown(Duration::from_secs(2)));
+        let ends = world.stations.values().map(|station| station.upstream.shutdown(SERVER_GRACE));
         futures_util::future::join_all(ends).await;
         if let Err(error) = self.audit.flush() {
             tracing::error!(%error, "the audit log could not be forced to disk");
@@ -292,6 +294,19 @@ fn spec(server: &ServerSettings) -> ServerSpec {
         concurrency: server.concurrency,
         max_reply: server.max_reply,
     }
+}
+
+/// Ends a server that the configuration no longer has, once its calls are done or their time is over.
+async fn retire(upstream: Arc<Upstream>, drain: Duration) {
+    let idle = async {
+        while upstream.health().in_flight > 0 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    if tokio::time::timeout(drain, idle).await.is_err() {
+        tracing::warn!(server = %upstream.id(), "ended although calls are still running");
+    }
+    upstream.shutdown(SERVER_GRACE).await;
 }
 
 /// Whether a running connection can stay: what has changed is for the policy alone.
