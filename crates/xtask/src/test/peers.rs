@@ -117,7 +117,11 @@ impl Peers<'_> {
         std::fs::write(folder.join("script.log"), &outcome.output).context("cannot keep the output")?;
         let tally = Tally::of_lines(&outcome.output, outcome.success);
         if tally.failed > 0 {
-            println!("{}", outcome.output.trim_end());
+            outcome
+                .output
+                .lines()
+                .filter(|line| !line.starts_with("ok "))
+                .for_each(|line| println!("  {line}"));
             if let Some(gateway) = &running {
                 println!("the gateway's log ends with:\n{}", gateway.process.last_words());
             }
