@@ -1,10 +1,8 @@
 //! A stand: one upstream reached in three ways, directly, through the floor and through Highwater.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use anyhow::Context as _;
 use serde::Serialize;
 
 use super::gateway::{Profile, write_config};
@@ -173,8 +171,8 @@ impl Builder<'_> {
         servers: &[(String, String)],
         tools: usize,
     ) -> anyhow::Result<Hosted> {
+        // Highwater makes it, open to nobody else.
         let data = self.work.join(format!("data-{name}"));
-        fs::create_dir_all(&data).with_context(|| format!("cannot make the folder `{}`", data.display()))?;
         let config = self.work.join(format!("{name}.yaml"));
         write_config(&config, servers, self.profile)?;
         self.binaries.start_gateway(program, &config, &data, tools, &self.log(name), !self.profile.auth_none)
