@@ -1,11 +1,14 @@
 //! Brings a reply home: names, eras and ids as the client knows them, every other byte as the upstream sent it.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use highwater_core::id::DecisionId;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, reply as shape};
 use highwater_mcp::error_code;
-use highwater_mcp::text::{member, quote, string_member};
+use highwater_mcp::method::Method;
+use highwater_mcp::text::{member, pointer, quote, string_member};
 use highwater_store::Appended;
 use highwater_upstream::Reply;
 
@@ -60,6 +63,7 @@ impl Gateway {
                 ));
             }
             let error = shape::error(error, course.method, reply.era, to);
+            let error = in_clients_words(arrival, course, error);
             let code = member(&error, "code").and_then(|code| code.parse().ok());
             return Ok(Delivery::recorded(error_message(arrival.id(), &error), code, recorded));
         }
@@ -79,6 +83,17 @@ impl Gateway {
             _ => result,
         };
         Ok(Delivery::recorded(error_code::result_response(arrival.id(), &result), None, recorded))
+    }
+}
+
+/// An error that names the resource names it as the client did.
+fn in_clients_words<'a>(arrival: &Arrival, course: &Course, error: Cow<'a, str>) -> Cow<'a, str> {
+    let asked = arrival.frame.param("uri").filter(|_| course.method == Some(Method::ReadResource));
+    match asked {
+        Some(asked) if pointer(&error, &["data", "uri"]).is_some() => {
+            Cow::Owned(edit_object(&error, &[("data", Edit::Merge(&[("uri", Edit::Set(asked))]))]))
+        }
+        _ => error,
     }
 }
 
