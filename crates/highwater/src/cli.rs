@@ -19,7 +19,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 failure, 2 wrong usage or invali
 pub(crate) struct Cli {
     /// How much to log to standard error: `off`, `error`, `warn`, `info`, `debug`, `trace`, or a filter as in
     /// `RUST_LOG`, which counts when this is not said.
-    #[arg(long, global = true, value_name = "LEVEL")]
+    #[arg(long, global = true, value_name = "LEVEL", display_order = 900)]
     log_level: Option<String>,
 
     #[command(subcommand)]

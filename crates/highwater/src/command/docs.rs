@@ -39,7 +39,7 @@ fn commands() -> String {
         page.push_str(&item(option));
     }
     if let Some(after) = program.get_after_help() {
-        page.push_str(&format!("\n```text\n{after}\n```\n"));
+        page.push_str(&format!("\n{after}\n"));
     }
     for command in program.get_subcommands().filter(|command| is_shown(command)) {
         page.push_str(&section(command));
@@ -72,11 +72,12 @@ fn item(option: &Arg) -> String {
     };
     let help =
         option.get_long_help().or_else(|| option.get_help()).map(ToString::to_string).unwrap_or_default();
-    let mut text = format!("- `{name}`: {}\n", help.replace('\n', " "));
+    let mut text = format!("- `{name}`: {}\n", sentence(help.replace('\n', " ")));
     // What a switch can be is of no interest; what a word can be is.
     if option.get_action().takes_values() {
         for value in option.get_possible_values().iter().filter(|value| !value.is_hide_set()) {
-            let help = value.get_help().map(|help| format!(": {help}")).unwrap_or_default();
+            let help =
+                value.get_help().map(|help| format!(": {}", sentence(help.to_string()))).unwrap_or_default();
             text.push_str(&format!("  - `{}`{help}\n", value.get_name()));
         }
     }
@@ -84,7 +85,16 @@ fn item(option: &Arg) -> String {
 }
 
 fn about(command: &Command) -> String {
-    command.get_long_about().or_else(|| command.get_about()).map(ToString::to_string).unwrap_or_default()
+    let about = command.get_long_about().or_else(|| command.get_about());
+    sentence(about.map(ToString::to_string).unwrap_or_default())
+}
+
+/// The text with the full stop that help texts go without.
+fn sentence(mut text: String) -> String {
+    if !text.ends_with('.') {
+        text.push('.');
+    }
+    text
 }
 
 fn is_shown(command: &Command) -> bool {

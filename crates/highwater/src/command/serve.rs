@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let settings = plan.settings()?;
     let held = Held::take(&plan.data)?.ok_or_else(|| Held::taken(&plan.data))?;
     let listeners = http::bind(settings.listen).map_err(|error| {
-        Failure::failed(format_args!("cannot listen on `{}`: {error}", settings.listen))
+        Failure::failed(error)
             .help("choose another address with `--listen localhost:PORT` or `listen:` in the configuration")
     })?;
     let endpoint = endpoint(settings.listen, &listeners);

@@ -53,6 +53,7 @@ pub(crate) fn visit(data: &Path, hello: &Hello) -> io::Result<Visit> {
 }
 
 fn is_absence(error: &io::Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
-    matches!(error.kind(), NotFound | ConnectionRefused | ConnectionReset | BrokenPipe)
+    use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, InvalidInput, NotFound};
+    // A path too long for a socket is invalid input: a gateway there would have left word of a shorter one.
+    matches!(error.kind(), NotFound | ConnectionRefused | ConnectionReset | BrokenPipe | InvalidInput)
 }

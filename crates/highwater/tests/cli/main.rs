@@ -1,0 +1,18 @@
+//! The program as people and clients meet it: its words, its exit codes, and gateways that run.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should say so and stop"
+)]
+
+mod check;
+mod help;
+mod http;
+mod program;
+mod reload;
+mod serve;
+mod stdio;
+mod stop;
