@@ -1,5 +1,7 @@
 //! `check` and `schema`.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::program::{Site, text};
@@ -62,4 +64,22 @@ fn the_schema_knows_servers() {
     let output = Site::new().run(&["schema"]);
     let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(schema["properties"]["servers"].is_object());
+}
+
+#[test]
+fn every_configuration_in_the_documents_is_right() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut checked = 0;
+    for document in ["README.md", "docs/guide/getting-started.md", "docs/guide/configuration.md"] {
+        let words = std::fs::read_to_string(root.join(document)).unwrap();
+        for block in words.split("```yaml\n").skip(1) {
+            let block = block.split("```").next().unwrap();
+            let site = Site::new();
+            site.write("highwater.yaml", block);
+            let output = site.run(&["check"]);
+            assert!(output.status.success(), "{document}:\n{block}\n{}", text(&output.stderr));
+            checked += 1;
+        }
+    }
+    assert!(checked >= 5, "the documents hold only {checked} configurations");
 }
