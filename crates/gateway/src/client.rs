@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use futures_util::future::{AbortHandle, AbortRegistration};
 use highwater_core::id::{Principal, SessionKey, UpstreamId, VirtualServerId};
 use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, pointer};
 use highwater_upstream::control::LogLevel;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::AbortHandle;
 
 /// Whose request it is and where it arrived.
 #[derive(Clone, Debug)]
@@ -68,16 +68,16 @@ struct SessionState {
 /// Where messages go that belong to no request. Takes a message or says that nobody is there any more.
 pub(crate) type Aside = Box<dyn Fn(Bytes) + Send + Sync>;
 
-/// Where the messages of one request go.
-pub(crate) type Outlet = mpsc::Sender<Outbound>;
+/// Where whatever precedes the answer to a request goes.
+pub(crate) type Outlet = mpsc::Sender<Bytes>;
 
-/// A message on its way to the client.
+/// The answer to a request.
 #[derive(Debug)]
-pub(crate) enum Outbound {
-    /// Something before the answer.
-    Message(Bytes),
-    /// The answer. `code` is the JSON-RPC error code, if it is an error.
-    Last { bytes: Bytes, code: Option<i64> },
+pub(crate) struct Answer {
+    /// The whole message.
+    pub(crate) bytes: Bytes,
+    /// The JSON-RPC error code, if it is an error.
+    pub(crate) code: Option<i64>,
 }
 
 // === impl Client ===
@@ -153,15 +153,15 @@ impl LegacySession {
         self.state().log_level = Some(level);
     }
 
-    /// Starts a request and notes it as running. `false`, and nothing started, if one with this id is running already.
-    pub(crate) fn begin(&self, id: &str, start: impl FnOnce() -> AbortHandle) -> bool {
-        // The lock is held over the start, so that the request cannot end before it is noted.
+    /// Notes a request as running and gives what lets it be cancelled. Nothing if one with this id is running already.
+    pub(crate) fn begin(&self, id: &str) -> Option<AbortRegistration> {
         let mut state = self.state();
         if state.in_flight.contains_key(id) {
-            return false;
+            return None;
         }
-        state.in_flight.insert(id.into(), start());
-        true
+        let (handle, registration) = AbortHandle::new_pair();
+        state.in_flight.insert(id.into(), handle);
+        Some(registration)
     }
 
     pub(crate) fn end(&self, id: &str) {

@@ -9,23 +9,20 @@ use highwater_mcp::method::Method;
 use highwater_mcp::text::{pointer, unquote};
 use highwater_upstream::control::{ListKind, LogLevel};
 
-use crate::client::{Client, LegacySession, Outbound, Outlet};
+use crate::client::{Answer, Client, LegacySession, Outlet};
 use crate::gateway::Gateway;
 use crate::greet::{TASKS_EXTENSION, Unmet};
 use crate::pipeline::Arrival;
 use crate::world::World;
 
 impl Gateway {
-    /// Serves one request: whatever precedes the answer, and the answer, go to the outlet.
-    pub(crate) async fn serve(self: Arc<Self>, client: Client, frame: Frame, outlet: Outlet) {
+    /// Serves one request. Whatever precedes the answer goes to the outlet.
+    pub(crate) async fn serve(self: Arc<Self>, client: Client, frame: Frame, outlet: Outlet) -> Answer {
         let _running = self.registry.begin();
-        let (bytes, code) = self.respond(client, frame, &outlet).await;
-        if outlet.send(Outbound::Last { bytes: bytes.into(), code }).await.is_err() {
-            tracing::debug!("the client left before its answer");
-        }
+        self.respond(client, frame, &outlet).await
     }
 
-    async fn respond(&self, client: Client, frame: Frame, outlet: &Outlet) -> (Vec<u8>, Option<i64>) {
+    async fn respond(&self, client: Client, frame: Frame, outlet: &Outlet) -> Answer {
         let name = frame.method().unwrap_or_default();
         let method = Method::parse(name);
         let id = frame.id().unwrap_or("null").to_owned();
@@ -69,22 +66,22 @@ impl Gateway {
             }
         };
         match answered {
-            Ok(bytes) => (bytes, None),
-            Err(unmet) => (unmet.response(Some(&id)), Some(unmet.code)),
+            Ok(bytes) => Answer { bytes: bytes.into(), code: None },
+            Err(unmet) => Answer { bytes: unmet.response(Some(&id)).into(), code: Some(unmet.code) },
         }
     }
 
     /// Takes an action down the road and remembers what it means for the session.
-    pub(crate) async fn act(&self, arrival: Arrival) -> (Vec<u8>, Option<i64>) {
+    pub(crate) async fn act(&self, arrival: Arrival) -> Answer {
         let delivery = match self.run(&arrival).await {
             Ok(delivery) => delivery,
             Err(refusal) => refusal.into_delivery(&arrival),
         };
-        let (bytes, code) = delivery.into_parts();
-        if code.is_none() {
+        let answer = delivery.into_answer();
+        if answer.code.is_none() {
             self.note_subscription(&arrival);
         }
-        (bytes.into(), code)
+        answer
     }
 
     /// Ends a legacy session: what it is doing is cancelled, what it subscribed to is given up.

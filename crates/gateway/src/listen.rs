@@ -12,7 +12,7 @@ use highwater_mcp::scan::ScanRules;
 use highwater_mcp::text::{elements, is_array, is_object, is_true, member, quote, unquote};
 use tokio::sync::{Notify, mpsc};
 
-use crate::client::{Client, Outbound, Outlet};
+use crate::client::{Client, Outlet};
 use crate::dispatch::resource_owner;
 use crate::gateway::Gateway;
 use crate::greet::Unmet;
@@ -112,10 +112,7 @@ impl Gateway {
             closing: Notify::new(),
         });
         // The acknowledgement is the first message on the stream, so it goes before the listener can be told anything.
-        outlet
-            .send(Outbound::Message(acknowledged.into()))
-            .await
-            .map_err(|_| Unmet::new(INTERNAL_ERROR, "the client left"))?;
+        outlet.send(acknowledged.into()).await.map_err(|_| Unmet::new(INTERNAL_ERROR, "the client left"))?;
         let number = self.registry.add_listener(Arc::clone(&listener));
         let _registered = Registered { registry: &self.registry, number };
         listener.closing.notified().await;
@@ -123,7 +120,7 @@ impl Gateway {
             "notifications/cancelled",
             Some(&format!(r#"{{"requestId":{id},"_meta":{{"{SUBSCRIPTION_ID}":{id}}}}}"#)),
         );
-        if outlet.send(Outbound::Message(cancelled.into())).await.is_err() {
+        if outlet.send(cancelled.into()).await.is_err() {
             tracing::debug!("a listener left before it was told that the gateway stops");
         }
         Ok(error_code::result_response(
@@ -152,8 +149,7 @@ impl Gateway {
             outlet,
             world: Arc::clone(&world),
         };
-        let (_, code) = self.act(arrival).await;
-        if code.is_some() {
+        if self.act(arrival).await.code.is_some() {
             return None;
         }
         resource_owner(&world, client, uri)

@@ -10,7 +10,7 @@ use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
 use highwater_mcp::error_code;
 use tokio::sync::Notify;
 
-use crate::client::{LegacySession, Outbound, Outlet};
+use crate::client::{LegacySession, Outlet};
 use crate::world::World;
 
 /// Everybody who may have to be told something.
@@ -161,7 +161,7 @@ impl Listener {
         let params = edit_object(params, &[("_meta", Edit::Merge(&marked))]);
         let message = error_code::notification(method, Some(&params));
         // A listener that does not read misses a hint to look again; it is not waited for.
-        if self.outlet.try_send(Outbound::Message(message.into())).is_err() {
+        if self.outlet.try_send(message.into()).is_err() {
             tracing::debug!("a listener does not read; a change notice is dropped");
         }
     }

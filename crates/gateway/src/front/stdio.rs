@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::client_rules;
-use crate::client::{Caller, Client, LegacySession, Outbound};
+use crate::client::{Caller, Client, LegacySession, Outlet};
 use crate::gateway::Gateway;
 use crate::greet::{is_modern, modern_client};
 use crate::world::DEFAULT_VIRTUAL_SERVER;
@@ -59,7 +59,7 @@ struct Connection {
     gateway: Arc<Gateway>,
     caller: Caller,
     id: Arc<str>,
-    outlet: mpsc::Sender<Outbound>,
+    outlet: Outlet,
     state: Mutex<State>,
 }
 
@@ -180,7 +180,7 @@ impl Connection {
         let outlet = self.outlet.clone();
         // Whoever belongs to no request has the same way out as everything else.
         let aside = Box::new(move |message| {
-            if outlet.try_send(Outbound::Message(message)).is_err() {
+            if outlet.try_send(message).is_err() {
                 tracing::debug!("a stdio client does not read; a notification is dropped");
             }
         });
@@ -205,7 +205,8 @@ impl Connection {
         let mut state = self.state();
         let task = tokio::spawn(async move {
             let gateway = Arc::clone(&connection.gateway);
-            gateway.serve(client, frame, connection.outlet.clone()).await;
+            let answer = gateway.serve(client, frame, connection.outlet.clone()).await;
+            connection.send(answer.bytes).await;
             connection.state().running.remove(&ended);
         });
         state.running.insert(id, Running { task: task.abort_handle(), endless });
@@ -247,8 +248,8 @@ impl Connection {
         self.send(error_code::error_response(frame.id(), INVALID_REQUEST, message, None)).await;
     }
 
-    async fn send(&self, message: Vec<u8>) {
-        if self.outlet.send(Outbound::Message(message.into())).await.is_err() {
+    async fn send(&self, message: impl Into<Bytes>) {
+        if self.outlet.send(message.into()).await.is_err() {
             tracing::debug!(client = %self.id, "the client no longer reads");
         }
     }
@@ -263,9 +264,8 @@ impl Connection {
 }
 
 /// Writes messages, one a line. A message with line breaks in it, which JSON allows between its parts, is put on one.
-async fn write_all(mut writer: impl AsyncWrite + Unpin, mut messages: mpsc::Receiver<Outbound>) {
-    while let Some(message) = messages.recv().await {
-        let (Outbound::Message(bytes) | Outbound::Last { bytes, .. }) = message;
+async fn write_all(mut writer: impl AsyncWrite + Unpin, mut messages: mpsc::Receiver<Bytes>) {
+    while let Some(bytes) = messages.recv().await {
         let mut line = Vec::with_capacity(bytes.len() + 1);
         // A scanned message has line breaks only between its tokens, so each can become a space.
         line.extend(bytes.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));

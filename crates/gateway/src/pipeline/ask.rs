@@ -16,7 +16,7 @@ use highwater_upstream::event::Ask;
 
 use super::Arrival;
 use super::arrival::Course;
-use crate::client::{LegacySession, Outbound, declares};
+use crate::client::{LegacySession, declares};
 use crate::gateway::Gateway;
 
 /// How long a person may think before the question is taken back.
@@ -107,7 +107,7 @@ impl Gateway {
         let (number, answer) = session.ask();
         let _asked = Asked { session, number };
         let message = error_code::request(&number.to_string(), method, params);
-        arrival.outlet.send(Outbound::Message(message.into())).await.ok()?;
+        arrival.outlet.send(message.into()).await.ok()?;
         tokio::time::timeout(QUESTION_PATIENCE, answer).await.ok()?.ok()
     }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
 use highwater_core::id::DecisionId;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, reply as shape};
@@ -14,32 +13,30 @@ use highwater_upstream::Reply;
 
 use super::arrival::Course;
 use super::{Arrival, Refusal};
+use crate::client::Answer;
 use crate::gateway::Gateway;
 use crate::seal::Purpose;
 
 /// An answer that may be released: made from a reply whose outcome is on record, or from a refusal.
 #[derive(Debug)]
-pub(crate) struct Delivery {
-    bytes: Bytes,
-    code: Option<i64>,
-}
+pub(crate) struct Delivery(Answer);
 
 // === impl Delivery ===
 
 impl Delivery {
     /// A refusal carries nothing of an upstream, so nothing has to be on record for it beyond what is there already.
     pub(super) fn refusal(bytes: Vec<u8>, code: Option<i64>) -> Self {
-        Self { bytes: bytes.into(), code }
+        Self(Answer { bytes: bytes.into(), code })
     }
 
     /// A reply, once its outcome is on record.
     pub(super) fn recorded(bytes: Vec<u8>, code: Option<i64>, _recorded: Appended) -> Self {
-        Self { bytes: bytes.into(), code }
+        Self(Answer { bytes: bytes.into(), code })
     }
 
-    /// The message, and its JSON-RPC error code if it is an error.
-    pub(crate) fn into_parts(self) -> (Bytes, Option<i64>) {
-        (self.bytes, self.code)
+    /// Opens the delivery.
+    pub(crate) fn into_answer(self) -> Answer {
+        self.0
     }
 }
 

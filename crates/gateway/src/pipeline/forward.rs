@@ -25,7 +25,7 @@ use super::Arrival;
 use super::arrival::{Course, TaskBridge};
 use super::inputs::Asked;
 use super::record::OpenRecord;
-use crate::client::{Client, Outbound};
+use crate::client::Client;
 use crate::gateway::Gateway;
 use crate::greet::TASKS_EXTENSION;
 
@@ -150,7 +150,7 @@ impl Gateway {
     /// Passes a notification of a call on to its caller.
     async fn relay(&self, arrival: &Arrival, course: &Course, frame: &Frame) {
         let Some(message) = outward_notification(arrival, course, frame) else { return };
-        if arrival.outlet.send(Outbound::Message(message.into())).await.is_err() {
+        if arrival.outlet.send(message.into()).await.is_err() {
             tracing::debug!("nobody reads the events of a call any more");
         }
     }

@@ -20,7 +20,6 @@ use super::arrival::{Course, RoutedAction, TaskBridge};
 use super::forward::Flight;
 use super::inputs::Questions;
 use super::{Arrival, Refusal};
-use crate::client::Outbound;
 use crate::gateway::Gateway;
 use crate::greet::TASKS_EXTENSION;
 use crate::seal::Purpose;
@@ -206,7 +205,7 @@ impl Gateway {
         let Some(token) = &course.progress else { return };
         let params = format!(r#"{{"progressToken":{token},"progress":{count}}}"#);
         let message = error_code::notification("notifications/progress", Some(&params));
-        if arrival.outlet.send(Outbound::Message(message.into())).await.is_err() {
+        if arrival.outlet.send(message.into()).await.is_err() {
             tracing::debug!("nobody reads the progress of a task any more");
         }
     }

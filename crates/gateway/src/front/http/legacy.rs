@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::future::Abortable;
 use highwater_core::id::Principal;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
@@ -13,14 +15,12 @@ use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 
+use super::call::{CALL_BUFFER, Call, Orphan, Step};
 use super::response::{self, Refused, ResponseBody};
 use super::sessions::HttpSession;
-use super::stream_log::{Manner, StreamLog};
-use super::{Endpoint, HttpFront, request, spawn};
-use crate::client::{Client, Outbound};
-
-/// How many messages of a call may wait for its stream.
-const CALL_BUFFER: usize = 16;
+use super::stream_log::Manner;
+use super::{Endpoint, HttpFront, request};
+use crate::client::Client;
 
 /// A call that takes longer than this is answered as a stream, which keeps the connection alive and can be resumed.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -106,31 +106,29 @@ impl HttpFront {
         as_events: bool,
     ) -> Response<ResponseBody> {
         let id: Box<str> = frame.id().unwrap_or("null").into();
-        let (outlet, mut messages) = mpsc::channel(CALL_BUFFER);
-        let client = Client::Legacy(Arc::clone(&session.session));
-        let gateway = Arc::clone(&self.gateway);
-        let (ended, ended_id) = (Arc::clone(&session.session), id.clone());
-        // A task of its own: a broken connection does not cancel a legacy request.
-        let start = || {
-            spawn(async move {
-                gateway.serve(client, frame, outlet).await;
-                ended.end(&ended_id);
-            })
-        };
-        if !session.session.begin(&id, start) {
+        let Some(registration) = session.session.begin(&id) else {
             let message = "a request with this id is running already";
             let bytes = error_code::error_response(Some(&id), INVALID_REQUEST, message, None);
             return response::json(StatusCode::BAD_REQUEST, bytes);
-        }
+        };
+        let (outlet, messages) = mpsc::channel(CALL_BUFFER);
+        let running = Arc::clone(&session.session);
+        let serving = Arc::clone(&self.gateway).serve(Client::Legacy(Arc::clone(&running)), frame, outlet);
+        let work = Box::pin(async move {
+            let answer = Abortable::new(serving, registration).await.ok();
+            running.end(&id);
+            answer
+        });
+        let mut call = Call::new(work, messages, Orphan::GoesOn);
         if as_events {
-            return stream_call(&session, messages, None, Some(SILENCE));
+            return stream_call(&session, call, None, Some(SILENCE));
         }
-        match tokio::time::timeout(PATIENCE, messages.recv()).await {
-            Ok(Some(Outbound::Last { bytes, .. })) => response::json(StatusCode::OK, bytes),
-            Ok(Some(Outbound::Message(message))) => stream_call(&session, messages, Some(message), None),
-            Err(_) => stream_call(&session, messages, None, None),
-            // Cancelled: there is no answer, so the stream ends without one.
-            Ok(None) => response::events(Box::pin(futures_util::stream::empty())),
+        match tokio::time::timeout(PATIENCE, call.next()).await {
+            Ok(Step::Answer(answer)) => response::json(StatusCode::OK, answer.bytes),
+            Ok(Step::Message(message)) => stream_call(&session, call, Some(message), None),
+            Err(_) => stream_call(&session, call, None, None),
+            // There is no answer, so the stream ends without one.
+            Ok(Step::Cancelled) => response::events(Box::pin(futures_util::stream::empty())),
         }
     }
 
@@ -223,8 +221,8 @@ impl HttpFront {
 /// Answers a call with a stream of events that can be taken up again.
 fn stream_call(
     session: &HttpSession,
-    mut messages: mpsc::Receiver<Outbound>,
-    first: Option<bytes::Bytes>,
+    mut call: Call,
+    first: Option<Bytes>,
     silence: Option<Duration>,
 ) -> Response<ResponseBody> {
     let log = session.new_stream();
@@ -233,15 +231,20 @@ fn stream_call(
     let Some(events) = log.follow(0, manner) else {
         return response::text(StatusCode::INTERNAL_SERVER_ERROR, "the stream could not be opened");
     };
-    let writing = Arc::clone(&log);
-    spawn(async move {
-        let log: Arc<StreamLog> = writing;
+    // A task of its own: the stream can be left and taken up again while the call goes on.
+    tokio::spawn(async move {
         if let Some(first) = first {
             log.push(first).await;
         }
-        while let Some(message) = messages.recv().await {
-            let (Outbound::Message(bytes) | Outbound::Last { bytes, .. }) = message;
-            log.push(bytes).await;
+        loop {
+            match call.next().await {
+                Step::Message(message) => log.push(message).await,
+                Step::Answer(answer) => {
+                    log.push(answer.bytes).await;
+                    break;
+                }
+                Step::Cancelled => break,
+            }
         }
         log.close();
     });

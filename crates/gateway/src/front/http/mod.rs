@@ -1,6 +1,7 @@
 //! The HTTP front: Streamable HTTP of both eras on one endpoint, and a few pages for people and monitors.
 
 mod authenticate;
+mod call;
 mod legacy;
 mod modern;
 mod origin;
@@ -11,7 +12,6 @@ mod sessions;
 mod stream_log;
 
 use std::convert::Infallible;
-use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -261,11 +261,6 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 
 fn is_missing_family(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
-}
-
-/// Runs a request in a task that outlives the connection unless it is told otherwise.
-fn spawn<F: Future<Output = ()> + Send + 'static>(work: F) -> tokio::task::AbortHandle {
-    tokio::spawn(work).abort_handle()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Streamable HTTP of the modern era: no sessions, every request says who asks, headers repeat the body, and closing the
 //! response is how a client cancels.
 
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -15,19 +16,16 @@ use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::headers::{self, HeaderMismatch, PROTOCOL_VERSION};
 use highwater_mcp::text::unquote;
 use highwater_mcp::{schema_headers, sse};
-use http::header::HeaderMap;
+use http::header::{HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
 use tokio::time::{Instant, Sleep};
 
+use super::call::{CALL_BUFFER, Call, Orphan, Step};
 use super::response::{self, ResponseBody};
-use super::{Endpoint, HttpFront, request, spawn};
-use crate::client::{Client, Outbound};
+use super::{Endpoint, HttpFront, request};
+use crate::client::Client;
 use crate::greet;
-
-/// How many messages of a call, or of an open subscription, may wait for its client.
-const CALL_BUFFER: usize = 256;
 
 /// How often a silent stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -35,9 +33,10 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Whether a message is of the modern era, by its header or by its body. If only one says so, that is a modern error
 /// and never a reason to fall back.
 pub(super) fn is_modern(headers: &HeaderMap, frame: &Frame) -> bool {
-    let version = headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
     // A version we do not know at all is answered in the modern manner: with the list of those we do.
-    version.is_some_and(|version| !LEGACY_VERSIONS.contains(&version)) || greet::is_modern(frame)
+    let says_so =
+        |version: &HeaderValue| !LEGACY_VERSIONS.iter().any(|legacy| legacy.as_bytes() == version.as_bytes());
+    headers.get_all(PROTOCOL_VERSION).iter().any(says_so) || greet::is_modern(frame)
 }
 
 impl HttpFront {
@@ -72,26 +71,20 @@ impl HttpFront {
             Ok(client) => client,
             Err(unmet) => return response::json(StatusCode::BAD_REQUEST, unmet.response(frame.id())),
         };
-        let (outlet, mut messages) = mpsc::channel(CALL_BUFFER);
-        let running = spawn(Arc::clone(&self.gateway).serve(Client::Modern(Arc::new(client)), frame, outlet));
-        let cancel = CancelOnDrop(running);
-        let stream = |first, messages, ended| {
-            let silence = Box::pin(tokio::time::sleep(KEEP_ALIVE));
-            response::events(Box::pin(CallStream {
-                first: Some(first),
-                messages,
-                ended,
-                silence,
-                _cancel: cancel,
-            }))
-        };
-        match messages.recv().await {
-            Some(Outbound::Last { bytes, code }) => match status(code) {
-                StatusCode::OK if request::prefers_events(headers) => stream(bytes, messages, true),
-                status => response::json(status, bytes),
+        let (outlet, messages) = mpsc::channel(CALL_BUFFER);
+        let serving = Arc::clone(&self.gateway).serve(Client::Modern(Arc::new(client)), frame, outlet);
+        let mut call = Call::new(Box::pin(async move { Some(serving.await) }), messages, Orphan::Ends);
+        match call.next().await {
+            Step::Answer(answer) => match status(answer.code) {
+                StatusCode::OK if request::prefers_events(headers) => {
+                    CallStream::response(answer.bytes, None)
+                }
+                status => response::json(status, answer.bytes),
             },
-            Some(Outbound::Message(first)) => stream(first, messages, false),
-            None => response::text(StatusCode::INTERNAL_SERVER_ERROR, "the request ended without an answer"),
+            Step::Message(first) => CallStream::response(first, Some(call)),
+            Step::Cancelled => {
+                response::text(StatusCode::INTERNAL_SERVER_ERROR, "the request ended without an answer")
+            }
         }
     }
 
@@ -102,8 +95,13 @@ impl HttpFront {
         frame: &Frame,
         endpoint: &Endpoint,
     ) -> Result<(), HeaderMismatch> {
-        // A value that is no text matches nothing that a body could say.
-        let get = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("\u{0}"));
+        // A value that is no text, or stands there twice, matches nothing that a body could say: others on the path
+        // might read it differently.
+        let get = |name: &str| {
+            let mut values = headers.get_all(name).iter();
+            let value = values.next()?;
+            Some(if values.next().is_none() { value.to_str().unwrap_or("\u{0}") } else { "\u{0}" })
+        };
         headers::check(frame, get)?;
         if frame.method() != Some("tools/call") {
             return Ok(());
@@ -121,22 +119,18 @@ impl HttpFront {
     }
 }
 
-/// Cancels a request when its response is dropped: that is how a modern client cancels.
-struct CancelOnDrop(AbortHandle);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// The messages of one call as events.
+/// The messages of one call as events. The call goes with the stream: that is how a modern client cancels.
 struct CallStream {
     first: Option<Bytes>,
-    messages: mpsc::Receiver<Outbound>,
-    ended: bool,
+    call: Option<Call>,
     silence: Pin<Box<Sleep>>,
-    _cancel: CancelOnDrop,
+}
+
+impl CallStream {
+    fn response(first: Bytes, call: Option<Call>) -> Response<ResponseBody> {
+        let silence = Box::pin(tokio::time::sleep(KEEP_ALIVE));
+        response::events(Box::pin(Self { first: Some(first), call, silence }))
+    }
 }
 
 impl Stream for CallStream {
@@ -146,32 +140,29 @@ impl Stream for CallStream {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(event(&first)));
         }
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        match self.messages.poll_recv(context) {
-            Poll::Ready(Some(message)) => {
-                let bytes = match message {
-                    Outbound::Message(bytes) => bytes,
-                    Outbound::Last { bytes, .. } => {
-                        self.ended = true;
-                        bytes
-                    }
-                };
-                self.silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
-                Poll::Ready(Some(event(&bytes)))
+        let Some(call) = &mut self.call else { return Poll::Ready(None) };
+        let message = match call.poll_next(context) {
+            Poll::Ready(Step::Message(message)) => message,
+            Poll::Ready(Step::Answer(answer)) => {
+                self.call = None;
+                answer.bytes
             }
-            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Ready(Step::Cancelled) => {
+                self.call = None;
+                return Poll::Ready(None);
+            }
             Poll::Pending => {
-                if self.silence.as_mut().poll(context).is_ready() {
-                    self.silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
-                    let mut comment = Vec::new();
-                    sse::encode_comment(&mut comment, "");
-                    return Poll::Ready(Some(comment.into()));
+                if self.silence.as_mut().poll(context).is_pending() {
+                    return Poll::Pending;
                 }
-                Poll::Pending
+                self.silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
+                let mut comment = Vec::new();
+                sse::encode_comment(&mut comment, "");
+                return Poll::Ready(Some(comment.into()));
             }
-        }
+        };
+        self.silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
+        Poll::Ready(Some(event(&message)))
     }
 }
 

@@ -6,12 +6,19 @@ use hyper::body::Incoming;
 use super::response::{self, ResponseBody};
 use super::{HttpFront, authenticate};
 
+/// The paths besides MCP's.
+const PAGES: [&str; 5] = ["/", "/healthz", "/readyz", "/metrics", "/api/v1/servers"];
+
 impl HttpFront {
     pub(super) fn page(&self, request: &Request<Incoming>) -> Response<ResponseBody> {
-        if request.method() != Method::GET && request.method() != Method::HEAD {
-            return response::text(StatusCode::METHOD_NOT_ALLOWED, "this path takes GET");
+        let path = request.uri().path();
+        if !PAGES.contains(&path) {
+            return response::text(StatusCode::NOT_FOUND, "nothing is here; MCP is at /mcp");
         }
-        match request.uri().path() {
+        if request.method() != Method::GET && request.method() != Method::HEAD {
+            return response::not_allowed("GET, HEAD", "this path takes GET");
+        }
+        match path {
             "/" => response::text(
                 StatusCode::OK,
                 "Highwater is running. MCP clients connect to /mcp; `highwater servers` shows its servers.",

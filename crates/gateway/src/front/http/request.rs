@@ -1,5 +1,7 @@
 //! Reading a request: its types, its bounded body, and the one strict scan.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 use highwater_config::Settings;
 use highwater_mcp::frame::Frame;
@@ -10,6 +12,10 @@ use hyper::body::Incoming;
 
 use super::response::{self, Refused};
 use crate::front::client_rules;
+
+/// How much of a body that is too large is still read: this many times what would have been allowed, for this long.
+const DRAINED_TIMES: usize = 16;
+const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 /// Whether the client sends JSON and takes both forms of an answer.
 pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
@@ -83,11 +89,15 @@ pub(super) async fn read_frame(
         ))
     };
     if announced.is_some_and(|length| length > rules.max_bytes) {
+        drain(body, rules.max_bytes);
         return Err(too_large());
     }
     let bytes = match collect(body, rules.max_bytes, announced.unwrap_or(0)).await {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return Err(too_large()),
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(rest)) => {
+            drain(rest, rules.max_bytes);
+            return Err(too_large());
+        }
         Err(error) => {
             tracing::debug!(%error, "a request's body could not be read");
             return Err(Box::new(response::text(StatusCode::BAD_REQUEST, "the body could not be read")));
@@ -99,14 +109,18 @@ pub(super) async fn read_frame(
     })
 }
 
-/// The whole body, or `None` if it is larger than allowed. A body that comes in one piece is not copied.
-async fn collect(mut body: Incoming, limit: usize, expected: usize) -> Result<Option<Bytes>, hyper::Error> {
+/// The whole body, or what is left of one that is larger than allowed. A body that comes in one piece is not copied.
+async fn collect(
+    mut body: Incoming,
+    limit: usize,
+    expected: usize,
+) -> Result<Result<Bytes, Incoming>, hyper::Error> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
         if first.len() + rest.len() + data.len() > limit {
-            return Ok(None);
+            return Ok(Err(body));
         }
         if first.is_empty() && rest.is_empty() {
             first = data;
@@ -118,5 +132,25 @@ async fn collect(mut body: Incoming, limit: usize, expected: usize) -> Result<Op
             rest.extend_from_slice(&data);
         }
     }
-    Ok(Some(if rest.is_empty() { first } else { rest.freeze() }))
+    Ok(Ok(if rest.is_empty() { first } else { rest.freeze() }))
+}
+
+/// Reads and forgets the rest of a body that was refused, within bounds: a client that is still writing would otherwise
+/// find its connection reset before it can read why.
+fn drain(mut body: Incoming, allowed: usize) {
+    tokio::spawn(async move {
+        let mut left = allowed.saturating_mul(DRAINED_TIMES);
+        let reading = async {
+            while let Some(Ok(frame)) = body.frame().await {
+                let length = frame.data_ref().map_or(0, Bytes::len);
+                match left.checked_sub(length) {
+                    Some(rest) => left = rest,
+                    None => break,
+                }
+            }
+        };
+        if tokio::time::timeout(DRAIN_TIME, reading).await.is_err() {
+            tracing::debug!("a client that sends too much was cut off");
+        }
+    });
 }

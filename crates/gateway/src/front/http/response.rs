@@ -79,11 +79,15 @@ pub(super) fn events(events: Events) -> Response<ResponseBody> {
 }
 
 /// A method that this path does not have.
-pub(super) fn method_not_allowed() -> Response<ResponseBody> {
-    let mut response =
-        text(StatusCode::METHOD_NOT_ALLOWED, "this path takes POST; GET and DELETE need a session");
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+pub(super) fn not_allowed(allowed: &'static str, message: &str) -> Response<ResponseBody> {
+    let mut response = text(StatusCode::METHOD_NOT_ALLOWED, message);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
+}
+
+/// A method that MCP's paths do not have, or have only within a session.
+pub(super) fn method_not_allowed() -> Response<ResponseBody> {
+    not_allowed("POST", "this path takes POST; GET and DELETE need a session")
 }
 
 fn with(status: StatusCode, body: ResponseBody, content_type: &'static str) -> Response<ResponseBody> {
