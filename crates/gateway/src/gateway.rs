@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
 use aws_lc_rs::digest::{SHA256, digest};
-use aws_lc_rs::rand;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_config::{Era, ServerSettings, Settings, Start, Transport};
@@ -236,7 +235,9 @@ impl World {
 
 pub(crate) fn random_text(bytes: usize) -> Option<String> {
     let mut random = vec![0; bytes];
-    rand::fill(&mut random).ok()?;
+    // The kernel's own numbers: they need no seeding of ours, which would cost tens of milliseconds at start.
+    let filled = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).ok()?;
+    (filled == bytes).then_some(())?;
     Some(URL_SAFE_NO_PAD.encode(random))
 }
 

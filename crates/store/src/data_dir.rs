@@ -5,10 +5,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::rand;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rustix::fs::{FlockOperation, flock};
+use rustix::rand::{GetRandomFlags, getrandom};
 use thiserror::Error;
 
 /// A directory that belongs to one gateway at a time.
@@ -141,7 +141,11 @@ impl DataDir {
 
     fn make_secret(&self, secret: Secret, path: &Path) -> Result<String, DataDirError> {
         let mut bytes = [0; 32];
-        rand::fill(&mut bytes).map_err(|_| DataDirError::NoEntropy)?;
+        // The kernel's own numbers: they need no seeding of ours, which would cost tens of milliseconds at start.
+        let filled = getrandom(&mut bytes, GetRandomFlags::empty()).map_err(|_| DataDirError::NoEntropy)?;
+        if filled != bytes.len() {
+            return Err(DataDirError::NoEntropy);
+        }
         let text = format!("{}{}", secret.prefix(), URL_SAFE_NO_PAD.encode(bytes));
         write_atomically(path, format!("{text}\n").as_bytes())?;
         Ok(text)

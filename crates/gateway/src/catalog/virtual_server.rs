@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use highwater_config::Prefix;
 use highwater_core::id::VirtualServerId;
 use highwater_core::policy::Policy;
@@ -60,16 +61,21 @@ impl VirtualServer {
         self.known()
     }
 
-    /// Looks something up in what is known and, only if it is not there, waits for servers that are not up yet.
+    /// Looks something up in what is known and, only if it is not there, waits for servers that are not up yet: one after
+    /// the other as they come up, so that a server that hangs delays nobody else's first call.
     pub(crate) async fn find<T>(&self, look: impl Fn(&Merged) -> Option<T>) -> Option<(T, Arc<Merged>)> {
         let known = self.known();
         if let Some(found) = look(&known) {
             return Some((found, known));
         }
-        if self.stations.iter().all(|station| station.stock().is_some()) {
-            return None;
+        let missing = self.stations.iter().filter(|station| station.stock().is_none());
+        let mut coming: FuturesUnordered<_> = missing.map(|station| station.ensure_stocked()).collect();
+        while coming.next().await.is_some() {
+            let known = self.known();
+            if let Some(found) = look(&known) {
+                return Some((found, known));
+            }
         }
-        let complete = self.complete().await;
-        look(&complete).map(|found| (found, complete))
+        None
     }
 }

@@ -17,7 +17,7 @@ use highwater_mcp::text::string_member;
 use highwater_store::{Appended, AuditError};
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
-use highwater_upstream::event::{Ask, CallEvent};
+use highwater_upstream::event::{Ask, CallEvent, CallSink};
 use highwater_upstream::{CallClient, Reply};
 use tokio::sync::mpsc;
 
@@ -36,6 +36,9 @@ const EVENT_BUFFER: usize = 16;
 pub(super) struct Flight {
     work: Pin<Box<dyn Future<Output = Result<Reply, UpstreamError>> + Send>>,
     events: mpsc::Receiver<CallEvent>,
+    /// Held, and declared after the receiver, so that the end of the work does not close the channel: that would wake
+    /// this very task for nothing, and another core with it.
+    _open: CallSink,
     pub(super) record: OpenRecord,
     /// The parameters as sent, for another round.
     params: Box<str>,
@@ -88,6 +91,7 @@ impl Gateway {
         let record = OpenRecord::open(Arc::clone(&self.audit), action.decision().clone(), written);
         let params = action.action().params().into();
         let (sender, events) = mpsc::channel(EVENT_BUFFER);
+        let open = sender.clone();
         let upstream = Arc::clone(&course.station.upstream);
         let client = arrival.client.clone();
         let progress = course.progress.is_some();
@@ -101,7 +105,7 @@ impl Gateway {
             let client = CallClient { capabilities: &capabilities, log_level, progress };
             upstream.perform(action, client, &sender).await
         });
-        Flight { work, events, record, params }
+        Flight { work, events, _open: open, record, params }
     }
 
     /// Stays with a call until it lands.

@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use crate::client::Answer;
+use crate::client::{Answer, Outlet};
 
 /// How many messages of a call, or of an open subscription, may wait for its client.
-pub(super) const CALL_BUFFER: usize = 256;
+const CALL_BUFFER: usize = 256;
 
 /// The work behind a request. Without an answer it was cancelled.
 pub(super) type Work = Pin<Box<dyn Future<Output = Option<Answer>> + Send>>;
@@ -29,6 +29,9 @@ pub(super) enum Orphan {
 pub(super) struct Call {
     work: Option<Work>,
     messages: mpsc::Receiver<Bytes>,
+    /// Held, and declared after the receiver, so that the end of the work does not close the channel: that would wake
+    /// this very task for nothing, and another core with it.
+    _open: Outlet,
     orphan: Orphan,
     /// The end, while messages before it have not been taken yet.
     end: Option<Option<Answer>>,
@@ -47,8 +50,11 @@ pub(super) enum Step {
 // === impl Call ===
 
 impl Call {
-    pub(super) fn new(work: Work, messages: mpsc::Receiver<Bytes>, orphan: Orphan) -> Self {
-        Self { work: Some(work), messages, orphan, end: None }
+    /// Starts nothing yet; `work` is made with the outlet for what precedes its answer.
+    pub(super) fn new(orphan: Orphan, work: impl FnOnce(Outlet) -> Work) -> Self {
+        let (outlet, messages) = mpsc::channel(CALL_BUFFER);
+        let work = work(outlet.clone());
+        Self { work: Some(work), messages, _open: outlet, orphan, end: None }
     }
 
     pub(super) async fn next(&mut self) -> Step {
@@ -94,12 +100,12 @@ mod tests {
 
     #[tokio::test]
     async fn messages_come_before_the_answer_even_if_both_are_ready() {
-        let (outlet, messages) = mpsc::channel(CALL_BUFFER);
-        let work = Box::pin(async move {
-            outlet.send(Bytes::from_static(b"one")).await.unwrap();
-            answer("done")
+        let mut call = Call::new(Orphan::Ends, |outlet| {
+            Box::pin(async move {
+                outlet.send(Bytes::from_static(b"one")).await.unwrap();
+                answer("done")
+            })
         });
-        let mut call = Call::new(work, messages, Orphan::Ends);
         assert!(matches!(call.next().await, Step::Message(message) if message == "one"));
         assert!(matches!(call.next().await, Step::Answer(answer) if answer.bytes == "done"));
     }
@@ -107,7 +113,6 @@ mod tests {
     #[tokio::test]
     async fn a_legacy_request_outlives_its_connection_and_a_modern_one_does_not() {
         for (orphan, survives) in [(Orphan::GoesOn, true), (Orphan::Ends, false)] {
-            let (_outlet, messages) = mpsc::channel(CALL_BUFFER);
             let (go, gone) = tokio::sync::oneshot::channel::<()>();
             let (tell, told) = tokio::sync::oneshot::channel();
             let work = Box::pin(async move {
@@ -115,7 +120,7 @@ mod tests {
                 tell.send(()).ok()?;
                 answer("done")
             });
-            let mut call = Call::new(work, messages, orphan);
+            let mut call = Call::new(orphan, |_| work);
             let step = tokio::time::timeout(std::time::Duration::ZERO, call.next()).await;
             assert!(step.is_err(), "still at work");
             drop(call);

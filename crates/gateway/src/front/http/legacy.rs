@@ -13,9 +13,8 @@ use highwater_mcp::headers::{PROTOCOL_VERSION, SESSION_ID};
 use http::header::{HeaderMap, HeaderValue};
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
-use tokio::sync::mpsc;
 
-use super::call::{CALL_BUFFER, Call, Orphan, Step};
+use super::call::{Call, Orphan, Step};
 use super::response::{self, Refused, ResponseBody};
 use super::sessions::HttpSession;
 use super::stream_log::Manner;
@@ -111,15 +110,15 @@ impl HttpFront {
             let bytes = error_code::error_response(Some(&id), INVALID_REQUEST, message, None);
             return response::json(StatusCode::BAD_REQUEST, bytes);
         };
-        let (outlet, messages) = mpsc::channel(CALL_BUFFER);
-        let running = Arc::clone(&session.session);
-        let serving = Arc::clone(&self.gateway).serve(Client::Legacy(Arc::clone(&running)), frame, outlet);
-        let work = Box::pin(async move {
-            let answer = Abortable::new(serving, registration).await.ok();
-            running.end(&id);
-            answer
+        let (gateway, running) = (Arc::clone(&self.gateway), Arc::clone(&session.session));
+        let mut call = Call::new(Orphan::GoesOn, |outlet| {
+            Box::pin(async move {
+                let serving = gateway.serve(Client::Legacy(Arc::clone(&running)), frame, outlet);
+                let answer = Abortable::new(serving, registration).await.ok();
+                running.end(&id);
+                answer
+            })
         });
-        let mut call = Call::new(work, messages, Orphan::GoesOn);
         if as_events {
             return stream_call(&session, call, None, Some(SILENCE));
         }

@@ -18,10 +18,9 @@ use highwater_mcp::text::unquote;
 use highwater_mcp::{schema_headers, sse};
 use http::header::{HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
-use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
-use super::call::{CALL_BUFFER, Call, Orphan, Step};
+use super::call::{Call, Orphan, Step};
 use super::response::{self, ResponseBody};
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
@@ -71,9 +70,12 @@ impl HttpFront {
             Ok(client) => client,
             Err(unmet) => return response::json(StatusCode::BAD_REQUEST, unmet.response(frame.id())),
         };
-        let (outlet, messages) = mpsc::channel(CALL_BUFFER);
-        let serving = Arc::clone(&self.gateway).serve(Client::Modern(Arc::new(client)), frame, outlet);
-        let mut call = Call::new(Box::pin(async move { Some(serving.await) }), messages, Orphan::Ends);
+        let gateway = Arc::clone(&self.gateway);
+        let mut call = Call::new(Orphan::Ends, |outlet| {
+            Box::pin(
+                async move { Some(gateway.serve(Client::Modern(Arc::new(client)), frame, outlet).await) },
+            )
+        });
         match call.next().await {
             Step::Answer(answer) => match status(answer.code) {
                 StatusCode::OK if request::prefers_events(headers) => {
