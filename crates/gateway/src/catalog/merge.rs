@@ -74,19 +74,18 @@ impl Merged {
         let mut lists = BTreeMap::new();
 
         let tools = collect(shelves, |stock| &stock.tools);
-        let tools: Vec<_> = tools
-            .into_iter()
-            .filter(|(upstream, name, _)| {
-                policy.admission(upstream).is_some_and(|admission| admission.admits_tool(name))
-            })
-            .collect();
+        let (tools, hidden): (Vec<_>, Vec<_>) = tools.into_iter().partition(|(upstream, name, _)| {
+            policy.admission(upstream).is_some_and(|admission| admission.admits_tool(name))
+        });
         let named = rename(prefix, tools, "tool");
         let mut tool_map = HashMap::new();
         for (client_name, entry, item) in &named {
-            let headers =
-                member(item, "inputSchema").map(param_headers).and_then(Result::ok).unwrap_or_default();
-            let needs_task = pointer(item, &["execution", "taskSupport"]) == Some(r#""required""#);
-            tool_map.insert(Arc::clone(client_name), ToolEntry { entry: entry.clone(), headers, needs_task });
+            tool_map.insert(Arc::clone(client_name), ToolEntry::new(entry.clone(), item));
+        }
+        // What the allow-list leaves out is not listed and takes no name from what is, but a call to it is still
+        // judged and goes on record.
+        for (client_name, entry, item) in rename(prefix, hidden, "tool") {
+            tool_map.entry(client_name).or_insert_with(|| ToolEntry::new(entry, item));
         }
         let items =
             named.iter().map(|(name, _, item)| edit_object(item, &[("name", Edit::Set(&quote(name)))]));
@@ -211,6 +210,16 @@ impl Merged {
             .iter()
             .find(|(upstream, template)| self.schemes.outward(upstream, template) == shown)
             .map(|(upstream, template)| Entry { upstream: upstream.clone(), name: template.as_str().into() })
+    }
+}
+
+// === impl ToolEntry ===
+
+impl ToolEntry {
+    fn new(entry: Entry, item: &str) -> Self {
+        let headers = member(item, "inputSchema").map(param_headers).and_then(Result::ok).unwrap_or_default();
+        let needs_task = pointer(item, &["execution", "taskSupport"]) == Some(r#""required""#);
+        Self { entry, headers, needs_task }
     }
 }
 

@@ -25,6 +25,7 @@ use super::Arrival;
 use super::arrival::{Course, TaskBridge};
 use super::inputs::Asked;
 use super::record::OpenRecord;
+use super::route::era_of;
 use crate::client::Client;
 use crate::gateway::Gateway;
 use crate::greet::TASKS_EXTENSION;
@@ -40,8 +41,8 @@ pub(super) struct Flight {
     /// this very task for nothing, and another core with it.
     _open: CallSink,
     pub(super) record: OpenRecord,
-    /// The parameters as sent, for another round.
-    params: Box<str>,
+    /// The parameters as sent, where the upstream may want them again with answers to its questions.
+    params: Option<Box<str>>,
 }
 
 /// How a stretch of a call ends.
@@ -75,7 +76,7 @@ impl Flight {
         {
             tracing::error!(%error, "a round of questions could not be recorded");
         }
-        Asked { decision: self.decision().clone(), params: self.params.clone() }
+        Asked { decision: self.decision().clone(), params: self.params.clone().unwrap_or_default() }
     }
 }
 
@@ -89,7 +90,9 @@ impl Gateway {
         written: Appended,
     ) -> Flight {
         let record = OpenRecord::open(Arc::clone(&self.audit), action.decision().clone(), written);
-        let params = action.action().params().into();
+        // Copied only where another round is possible: arguments can be large.
+        let may_ask = arrival.client.era() == Era::Legacy && era_of(course) != Some(Era::Legacy);
+        let params = may_ask.then(|| action.action().params().into());
         let (sender, events) = mpsc::channel(EVENT_BUFFER);
         let open = sender.clone();
         let upstream = Arc::clone(&course.station.upstream);

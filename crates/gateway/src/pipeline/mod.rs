@@ -86,7 +86,10 @@ impl Gateway {
         };
         let permit = match decide(&arrival.world.policy, &facts) {
             Verdict::Allow(permit) => permit,
-            Verdict::Block(denial) => return Err(self.block(&facts, caller, &denial)),
+            Verdict::Block(denial) => {
+                let refusal = self.block(&facts, caller, &denial);
+                return Err(refusal.hiding(&denial, arrival));
+            }
         };
         // Write-ahead: an irreversible call leaves its trace before it happens.
         let written = self

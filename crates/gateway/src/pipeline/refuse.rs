@@ -2,13 +2,13 @@
 //! full reason is on record under the decision's id.
 
 use highwater_core::audit::Outcome;
-use highwater_core::decide::Denial;
+use highwater_core::decide::{Denial, Finding, FindingId};
 use highwater_core::id::DecisionId;
 use highwater_core::policy::Facts;
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code;
 use highwater_mcp::method::Method;
-use highwater_mcp::text::quote;
+use highwater_mcp::text::{quote, unquote};
 use highwater_store::AuditError;
 use highwater_upstream::error::{Cause, UpstreamError};
 
@@ -97,6 +97,24 @@ impl Refusal {
                 error_code::INVALID_PARAMS,
                 "the interaction has expired; call again without `requestState`",
             )
+        }
+    }
+
+    /// The same refusal, but if what was asked for was never granted it reads as if it did not exist: the client must not
+    /// learn what else there is.
+    pub(super) fn hiding(self, denial: &Denial, arrival: &Arrival) -> Self {
+        let ungranted = |finding: &Finding| matches!(finding.id, FindingId::Grant | FindingId::AllowList);
+        if !denial.findings().iter().any(ungranted) {
+            return self;
+        }
+        let shown = |key| arrival.frame.param(key).and_then(unquote).unwrap_or_default();
+        match arrival.method {
+            Some(Method::CallTool) => Self::unknown("tool", &shown("name"), &[]),
+            Some(Method::GetPrompt) => Self::unknown("prompt", &shown("name"), &[]),
+            Some(Method::ReadResource | Method::Subscribe | Method::Unsubscribe) => {
+                Self::unknown_resource(&shown("uri"), arrival.client.era())
+            }
+            _ => self,
         }
     }
 

@@ -184,7 +184,7 @@ fn as_task(routed: RoutedAction) -> RoutedAction {
     RoutedAction { action, course: Course { task: TaskBridge::Legacy, ..course } }
 }
 
-fn era_of(course: &Course) -> Option<Era> {
+pub(super) fn era_of(course: &Course) -> Option<Era> {
     course.station.stock().map(|stock| stock.greeting.era)
 }
 

@@ -104,7 +104,7 @@ const PARTS: &[Part] = &[
     Part {
         name: "integration",
         about: "the shipped program and the test kit, as a whole",
-        needs: &[Need::Build],
+        needs: &[Need::Build, Need::Peers(Group::Node), Need::Peers(Group::PythonServers)],
         ordinary: true,
         run: rust::integration,
     },
