@@ -23,14 +23,18 @@ impl Upstream {
     /// Says something in our own name.
     pub async fn control(self: &Arc<Self>, message: ControlMessage) -> Result<ControlReply, UpstreamError> {
         let link = self.link().await?;
-        match self.say(&link, message).await {
+        let outcome = match self.say(&link, message).await {
             // Nothing of ours changes anything, so it may be said again to a server that came back.
             Err(error) if !error.sent && link.is_closed() => {
                 let link = self.link().await?;
                 self.say(&link, message).await
             }
             outcome => outcome,
+        };
+        if matches!(link, Link::Http(_)) {
+            self.trouble.note(&outcome);
         }
+        outcome
     }
 
     async fn say(&self, link: &Link, message: ControlMessage) -> Result<ControlReply, UpstreamError> {

@@ -53,13 +53,22 @@ impl Upstream {
     pub fn health(&self) -> Health {
         let supervisor = self.supervisor();
         let (state, link) = supervisor.view();
+        let trouble = self.trouble.why();
+        let last_error = trouble.as_ref().map(ToString::to_string).or_else(|| supervisor.last_error());
+        let state = match (state, trouble) {
+            // The next use tries again at once.
+            (HealthState::Up, Some(why)) => {
+                HealthState::Failed { why: why.to_string(), retry_in: Duration::ZERO }
+            }
+            (state, _) => state,
+        };
         let greeting = link.as_ref().map(|link| link.greeting());
         Health {
             era: greeting.map(|greeting| greeting.era),
             version: greeting.map(|greeting| greeting.version.clone()),
             in_flight: self.in_flight.load(Ordering::Relaxed),
             starts: supervisor.starts(),
-            last_error: supervisor.last_error(),
+            last_error,
             stderr: self.wire.murmur.lines(),
             pid: link.as_ref().and_then(|link| link.pid()),
             state,

@@ -6,6 +6,7 @@ mod health;
 mod perform;
 mod subscribe;
 mod supervise;
+mod trouble;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ use crate::link::{Greeting, LinkWorld};
 use crate::spec::{RememberedEra, ServerSpec};
 use subscribe::Subscriptions;
 use supervise::Supervisor;
+use trouble::Trouble;
 
 /// Keeps which era a server speaks.
 pub type Remember = Arc<dyn Fn(&UpstreamId, RememberedEra) + Send + Sync>;
@@ -57,6 +59,8 @@ pub struct Upstream {
     /// Whether the current link has answered a call.
     answered: AtomicBool,
     subscriptions: Subscriptions,
+    /// Why the server could last not be reached over HTTP, until it answers again. A child's end shows by itself.
+    trouble: Trouble,
     /// Which arguments of which tool are repeated as headers; modern HTTP only.
     param_headers: RwLock<HashMap<String, Arc<[ParamHeader]>>>,
     /// The level last asked for; a restarted legacy server is told again.
@@ -77,6 +81,7 @@ impl Upstream {
             in_flight: AtomicUsize::new(0),
             answered: AtomicBool::new(false),
             subscriptions: Subscriptions::new(),
+            trouble: Trouble::default(),
             param_headers: RwLock::default(),
             log_level: Mutex::default(),
             spec,

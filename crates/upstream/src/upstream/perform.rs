@@ -73,14 +73,18 @@ impl Upstream {
         let _slot = self.slot().await?;
         let _counted = InFlight::new(&self.in_flight);
         let link = self.link().await?;
-        match self.call(&link, action, client, events).await {
+        let outcome = match self.call(&link, action, client, events).await {
             Err(error) if !error.sent && link.is_closed() => {
                 tracing::debug!(%error, "the conversation was over before the call, it is made over a new one");
                 let link = self.link().await?;
                 self.call(&link, action, client, events).await
             }
             outcome => outcome,
+        };
+        if matches!(link, Link::Http(_)) {
+            self.trouble.note(&outcome);
         }
+        outcome
     }
 
     async fn call(
