@@ -83,17 +83,27 @@ impl Head {
 // === impl RawReply ===
 
 impl RawReply {
-    /// Reads until the server has closed the connection.
+    /// Reads one answer, whose head says how long it is.
     pub(crate) async fn read(stream: &mut TcpStream) -> Self {
         let mut bytes = Vec::new();
-        timeout(PATIENCE, stream.read_to_end(&mut bytes))
-            .await
-            .expect("the server does not hang up")
-            .unwrap();
-        let text = String::from_utf8(bytes).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        Self { status: status.expect(head), head: head.to_owned(), body: body.to_owned() }
+        loop {
+            if let Some(reply) = Self::whole(&bytes) {
+                return reply;
+            }
+            let read = timeout(PATIENCE, stream.read_buf(&mut bytes)).await.expect("the server says nothing");
+            let shown = String::from_utf8_lossy(&bytes);
+            assert!(read.unwrap_or_else(|error| panic!("{error} after: {shown}")) > 0, "no answer: {shown}");
+        }
+    }
+
+    /// The answer, once all of it is there.
+    fn whole(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect(head);
+        let reply = Self { status, head: head.to_owned(), body: body.to_owned() };
+        let length: usize = reply.header("content-length").map_or(0, |length| length.parse().unwrap());
+        (body.len() >= length).then_some(reply)
     }
 
     /// The value of a header.

@@ -1,0 +1,22 @@
+//! It does not break: servers die, hang, flood and lie, clients leave in the middle, the gateway is told to stop or is
+//! killed. Through the shipped program, with real processes.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+mod audit;
+mod chaos;
+mod clients_leave;
+mod processes;
+mod shared_children;
+mod stage;
+mod starting;
+mod stopping;
+mod switchboard;
+mod unrecorded;
+mod upstream_dies;
+mod upstream_misbehaves;
