@@ -18,6 +18,10 @@ const INSTALL_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// The Debian interpreter is preferred: it is the one whose virtual environments every user can read.
 const PYTHON: &str = "/usr/bin/python3";
 
+/// Rust tools compile for minutes, hence only for those who ask for their part by name.
+const CARGO_DENY: &str = "0.20.2";
+const CARGO_FUZZ: &str = "0.13.2";
+
 /// One group of foreign programs that is installed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
@@ -29,6 +33,8 @@ pub(crate) enum Group {
     PythonServers,
     /// The licence and ban checker, built from source.
     CargoDeny,
+    /// The driver of the fuzz targets, built from source.
+    CargoFuzz,
 }
 
 impl Group {
@@ -38,6 +44,7 @@ impl Group {
             Self::PythonClients => "python/clients",
             Self::PythonServers => "python/servers",
             Self::CargoDeny => "cargo-deny",
+            Self::CargoFuzz => "cargo-fuzz",
         }
     }
 
@@ -52,6 +59,7 @@ impl Group {
             Self::PythonClients => read(&repository.path("peers/python/clients.txt"))?,
             Self::PythonServers => read(&repository.path("peers/python/servers.txt"))?,
             Self::CargoDeny => CARGO_DENY.to_owned(),
+            Self::CargoFuzz => CARGO_FUZZ.to_owned(),
         };
         let folder = self.folder(repository);
         let stamp = folder.join("installed");
@@ -67,7 +75,11 @@ impl Group {
             Self::Node => install_node(repository, &folder)?,
             Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt")?,
             Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt")?,
-            Self::CargoDeny => install_cargo_deny(repository, &folder)?,
+            Self::CargoDeny | Self::CargoFuzz => {
+                let mut command = repository.cargo();
+                command.args(["install", "--quiet", "--locked", "--version", &pins, self.name(), "--root"]);
+                run(command.arg(&folder))?;
+            }
         }
         std::fs::write(&stamp, pins).with_context(|| format!("cannot write `{}`", stamp.display()))?;
         Ok(true)
@@ -117,16 +129,6 @@ fn install_python(repository: &Repository, folder: &Path, pins: &str) -> Result<
     run(Command::new(folder.join("bin/pip"))
         .args(["install", "--quiet", "--no-input", "--disable-pip-version-check", "--requirement"])
         .arg(repository.path(pins)))
-}
-
-/// Compiles for minutes, hence only for those who ask for it by name.
-const CARGO_DENY: &str = "0.20.2";
-
-fn install_cargo_deny(repository: &Repository, folder: &Path) -> Result<()> {
-    run(repository
-        .cargo()
-        .args(["install", "--locked", "--version", CARGO_DENY, "cargo-deny", "--root"])
-        .arg(folder))
 }
 
 /// Makes sure that a program of Debian can be started.

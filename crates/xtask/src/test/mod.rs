@@ -102,6 +102,13 @@ const PARTS: &[Part] = &[
         run: rust::fuzz_corpus,
     },
     Part {
+        name: "fuzz",
+        about: "the fuzz targets looking for new inputs, cargo-fuzz built from source first",
+        needs: &[Need::Peers(Group::CargoFuzz)],
+        ordinary: false,
+        run: rust::fuzz,
+    },
+    Part {
         name: "integration",
         about: "the shipped program and the test kit, as a whole",
         needs: &[Need::Build, Need::Peers(Group::Node), Need::Peers(Group::PythonServers)],

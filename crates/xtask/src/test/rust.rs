@@ -20,8 +20,8 @@ const TEST_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// The crates whose `tests/` exercise the product as a whole.
 const INTEGRATION: [&str; 2] = ["highwater", "testkit"];
 
-/// The test that walks the fuzz corpus, in whichever crate.
-const FUZZ_CORPUS: &str = "fuzz_corpus";
+/// The test that walks the committed corpus of the fuzz targets, in whichever crate.
+const FUZZ_CORPUS: &str = "corpus";
 
 pub(super) fn fmt(stage: &Stage) -> Result<Tally> {
     cargo(stage, &["fmt", "--all", "--check"])
@@ -75,6 +75,25 @@ pub(super) fn integration(stage: &Stage) -> Result<Tally> {
 
 pub(super) fn fuzz_corpus(stage: &Stage) -> Result<Tally> {
     run_tests(stage, |test| test.name == FUZZ_CORPUS)
+}
+
+/// Lets every fuzz target look for new inputs for a while. What it finds is left in the results.
+pub(super) fn fuzz(stage: &Stage) -> Result<Tally> {
+    let found = stage.repository.results("fuzz")?;
+    let program = Group::CargoFuzz.folder(&stage.repository).join("bin/cargo-fuzz");
+    let corpus = stage.repository.path("fuzz/corpus");
+    let mut tally = Tally::default();
+    for target in std::fs::read_dir(&corpus)? {
+        let name = target?.file_name();
+        std::fs::create_dir_all(found.join(&name))?;
+        let mut command = Command::new(&program);
+        command.args(["fuzz", "run"]).arg(&name).arg(found.join(&name)).arg(corpus.join(&name));
+        command.args(["--", "-max_total_time=30"]).current_dir(&stage.repository.root);
+        // The instrumentation is for nightly compilers only; the stable one has it, too.
+        command.env("RUSTC_BOOTSTRAP", "1");
+        tally += show_failure(&mut command, COMPILE_LIMIT, |_, success| Tally::of(success))?;
+    }
+    Ok(tally)
 }
 
 /// Everything that one crate's tests can say, for a quick look while working on it.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// Folders that hold nothing that is committed.
-const IGNORED: [&str; 3] = [".git", ".peers", "node_modules"];
+const IGNORED: [&str; 6] = [".git", ".peers", "node_modules", "target", "artifacts", "found"];
 
 /// Every text file of the repository.
 pub(super) struct Files {

@@ -97,6 +97,27 @@ pub(super) fn licences(repository: &Repository, policy: &Policy) -> Result<Vec<S
     Ok(refused.map(|each| format!("`{}` has the licence `{}`", each.name, each.licence)).collect())
 }
 
+/// Dependencies that do not come from the registry.
+pub(super) fn sources(repository: &Repository) -> Result<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Lock {
+        package: Vec<Locked>,
+    }
+    #[derive(Deserialize)]
+    struct Locked {
+        name: String,
+        source: Option<String>,
+    }
+    let text = std::fs::read_to_string(repository.path("Cargo.lock")).context("cannot read `Cargo.lock`")?;
+    let lock: Lock = toml::from_str(&text).context("`Cargo.lock` is not as expected")?;
+    let elsewhere =
+        |each: &Locked| each.source.as_ref().is_some_and(|source| !source.starts_with("registry+"));
+    let foreign = lock.package.into_iter().filter(elsewhere);
+    Ok(foreign
+        .map(|each| format!("`{}` comes from `{}`", each.name, each.source.unwrap_or_default()))
+        .collect())
+}
+
 fn shipped(repository: &Repository) -> Result<BTreeSet<Dependency>> {
     tree(repository, &["--package", "highwater", "--edges", "normal,build"])
 }

@@ -39,47 +39,31 @@ pub(crate) fn checks(repository: &Repository) -> Result<Vec<Check>> {
     let files = Files::walk(&repository.root)?;
     let policy = licence::Policy::read(repository)?;
     Ok(vec![
-        Check { name: "crates depend only along the listed arrows", problems: crates::arrows(repository) },
-        Check {
-            name: "crates below the gateway keep out what they forbid",
-            problems: crates::forbidden(repository),
-        },
-        Check {
-            name: "unit tests below the gateway do without the test kit",
-            problems: sources::testkit(&files),
-        },
-        Check {
-            name: "no banned crate or feature is shipped",
-            problems: licence::bans(repository, &policy)?,
-        },
-        Check {
-            name: "shipped crates have one version each",
-            problems: licence::duplicates(repository, &policy)?,
-        },
-        Check {
-            name: "licences of all dependencies are allowed",
-            problems: licence::licences(repository, &policy)?,
-        },
-        Check { name: "every crate has the workspace's lints", problems: lints::lint_tables(repository)? },
-        Check {
-            name: "every clippy.toml has the workspace's bans",
-            problems: lints::clippy_bans(repository)?,
-        },
-        Check { name: "every Rust file says what it is", problems: sources::headers(&files) },
-        Check { name: "no file is too long", problems: sources::lengths(&files) },
-        Check { name: "every lint exception has a reason", problems: sources::reasons(&files) },
-        Check { name: "no test is ignored", problems: sources::ignored(&files) },
-        Check {
-            name: "no path of one machine and no registry host",
-            problems: sources::machine_paths(&files),
-        },
-        Check { name: "links in documents lead somewhere", problems: links::check(&files) },
+        Check::new("crates depend only along the listed arrows", crates::arrows(repository)),
+        Check::new("crates below the gateway keep out what they forbid", crates::forbidden(repository)),
+        Check::new("unit tests below the gateway do without the test kit", sources::testkit(&files)),
+        Check::new("no banned crate or feature is shipped", licence::bans(repository, &policy)?),
+        Check::new("shipped crates have one version each", licence::duplicates(repository, &policy)?),
+        Check::new("every dependency comes from the registry", licence::sources(repository)?),
+        Check::new("licences of all dependencies are allowed", licence::licences(repository, &policy)?),
+        Check::new("every crate has the workspace's lints", lints::lint_tables(repository)?),
+        Check::new("every clippy.toml has the workspace's bans", lints::clippy_bans(repository)?),
+        Check::new("every Rust file says what it is", sources::headers(&files)),
+        Check::new("no file is too long", sources::lengths(&files)),
+        Check::new("every lint exception has a reason", sources::reasons(&files)),
+        Check::new("no test is ignored", sources::ignored(&files)),
+        Check::new("no path of one machine and no registry host", sources::machine_paths(&files)),
+        Check::new("links in documents lead somewhere", links::check(&files)),
     ])
 }
 
 // === impl Check ===
 
 impl Check {
+    fn new(name: &'static str, problems: Vec<String>) -> Self {
+        Self { name, problems }
+    }
+
     pub(crate) fn print_problems(&self) {
         if !self.problems.is_empty() {
             println!("not ok: {}", self.name);
