@@ -14,10 +14,13 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// Finds the repository that this program was built from.
+    /// Finds the repository that cargo was called for or, without cargo, the one this was built from.
+    #[expect(clippy::disallowed_methods, reason = "cargo says in the environment which crate it runs")]
     pub(crate) fn open() -> Result<Self> {
+        let own = || env!("CARGO_MANIFEST_DIR").into();
+        let folder: PathBuf = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(own, PathBuf::from);
         let metadata = MetadataCommand::new()
-            .manifest_path(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+            .manifest_path(folder.join("Cargo.toml"))
             .no_deps()
             .exec()
             .context("cannot read the workspace")?;
