@@ -38,6 +38,7 @@ impl Core {
         let Some((id, question)) = question else { return };
         let body = match self.answer(&question) {
             Reply::Result(result) => format!(r#""result":{result}"#),
+            Reply::Raw(result) => format!(r#""result":{result}"#),
             Reply::Error(code, message) => {
                 format!(r#""error":{}"#, json!({ "code": code, "message": message }))
             }

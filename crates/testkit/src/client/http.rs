@@ -185,10 +185,8 @@ impl HttpLine {
             bail!("status {status}: {}", shown(&reply.body));
         };
         // Known before whoever waits for the answer sends the next request.
-        if let (Some(session), Some(result)) = (session, message.result()) {
-            let result: Value = serde_json::from_str(result)?;
-            let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-            self.greeted(Some(session.to_str()?.to_owned()), version.to_owned());
+        if let (Some(session), Value::String(version)) = (session, message.at("/result/protocolVersion")) {
+            self.greeted(Some(session.to_str()?.to_owned()), version);
         }
         // A refused message may be answered without its id: it still is the answer to this request.
         core.inbox.settle(id, Ok((message.clone(), status.as_u16())));

@@ -1,6 +1,7 @@
 //! What arrives at a client, kept as the exact text it came in.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -102,9 +103,30 @@ impl Message {
         serde_json::from_str(&self.raw).with_context(|| format!("not to be had as a value: `{}`", self.raw))
     }
 
-    /// What a JSON pointer leads to; `null` where it leads nowhere.
+    /// What a JSON pointer leads to; `null` where it leads nowhere. Only what it leads to is made a value, so numbers
+    /// that are none elsewhere in the message do no harm.
     pub fn at(&self, pointer: &str) -> Value {
-        self.json().ok().and_then(|value| value.pointer(pointer).cloned()).unwrap_or(Value::Null)
+        let found = self.raw_at(pointer).and_then(|raw| serde_json::from_str(raw).ok());
+        found.unwrap_or(Value::Null)
+    }
+
+    /// The exact text that a JSON pointer leads to.
+    pub fn raw_at(&self, pointer: &str) -> Option<&str> {
+        let mut here: &str = &self.raw;
+        for step in pointer.split('/').skip(1) {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            let next: &RawValue = match step.parse::<usize>() {
+                Ok(index) if here.trim_start().starts_with('[') => {
+                    serde_json::from_str::<Vec<&RawValue>>(here).ok()?.get(index).copied()?
+                }
+                _ => serde_json::from_str::<HashMap<Cow<'_, str>, &RawValue>>(here)
+                    .ok()?
+                    .get(&*step)
+                    .copied()?,
+            };
+            here = next.get();
+        }
+        Some(here)
     }
 
     fn envelope(&self) -> Option<Envelope<'_>> {
@@ -115,10 +137,14 @@ impl Message {
 // === impl Answer ===
 
 impl Answer {
+    /// The exact text of the result; an error says what came instead.
+    pub fn ok(&self) -> anyhow::Result<&str> {
+        self.message.result().with_context(|| format!("not a result: `{}`", self.raw()))
+    }
+
     /// The result; an error says what came instead.
     pub fn result(&self) -> anyhow::Result<Value> {
-        let Some(result) = self.message.result() else { bail!("not a result: `{}`", self.raw()) };
-        Ok(serde_json::from_str(result)?)
+        Ok(serde_json::from_str(self.ok()?)?)
     }
 
     /// The code of the error, if it is one.

@@ -126,13 +126,13 @@ impl Client {
     async fn greet(&self, version: &str, standing_stream: bool) -> anyhow::Result<Message> {
         if self.era == Era::Modern {
             let answer = self.request("server/discover", json!({})).await?;
-            answer.result()?;
+            answer.ok()?;
             return Ok(answer.message);
         }
         let params = json!({ "protocolVersion": version, "capabilities": self.capabilities,
             "clientInfo": { "name": "test", "version": "1" } });
         let answer = self.request("initialize", params).await?;
-        answer.result()?;
+        answer.ok()?;
         self.notify("notifications/initialized", None).await?;
         if let (Line::Http(line), true) = (&self.line, standing_stream) {
             let stream = self.bounded("the stream", line.open_stream(&self.core)).await??;
@@ -191,7 +191,7 @@ impl Client {
     pub async fn set_log_level(&self, level: &str) -> anyhow::Result<()> {
         match self.era {
             Era::Legacy => {
-                self.request("logging/setLevel", json!({ "level": level })).await?.result()?;
+                self.request("logging/setLevel", json!({ "level": level })).await?.ok()?;
             }
             Era::Modern => {
                 *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level.to_owned());

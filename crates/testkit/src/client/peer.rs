@@ -1,4 +1,4 @@
-//! The fixture as the server behind a gateway, and the journal in which it notes what it really saw.
+//! The servers behind a gateway, and the journal in which they note what they really saw.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often a journal is looked at: a file tells nobody that it grew.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The fixture over HTTP. Killed when it is dropped.
+/// The fixture, or the scripted server, over HTTP. Killed when it is dropped.
 pub struct HttpFixture {
     url: String,
     child: Child,
 }
 
-/// What a fixture noted: every message that arrived, one JSON line each, and `cancelled` for work that was.
+/// What a server noted: every message that arrived, one JSON line each, and `cancelled` for work that was.
 #[derive(Clone, Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -41,44 +41,52 @@ pub struct Note {
 
 /// The fixture program, built beside `neighbour`, which is another program of the same build.
 pub fn fixture_program(neighbour: &Path) -> anyhow::Result<PathBuf> {
+    Ok(programs(neighbour)?.join("fixture"))
+}
+
+/// The scripted server, built beside `neighbour`.
+pub fn scripted_program(neighbour: &Path) -> anyhow::Result<PathBuf> {
+    Ok(programs(neighbour)?.join("scripted"))
+}
+
+fn programs(neighbour: &Path) -> anyhow::Result<PathBuf> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| build_fixture(neighbour).map_err(|error| format!("{error:#}")));
+    let built = BUILT.get_or_init(|| build(neighbour).map_err(|error| format!("{error:#}")));
     built.clone().map_err(anyhow::Error::msg)
 }
 
-/// Cargo is asked each time: a fixture left over from an earlier build would tell old stories.
-fn build_fixture(neighbour: &Path) -> anyhow::Result<PathBuf> {
+/// Cargo is asked each time: a program left over from an earlier build would tell old stories.
+fn build(neighbour: &Path) -> anyhow::Result<PathBuf> {
     let folder = neighbour.parent().context("the program is in no directory")?;
     let target = folder.parent().context("the program is in no target directory")?;
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-    cargo
-        .args(["build", "--quiet", "-p", "highwater-testkit", "--bin", "fixture", "--target-dir"])
-        .arg(target);
+    cargo.args(["build", "--quiet", "-p", "highwater-testkit", "--bin", "fixture", "--bin", "scripted"]);
+    cargo.arg("--target-dir").arg(target);
     if folder.file_name() == Some(OsStr::new("release")) {
         cargo.arg("--release");
     }
     let output = cargo.stdin(Stdio::null()).output().context("cannot run cargo")?;
     if !output.status.success() {
-        bail!("the fixture cannot be built: {}", String::from_utf8_lossy(&output.stderr));
+        bail!("the servers for tests cannot be built: {}", String::from_utf8_lossy(&output.stderr));
     }
-    Ok(folder.join("fixture"))
+    Ok(folder.to_owned())
 }
 
 // === impl HttpFixture ===
 
 impl HttpFixture {
-    /// Starts the fixture with these arguments and waits until it listens.
+    /// Starts the program with these arguments and waits until it listens.
     pub async fn start(program: &Path, arguments: &[&str], journal: &Journal) -> anyhow::Result<Self> {
         let mut command = tokio::process::Command::new(program);
         command.args(["--listen", "127.0.0.1:0"]).args(arguments).env("FIXTURE_LOG", journal.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn().context("cannot start the fixture")?;
-        let stdout = child.stdout.take().context("the fixture has no output")?;
+        let mut child = command.spawn().context("cannot start the server")?;
+        let stdout = child.stdout.take().context("the server has no output")?;
         let mut lines = BufReader::new(stdout).lines();
         let line = tokio::time::timeout(PATIENCE, lines.next_line()).await;
-        let line = line.context("the fixture is not ready in time")??.context("the fixture ended")?;
-        let url = line.strip_prefix("listening ").context("the fixture does not say where it listens")?;
+        let line = line.context("the server is not ready in time")??.context("the server ended")?;
+        let url = line.strip_prefix("listening ").context("the server does not say where it listens")?;
         Ok(Self { url: url.to_owned(), child })
     }
 

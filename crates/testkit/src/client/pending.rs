@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use highwater_mcp::headers;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
@@ -206,17 +206,17 @@ fn with_input(client: &Client, request: &Request, message: &Message) -> anyhow::
     if asked.result_type.as_deref() != Some("input_required") {
         return Ok(None);
     }
-    let mut responses = Map::new();
+    let mut responses = Vec::new();
     for (key, Asked { method, params }) in asked.input_requests {
         let params = params.map_or("{}", RawValue::get).to_owned();
-        match client.core.answer(&Question { method, params }) {
-            Reply::Result(result) => {
-                responses.insert(key, result);
-            }
+        let result = match client.core.answer(&Question { method, params }) {
+            Reply::Result(result) => result.to_string(),
+            Reply::Raw(result) => result,
             Reply::Error(..) | Reply::Silence => return Ok(None),
-        }
+        };
+        responses.push(format!("{}:{result}", Value::from(key)));
     }
-    let mut added = format!(r#""inputResponses":{}"#, Value::Object(responses));
+    let mut added = format!(r#""inputResponses":{{{}}}"#, responses.join(","));
     if let Some(state) = asked.request_state {
         added.push_str(&format!(r#","requestState":{}"#, state.get()));
     }

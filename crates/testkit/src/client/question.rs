@@ -17,6 +17,8 @@ pub struct Question {
 #[derive(Clone, Debug)]
 pub enum Reply {
     Result(Value),
+    /// A result, as the exact text it is sent in.
+    Raw(String),
     /// A JSON-RPC error. In the modern era there is no such answer; the request is then not tried again.
     Error(i64, String),
     /// No answer at all.

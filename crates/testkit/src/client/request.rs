@@ -9,6 +9,8 @@ pub struct Request {
     /// The text of `params` without `_meta`.
     pub(super) params: String,
     pub(super) meta: Map<String, Value>,
+    /// Further members of `_meta` as text.
+    pub(super) raw_meta: String,
     pub(super) id: Option<String>,
     pub(super) headers: Vec<(String, String)>,
     pub(super) rounds: bool,
@@ -22,6 +24,7 @@ impl Request {
             method: method.to_owned(),
             params: "{}".to_owned(),
             meta: Map::new(),
+            raw_meta: String::new(),
             id: None,
             headers: Vec::new(),
             rounds: true,
@@ -56,6 +59,12 @@ impl Request {
         self
     }
 
+    /// Further members of `_meta` as text, such as `"a": 1, "b": 2`, sent as they are.
+    pub fn raw_meta(mut self, members: &str) -> Self {
+        self.raw_meta = members.to_owned();
+        self
+    }
+
     /// Asks for progress under this token.
     pub fn progress(self, token: impl Into<Value>) -> Self {
         self.meta("progressToken", token)
@@ -81,12 +90,15 @@ impl Request {
 
     /// The message, with `meta` in front of everything else the parameters say.
     pub(super) fn text(&self, id: &str, meta: &Map<String, Value>) -> String {
-        let Self { method, params, .. } = self;
+        let Self { method, params, raw_meta, .. } = self;
         let method = Value::from(method.as_str());
-        let params = match (meta.is_empty(), params.trim_start().strip_prefix('{')) {
+        let mut metas: Vec<String> =
+            meta.iter().map(|(key, value)| format!("{}:{value}", Value::from(key.as_str()))).collect();
+        metas.extend((!raw_meta.is_empty()).then(|| raw_meta.clone()));
+        let params = match (metas.is_empty(), params.trim_start().strip_prefix('{')) {
             (false, Some(members)) => {
                 let comma = if members.trim_start().starts_with('}') { "" } else { "," };
-                format!(r#"{{"_meta":{}{comma}{members}"#, Value::Object(meta.clone()))
+                format!(r#"{{"_meta":{{{}}}{comma}{members}"#, metas.join(","))
             }
             _ => params.clone(),
         };

@@ -1,0 +1,144 @@
+//! The script over HTTP. Streamable: one message is a JSON answer, several are a stream of events. HTTP+SSE: all
+//! messages come on the stream that was opened last.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::{self, StreamExt};
+use highwater_mcp::headers::SESSION_ID;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming as RequestBody};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+
+use super::{Incoming, Lines, QUEUE, Scripted};
+
+/// No request is larger than this.
+const LARGEST: usize = 16 << 20;
+
+/// Where HTTP+SSE takes messages.
+const MESSAGES: &str = "/messages";
+
+type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// The stream of HTTP+SSE, if that is what is spoken and it is open.
+type Standing = Arc<Mutex<Option<mpsc::Sender<String>>>>;
+
+/// Serves the listener until the future is dropped; `sse` is HTTP+SSE of 2024-11-05.
+pub async fn serve(server: Arc<Scripted>, listener: TcpListener, sse: bool) -> std::io::Result<()> {
+    let standing = sse.then(Standing::default);
+    loop {
+        let (stream, _) = listener.accept().await?;
+        let (server, standing) = (Arc::clone(&server), standing.clone());
+        tokio::spawn(async move {
+            let service = service_fn(move |request| {
+                let (server, standing) = (Arc::clone(&server), standing.clone());
+                async move { Ok::<_, Infallible>(answer(server, standing, request).await) }
+            });
+            let connection = hyper::server::conn::http1::Builder::new();
+            // A connection that breaks is the client's affair.
+            connection.serve_connection(TokioIo::new(stream), service).await.ok();
+        });
+    }
+}
+
+async fn answer(server: Arc<Scripted>, standing: Option<Standing>, request: Request<RequestBody>) -> Answer {
+    let (head, body) = request.into_parts();
+    match (&standing, &head.method) {
+        (Some(standing), &Method::GET) => return open(standing),
+        (Some(_), &Method::POST) if head.uri.path() == MESSAGES => {}
+        (None, &Method::POST) => {}
+        _ => return plain(StatusCode::METHOD_NOT_ALLOWED),
+    }
+    let Some(text) = whole(body).await else { return plain(StatusCode::BAD_REQUEST) };
+    match (server.hear(&text, noted(&head.headers)), standing) {
+        (Incoming::Rest, _) => plain(StatusCode::ACCEPTED),
+        (Incoming::Request(lines), None) => say(server, lines),
+        (Incoming::Request(lines), Some(standing)) => {
+            let out = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if let Some(out) = out {
+                tokio::spawn(async move { server.say(lines, out).await });
+            }
+            plain(StatusCode::ACCEPTED)
+        }
+    }
+}
+
+/// Opens the stream of HTTP+SSE.
+fn open(standing: &Standing) -> Answer {
+    let (sender, messages) = mpsc::channel(QUEUE);
+    *standing.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+    stream_of(format!("event: endpoint\ndata: {MESSAGES}\n\n"), messages)
+}
+
+fn say(server: Arc<Scripted>, lines: Lines) -> Answer {
+    let greets = lines.method == "initialize";
+    let status = match lines.known || !server.is_modern() {
+        true => StatusCode::OK,
+        false => StatusCode::NOT_FOUND,
+    };
+    let mut answer = match lines.messages.as_slice() {
+        [only] if !only.starts_with('$') => {
+            let mut answer = Response::new(Full::from(only.clone()).boxed_unsync());
+            answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            answer
+        }
+        _ => events(server, lines),
+    };
+    *answer.status_mut() = status;
+    if greets {
+        answer.headers_mut().insert(SESSION_ID, HeaderValue::from_static("scripted"));
+    }
+    answer
+}
+
+fn events(server: Arc<Scripted>, lines: Lines) -> Answer {
+    let (sender, messages) = mpsc::channel(QUEUE);
+    tokio::spawn(async move { server.say(lines, sender).await });
+    stream_of(String::new(), messages)
+}
+
+fn stream_of(first: String, messages: mpsc::Receiver<String>) -> Answer {
+    let events = stream::unfold(messages, |mut messages| async move {
+        let message = messages.recv().await?;
+        let lines: String = message.split('\n').map(|line| format!("data: {line}\n")).collect();
+        Some((format!("{lines}\n"), messages))
+    });
+    let frames = stream::iter([first]).chain(events).map(|event| Ok(Frame::data(Bytes::from(event))));
+    let mut answer = Response::new(BodyExt::boxed_unsync(StreamBody::new(frames)));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    answer
+}
+
+fn plain(status: StatusCode) -> Answer {
+    let mut answer = Response::new(Full::default().boxed_unsync());
+    *answer.status_mut() = status;
+    answer
+}
+
+fn noted(headers: &HeaderMap) -> Value {
+    let pairs = headers.iter().map(|(name, value)| {
+        (name.to_string(), Value::from(String::from_utf8_lossy(value.as_bytes()).into_owned()))
+    });
+    pairs.collect()
+}
+
+async fn whole(mut body: RequestBody) -> Option<String> {
+    let mut bytes = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        if let Ok(chunk) = frame.ok()?.into_data() {
+            if bytes.len() + chunk.len() > LARGEST {
+                return None;
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+    }
+    String::from_utf8(bytes.to_vec()).ok()
+}

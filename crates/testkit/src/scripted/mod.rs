@@ -1,0 +1,160 @@
+//! A server that says exactly what a script says, byte for byte, and notes exactly what it heard.
+//!
+//! A script is a JSON object: what is asked, and the list of messages that answer it. What is asked is a method, or a
+//! method and a name (`tools/call odd`, `resources/read odd://thing`); with ` again` behind it, the request that
+//! brings answers to questions. In a message `$ID` stands for the id of the request and `$TOKEN` for its progress
+//! token. `$WAIT` in place of a message waits until the client has answered a question, `$HOLD` waits forever.
+
+mod http;
+mod stdio;
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+
+pub use self::http::serve as serve_http;
+pub use self::stdio::serve as serve_stdio;
+
+/// How many messages may wait to be sent.
+const QUEUE: usize = 16;
+const WAIT: &str = "$WAIT";
+const HOLD: &str = "$HOLD";
+
+/// The server.
+pub struct Scripted {
+    script: HashMap<String, Vec<String>>,
+    journal: Mutex<File>,
+    /// How many answers to questions have come.
+    answers: watch::Sender<usize>,
+}
+
+/// What came in.
+enum Incoming {
+    /// A request, its messages, and the id they answer.
+    Request(Lines),
+    /// Something that gets no answer.
+    Rest,
+}
+
+/// The messages that answer one request.
+struct Lines {
+    method: String,
+    known: bool,
+    messages: Vec<String>,
+    /// How many answers had come when the request did.
+    answers: usize,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    method: Option<String>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Params<'a> {
+    name: Option<String>,
+    uri: Option<String>,
+    #[serde(borrow)]
+    input_responses: Option<&'a RawValue>,
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<Meta<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Meta<'a> {
+    #[serde(borrow)]
+    progress_token: Option<&'a RawValue>,
+}
+
+// === impl Scripted ===
+
+impl Scripted {
+    /// A server with this script that notes in this file.
+    pub fn new(script: &Path, journal: &Path) -> anyhow::Result<Arc<Self>> {
+        let text =
+            std::fs::read_to_string(script).with_context(|| format!("cannot read `{}`", script.display()))?;
+        let script = serde_json::from_str(&text).context("no script")?;
+        let journal = OpenOptions::new().create(true).append(true).open(journal);
+        let journal = Mutex::new(journal.context("cannot open the journal")?);
+        Ok(Arc::new(Self { script, journal, answers: watch::Sender::new(0) }))
+    }
+
+    /// Whether the script is that of a modern server.
+    fn is_modern(&self) -> bool {
+        self.script.contains_key("server/discover")
+    }
+
+    /// Notes what came and finds what answers it.
+    fn hear(&self, text: &str, headers: Value) -> Incoming {
+        let envelope: Option<Envelope<'_>> = serde_json::from_str(text).ok();
+        let method = envelope.as_ref().and_then(|envelope| envelope.method.clone());
+        self.note(&json!({ "method": method, "raw": text, "headers": headers }));
+        let Some(Envelope { id: Some(id), params, .. }) = envelope else { return Incoming::Rest };
+        let Some(method) = method else {
+            self.answers.send_modify(|count| *count += 1);
+            return Incoming::Rest;
+        };
+        let params: Params<'_> =
+            params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
+        let again = if params.input_responses.is_some() { " again" } else { "" };
+        let name = params.name.or(params.uri).map(|name| format!("{method} {name}{again}"));
+        let lines = name.and_then(|name| self.script.get(&name)).or_else(|| self.script.get(&method));
+        let token = params.meta.and_then(|meta| meta.progress_token).map(RawValue::get);
+        let unknown = [r#"{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"not in the script"}}"#];
+        let messages = match lines {
+            Some(lines) => lines.iter().filter_map(|line| filled(line, id.get(), token)).collect(),
+            None => unknown.iter().filter_map(|line| filled(line, id.get(), token)).collect(),
+        };
+        let answers = *self.answers.borrow();
+        Incoming::Request(Lines { method, known: lines.is_some(), messages, answers })
+    }
+
+    /// Says the messages, one after the other.
+    async fn say(&self, lines: Lines, out: mpsc::Sender<String>) {
+        let (mut expected, mut count) = (lines.answers, self.answers.subscribe());
+        for message in lines.messages {
+            match message.as_str() {
+                HOLD => std::future::pending().await,
+                WAIT => {
+                    expected += 1;
+                    // The sender is ours: it lives as long as this does.
+                    count.wait_for(|count| *count >= expected).await.ok();
+                }
+                _ => {
+                    if out.send(message).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn note(&self, line: &Value) {
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        // One write per line: a reader never sees half of one. A full disk fails the test that reads it.
+        journal.write_all(format!("{line}\n").as_bytes()).ok();
+    }
+}
+
+/// A line with its places filled in; none if it speaks of a token that was not given.
+fn filled(line: &str, id: &str, token: Option<&str>) -> Option<String> {
+    let line = line.replace("$ID", id);
+    match token {
+        Some(token) => Some(line.replace("$TOKEN", token)),
+        None => (!line.contains("$TOKEN")).then_some(line),
+    }
+}
