@@ -3,13 +3,15 @@
 //!
 //! Whether a call ran is read from the journal of the server, never from the answer of the gateway.
 
+#[path = "support/stage.rs"]
+mod stage;
 #[path = "support/matrix/mod.rs"]
-mod support;
-
-use support::stage::{Cell, Front, Upstream, tell};
-use support::{calls, changes, questions, reads};
+mod stories;
 
 use highwater_testkit::client::Era;
+
+use stage::{Cell, Front, Upstream, tell};
+use stories::{calls, changes, fixture, questions, reads};
 
 /// One test for each story in one cell.
 macro_rules! cell {
@@ -34,7 +36,7 @@ macro_rules! cell {
         $(
             #[tokio::test]
             async fn $story() {
-                tell(CELL, |stage| Box::pin($part::$story(stage))).await;
+                tell(CELL, fixture, |stage| Box::pin($part::$story(stage))).await;
             }
         )*
     };

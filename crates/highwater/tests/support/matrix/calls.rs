@@ -4,7 +4,8 @@ use anyhow::{Context, ensure};
 use highwater_testkit::client::{Era, Request};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, Upstream, entry, shown};
+use super::{entry, ran, shown};
+use crate::stage::{Stage, Upstream};
 
 const INVALID_PARAMS: i64 = -32602;
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -46,7 +47,7 @@ pub(crate) async fn lists_and_calls(stage: &Stage) -> anyhow::Result<()> {
     let result_type = answer.at("/result/resultType");
     ensure!(result_type == if stage.modern() { json!("complete") } else { Value::Null }, "{}", answer.raw());
 
-    ensure!(stage.ran("tools/call") == 1, "it ran {} times", stage.ran("tools/call"));
+    ensure!(ran(stage, "tools/call") == 1, "it ran {} times", ran(stage, "tools/call"));
     let note = stage.journal.of("tools/call").pop().context("no call was noted")?;
     ensure!(note.raw.contains(r#""name":"echo""#), "{}", note.raw);
     ensure!(note.raw.contains(trace), "the trace context was lost: {}", note.raw);
@@ -71,7 +72,7 @@ pub(crate) async fn refuses_what_is_unknown(stage: &Stage) -> anyhow::Result<()>
     ensure!(no_method.error_code() == Some(METHOD_NOT_FOUND), "{}", no_method.raw());
     // The server is asked something that is known last, so that what came before it would have been noted.
     client.call(&shown("echo"), json!({})).await?.result()?;
-    ensure!(stage.ran("tools/call") == 1 && stage.ran("acme/reindex") == 0, "something went through");
+    ensure!(ran(stage, "tools/call") == 1 && ran(stage, "acme/reindex") == 0, "something went through");
     Ok(())
 }
 
@@ -86,7 +87,7 @@ pub(crate) async fn passes_errors_on(stage: &Stage) -> anyhow::Result<()> {
     ensure!(error.at("/error/message") == "this tool fails when it is called", "{}", error.raw());
     let data = json!({ "reason": "asked", "detail": { "kept": [1, 2.5, null] } });
     ensure!(error.at("/error/data") == data, "{}", error.raw());
-    ensure!(stage.ran("tools/call") == 2, "each ran once");
+    ensure!(ran(stage, "tools/call") == 2, "each ran once");
     Ok(())
 }
 
@@ -136,7 +137,7 @@ pub(crate) async fn cancels(stage: &Stage) -> anyhow::Result<()> {
     let late =
         client.arrivals().into_iter().find(|message| message.is_response() && message.id() == Some(id));
     ensure!(late.is_none(), "a cancelled call was answered: {late:?}");
-    ensure!(stage.ran("cancelled") == 1, "{} were cancelled", stage.ran("cancelled"));
+    ensure!(ran(stage, "cancelled") == 1, "{} were cancelled", ran(stage, "cancelled"));
     Ok(())
 }
 
@@ -198,6 +199,6 @@ pub(crate) async fn answers_what_is_its_own(stage: &Stage) -> anyhow::Result<()>
             }
         }
     }
-    ensure!(stage.ran("ping") == 0, "a ping went through");
+    ensure!(ran(stage, "ping") == 0, "a ping went through");
     Ok(())
 }

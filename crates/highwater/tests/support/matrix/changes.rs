@@ -4,7 +4,8 @@ use anyhow::ensure;
 use highwater_testkit::client::{Client, Era, Message};
 use serde_json::json;
 
-use super::stage::{Stage, entry, shown, shown_uri};
+use super::{entry, shown, shown_uri};
+use crate::stage::Stage;
 
 const UPDATED: &str = "notifications/resources/updated";
 const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";

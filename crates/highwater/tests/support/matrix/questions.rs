@@ -4,7 +4,8 @@ use anyhow::{Context, ensure};
 use highwater_testkit::client::{Client, Reply, Setup};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, shown, shown_uri};
+use super::{shown, shown_uri};
+use crate::stage::Stage;
 
 /// A client that can be asked everything.
 fn able(stage: &Stage) -> Setup {

@@ -4,7 +4,8 @@ use anyhow::ensure;
 use highwater_testkit::client::Era;
 use serde_json::{Value, json};
 
-use super::stage::{Stage, entry, shown, shown_uri};
+use super::{entry, ran, shown, shown_uri};
+use crate::stage::Stage;
 
 pub(crate) async fn reads_resources(stage: &Stage) -> anyhow::Result<()> {
     let client = stage.client().await?;
@@ -49,12 +50,12 @@ pub(crate) async fn knows_what_is_no_resource(stage: &Stage) -> anyhow::Result<(
         Era::Modern => -32602,
     };
     ensure!(answer.error_code() == Some(code), "{}", answer.raw());
-    ensure!(stage.ran("resources/read") == 1, "the server was not asked");
+    ensure!(ran(stage, "resources/read") == 1, "the server was not asked");
 
     let nobodys = client.request("resources/read", json!({ "uri": "other+test://nothing" })).await?;
     ensure!(nobodys.error_code() == Some(code), "{}", nobodys.raw());
     ensure!(nobodys.at("/error/data/uri") == "other+test://nothing", "{}", nobodys.raw());
-    ensure!(stage.ran("resources/read") == 1, "the server was asked");
+    ensure!(ran(stage, "resources/read") == 1, "the server was asked");
     Ok(())
 }
 

@@ -2,21 +2,26 @@
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::Duration;
 
 use anyhow::Context;
 use highwater_testkit::client::gateway::{Gateway, Home};
-use highwater_testkit::client::peer::{HttpFixture, Journal, fixture_program};
+use highwater_testkit::client::peer::{HttpFixture, Journal};
 use highwater_testkit::client::{Client, Era, Setup};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// No story takes longer, even on a machine with other things to do.
 const LONGEST: Duration = Duration::from_secs(90);
 
 /// The name of the server in the configuration, and so the prefix of everything it has.
 pub(crate) const ALIAS: &str = "fx";
+
+/// The program that is tested.
+pub(crate) fn highwater() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_highwater"))
+}
 
 /// How clients come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +53,13 @@ pub(crate) struct Stage {
     pub(crate) cell: Cell,
     pub(crate) journal: Journal,
     house: House,
-    _fixture: Option<HttpFixture>,
+    _server: Option<HttpFixture>,
+}
+
+/// The program behind the gateway, and its arguments besides the address to listen on.
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    pub(crate) arguments: Vec<String>,
 }
 
 /// A client over stdio starts the gateway itself; one over HTTP finds it.
@@ -57,12 +68,14 @@ enum House {
     Gateway(Box<Gateway>),
 }
 
-/// Tells a story in a cell, and fails with everything that is known if it does not go as told.
-pub(crate) async fn tell<F>(cell: Cell, story: F)
+/// Tells a story in a cell, and fails with everything that is known if it does not go as told. `server` is given the
+/// directory of the test and chooses what stands behind the gateway.
+pub(crate) async fn tell<P, S>(cell: Cell, server: P, story: S)
 where
-    F: for<'a> FnOnce(&'a Stage) -> Pin<Box<dyn Future<Output = anyhow::Result<()>> + 'a>>,
+    P: FnOnce(Upstream, &Path, &Journal) -> anyhow::Result<Program>,
+    S: for<'a> FnOnce(&'a Stage) -> Pin<Box<dyn Future<Output = anyhow::Result<()>> + 'a>>,
 {
-    let stage = match Stage::build(cell).await {
+    let stage = match Stage::build(cell, server).await {
         Ok(stage) => stage,
         Err(error) => panic!("{cell}: {error:#}"),
     };
@@ -84,22 +97,23 @@ where
 // === impl Stage ===
 
 impl Stage {
-    async fn build(cell: Cell) -> anyhow::Result<Self> {
-        let program = Path::new(env!("CARGO_BIN_EXE_highwater"));
-        let fixture_program = fixture_program(program)?;
-        let home = Home::new(program, "{}")?;
+    async fn build<P>(cell: Cell, server: P) -> anyhow::Result<Self>
+    where
+        P: FnOnce(Upstream, &Path, &Journal) -> anyhow::Result<Program>,
+    {
+        let home = Home::new(highwater(), "{}")?;
         let journal = Journal::at(home.path().join("journal"));
-        let arguments = cell.upstream.arguments();
-        let (fixture, entry) = match cell.upstream {
+        let Program { path, arguments } = server(cell.upstream, home.path(), &journal)?;
+        let (server, entry) = match cell.upstream {
             Upstream::StdioLegacy | Upstream::StdioModern => {
-                let entry = json!({ "command": fixture_program, "args": arguments,
-                    "env": { "FIXTURE_LOG": journal.path() } });
-                (None, entry)
+                let environment = json!({ "FIXTURE_LOG": journal.path() });
+                (None, json!({ "command": path, "args": arguments, "env": environment }))
             }
             Upstream::HttpLegacy | Upstream::HttpModern | Upstream::Sse => {
-                let fixture = HttpFixture::start(&fixture_program, &arguments, &journal).await?;
-                let entry = json!({ "url": fixture.url() });
-                (Some(fixture), entry)
+                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+                let server = HttpFixture::start(&path, &arguments, &journal).await?;
+                let entry = json!({ "url": server.url() });
+                (Some(server), entry)
             }
         };
         home.configure(&json!({ "servers": { ALIAS: entry } }).to_string())?;
@@ -107,7 +121,7 @@ impl Stage {
             Front::Stdio => House::Home(home),
             Front::Http => House::Gateway(Box::new(home.serve().await?)),
         };
-        Ok(Self { cell, journal, house, _fixture: fixture })
+        Ok(Self { cell, journal, house, _server: server })
     }
 
     /// A client that is not connected yet.
@@ -127,32 +141,11 @@ impl Stage {
         self.cell.era == Era::Modern
     }
 
-    /// How many times the server was asked to do this.
-    pub(crate) fn ran(&self, method: &str) -> usize {
-        self.journal.of(method).len()
-    }
-
     fn log(&self) -> String {
         match &self.house {
             House::Home(home) => home.background_log(),
             House::Gateway(gateway) => gateway.log(),
         }
-    }
-}
-
-// === impl Upstream ===
-
-impl Upstream {
-    fn arguments(self) -> Vec<&'static str> {
-        let mut arguments = vec!["--extras"];
-        arguments.extend(match self {
-            Self::StdioLegacy => ["--stdio", "--era", "legacy"].as_slice(),
-            Self::StdioModern => &["--stdio", "--era", "modern"],
-            Self::HttpLegacy => &["--era", "legacy"],
-            Self::HttpModern => &["--era", "modern"],
-            Self::Sse => &["--sse", "--era", "legacy"],
-        });
-        arguments
     }
 }
 
@@ -162,21 +155,4 @@ impl fmt::Display for Cell {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:?} {:?} in front of {:?}", self.front, self.era, self.upstream)
     }
-}
-
-/// The name a client knows a tool or prompt by.
-pub(crate) fn shown(name: &str) -> String {
-    format!("{ALIAS}__{name}")
-}
-
-/// The URI a client knows a resource by.
-pub(crate) fn shown_uri(uri: &str) -> String {
-    format!("{ALIAS}+{uri}")
-}
-
-/// The entry of a list with this member.
-pub(crate) fn entry<'a>(list: &'a Value, member: &str, value: &str) -> anyhow::Result<&'a Value> {
-    let entries = list.as_array().context("no list")?;
-    let found = entries.iter().find(|entry| entry.get(member).is_some_and(|found| found == value));
-    found.with_context(|| format!("nothing with `{member}` `{value}` is listed: {list}"))
 }
