@@ -11,6 +11,7 @@
 mod audit;
 mod chaos;
 mod clients_leave;
+mod http_server_away;
 mod processes;
 mod shared_children;
 mod stage;
