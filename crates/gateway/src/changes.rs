@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use highwater_core::id::UpstreamId;
 use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
-use highwater_mcp::text::{quote, string_member};
+use highwater_mcp::text::{member, members, quote, string_member};
 use highwater_upstream::HealthState;
 use highwater_upstream::control::{ListKind, LogLevel};
 use highwater_upstream::event::{Notice, NoticeKind};
@@ -72,7 +73,7 @@ impl Gateway {
                 if let Some(shown) = session.subscribed_as(upstream, &own) {
                     let params = edit_object(
                         params,
-                        &[("uri", Edit::Set(&quote(&shown))), ("_meta", Edit::Merge(UNMARKED))],
+                        &[("uri", Edit::Set(&quote(&shown))), ("_meta", unmarked(params))],
                     );
                     let message = error_code::notification("notifications/resources/updated", Some(&params));
                     (session.aside)(message.into());
@@ -107,5 +108,10 @@ impl Gateway {
     }
 }
 
-/// Takes a modern upstream's own subscription id off a notification.
-const UNMARKED: &[(&str, Edit<'static>)] = &[(highwater_mcp::era::meta_key::SUBSCRIPTION_ID, Edit::Remove)];
+/// Takes a modern upstream's own subscription id off a notification, and `_meta` with it if that was all it held.
+fn unmarked(params: &str) -> Edit<'static> {
+    const UNMARKED: &[(&str, Edit<'static>)] = &[(SUBSCRIPTION_ID, Edit::Remove)];
+    let only_that =
+        member(params, "_meta").is_some_and(|meta| members(meta).map(|(key, _)| key).eq([SUBSCRIPTION_ID]));
+    if only_that { Edit::Remove } else { Edit::Merge(UNMARKED) }
+}

@@ -41,7 +41,7 @@ impl Gateway {
                 ServerStatus {
                     name: station.id().to_string(),
                     state: word(&health.state).to_owned(),
-                    error: health.last_error,
+                    error: health.last_error.filter(|_| health.state != HealthState::Up),
                     version: health.version,
                     tools: station.stock().map_or(0, |stock| stock.tools.items.len()),
                     in_flight: health.in_flight,

@@ -77,7 +77,9 @@ impl Schemes {
 
     /// Rewrites the URIs of content blocks and resource contents in a result. Nothing else is touched.
     pub(crate) fn rewrite_result<'a>(&self, upstream: &UpstreamId, result: &'a str) -> Cow<'a, str> {
-        if self.leaves_all() || memmem::find(result.as_bytes(), b"\"uri\"").is_none() {
+        // A key may be written with escapes, so their absence is part of the shortcut.
+        let mentions = |needle: &[u8]| memmem::find(result.as_bytes(), needle).is_some();
+        if self.leaves_all() || !(mentions(b"\"uri\"") || mentions(b"\\u")) {
             return Cow::Borrowed(result);
         }
         let rewritten = [

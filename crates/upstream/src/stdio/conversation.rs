@@ -114,16 +114,14 @@ impl Conversation {
     }
 
     fn send(&self, number: u64, method: &str, params: Option<&str>, is_action: bool) -> Result<(), Cause> {
-        let mut text = request(&number.to_string(), method, params);
-        text.push(b'\n');
+        let text = request(&number.to_string(), method, params);
         self.calls.open(number, is_action)?;
         self.writer.send(Some(number), text).inspect_err(|_| {
             self.calls.forget(number);
         })
     }
 
-    fn say(&self, mut text: Vec<u8>) {
-        text.push(b'\n');
+    fn say(&self, text: Vec<u8>) {
         if let Err(cause) = self.writer.send(None, text) {
             tracing::debug!(upstream = %self.wire.upstream, %cause, "a message could not be sent");
         }

@@ -37,6 +37,20 @@ struct Line {
     written: usize,
 }
 
+/// Puts a message on one line. JSON allows line breaks between its tokens, and a client can put them there: left as they
+/// are, a part of its arguments would reach the child as a message of its own, past every decision. Inside strings the
+/// scan allows none, so each can become a space.
+fn to_one_line(text: &mut Vec<u8>) {
+    let mut from = 0;
+    while let Some(found) = text.get(from..).and_then(|rest| memchr::memchr2(b'\n', b'\r', rest)) {
+        if let Some(byte) = text.get_mut(from + found) {
+            *byte = b' ';
+        }
+        from += found + 1;
+    }
+    text.push(b'\n');
+}
+
 // === impl Writer ===
 
 impl Writer {
@@ -54,9 +68,10 @@ impl Writer {
         (writer, rest)
     }
 
-    /// Sends one message, which ends in a newline. Nothing of it has been sent if this fails. A message for a
-    /// closed pipe counts as waiting for ever; the conversation is about to end.
-    pub(super) fn send(&self, number: Option<u64>, text: Vec<u8>) -> Result<(), Cause> {
+    /// Sends one message as one line. Nothing of it has been sent if this fails. A message for a closed pipe counts
+    /// as waiting for ever; the conversation is about to end.
+    pub(super) fn send(&self, number: Option<u64>, mut text: Vec<u8>) -> Result<(), Cause> {
+        to_one_line(&mut text);
         let mut queue = self.queue();
         let Some(pipe) = queue.pipe.clone() else {
             queue.unsent.extend(number);
@@ -175,6 +190,13 @@ mod tests {
         (sender, receiver)
     }
 
+    #[test]
+    fn a_message_is_one_line_whatever_it_holds() {
+        let mut text = b"{\n\"a\":\r\n1}".to_vec();
+        to_one_line(&mut text);
+        assert_eq!(text, b"{ \"a\":  1}\n");
+    }
+
     #[tokio::test]
     async fn what_finds_no_room_follows_in_order() {
         let (sender, mut receiver) = ready_pipe().await;
@@ -186,9 +208,9 @@ mod tests {
         assert!(!writer.withdraw(1), "a part of it is in the pipe");
         assert!(writer.withdraw(2));
         assert!(!writer.withdraw(2));
-        let mut received = vec![0; (200 << 10) + 1];
+        let mut received = vec![0; (200 << 10) + 3];
         receiver.read_exact(&mut received).await.unwrap();
-        assert_eq!(received.pop(), Some(b'c'));
+        assert_eq!(received.split_off(200 << 10), b"\nc\n");
         assert_eq!(received, long(b'a'));
         writer.close();
         assert_eq!(receiver.read(&mut received).await.unwrap(), 0);
