@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::checks::Checks;
 use crate::command::quiet;
@@ -59,9 +59,10 @@ impl ClientLeg {
         let sites = folder.join("sites");
         std::fs::create_dir_all(&sites).with_context(|| format!("cannot make `{}`", sites.display()))?;
         let results = folder.join("results");
+        let alone = alone_on_the_network()?;
         let mut log = String::new();
         for scenario in scenarios {
-            let outcome = quiet(&mut self.command(set, scenario, &sites, &results), SCENARIO_LIMIT)?;
+            let outcome = quiet(&mut self.command(alone, set, scenario, &sites, &results), SCENARIO_LIMIT)?;
             log.push_str(&outcome.output);
         }
         std::fs::write(folder.join("suite.log"), &log)?;
@@ -72,8 +73,7 @@ impl ClientLeg {
         Ok(checks)
     }
 
-    /// The scenario servers listen on every interface, so they get a network of their own.
-    fn command(&self, set: &str, scenario: &str, sites: &Path, results: &Path) -> Command {
+    fn command(&self, alone: &[&str], set: &str, scenario: &str, sites: &Path, results: &Path) -> Command {
         let words = [
             self.node.as_os_str(),
             self.driver.as_os_str(),
@@ -84,13 +84,27 @@ impl ClientLeg {
         ];
         let driver = words.map(|word| word.to_string_lossy().into_owned()).join(" ");
         let mut command = Command::new("unshare");
-        if !rustix::process::geteuid().is_root() {
-            command.args(["--user", "--map-root-user"]);
-        }
-        command.args(["--net", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]);
+        command.args(alone).args(["sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]);
         command.arg(&self.node).arg(&self.suite).args(["client", "--command", &driver]);
         command.args(["--scenario", scenario, "--spec-version", set, "--timeout", "30000"]);
         command.arg("--output-dir").arg(results);
         command
     }
+}
+
+/// The arguments with which `unshare` gives a program a network of its own, as root or as anyone.
+///
+/// The scenario servers listen on every interface, so they run alone or not at all.
+fn alone_on_the_network() -> Result<&'static [&'static str]> {
+    const WAYS: [&[&str]; 2] = [&["--net"], &["--user", "--map-root-user", "--net"]];
+    let mut why = String::new();
+    for way in WAYS {
+        let outcome =
+            quiet(Command::new("unshare").args(way).args(["ip", "link", "set", "lo", "up"]), SCENARIO_LIMIT)?;
+        if outcome.success {
+            return Ok(way);
+        }
+        why.push_str(&outcome.output);
+    }
+    bail!("{why}the scenarios need a network namespace; as root, this must work: unshare --net true")
 }
