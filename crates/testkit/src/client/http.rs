@@ -1,12 +1,13 @@
 //! A client over Streamable HTTP, in both eras.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use bytes::{Bytes, BytesMut};
 use highwater_mcp::headers;
-use highwater_mcp::sse::Decoder;
+use highwater_mcp::sse::{Decoder, Event};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, Uri};
 use http_body_util::{BodyExt, Full};
@@ -37,6 +38,15 @@ pub(super) struct HttpLine {
 struct Session {
     id: Option<String>,
     version: String,
+}
+
+/// An HTTP answer that is a stream of events. Dropping it closes the connection.
+pub struct HttpEvents {
+    pub status: u16,
+    body: Incoming,
+    decoder: Decoder,
+    ready: VecDeque<Event>,
+    patience: Duration,
 }
 
 /// An HTTP answer, whole.
@@ -121,6 +131,20 @@ impl HttpLine {
         extra: &[(String, String)],
     ) -> anyhow::Result<HttpReply> {
         whole(self.send(method, body, extra).await?).await
+    }
+
+    /// The same for an answer that is read event by event.
+    pub(super) async fn open(
+        &self,
+        method: Method,
+        body: Bytes,
+        extra: &[(String, String)],
+        patience: Duration,
+    ) -> anyhow::Result<HttpEvents> {
+        let response = self.send(method, body, extra).await?;
+        let status = response.status().as_u16();
+        let (body, decoder) = (response.into_body(), Decoder::new(LONGEST));
+        Ok(HttpEvents { status, body, decoder, ready: VecDeque::new(), patience })
     }
 
     async fn send(
@@ -217,6 +241,35 @@ impl HttpLine {
             let resume = [(headers::LAST_EVENT_ID.to_owned(), event)];
             response = self.send(Method::GET, Bytes::new(), &resume).await?;
             ensure!(response.status() == 200, "resuming was refused with {}", response.status());
+        }
+    }
+}
+
+// === impl HttpEvents ===
+
+impl HttpEvents {
+    /// The next event; none at the end of the stream.
+    pub async fn next(&mut self) -> anyhow::Result<Option<Event>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            let frame = tokio::time::timeout(self.patience, self.body.frame()).await;
+            let Some(frame) = frame.context("no event came in time")? else { return Ok(None) };
+            let Ok(chunk) = frame.context("the stream broke")?.into_data() else { continue };
+            let mut events = Vec::new();
+            self.decoder.feed(&chunk, &mut events)?;
+            self.ready.extend(events);
+        }
+    }
+
+    /// The next event that carries a message, with the id it can be resumed behind.
+    pub async fn next_message(&mut self) -> anyhow::Result<(Option<String>, Message)> {
+        loop {
+            let event = self.next().await?.context("the stream ended")?;
+            if !event.data.is_empty() {
+                return Ok((event.id, Message::parse(std::str::from_utf8(&event.data)?)?));
+            }
         }
     }
 }

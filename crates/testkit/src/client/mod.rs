@@ -40,7 +40,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
 
-pub use self::http::HttpReply;
+pub use self::http::{HttpEvents, HttpReply};
 pub use self::message::{Answer, Message};
 pub use self::pending::{Listening, Pending};
 pub use self::question::{Handler, Question, Reply};
@@ -256,9 +256,20 @@ impl Client {
         headers: &[(&str, &str)],
     ) -> anyhow::Result<HttpReply> {
         let Line::Http(line) = &self.line else { bail!("over stdio use `write`") };
-        let headers: Vec<(String, String)> =
-            headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        self.bounded("the exchange", line.exchange(method, body.into(), &headers)).await?
+        self.bounded("the exchange", line.exchange(method, body.into(), &owned(headers))).await?
+    }
+
+    /// The same for an answer that is a stream of events.
+    pub async fn open(
+        &self,
+        method: Method,
+        body: impl Into<Bytes>,
+        headers: &[(&str, &str)],
+    ) -> anyhow::Result<HttpEvents> {
+        let Line::Http(line) = &self.line else { bail!("over stdio there are no events") };
+        let headers = owned(headers);
+        let opening = line.open(method, body.into(), &headers, self.patience);
+        self.bounded("the answer", opening).await?
     }
 
     /// Leaves as the transport wants it: closes the input and waits for the process, or ends the session.
@@ -327,6 +338,10 @@ impl Drop for Client {
             task.abort();
         }
     }
+}
+
+fn owned(headers: &[(&str, &str)]) -> Vec<(String, String)> {
+    headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 // === impl Line ===
