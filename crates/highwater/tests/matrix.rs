@@ -11,7 +11,7 @@ mod stories;
 use highwater_testkit::client::Era;
 
 use stage::{Cell, Front, Upstream, tell};
-use stories::{calls, changes, fixture, questions, reads};
+use stories::{calls, changes, fixture, questions, reads, tasks};
 
 /// One test for each story in one cell.
 macro_rules! cell {
@@ -30,6 +30,7 @@ macro_rules! cell {
             cell!(stories in changes: tells_of_new_tools, tells_of_new_prompts, tells_of_touched_resources,
                 stops_telling);
             cell!(stories in reads: reads_resources, knows_what_is_no_resource, gives_prompts, completes);
+            cell!(stories in tasks: goes_on_as_a_task, waits_for_what_must_be_a_task);
         }
     };
     (stories in $part:ident: $($story:ident),*) => {

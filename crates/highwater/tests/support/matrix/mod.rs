@@ -4,6 +4,7 @@ pub(crate) mod calls;
 pub(crate) mod changes;
 pub(crate) mod questions;
 pub(crate) mod reads;
+pub(crate) mod tasks;
 
 use std::path::Path;
 

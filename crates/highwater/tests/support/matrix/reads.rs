@@ -50,6 +50,7 @@ pub(crate) async fn knows_what_is_no_resource(stage: &Stage) -> anyhow::Result<(
         Era::Modern => -32602,
     };
     ensure!(answer.error_code() == Some(code), "{}", answer.raw());
+    ensure!(answer.at("/error/data/uri") == uri.as_str(), "{}", answer.raw());
     ensure!(ran(stage, "resources/read") == 1, "the server was not asked");
 
     let nobodys = client.request("resources/read", json!({ "uri": "other+test://nothing" })).await?;
