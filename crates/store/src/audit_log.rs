@@ -8,7 +8,8 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::time::Duration;
 
 use highwater_core::audit::AuditEvent;
@@ -37,18 +38,20 @@ pub struct Appended {
 #[derive(Debug)]
 pub struct AuditLog {
     folder: PathBuf,
-    segment: Arc<Mutex<Segment>>,
+    /// Writers share it; only the change to the next segment is exclusive. Appends need no lock of ours, since the kernel
+    /// puts each write at the end of the file as a whole.
+    segment: Arc<RwLock<Segment>>,
 }
 
 #[derive(Debug)]
 struct Segment {
     number: u64,
     file: File,
-    bytes: u64,
+    bytes: AtomicU64,
     /// Whether something was written since the last flush.
-    dirty: bool,
+    dirty: AtomicBool,
     /// Set when a write failed half-way: the next record starts on a line of its own.
-    torn: bool,
+    torn: AtomicBool,
 }
 
 /// The event is not in the log, so what it speaks of must not happen.
@@ -82,7 +85,7 @@ impl AuditLog {
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed("create"))?;
         let number = last_segment(&folder).map_err(failed("list"))?.unwrap_or(1);
         let segment = Segment::open(&folder, number).map_err(failed("open"))?;
-        let segment = Arc::new(Mutex::new(segment));
+        let segment = Arc::new(RwLock::new(segment));
         flush_in_background(Arc::downgrade(&segment)).map_err(failed("watch over"))?;
         Ok(Self { folder, segment })
     }
@@ -92,19 +95,31 @@ impl AuditLog {
         let mut line = Vec::with_capacity(512);
         serde_json::to_writer(&mut line, event).map_err(|_| AuditError::Unwritable)?;
         line.push(b'\n');
-        let mut segment = self.segment.lock().unwrap_or_else(PoisonError::into_inner);
-        if segment.bytes > SEGMENT_BYTES {
-            let next = segment.number + 1;
-            *segment = Segment::open(&self.folder, next).map_err(self.failed("begin a segment of"))?;
+        if self.segment().bytes.load(Ordering::Relaxed) > SEGMENT_BYTES {
+            self.begin_next_segment()?;
         }
-        segment.append(&line).map_err(self.failed("write to"))?;
+        self.segment().append(line).map_err(self.failed("write to"))?;
         Ok(Appended { _private: () })
     }
 
     /// Forces everything written so far to disk.
     pub fn flush(&self) -> Result<(), AuditError> {
-        let mut segment = self.segment.lock().unwrap_or_else(PoisonError::into_inner);
-        segment.flush().map_err(self.failed("flush"))
+        self.segment().flush().map_err(self.failed("flush"))
+    }
+
+    fn begin_next_segment(&self) -> Result<(), AuditError> {
+        let mut segment = self.segment.write().unwrap_or_else(PoisonError::into_inner);
+        // Somebody else may have been first.
+        if segment.bytes.load(Ordering::Relaxed) > SEGMENT_BYTES {
+            segment.flush().map_err(self.failed("flush"))?;
+            *segment =
+                Segment::open(&self.folder, segment.number + 1).map_err(self.failed("begin a segment of"))?;
+        }
+        Ok(())
+    }
+
+    fn segment(&self) -> RwLockReadGuard<'_, Segment> {
+        self.segment.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> AuditError {
@@ -129,24 +144,36 @@ impl Segment {
             file.read_exact(&mut last)?;
             last != *b"\n"
         };
-        Ok(Self { number, file, bytes, dirty: false, torn })
+        let (bytes, torn) = (AtomicU64::new(bytes), AtomicBool::new(torn));
+        Ok(Self { number, file, bytes, dirty: AtomicBool::new(false), torn })
     }
 
-    fn append(&mut self, line: &[u8]) -> io::Result<()> {
-        if self.torn {
-            self.file.write_all(b"\n")?;
-            self.torn = false;
+    fn append(&self, mut line: Vec<u8>) -> io::Result<()> {
+        if self.torn.swap(false, Ordering::AcqRel) {
+            line.insert(0, b'\n');
         }
-        // One write for one record: another process that follows the file never sees half a line by design.
-        let written = self.file.write_all(line);
-        self.torn = written.is_err();
-        self.dirty = true;
-        self.bytes += line.len() as u64;
-        written
+        self.dirty.store(true, Ordering::Release);
+        self.bytes.fetch_add(line.len() as u64, Ordering::Relaxed);
+        // One write for one record, so that records of several writers never mix.
+        let written = loop {
+            match (&self.file).write(&line) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                written => break written,
+            }
+        };
+        match written {
+            Ok(length) if length == line.len() => Ok(()),
+            // A part of the line is there, and the disk has no room for the rest.
+            Ok(_) => {
+                self.torn.store(true, Ordering::Release);
+                Err(io::ErrorKind::WriteZero.into())
+            }
+            Err(error) => Err(error),
+        }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.dirty) { self.file.sync_data() } else { Ok(()) }
+    fn flush(&self) -> io::Result<()> {
+        if self.dirty.swap(false, Ordering::AcqRel) { self.file.sync_data() } else { Ok(()) }
     }
 }
 
@@ -160,20 +187,14 @@ fn last_segment(folder: &Path) -> io::Result<Option<u64>> {
     Ok(last)
 }
 
-fn flush_in_background(segment: Weak<Mutex<Segment>>) -> io::Result<()> {
+fn flush_in_background(segment: Weak<RwLock<Segment>>) -> io::Result<()> {
     std::thread::Builder::new().name("audit-flush".into()).spawn(move || {
         loop {
             std::thread::sleep(FLUSH_EVERY);
             let Some(segment) = segment.upgrade() else { return };
-            // The handle is cloned so that no writer waits for the disk.
-            let file = {
-                let mut segment = segment.lock().unwrap_or_else(PoisonError::into_inner);
-                if !std::mem::take(&mut segment.dirty) {
-                    continue;
-                }
-                segment.file.try_clone()
-            };
-            if let Err(error) = file.and_then(|file| file.sync_data()) {
+            // Only a change of segment waits for this, and that flushes anyway.
+            let flushed = segment.read().unwrap_or_else(PoisonError::into_inner).flush();
+            if let Err(error) = flushed {
                 tracing::error!(%error, "the audit log could not be forced to disk");
             }
         }
@@ -217,6 +238,24 @@ mod tests {
             lines(&dir),
             [r#"{"v":1,"time":1,"id":"hwd_1","event":"outcome","outcome":"delivered","bytes":2,"millis":3}"#]
         );
+    }
+
+    #[test]
+    fn records_of_many_writers_never_mix() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::open(folder.path().join("data")).unwrap();
+        let log = AuditLog::open(&dir).unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let log = &log;
+                scope.spawn(move || {
+                    (0..250).for_each(|number| append(log, &format!("hwd_{writer}_{number}")))
+                });
+            }
+        });
+        let lines = lines(&dir);
+        assert_eq!(lines.len(), 1000);
+        assert!(lines.iter().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
     }
 
     #[test]
