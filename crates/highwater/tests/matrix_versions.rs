@@ -1,0 +1,77 @@
+//! Legacy clients of every version, and those that ask for versions that do not exist or have no handshake.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use highwater_testkit::client::gateway::{Gateway, Home};
+use highwater_testkit::client::peer::{HttpFixture, Journal, fixture_program};
+use highwater_testkit::client::{Era, Reply, Setup};
+use http::Method;
+use serde_json::{Value, json};
+
+/// What is asked for, and what is agreed on.
+const VERSIONS: [(&str, &str); 6] = [
+    ("2024-11-05", "2024-11-05"),
+    ("2025-03-26", "2025-03-26"),
+    ("2025-06-18", "2025-06-18"),
+    ("2025-11-25", "2025-11-25"),
+    // A version without `initialize`, asked for with `initialize`: some clients do.
+    ("2026-07-28", "2025-11-25"),
+    ("2099-01-01", "2025-11-25"),
+];
+
+/// Two servers, one of each era.
+async fn gateway() -> (Gateway, HttpFixture) {
+    let program = Path::new(env!("CARGO_BIN_EXE_highwater"));
+    let fixture = fixture_program(program).unwrap();
+    let home = Home::new(program, "{}").unwrap();
+    let journal = Journal::at(home.path().join("journal"));
+    let modern = HttpFixture::start(&fixture, &["--extras", "--era", "modern"], &journal).await.unwrap();
+    let servers = json!({
+        "old": { "command": fixture, "args": ["--stdio", "--extras", "--era", "legacy"] },
+        "new": { "url": modern.url() },
+    });
+    home.configure(&json!({ "servers": servers }).to_string()).unwrap();
+    (home.serve().await.unwrap(), modern)
+}
+
+fn fronts(gateway: &Gateway, version: &str) -> [Setup; 2] {
+    [gateway.http(Era::Legacy), gateway.stdio(Era::Legacy)].map(|setup| setup.version(version))
+}
+
+#[tokio::test]
+async fn every_version_is_met_and_served() {
+    let (gateway, _modern) = gateway().await;
+    for (asked, agreed) in VERSIONS {
+        for setup in fronts(&gateway, asked) {
+            let setup = setup.capabilities(json!({ "elicitation": {}, "sampling": {} }));
+            let client =
+                setup.answering(|_| Reply::accept(json!({ "answer": "yes" }))).connect().await.unwrap();
+            assert_eq!(client.greeting().unwrap().at("/result/protocolVersion"), agreed, "asked for {asked}");
+            for server in ["old", "new"] {
+                let answer = client.call(&format!("{server}__echo"), json!({ "v": asked })).await.unwrap();
+                assert_eq!(answer.at("/result/structuredContent/v"), asked, "{}", answer.raw());
+                assert_eq!(answer.at("/result/resultType"), Value::Null, "{}", answer.raw());
+                let answer = client.call(&format!("{server}__ask_elicit"), json!({})).await.unwrap();
+                assert!(answer.text().unwrap().contains("accept"), "{asked}: {}", answer.raw());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_version_agreed_on_is_the_version_of_every_request() {
+    let (gateway, _modern) = gateway().await;
+    let client = gateway.http(Era::Legacy).version("2025-06-18").connect().await.unwrap();
+    let ping = json!({ "jsonrpc": "2.0", "id": 7, "method": "ping" }).to_string();
+    let with = async |version: &str| {
+        client.exchange(Method::POST, ping.clone(), &[("mcp-protocol-version", version)]).await.unwrap()
+    };
+    assert_eq!(with("2025-06-18").await.status, 200);
+    // Clients of 2025-03-26 send none.
+    assert_eq!(with("").await.status, 200);
+    assert_eq!(with("2025-11-25").await.status, 400);
+    // A modern request may come at any time, but then it has to be one.
+    let modern = with("2026-07-28").await;
+    assert_eq!(modern.status, 400, "{}", modern.body);
+}
