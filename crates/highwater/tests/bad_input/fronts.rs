@@ -56,8 +56,7 @@ impl Front {
     pub(crate) async fn say(&self, bytes: &[u8]) -> Heard {
         if !self.over_http {
             self.client.write(&[bytes, b"\n"].concat()).await.unwrap();
-            let message = self.client.next_response().await.unwrap();
-            return Heard { status: None, message: message.json().unwrap() };
+            return self.hear().await;
         }
         let modern =
             [("mcp-method", "tools/call"), ("mcp-name", "up__echo"), ("mcp-protocol-version", MODERN)];
@@ -66,6 +65,12 @@ impl Front {
         let message = serde_json::from_str(&reply.body)
             .unwrap_or_else(|error| panic!("status {}, {error}: {}", reply.status, reply.body));
         Heard { status: Some(reply.status), message }
+    }
+
+    /// Over stdio: the next answer.
+    pub(crate) async fn hear(&self) -> Heard {
+        let message = self.client.next_response().await.unwrap();
+        Heard { status: None, message: message.json().unwrap() }
     }
 
     /// Calls `echo` and checks that the answer is the caller's own.

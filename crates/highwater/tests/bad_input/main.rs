@@ -16,4 +16,5 @@ mod http_requests;
 mod messages;
 mod oversized;
 mod raw_http;
+mod requests;
 mod stage;
