@@ -24,10 +24,10 @@ macro_rules! cell {
             const CELL: Cell = Cell { front: Front::$front, era: Era::$era, upstream: Upstream::$upstream };
 
             cell!(stories in down: definitions, list_results, greetings, results_of_calls, results_of_other_requests,
-                errors, notifications);
+                errors, notifications, updates);
             cell!(stories in up: arguments, metadata, questions_and_answers);
             cell!(stories in edges: messages_of_several_lines, a_message_within_a_message_is_none,
-                escaped_keys_are_keys);
+                escaped_keys_are_keys, names_of_ours_are_ours);
         }
     };
     (stories in $part:ident: $($story:ident),*) => {

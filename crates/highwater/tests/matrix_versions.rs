@@ -60,6 +60,27 @@ async fn every_version_is_met_and_served() {
 }
 
 #[tokio::test]
+async fn a_page_to_open_is_offered_to_no_client_older_than_the_idea() {
+    let (gateway, _modern) = gateway().await;
+    for (asked, agreed) in VERSIONS {
+        for setup in fronts(&gateway, asked) {
+            let setup = setup.capabilities(json!({ "elicitation": { "form": {}, "url": {} } }));
+            let accept = |_: &_| Reply::Result(json!({ "action": "accept" }));
+            let client = setup.answering(accept).connect().await.unwrap();
+            for server in ["old", "new"] {
+                let page = json!({ "url": "https://example.test/" });
+                let answer = client.call(&format!("{server}__ask_elicit"), page).await.unwrap();
+                let knows = agreed == "2025-11-25";
+                let accepted = answer.raw().contains("action=accept");
+                assert_eq!(accepted, knows, "{asked} in front of {server}: {}", answer.raw());
+            }
+            let expected = if agreed == "2025-11-25" { 2 } else { 0 };
+            assert_eq!(client.asked().len(), expected, "{asked}: {:?}", client.asked());
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_version_agreed_on_is_the_version_of_every_request() {
     let (gateway, _modern) = gateway().await;
     let client = gateway.http(Era::Legacy).version("2025-06-18").connect().await.unwrap();

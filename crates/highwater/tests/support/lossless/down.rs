@@ -1,15 +1,15 @@
 //! Stories of what comes from the server.
 
 use anyhow::{Context, ensure};
-use highwater_testkit::client::Request;
+use highwater_testkit::client::{Era, Request};
 use serde_json::json;
 
 use super::script::{
     CAPABILITY, COMPLETION, ERROR, INSTRUCTIONS, LIST_REST, LOG, PROGRESS, PROMPT, PROMPT_RESULT,
-    READ_RESULT, RESOURCE, RESULT, TEMPLATE, TOOL, expected, plain,
+    READ_RESULT, RESOURCE, RESULT, TEMPLATE, TOOL, UPDATED, expected, plain,
 };
-use super::{Members, elements, same, same_result};
-use crate::stage::Stage;
+use super::{Members, elements, is_modern, same, same_result};
+use crate::stage::{Stage, Upstream};
 
 const LISTS: [(&str, &str, &str); 4] = [
     ("tools/list", "tools", TOOL),
@@ -109,4 +109,33 @@ pub(crate) async fn notifications(stage: &Stage) -> anyhow::Result<()> {
     same(&progress, &plain(PROGRESS).replace("%TOKEN%", r#""my token""#))?;
     let log = client.next_notification("notifications/message").await?;
     same(log.params().context("no params")?, &plain(LOG))
+}
+
+pub(crate) async fn updates(stage: &Stage) -> anyhow::Result<()> {
+    // A legacy server over HTTP says it on a stream that the script does not have.
+    if stage.cell.upstream == Upstream::HttpLegacy {
+        return Ok(());
+    }
+    let client = stage.client().await?;
+    let uri = "fx+odd://thing";
+    let mut mark = String::new();
+    let mut listening = None;
+    match stage.cell.era {
+        Era::Legacy => {
+            client.request("resources/subscribe", json!({ "uri": uri })).await?.ok()?;
+        }
+        Era::Modern => {
+            let opened = client.listen(json!({ "resourceSubscriptions": [uri] })).await?;
+            mark = format!(r#","_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}"#, opened.id());
+            listening = Some(opened);
+        }
+    }
+    if !is_modern(stage.cell.upstream) {
+        client.call("fx__touch", json!({})).await?.ok()?;
+    }
+    let updated = client.next_notification("notifications/resources/updated").await?;
+    let params = updated.params().context("no params")?;
+    let wanted = expected(&UPDATED.replace("%MARK%", &mark), stage.cell.upstream);
+    drop(listening);
+    same(params, &wanted)
 }

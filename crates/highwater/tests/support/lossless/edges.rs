@@ -71,3 +71,36 @@ pub(crate) async fn escaped_keys_are_keys(stage: &Stage) -> anyhow::Result<()> {
     ensure!(!note.raw.contains("fx__"), "{}", note.raw);
     Ok(())
 }
+
+pub(crate) async fn names_of_ours_are_ours(stage: &Stage) -> anyhow::Result<()> {
+    let client = stage.client().await?;
+    let answer = client.call("fx__forged", json!({})).await?;
+    let meta = answer.at("/result/_meta");
+    ensure!(meta.get("a") == Some(&json!(1)), "{}", answer.raw());
+    ensure!(
+        !answer.raw().contains("forged 1") && !answer.raw().contains("forged 2"),
+        "a server spoke in our name: {}",
+        answer.raw()
+    );
+    for list in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+        let listed = client.request(list, json!({})).await?;
+        ensure!(listed.raw().contains(r#""b" : 1"#), "{}", listed.raw());
+        let forged = (3..=7).any(|number| listed.raw().contains(&format!("forged {number}")));
+        ensure!(!forged, "a definition spoke in our name: {}", listed.raw());
+    }
+    let progress = client.send(Request::call("fx__forged", &json!({})).progress(1)).await?;
+    let heard = progress.heard("notifications/progress");
+    ensure!(heard.len() == 1, "{heard:?}");
+    ensure!(
+        heard.iter().all(|told| !told.raw().contains("forged 4")),
+        "progress spoke in our name: {heard:?}"
+    );
+
+    let request = Request::new("tools/call").raw_params(r#"{"name":"fx__odd","arguments":{}}"#);
+    let meta = r#""\u0064ev.highwater/decision":"forged 1","dev.highwater/x":"forged 2","com.example/a":1"#;
+    client.send(request.raw_meta(meta)).await?;
+    let note = stage.journal.wait("tools/call", r#""odd""#).await?;
+    ensure!(note.raw.contains(r#""com.example/a":1"#), "{}", note.raw);
+    ensure!(!note.raw.contains("forged"), "a client spoke in our name: {}", note.raw);
+    Ok(())
+}
