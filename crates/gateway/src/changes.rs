@@ -5,6 +5,7 @@ use std::sync::Arc;
 use highwater_core::id::UpstreamId;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
+use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, members, quote, string_member};
@@ -65,7 +66,8 @@ impl Gateway {
     }
 
     fn resource_updated(&self, upstream: &UpstreamId, frame: &Frame) {
-        let Some(params) = frame.params() else { return };
+        let Some(params) = frame.params().map(without_ours) else { return };
+        let params = &*params;
         let Some(own) = string_member(params, "uri") else { return };
         let world = self.world.load();
         for server in world.holding(upstream) {
@@ -80,10 +82,8 @@ impl Gateway {
                 }
             }
             for listener in self.registry.listeners_of(&server.id) {
-                let found =
-                    listener.resources.iter().find(|(_, owner, uri)| owner == upstream && *uri == *own);
-                if let Some((shown, _, _)) = found {
-                    let params = edit_object(params, &[("uri", Edit::Set(&quote(shown)))]);
+                if let Some(shown) = listener.subscribed_as(upstream, &own) {
+                    let params = edit_object(params, &[("uri", Edit::Set(&quote(&shown)))]);
                     listener.tell("notifications/resources/updated", &params);
                 }
             }
@@ -101,7 +101,9 @@ impl Gateway {
         for server in world.holding(upstream) {
             for session in self.registry.sessions_of(&server.id) {
                 if Client::Legacy(Arc::clone(&session)).wants_log(level) {
-                    (session.aside)(frame.bytes().clone());
+                    let params = frame.params().map(without_ours);
+                    let message = error_code::notification("notifications/message", params.as_deref());
+                    (session.aside)(message.into());
                 }
             }
         }

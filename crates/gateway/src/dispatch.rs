@@ -1,7 +1,9 @@
 //! Sorts what a client sends: what we answer ourselves, and what takes the road.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::future::join_all;
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{self, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY};
 use highwater_mcp::frame::Frame;
@@ -14,6 +16,9 @@ use crate::gateway::Gateway;
 use crate::greet::{TASKS_EXTENSION, Unmet};
 use crate::pipeline::Arrival;
 use crate::world::World;
+
+/// How long a client that sets its log level waits for servers to take it.
+const LEVEL_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Gateway {
     /// Serves one request. Whatever precedes the answer goes to the outlet.
@@ -32,7 +37,7 @@ impl Gateway {
                 Err(needs_tasks())
             }
             Some(Method::Ping) => Ok(error_code::result_response(&id, "{}")),
-            Some(Method::SetLogLevel) => self.set_log_level(&client, &frame),
+            Some(Method::SetLogLevel) => self.set_log_level(&client, &frame).await,
             Some(Method::Discover) => self.discover(&frame, &client.caller().virtual_server).await,
             Some(Method::ListTools) => self.list(&client, &frame, ListKind::Tools).await,
             Some(Method::ListPrompts) => self.list(&client, &frame, ListKind::Prompts).await,
@@ -73,13 +78,17 @@ impl Gateway {
 
     /// Takes an action down the road and remembers what it means for the session.
     pub(crate) async fn act(&self, arrival: Arrival) -> Answer {
+        // Noted before the server hears of it: its first update may come before its answer.
+        self.note_subscription(&arrival, Method::Subscribe);
         let delivery = match self.run(&arrival).await {
             Ok(delivery) => delivery,
             Err(refusal) => refusal.into_delivery(&arrival),
         };
         let answer = delivery.into_answer();
         if answer.code.is_none() {
-            self.note_subscription(&arrival);
+            self.note_subscription(&arrival, Method::Unsubscribe);
+        } else if arrival.method == Some(Method::Subscribe) {
+            self.forget_subscription(&arrival);
         }
         answer
     }
@@ -99,23 +108,29 @@ impl Gateway {
         }
     }
 
-    fn note_subscription(&self, arrival: &Arrival) {
+    fn note_subscription(&self, arrival: &Arrival, method: Method) {
         let Client::Legacy(session) = &arrival.client else { return };
+        if arrival.method != Some(method) {
+            return;
+        }
+        if method == Method::Unsubscribe {
+            return self.forget_subscription(arrival);
+        }
         let Some(uri) = arrival.frame.param("uri").and_then(unquote) else { return };
-        match arrival.method {
-            Some(Method::Subscribe) => {
-                if let Some((upstream, own)) = resource_owner(&arrival.world, &arrival.client, &uri) {
-                    session.subscribe(&uri, upstream, own);
-                }
-            }
-            Some(Method::Unsubscribe) => {
-                session.unsubscribe(&uri);
-            }
-            _ => {}
+        if let Some((upstream, own)) = resource_owner(&arrival.world, &arrival.client, &uri) {
+            session.subscribe(&uri, upstream, own);
         }
     }
 
-    fn set_log_level(&self, client: &Client, frame: &Frame) -> Result<Vec<u8>, Unmet> {
+    fn forget_subscription(&self, arrival: &Arrival) {
+        if let (Client::Legacy(session), Some(uri)) =
+            (&arrival.client, arrival.frame.param("uri").and_then(unquote))
+        {
+            session.unsubscribe(&uri);
+        }
+    }
+
+    async fn set_log_level(&self, client: &Client, frame: &Frame) -> Result<Vec<u8>, Unmet> {
         let level = frame.param("level").and_then(unquote).and_then(|level| LogLevel::parse(&level));
         let level = level.ok_or_else(|| Unmet::new(INVALID_PARAMS, "`params.level` is no log level"))?;
         if let Client::Legacy(session) = client {
@@ -123,12 +138,13 @@ impl Gateway {
         }
         let world = self.world.load_full();
         if let Some(server) = world.virtual_server(&client.caller().virtual_server) {
-            for station in server.stations() {
-                // Servers that are not up yet are told when the next request wants log lines from them.
-                if station.stock().is_some() {
-                    let station = Arc::clone(station);
-                    tokio::spawn(async move { station.want_log_level(level).await });
-                }
+            // Servers that are not up yet are told when the next request wants log lines from them.
+            let up = server.stations().iter().filter(|station| station.stock().is_some());
+            let told = join_all(up.map(|station| station.want_log_level(level)));
+            // Told before we answer, so that a call the client makes next finds the level set; but nobody waits for a
+            // server that does not answer.
+            if tokio::time::timeout(LEVEL_PATIENCE, told).await.is_err() {
+                tracing::debug!("a server has not taken its log level yet");
             }
         }
         Ok(error_code::result_response(frame.id().unwrap_or("null"), "{}"))

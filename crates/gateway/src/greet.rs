@@ -8,7 +8,7 @@ use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, LEGACY_VERSIONS, MODERN_VERSION, meta_key};
 use highwater_mcp::error_code::{self, INVALID_PARAMS, UNSUPPORTED_PROTOCOL_VERSION};
 use highwater_mcp::frame::Frame;
-use highwater_mcp::text::{is_object, member, quote, unquote};
+use highwater_mcp::text::{is_object, member, pointer, quote, unquote};
 use highwater_upstream::control::LogLevel;
 
 use crate::client::{Aside, Caller, LegacySession, ModernClient};
@@ -16,6 +16,9 @@ use crate::gateway::{Gateway, OUR_INFO};
 
 /// The one extension that adds methods and that we carry.
 pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// The first version in which a server may ask a client to open a page.
+const PAGES_SINCE: &str = "2025-11-25";
 
 /// A request that does not say what its era demands.
 #[derive(Debug)]
@@ -98,6 +101,15 @@ fn bridgeable(capabilities: &str) -> Cow<'_, str> {
     if edits.is_empty() { Cow::Borrowed(capabilities) } else { Cow::Owned(edit_object(capabilities, &edits)) }
 }
 
+/// Pages to visit came with 2025-11-25; whatever an older client declares, it is offered none.
+fn without_pages<'a>(capabilities: &'a str, version: &str) -> Cow<'a, str> {
+    if version >= PAGES_SINCE || pointer(capabilities, &["elicitation", "url"]).is_none() {
+        return Cow::Borrowed(capabilities);
+    }
+    let edits = [("url", Edit::Remove)];
+    Cow::Owned(edit_object(capabilities, &[("elicitation", Edit::Merge(&edits))]))
+}
+
 impl Gateway {
     /// Meets a legacy client: the session, and the answer to its `initialize`.
     pub(crate) async fn initialize(
@@ -115,7 +127,9 @@ impl Gateway {
         let [newest, ..] = LEGACY_VERSIONS;
         let version = LEGACY_VERSIONS.into_iter().find(|known| *known == requested).unwrap_or(newest);
         let capabilities = match frame.param("capabilities") {
-            Some(capabilities) if is_object(capabilities) => bridgeable(capabilities).into_owned(),
+            Some(capabilities) if is_object(capabilities) => {
+                without_pages(&bridgeable(capabilities), version).into_owned()
+            }
             Some(_) => return Err(Unmet::new(INVALID_PARAMS, "`params.capabilities` is not an object")),
             None => "{}".to_owned(),
         };

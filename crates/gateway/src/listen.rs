@@ -1,7 +1,7 @@
 //! `subscriptions/listen`: a modern client's open ear. Lists are announced to it; resources it names are subscribed to
 //! on its behalf, each by an action of its own.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use highwater_core::id::UpstreamId;
 use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
@@ -13,11 +13,11 @@ use highwater_mcp::text::{elements, is_array, is_object, is_true, member, quote,
 use tokio::sync::{Notify, mpsc};
 
 use crate::client::{Client, Outlet};
-use crate::dispatch::resource_owner;
 use crate::gateway::Gateway;
 use crate::greet::Unmet;
 use crate::pipeline::Arrival;
 use crate::registry::{Listener, Registry, Wants};
+use crate::world::World;
 
 /// How many resources one listener may name.
 const MAX_RESOURCES: usize = 256;
@@ -93,28 +93,40 @@ impl Gateway {
                 format!("more than {MAX_RESOURCES} resource subscriptions"),
             ));
         }
-        let mut subscribed = Subscribed { gateway: self.myself(), client: client.clone(), uris: Vec::new() };
-        let mut resources = Vec::new();
-        for uri in uris {
-            if let Some((upstream, own)) = self.subscription(&client, Method::Subscribe, &uri).await {
-                resources.push((uri.clone(), upstream, own));
-                subscribed.uris.push(uri);
-            }
+        if let Some(index) = uris.iter().position(|uri: &String| uri.chars().any(char::is_control)) {
+            let path = format!("/params/notifications/resourceSubscriptions/{index}");
+            let data = Some(format!(r#"{{"path":{}}}"#, quote(&path)));
+            return Err(Unmet { data, ..Unmet::new(INVALID_PARAMS, format!("control character at {path}")) });
         }
         let id = frame.id().unwrap_or("null").to_owned();
-        let acknowledged = acknowledgement(filter, wants, &resources, &id);
+        // On the register before anything is subscribed to: a server's first update may come at once. What comes before
+        // the acknowledgement, the first message on the stream, waits for it.
         let listener = Arc::new(Listener {
             virtual_server: client.caller().virtual_server.clone(),
             id: id.clone(),
             wants,
-            resources,
+            resources: Mutex::default(),
             outlet: outlet.clone(),
+            early: Mutex::new(Some(Vec::new())),
             closing: Notify::new(),
         });
-        // The acknowledgement is the first message on the stream, so it goes before the listener can be told anything.
-        outlet.send(acknowledged.into()).await.map_err(|_| Unmet::new(INTERNAL_ERROR, "the client left"))?;
         let number = self.registry.add_listener(Arc::clone(&listener));
         let _registered = Registered { registry: &self.registry, number };
+        let mut subscribed = Subscribed { gateway: self.myself(), client: client.clone(), uris: Vec::new() };
+        for uri in uris {
+            let world = self.world.load_full();
+            let Some((upstream, own)) = self.owner(&world, &client, &uri).await else { continue };
+            let resource = (uri.clone(), upstream, own);
+            listener.resources().push(resource.clone());
+            if self.subscription(&client, Method::Subscribe, &uri).await {
+                subscribed.uris.push(uri);
+            } else {
+                listener.resources().retain(|kept| *kept != resource);
+            }
+        }
+        let acknowledged = acknowledgement(filter, wants, &subscribed.uris, &id);
+        outlet.send(acknowledged.into()).await.map_err(|_| Unmet::new(INTERNAL_ERROR, "the client left"))?;
+        listener.acknowledged();
         listener.closing.notified().await;
         let cancelled = error_code::notification(
             "notifications/cancelled",
@@ -129,40 +141,28 @@ impl Gateway {
         ))
     }
 
-    /// Subscribes or unsubscribes one resource for a client, down the one road. Whose resource it is, if that worked.
-    pub(crate) async fn subscription(
-        &self,
-        client: &Client,
-        method: Method,
-        uri: &str,
-    ) -> Option<(UpstreamId, String)> {
-        let message =
-            error_code::request("0", method.as_str(), Some(&format!(r#"{{"uri":{}}}"#, quote(uri))));
-        let frame = Frame::parse(message.into(), &ScanRules::FROM_CLIENT).ok()?;
+    /// Subscribes or unsubscribes one resource for a client, down the one road. Whether that worked.
+    pub(crate) async fn subscription(&self, client: &Client, method: Method, uri: &str) -> bool {
+        let params = format!(r#"{{"uri":{}}}"#, quote(uri));
+        let message = error_code::request("0", method.as_str(), Some(&params));
+        let Ok(frame) = Frame::parse(message.into(), &ScanRules::FROM_CLIENT) else { return false };
         // Nothing precedes the answer to a subscription, so nobody has to read here.
         let (outlet, _events) = mpsc::channel(1);
         let world = self.world.load_full();
-        let arrival = Arrival {
-            client: client.clone(),
-            method: Some(method),
-            frame,
-            outlet,
-            world: Arc::clone(&world),
-        };
-        if self.act(arrival).await.code.is_some() {
-            return None;
-        }
-        resource_owner(&world, client, uri)
+        let arrival = Arrival { client: client.clone(), method: Some(method), frame, outlet, world };
+        self.act(arrival).await.code.is_none()
+    }
+
+    /// Whose resource this is, once every server had its chance to say so.
+    async fn owner(&self, world: &World, client: &Client, uri: &str) -> Option<(UpstreamId, String)> {
+        let server = world.virtual_server(&client.caller().virtual_server)?;
+        let (entry, _) = server.find(|merged| merged.resource(uri)).await?;
+        Some((entry.upstream, entry.name.to_string()))
     }
 }
 
 /// The first message on the stream: what of the filter we can keep.
-fn acknowledgement(
-    filter: &str,
-    wants: Wants,
-    resources: &[(String, UpstreamId, String)],
-    id: &str,
-) -> Vec<u8> {
+fn acknowledgement(filter: &str, wants: Wants, subscribed: &[String], id: &str) -> Vec<u8> {
     let mut agreed = Vec::new();
     for (key, wanted) in [
         ("toolsListChanged", wants.tools),
@@ -174,7 +174,7 @@ fn acknowledgement(
         }
     }
     if member(filter, "resourceSubscriptions").is_some() {
-        let uris: Vec<String> = resources.iter().map(|(shown, _, _)| quote(shown)).collect();
+        let uris: Vec<String> = subscribed.iter().map(|uri| quote(uri)).collect();
         agreed.push(format!(r#""resourceSubscriptions":[{}]"#, uris.join(",")));
     }
     let params =

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use highwater_core::id::{UpstreamId, VirtualServerId};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
@@ -29,8 +30,10 @@ pub(crate) struct Listener {
     pub(crate) id: String,
     pub(crate) wants: Wants,
     /// Subscribed resources: what the client calls each, whose it is and what the owner calls it.
-    pub(crate) resources: Vec<(String, UpstreamId, String)>,
+    pub(crate) resources: Mutex<Vec<(String, UpstreamId, String)>>,
     pub(crate) outlet: Outlet,
+    /// What is to be said once the acknowledgement is out; nothing is kept back afterwards.
+    pub(crate) early: Mutex<Option<Vec<Bytes>>>,
     /// Told when the gateway ends the subscription.
     pub(crate) closing: Notify,
 }
@@ -123,7 +126,7 @@ impl Registry {
     /// Tells the clients of a virtual server that a list changed.
     pub(crate) fn announce(&self, virtual_server: &VirtualServerId, changed: Changed) {
         let method = changed.method();
-        let plain = bytes::Bytes::from(error_code::notification(method, None));
+        let plain = Bytes::from(error_code::notification(method, None));
         for session in self.sessions_of(virtual_server) {
             (session.aside)(plain.clone());
         }
@@ -159,9 +162,37 @@ impl Listener {
     pub(crate) fn tell(&self, method: &str, params: &str) {
         let marked = [(SUBSCRIPTION_ID, Edit::Set(self.id.as_str()))];
         let params = edit_object(params, &[("_meta", Edit::Merge(&marked))]);
-        let message = error_code::notification(method, Some(&params));
+        let message = Bytes::from(error_code::notification(method, Some(&params)));
+        if let Some(early) = &mut *self.early.lock().unwrap_or_else(PoisonError::into_inner) {
+            early.push(message);
+            return;
+        }
+        self.send(message);
+    }
+
+    pub(crate) fn resources(&self) -> MutexGuard<'_, Vec<(String, UpstreamId, String)>> {
+        self.resources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the client calls this resource, if it subscribed to it.
+    pub(crate) fn subscribed_as(&self, upstream: &UpstreamId, own: &str) -> Option<String> {
+        self.resources()
+            .iter()
+            .find(|(_, owner, uri)| owner == upstream && uri == own)
+            .map(|(shown, _, _)| shown.clone())
+    }
+
+    /// The acknowledgement is out: what came before it follows.
+    pub(crate) fn acknowledged(&self) {
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        for message in early.take().unwrap_or_default() {
+            self.send(message);
+        }
+    }
+
+    fn send(&self, message: Bytes) {
         // A listener that does not read misses a hint to look again; it is not waited for.
-        if self.outlet.try_send(message.into()).is_err() {
+        if self.outlet.try_send(message).is_err() {
             tracing::debug!("a listener does not read; a change notice is dropped");
         }
     }

@@ -80,8 +80,8 @@ pub(crate) struct LimitsFile {
     #[schemars(extend("default" = "4MiB"))]
     pub(crate) max_message: Field<Size>,
 
-    /// The deepest nesting of JSON in a message, from 8 to 512.
-    #[schemars(extend("default" = 64, "minimum" = 8, "maximum" = 512))]
+    /// The deepest nesting of JSON in a message, from 8 to 127.
+    #[schemars(extend("default" = 64, "minimum" = 8, "maximum" = 127))]
     pub(crate) max_depth: Field<u64>,
 
     /// The longest reply of a server. A server can say otherwise for itself.

@@ -89,7 +89,7 @@ impl<'l> Lowering<'l> {
         let usual = Limits::default();
         Limits {
             max_message: self.size("`limits.max_message`", &file.max_message).unwrap_or(usual.max_message),
-            max_depth: self.count("`limits.max_depth`", &file.max_depth, 8, 512).unwrap_or(usual.max_depth),
+            max_depth: self.count("`limits.max_depth`", &file.max_depth, 8, 127).unwrap_or(usual.max_depth),
             max_reply: self.size("`limits.max_reply`", &file.max_reply).unwrap_or(usual.max_reply),
             sessions: self
                 .count("`limits.sessions`", &file.sessions, 1, usize::MAX)

@@ -9,9 +9,10 @@ use highwater_core::id::UpstreamId;
 use highwater_core::policy::Policy;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
-use highwater_mcp::era::meta_key::SERVER_INFO;
+use highwater_mcp::era::meta_key::{OURS, SERVER_INFO};
+use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::schema_headers::{ParamHeader, param_headers};
-use highwater_mcp::text::{member, pointer, quote, string_member};
+use highwater_mcp::text::{member, members, pointer, quote, string_member};
 use highwater_upstream::control::{ListKind, Listing};
 
 use super::capabilities;
@@ -87,15 +88,17 @@ impl Merged {
         for (client_name, entry, item) in rename(prefix, hidden, "tool") {
             tool_map.entry(client_name).or_insert_with(|| ToolEntry::new(entry, item));
         }
-        let items =
-            named.iter().map(|(name, _, item)| edit_object(item, &[("name", Edit::Set(&quote(name)))]));
+        let items = named
+            .iter()
+            .map(|(name, _, item)| edit_object(&without_ours(item), &[("name", Edit::Set(&quote(name)))]));
         lists
             .insert(ListKind::Tools, ListBytes::build(ListKind::Tools, items, shelves, |stock| &stock.tools));
 
         let named = rename(prefix, collect(shelves, |stock| &stock.prompts), "prompt");
         let prompts = named.iter().map(|(name, entry, _)| (Arc::clone(name), entry.clone())).collect();
-        let items =
-            named.iter().map(|(name, _, item)| edit_object(item, &[("name", Edit::Set(&quote(name)))]));
+        let items = named
+            .iter()
+            .map(|(name, _, item)| edit_object(&without_ours(item), &[("name", Edit::Set(&quote(name)))]));
         lists.insert(
             ListKind::Prompts,
             ListBytes::build(ListKind::Prompts, items, shelves, |stock| &stock.prompts),
@@ -105,7 +108,7 @@ impl Merged {
         let mut seen = BTreeMap::new();
         for (upstream, uri, item) in listed(shelves, |stock| &stock.resources, "uri") {
             let outward: Arc<str> = schemes.outward(&upstream, &uri).into();
-            let shown = schemes.uri_of(&upstream, item).into_owned();
+            let shown = schemes.uri_of(&upstream, &without_ours(item)).into_owned();
             // Without prefixes the first server that lists a URI has it.
             if let hash_map::Entry::Vacant(place) = resources.entry(outward) {
                 seen.insert(Arc::clone(place.key()), shown);
@@ -121,7 +124,9 @@ impl Merged {
         let templates: Vec<_> = listed(shelves, |stock| &stock.templates, "uriTemplate").collect();
         let items: Vec<String> = templates
             .iter()
-            .map(|(upstream, _, item)| schemes.text_member(upstream, item, "uriTemplate").into_owned())
+            .map(|(upstream, _, item)| {
+                schemes.text_member(upstream, &without_ours(item), "uriTemplate").into_owned()
+            })
             .collect();
         lists.insert(
             ListKind::ResourceTemplates,
@@ -244,9 +249,7 @@ impl ListBytes {
         for stock in shelves.iter().filter_map(|(_, stock)| stock.as_ref()) {
             for (key, value) in &listing(stock).rest {
                 let Ok(value) = std::str::from_utf8(value) else { continue };
-                // One server's name for itself would stand for all of them.
-                let unnamed = [(SERVER_INFO, Edit::Remove)];
-                let shown = if key == "_meta" { edit_object(value, &unnamed) } else { value.to_owned() };
+                let shown = if key == "_meta" { unforged_meta(value) } else { value.to_owned() };
                 let emptied = shown == "{}" && value != "{}";
                 if !emptied && written.insert(key.as_str()) {
                     out.push(',');
@@ -258,6 +261,15 @@ impl ListBytes {
         }
         Self(Bytes::from(out))
     }
+}
+
+/// The `_meta` of a list without one server's name for itself, which would stand for all of them, and without what only
+/// we may say.
+fn unforged_meta(meta: &str) -> String {
+    let ours: Vec<_> = members(meta).map(|(key, _)| key).filter(|key| key.starts_with(OURS)).collect();
+    let mut edits: Vec<(&str, Edit<'_>)> = ours.iter().map(|key| (&**key, Edit::Remove)).collect();
+    edits.push((SERVER_INFO, Edit::Remove));
+    edit_object(meta, &edits)
 }
 
 /// Every item with a usable text under `key`, in the order of servers and lists.

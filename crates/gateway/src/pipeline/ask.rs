@@ -8,6 +8,7 @@ use std::time::Duration;
 use highwater_core::decide::{AskFacts, AskKind, AskVerdict, decide_ask};
 use highwater_core::id::DecisionId;
 use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, quote, string_member};
@@ -91,7 +92,8 @@ impl Gateway {
             return;
         }
         // Unanswered, `ask` is dropped, and its upstream is told so.
-        if let Some(answer) = self.put(arrival, &session, &ask.method, params).await {
+        let params = params.map(without_ours);
+        if let Some(answer) = self.put(arrival, &session, &ask.method, params.as_deref()).await {
             self.give(arrival, course, ask, &answer);
         }
     }

@@ -11,6 +11,7 @@ use highwater_core::decide::PermittedAction;
 use highwater_core::id::DecisionId;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
+use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::string_member;
@@ -172,7 +173,13 @@ fn with_tasks(capabilities: &str) -> String {
 /// The notification as the caller should see it, if the caller should see it at all.
 fn outward_notification(arrival: &Arrival, course: &Course, frame: &Frame) -> Option<Vec<u8>> {
     let method = frame.method()?;
-    let params = frame.params();
+    let unforged = frame.params().map(without_ours);
+    let params = unforged.as_deref();
+    // As it came, unless it spoke in our name.
+    let whole = || match &unforged {
+        Some(Cow::Owned(params)) => error_code::notification(method, Some(params)),
+        Some(Cow::Borrowed(_)) | None => frame.bytes().to_vec(),
+    };
     match method {
         "notifications/progress" => {
             let token = course.progress.as_deref()?;
@@ -181,10 +188,10 @@ fn outward_notification(arrival: &Arrival, course: &Course, frame: &Frame) -> Op
         }
         "notifications/message" => {
             let level = string_member(params?, "level").and_then(|level| LogLevel::parse(&level));
-            arrival.client.wants_log(level).then(|| frame.bytes().to_vec())
+            arrival.client.wants_log(level).then(whole)
         }
         // The modern era learns by its retry that a page was visited.
         "notifications/elicitation/complete" if arrival.client.era() == Era::Modern => None,
-        _ => Some(frame.bytes().to_vec()),
+        _ => Some(whole()),
     }
 }

@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_core::id::Principal;
 use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code::{INVALID_PARAMS, UPSTREAM_UNAVAILABLE, result_response};
 use highwater_mcp::text::{member, quote, unquote};
 use highwater_store::Appended;
@@ -203,7 +204,9 @@ fn params_digest(arrival: &Arrival) -> String {
 
 fn input_required(arrival: &Arrival, ask: &Ask, state: &str) -> Vec<u8> {
     let params = ask.params.as_deref().and_then(|params| std::str::from_utf8(params).ok());
-    let params = params.map(|params| format!(r#","params":{}"#, modern_question(params))).unwrap_or_default();
+    let params = params
+        .map(|params| format!(r#","params":{}"#, modern_question(&without_ours(params))))
+        .unwrap_or_default();
     let (method, state) = (quote(&ask.method), quote(state));
     let result = format!(
         r#"{{"resultType":"input_required","inputRequests":{{"{QUESTION}":{{"method":{method}{params}}}}},"requestState":{state}}}"#

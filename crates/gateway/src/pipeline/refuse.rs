@@ -45,6 +45,13 @@ impl Refusal {
         }
     }
 
+    /// A control character where a name or a URI stands; servers read those in many ways.
+    pub(crate) fn control_character(path: &str) -> Self {
+        let data = format!(r#"{{"path":{}}}"#, quote(path));
+        let message = format!("control character at {path}");
+        Self { data: Some(data), ..Self::invalid(error_code::INVALID_PARAMS, message) }
+    }
+
     /// The name leads nowhere, or nowhere that this client may know of; the two read the same.
     pub(crate) fn unknown(what: &str, name: &str, unavailable: &[String]) -> Self {
         let mut message = format!("unknown {what} `{name}`");

@@ -117,6 +117,9 @@ impl Gateway {
         };
         let shown = string_member(reference, key)
             .ok_or_else(|| missing(if key == "name" { "ref.name" } else { "ref.uri" }))?;
+        if shown.chars().any(char::is_control) {
+            return Err(Refusal::control_character(&format!("/params/ref/{key}")));
+        }
         let look = |merged: &Merged| match key {
             "name" => merged.prompts.get(&*shown).cloned(),
             _ => merged.template(&shown).or_else(|| merged.resource(&shown)),

@@ -1,3 +1,5 @@
+//! What `edit` promises, case by case.
+
 use super::Edit::{Merge, Remove, Set};
 use super::{Edit, edit_object, edit_object_into};
 

@@ -32,6 +32,12 @@ pub fn result_type(result: &str, from: Era) -> ResultType {
         None => ResultType::Complete,
         Some(Some(text)) => match &*text {
             "complete" => ResultType::Complete,
+            // A question that asks nothing and gives nothing to come back with is none.
+            "input_required"
+                if member(result, "inputRequests").or(member(result, "requestState")).is_none() =>
+            {
+                ResultType::Unknown
+            }
             "input_required" => ResultType::InputRequired,
             "task" => ResultType::Task,
             _ => ResultType::Unknown,
@@ -89,10 +95,22 @@ pub fn error<'a>(error: &'a str, method: Option<Method>, from: Era, to: Era) -> 
     }
 }
 
+/// An object of an upstream without what only we may say in its `_meta`.
+pub fn without_ours(object: &str) -> Cow<'_, str> {
+    let forged = forged_meta(object);
+    if forged.is_empty() {
+        return Cow::Borrowed(object);
+    }
+    let forged: Vec<(&str, Edit<'_>)> = forged.iter().map(|key| (key.as_str(), Edit::Remove)).collect();
+    Cow::Owned(edit_object(object, &[("_meta", Edit::Merge(&forged))]))
+}
+
 /// Keys of the result's `_meta` that only we may set.
 fn forged_meta(result: &str) -> Vec<String> {
-    // Nearly every result is without: one search over the bytes spares the walk.
-    if memmem::find(result.as_bytes(), b"dev.highwater").is_none() {
+    // Nearly every result is without: a search over the bytes spares the walk. A key may be written with escapes.
+    let mentions = |needle: &[u8]| memmem::find(result.as_bytes(), needle).is_some();
+    let may_be_forged = mentions(b"dev.highwater") || (mentions(b"\"_meta\"") && mentions(b"\\u"));
+    if !may_be_forged {
         return Vec::new();
     }
     let Some(meta) = member(result, "_meta") else { return Vec::new() };
@@ -144,6 +162,8 @@ mod tests {
         assert_eq!(result_type(r#"{"resultType":"x"}"#, Era::Modern), ResultType::Unknown);
         assert_eq!(result_type(r#"{"resultType":1}"#, Era::Modern), ResultType::Unknown);
         assert_eq!(result_type(r#"{}"#, Era::Modern), ResultType::Complete);
-        assert_eq!(result_type(r#"{"resultType":"input_required"}"#, Era::Modern), ResultType::InputRequired);
+        assert_eq!(result_type(r#"{"resultType":"input_required"}"#, Era::Modern), ResultType::Unknown);
+        let asks = r#"{"resultType":"input_required","requestState":"s"}"#;
+        assert_eq!(result_type(asks, Era::Modern), ResultType::InputRequired);
     }
 }

@@ -1,3 +1,5 @@
+//! What `error_code` promises, case by case.
+
 use bytes::Bytes;
 
 use super::{REFUSED, error_response, notification, request, result_response};

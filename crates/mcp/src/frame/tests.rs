@@ -1,3 +1,5 @@
+//! What `frame` promises, case by case.
+
 use bytes::Bytes;
 
 use super::{Frame, FrameKind};

@@ -1,3 +1,5 @@
+//! What `headers` promises, case by case.
+
 use bytes::Bytes;
 
 use super::{BadEncoding, HeaderProblem, check, decode_value, encode_value, expected_name};

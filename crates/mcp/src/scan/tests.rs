@@ -1,3 +1,5 @@
+//! What `scan` promises, case by case.
+
 use bytes::Bytes;
 
 use super::{ScanError, ScanRules, Violation, scan_value};

@@ -1,3 +1,5 @@
+//! What `schema_headers` promises, case by case.
+
 use super::{InvalidSchemaHeader, ParamHeader, ParamKind, check_values, header_values, param_headers};
 use crate::headers::HeaderProblem;
 

@@ -1,3 +1,5 @@
+//! What `sse` promises, case by case.
+
 use super::{Decoder, Event, SseError, encode, encode_comment, encode_event, encode_retry};
 
 fn event(data: &str) -> Event {

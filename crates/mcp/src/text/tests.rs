@@ -1,3 +1,5 @@
+//! What `text` promises, case by case.
+
 use super::{elements, integer, is_object, member, members, pointer, quote, string_member, unquote};
 
 #[test]

@@ -45,19 +45,33 @@ impl Listening {
         *conversation.acknowledged.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((number, acknowledge));
         let (refuse, refused) = oneshot::channel();
-        let task = tokio::spawn(keep_listening(Arc::clone(conversation), number, params, refuse));
-        self.replace(Some(task));
-        tokio::select! {
+        let mut opened =
+            Opened(Some(tokio::spawn(keep_listening(Arc::clone(conversation), number, params, refuse))));
+        let outcome = tokio::select! {
             biased;
             Ok(cause) = refused => Err(conversation.wire.fail(cause, true)),
             _ = timeout(ACKNOWLEDGE, acknowledged) => Ok(()),
-        }
+        };
+        // Only now: what happens before the acknowledgement is heard on the former stream.
+        self.replace(opened.0.take());
+        outcome
     }
 
     fn replace(&self, task: Option<JoinHandle<()>>) {
         let former = std::mem::replace(&mut *self.task.lock().unwrap_or_else(PoisonError::into_inner), task);
         if let Some(former) = former {
             former.abort();
+        }
+    }
+}
+
+/// A stream that has not been acknowledged; given up if nobody waits for that any more.
+struct Opened(Option<JoinHandle<()>>);
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if let Some(task) = self.0.take() {
+            task.abort();
         }
     }
 }

@@ -12,7 +12,7 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::headers::PARAM_PREFIX;
 use highwater_mcp::scan::ScanRules;
 use highwater_mcp::schema_headers::header_values;
-use highwater_mcp::text::member;
+use highwater_mcp::text::{is_object, member};
 use tokio::sync::SemaphorePermit;
 use tokio::time::{Instant, sleep};
 
@@ -112,6 +112,10 @@ impl Upstream {
             events: Some(&events),
         };
         let frame = self.in_time(link, outbound, &events).await?;
+        // Every result of MCP is an object; another value could only be dropped or misread on the way.
+        if frame.result().is_some_and(|result| !is_object(result)) {
+            return Err(self.wire.fail(Cause::Malformed("its result is no object".to_owned()), true));
+        }
         self.answered.store(true, Ordering::Relaxed);
         Ok(Reply { frame, era, number })
     }
