@@ -20,6 +20,9 @@ use crate::greeting::{code, own_modern_params};
 use crate::link::{Greeting, Outbound};
 use crate::saying::Saying;
 
+/// How long a stream is heard after another has taken its place.
+const LINGER: Duration = Duration::from_secs(1);
+
 const LISTEN: &str = "subscriptions/listen";
 
 /// The listen stream, as the link sees it.
@@ -155,7 +158,11 @@ impl Listener {
                 continue;
             }
             match self.open_beside(&wanted, &mut current).await {
-                Ok(events) => current = Some(events),
+                Ok(events) => {
+                    if let Some(former) = current.replace(events) {
+                        tokio::spawn(linger(Arc::clone(&self.endpoint), former));
+                    }
+                }
                 Err(error) => {
                     tracing::debug!(%error, "no listen stream");
                     self.settle(&wanted, Err(error.cause.clone()));
@@ -293,6 +300,23 @@ impl Listener {
 
     fn settle(&self, wanted: &Wanted, outcome: Result<(), Cause>) {
         self.settled.send_replace(Settled { generation: wanted.generation, outcome });
+    }
+}
+
+/// Hears a stream out that another has taken the place of. Two connections have no order between them: what was said on
+/// the former may arrive after the acknowledgement of the next. Whatever is heard twice says only "look again".
+async fn linger(endpoint: Arc<Endpoint>, mut former: Events) {
+    let limit = endpoint.limit();
+    let hearing = async {
+        while let Ok(Some(event)) = former.next(limit).await {
+            let Some(frame) = message(event).and_then(|data| scan(data, limit).ok()) else { continue };
+            if let Saying::Notice(kind) = Saying::of(&frame) {
+                endpoint.world().notice(kind);
+            }
+        }
+    };
+    if tokio::time::timeout(LINGER, hearing).await.is_err() {
+        tracing::trace!("a former listen stream is closed");
     }
 }
 
