@@ -12,6 +12,7 @@ mod cases;
 mod config;
 mod fronts;
 mod header_mismatch;
+mod hidden_names;
 mod http_requests;
 mod messages;
 mod oversized;
