@@ -2,7 +2,7 @@
 //! messages come on the stream that was opened last.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, StreamExt};
@@ -28,19 +28,15 @@ const MESSAGES: &str = "/messages";
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// The stream of HTTP+SSE, if that is what is spoken and it is open.
-type Standing = Arc<Mutex<Option<mpsc::Sender<String>>>>;
-
 /// Serves the listener until the future is dropped; `sse` is HTTP+SSE of 2024-11-05.
 pub async fn serve(server: Arc<Scripted>, listener: TcpListener, sse: bool) -> std::io::Result<()> {
-    let standing = sse.then(Standing::default);
     loop {
         let (stream, _) = listener.accept().await?;
-        let (server, standing) = (Arc::clone(&server), standing.clone());
+        let server = Arc::clone(&server);
         tokio::spawn(async move {
             let service = service_fn(move |request| {
-                let (server, standing) = (Arc::clone(&server), standing.clone());
-                async move { Ok::<_, Infallible>(answer(server, standing, request).await) }
+                let server = Arc::clone(&server);
+                async move { Ok::<_, Infallible>(answer(server, sse, request).await) }
             });
             let connection = hyper::server::conn::http1::Builder::new();
             // A connection that breaks is the client's affair.
@@ -49,33 +45,34 @@ pub async fn serve(server: Arc<Scripted>, listener: TcpListener, sse: bool) -> s
     }
 }
 
-async fn answer(server: Arc<Scripted>, standing: Option<Standing>, request: Request<RequestBody>) -> Answer {
+async fn answer(server: Arc<Scripted>, sse: bool, request: Request<RequestBody>) -> Answer {
     let (head, body) = request.into_parts();
-    match (&standing, &head.method) {
-        (Some(standing), &Method::GET) => return open(standing),
-        (Some(_), &Method::POST) if head.uri.path() == MESSAGES => {}
-        (None, &Method::POST) => {}
+    match head.method {
+        // Without a session yet it is a client that tries what is spoken here.
+        Method::GET if sse => return open(&server, &format!("event: endpoint\ndata: {MESSAGES}\n\n")),
+        Method::GET if head.headers.contains_key(SESSION_ID) => return open(&server, ": open\n\n"),
+        Method::POST if !sse || head.uri.path() == MESSAGES => {}
         _ => return plain(StatusCode::METHOD_NOT_ALLOWED),
     }
     let Some(text) = whole(body).await else { return plain(StatusCode::BAD_REQUEST) };
-    match (server.hear(&text, noted(&head.headers)), standing) {
-        (Incoming::Rest, _) => plain(StatusCode::ACCEPTED),
-        (Incoming::Request(lines), None) => say(server, lines),
-        (Incoming::Request(lines), Some(standing)) => {
-            let out = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            if let Some(out) = out {
-                tokio::spawn(async move { server.say(lines, out).await });
-            }
+    match server.hear(&text, noted(&head.headers)) {
+        Incoming::Rest => plain(StatusCode::ACCEPTED),
+        Incoming::Request(lines) if sse => {
+            tokio::spawn(async move {
+                let out = server.standing().await;
+                server.say(lines, out).await;
+            });
             plain(StatusCode::ACCEPTED)
         }
+        Incoming::Request(lines) => say(server, lines),
     }
 }
 
-/// Opens the stream of HTTP+SSE.
-fn open(standing: &Standing) -> Answer {
+/// Opens the standing stream.
+fn open(server: &Scripted, first: &str) -> Answer {
     let (sender, messages) = mpsc::channel(QUEUE);
-    *standing.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
-    stream_of(format!("event: endpoint\ndata: {MESSAGES}\n\n"), messages)
+    server.standing.send_replace(Some(sender));
+    stream_of(first.to_owned(), messages)
 }
 
 fn say(server: Arc<Scripted>, lines: Lines) -> Answer {

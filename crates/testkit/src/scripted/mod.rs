@@ -3,7 +3,8 @@
 //! A script is a JSON object: what is asked, and the list of messages that answer it. What is asked is a method, or a
 //! method and a name (`tools/call odd`, `resources/read odd://thing`); with ` again` behind it, the request that
 //! brings answers to questions. In a message `$ID` stands for the id of the request and `$TOKEN` for its progress
-//! token. `$WAIT` in place of a message waits until the client has answered a question, `$HOLD` waits forever.
+//! token. `$WAIT` in place of a message waits until the client has answered a question, `$HOLD` waits forever. What
+//! stands behind `$ASIDE ` goes by the standing stream of a legacy client over HTTP, once that is open.
 
 mod http;
 mod stdio;
@@ -27,6 +28,7 @@ pub use self::stdio::serve as serve_stdio;
 const QUEUE: usize = 16;
 const WAIT: &str = "$WAIT";
 const HOLD: &str = "$HOLD";
+const ASIDE: &str = "$ASIDE ";
 
 /// The server.
 pub struct Scripted {
@@ -34,6 +36,8 @@ pub struct Scripted {
     journal: Mutex<File>,
     /// How many answers to questions have come.
     answers: watch::Sender<usize>,
+    /// The stream a legacy client over HTTP opened last.
+    standing: watch::Sender<Option<mpsc::Sender<String>>>,
 }
 
 /// What came in.
@@ -90,7 +94,12 @@ impl Scripted {
         let script = serde_json::from_str(&text).context("no script")?;
         let journal = OpenOptions::new().create(true).append(true).open(journal);
         let journal = Mutex::new(journal.context("cannot open the journal")?);
-        Ok(Arc::new(Self { script, journal, answers: watch::Sender::new(0) }))
+        Ok(Arc::new(Self {
+            script,
+            journal,
+            answers: watch::Sender::new(0),
+            standing: watch::Sender::new(None),
+        }))
     }
 
     /// Whether the script is that of a modern server.
@@ -135,11 +144,25 @@ impl Scripted {
                     count.wait_for(|count| *count >= expected).await.ok();
                 }
                 _ => {
-                    if out.send(message).await.is_err() {
+                    let sent = match message.strip_prefix(ASIDE) {
+                        Some(aside) => self.standing().await.send(aside.to_owned()).await,
+                        None => out.send(message).await,
+                    };
+                    if sent.is_err() {
                         return;
                     }
                 }
             }
+        }
+    }
+
+    /// The standing stream, as soon as there is one.
+    async fn standing(&self) -> mpsc::Sender<String> {
+        let mut standing = self.standing.subscribe();
+        match standing.wait_for(Option::is_some).await.ok().and_then(|open| open.clone()) {
+            Some(open) => open,
+            // The sender is ours: it lives as long as this does.
+            None => std::future::pending().await,
         }
     }
 

@@ -9,7 +9,7 @@ use super::script::{
     READ_RESULT, RESOURCE, RESULT, TEMPLATE, TOOL, UPDATED, expected, plain,
 };
 use super::{Members, elements, is_modern, same, same_result};
-use crate::stage::{Stage, Upstream};
+use crate::stage::Stage;
 
 const LISTS: [(&str, &str, &str); 4] = [
     ("tools/list", "tools", TOOL),
@@ -112,10 +112,6 @@ pub(crate) async fn notifications(stage: &Stage) -> anyhow::Result<()> {
 }
 
 pub(crate) async fn updates(stage: &Stage) -> anyhow::Result<()> {
-    // A legacy server over HTTP says it on a stream that the script does not have.
-    if stage.cell.upstream == Upstream::HttpLegacy {
-        return Ok(());
-    }
     let client = stage.client().await?;
     let uri = "fx+odd://thing";
     let mut mark = String::new();

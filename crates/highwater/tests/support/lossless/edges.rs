@@ -35,22 +35,28 @@ pub(crate) async fn messages_of_several_lines(stage: &Stage) -> anyhow::Result<(
 }
 
 pub(crate) async fn a_message_within_a_message_is_none(stage: &Stage) -> anyhow::Result<()> {
-    // Over stdio a client that breaks its lines has sent several messages, each of which is judged.
-    if stage.cell.front == Front::Stdio {
-        return Ok(());
-    }
     let client = stage.setup().patience(Duration::from_secs(5)).connect().await?;
     for line_end in ["\n", "\r", "\r\n"] {
         let smuggled = r#"{"jsonrpc":"2.0","id":4711,"method":"tools/call","params":{"name":"smuggled"}}"#;
         let text = format!(r#"{{"name":"fx__odd","arguments":{{"a":{line_end}{smuggled}{line_end}}}}}"#);
-        // Whether there is an answer is told elsewhere; here it matters what the server heard.
-        client.send(Request::new("tools/call").raw_params(&text)).await.ok();
+        let request = Request::new("tools/call").raw_params(&text);
+        // Whether there is an answer is told elsewhere; here it matters what the server heard. Over stdio a client
+        // that breaks its lines has sent several messages, each of which is judged for itself.
+        match stage.cell.front {
+            Front::Http => client.send(request).await.map(drop).ok(),
+            Front::Stdio => client.begin(request).await.map(drop).ok(),
+        };
     }
     client.call("fx__pretty", json!({})).await.ok();
     stage.journal.wait("tools/call", r#""pretty""#).await?;
     for note in stage.journal.of("tools/call") {
         let message = Members::of(&note.raw)?;
-        ensure!(message.get("id")? != "4711", "the server heard what nobody judged: {}", note.raw);
+        let name = Members::of(message.get("params")?)?.get("name")?.to_owned();
+        ensure!(
+            message.get("id")? != "4711" && name != "\"smuggled\"",
+            "the server heard what nobody judged: {}",
+            note.raw
+        );
         let breaks = note.headers.is_null() && note.raw.contains(['\n', '\r']);
         ensure!(!breaks, "whoever reads lines would read several: {}", note.raw);
     }

@@ -224,6 +224,8 @@ fn script(upstream: Upstream) -> BTreeMap<String, Vec<String>> {
         );
         say("tools/call ask", vec![asks, "$WAIT".to_owned(), done]);
         let updated = notification("notifications/resources/updated", &sent(&UPDATED.replace("%MARK%", "")));
+        let aside = if upstream == Upstream::HttpLegacy { "$ASIDE " } else { "" };
+        let updated = format!("{aside}{updated}");
         say("tools/call touch", vec![updated, answer("result", r#"{"content":[]}"#)]);
     }
     script
