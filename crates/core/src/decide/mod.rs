@@ -7,10 +7,11 @@ mod reply;
 mod structural;
 mod verdict;
 
+pub use crate::policy::Effect;
 pub use ask::{AskFacts, AskKind, AskPass, AskVerdict, decide_ask};
 pub use permit::{Mismatch, Permit, PermittedAction};
 pub use reply::{Pass, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply};
-pub use verdict::{Denial, Effect, Finding, FindingId, Judgement, Reason, Verdict};
+pub use verdict::{Denial, Finding, FindingId, Judgement, Reason, Verdict};
 
 use crate::policy::{Facts, Policy};
 
@@ -36,7 +37,10 @@ pub fn decide(policy: &Policy, facts: &Facts<'_>) -> Verdict {
     let judgement = judge(policy, facts);
     match judgement.effect() {
         Effect::Allow => Verdict::Allow(Permit::mint(facts)),
-        Effect::Block => Verdict::Block(Denial::new(facts.decision.clone(), judgement)),
+        // Nobody can be asked yet and no reply be edited, so what needs it does not happen.
+        Effect::Redact | Effect::Confirm | Effect::Passkey | Effect::Block => {
+            Verdict::Block(Denial::new(facts.decision.clone(), judgement))
+        }
     }
 }
 

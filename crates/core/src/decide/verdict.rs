@@ -4,16 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Permit;
 use crate::id::DecisionId;
-
-/// What a finding does to the action. The order is the chain: the strictest wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Effect {
-    /// The action goes ahead.
-    Allow,
-    /// The action does not happen.
-    Block,
-}
+use crate::policy::Effect;
 
 /// The stable dotted name of a gate, as it appears in the audit log and in scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

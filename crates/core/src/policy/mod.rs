@@ -1,6 +1,17 @@
 //! What is known when a decision is made: the operator's standing word (`Policy`) and this action's `Facts`.
 
+mod effect;
+mod error;
+mod kind;
+pub mod limits;
+mod source;
+
 use std::collections::{BTreeMap, BTreeSet};
+
+pub use effect::Effect;
+pub use error::{RuleError, RuleErrorCode};
+pub use kind::{Kind, Phase, Phases, Rises, Truth};
+pub use source::{ConditionSource, RuleSource, Span, Spanned, ValueSource, WaiverSource, Written};
 
 use crate::action::Action;
 use crate::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
