@@ -12,6 +12,7 @@
 //! [`schema()`] and [`reference_markdown`] are made from that.
 
 mod diagnose;
+pub mod document;
 mod expand;
 mod file;
 mod human;

@@ -37,6 +37,16 @@ fn settings(text: &str, environment: Environment<'_>, problems: &Problems) -> Op
         });
         return None;
     }
+    settings_of(&node, text, environment, problems)
+}
+
+/// The settings that a tree stands for, whose places are in `text`.
+pub(crate) fn settings_of(
+    node: &Node,
+    text: &str,
+    environment: Environment<'_>,
+    problems: &Problems,
+) -> Option<Settings> {
     // From here on it is known where secrets are.
     problems.hide(node.secrets(text));
     let comments = node.swallowed_comments(text);
@@ -46,7 +56,7 @@ fn settings(text: &str, environment: Environment<'_>, problems: &Problems) -> Op
         }
         return None;
     }
-    let file: ConfigFile = read(&node, text, problems)?;
+    let file: ConfigFile = read(node, text, problems)?;
     lower(&file, text, environment, problems)
 }
 

@@ -5,6 +5,7 @@
 
 mod path;
 mod reader;
+mod shape;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,23 +16,29 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use self::path::Path;
 use self::reader::{DELIBERATE, FIELD, Reader, SCALAR, WRITTEN};
+pub use self::shape::{FromShape, Json, Shape, Shaped};
 use crate::diagnose::Problems;
 use crate::human::Scalar;
 use crate::node::{Node, Span};
 
 /// A value and the place where it was written.
 #[derive(Debug, Clone)]
-pub(crate) struct Written<T> {
-    pub(crate) span: Span,
-    pub(crate) value: T,
+pub struct Written<T> {
+    /// Where it stands.
+    pub span: Span,
+    /// What stands there.
+    pub value: T,
 }
 
 /// A key of the file: not there, there but wrong (and reported), or read.
 #[derive(Debug, Clone, Default)]
-pub(crate) enum Field<T> {
+pub enum Field<T> {
+    /// The key is not there, or nothing stands behind it.
     #[default]
     Absent,
+    /// The value is wrong, and was reported.
     Broken,
+    /// The value.
     Read(Written<T>),
 }
 
@@ -41,7 +48,7 @@ pub(crate) struct Deliberate<T>(pub(crate) Field<T>);
 
 /// A mapping whose keys are the operator's own names, in the order of the file.
 #[derive(Debug, Clone)]
-pub(crate) struct Entries<T>(pub(crate) Vec<(Written<String>, T)>);
+pub struct Entries<T>(pub Vec<(Written<String>, T)>);
 
 /// Reads the whole file. `None` means that nothing in it could be read, and that it was reported.
 pub(crate) fn read<'t, T: Deserialize<'t>>(
@@ -56,14 +63,16 @@ pub(crate) fn read<'t, T: Deserialize<'t>>(
 // === impl Field ===
 
 impl<T> Field<T> {
-    pub(crate) fn read(&self) -> Option<&Written<T>> {
+    /// The value with its place, if there is one.
+    pub fn read(&self) -> Option<&Written<T>> {
         match self {
             Field::Read(written) => Some(written),
             Field::Absent | Field::Broken => None,
         }
     }
 
-    pub(crate) fn value(&self) -> Option<&T> {
+    /// The value, if there is one.
+    pub fn value(&self) -> Option<&T> {
         self.read().map(|written| &written.value)
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::path::Path;
+use super::shape::{self, Shape};
 use crate::diagnose::{Problem, Problems, choose, listed};
 use crate::file::foreign;
 use crate::node::{Node, Value};
@@ -28,6 +29,8 @@ pub(super) const FIELD: &str = "highwater::Field";
 pub(super) const WRITTEN: &str = "highwater::Written";
 pub(super) const DELIBERATE: &str = "highwater::Deliberate";
 pub(super) const SCALAR: &str = "highwater::Scalar";
+pub(super) const JSON: &str = "highwater::Json";
+pub(super) const SHAPED: &str = "highwater::Shaped";
 
 const LIST: &str = "a list";
 const SWITCH: &str = "`true` or `false`";
@@ -145,6 +148,10 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
             (DELIBERATE, _) => self.deserialize_newtype_struct(FIELD, visitor),
             (WRITTEN, _) => visitor.visit_seq(Located { reader: self, step: 0, forgiving: false }),
             (SCALAR, _) => visitor.visit_str(self.scalar().ok_or_else(|| self.wrong("text"))?),
+            (JSON, node) => {
+                visitor.visit_string(shape::json(self.node, node, self.text).map_err(Fault)?.to_string())
+            }
+            (SHAPED, _) => visitor.visit_seq(ShapeAndValue { reader: self, step: 0 }),
             _ => visitor.visit_newtype_struct(self),
         }
     }
@@ -219,6 +226,24 @@ impl<'de> SeqAccess<'de> for Located<'de, '_> {
                 }
                 Err(fault) => Err(fault),
             },
+        }
+    }
+}
+
+/// Hands out what a value is, and the value.
+struct ShapeAndValue<'de, 'p> {
+    reader: Reader<'de, 'p>,
+    step: u8,
+}
+
+impl<'de> SeqAccess<'de> for ShapeAndValue<'de, '_> {
+    type Error = Fault;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
+        self.step += 1;
+        match self.step {
+            1 => seed.deserialize(Shape::of(self.reader.node).word().into_deserializer()).map(Some),
+            _ => seed.deserialize(self.reader).map_err(|fault| fault.within(self.reader)).map(Some),
         }
     }
 }
