@@ -20,6 +20,8 @@ pub struct Diagnostics {
 /// One problem of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// The kind of problem, where it has a name of its own, such as `unknown-fact`.
+    pub code: Option<&'static str>,
     /// What is wrong, in one sentence.
     pub message: String,
     /// What to do about it.
@@ -44,6 +46,7 @@ pub struct Place {
 /// A problem on its way to becoming a [`Diagnostic`].
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
+    pub(crate) code: Option<&'static str>,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
     pub(crate) span: Option<Span>,
@@ -68,13 +71,29 @@ impl Problems {
 
     /// Reports a problem and its way out.
     pub(crate) fn report(&self, span: Span, message: impl Into<String>, help: impl Into<String>) {
-        self.push(Problem { message: message.into(), help: Some(help.into()), span: Some(span) });
+        self.push(Problem { code: None, message: message.into(), help: Some(help.into()), span: Some(span) });
+    }
+
+    /// Reports a problem of a named kind.
+    pub(crate) fn report_code(
+        &self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.push(Problem {
+            code: Some(code),
+            message: message.into(),
+            help: Some(help.into()),
+            span: Some(span),
+        });
     }
 
     /// Reports a key that nobody knows, in what `owner` names.
     pub(crate) fn report_unknown_key(&self, owner: String, span: Span, message: String, help: String) {
         self.misspelt.borrow_mut().insert(owner);
-        self.report(span, message, help);
+        self.report_code("unknown-key", span, message, help);
     }
 
     /// Whether a key that seems missing may have been there, misspelt.
@@ -93,6 +112,7 @@ impl Problems {
         match value {
             Some(value) if found.is_empty() => return Ok(value),
             None if found.is_empty() => found.push(Problem {
+                code: None,
                 message: "the file could not be understood".to_owned(),
                 help: None,
                 span: None,
@@ -109,7 +129,7 @@ impl Problems {
 impl Problem {
     fn locate(self, file: &str, text: &str) -> Diagnostic {
         let place = self.span.map(|span| Place::of(span, file, text));
-        Diagnostic { message: self.message, help: self.help, place }
+        Diagnostic { code: self.code, message: self.message, help: self.help, place }
     }
 }
 
@@ -198,7 +218,10 @@ impl fmt::Display for Diagnostics {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
+        match self.code {
+            Some(code) => write!(f, "error[{code}]: {}", self.message)?,
+            None => write!(f, "error: {}", self.message)?,
+        }
         if let Some(Place { file, line, column, excerpt, underline }) = &self.place {
             let number = line.to_string();
             let gutter = " ".repeat(number.len());

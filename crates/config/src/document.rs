@@ -121,7 +121,7 @@ impl Complaints {
     /// Adds something wrong.
     pub fn complain(&self, complaint: Complaint) {
         let Complaint { span, message, help } = complaint;
-        self.0.push(Problem { message, help, span: Some(span) });
+        self.0.push(Problem { code: None, message, help, span: Some(span) });
     }
 
     /// The value, if there is one and nothing was wrong.

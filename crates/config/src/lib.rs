@@ -31,6 +31,6 @@ pub use lower::listen::ListenError;
 pub use reference::reference_markdown;
 pub use schema::schema;
 pub use settings::{
-    Auth, Era, Exposed, HttpKind, Limits, Listen, Prefix, ServerSettings, Settings, Start, Timeouts,
-    Transport, VirtualServer,
+    Auth, Era, Exposed, HttpKind, Limits, Listen, Partition, Prefix, ServerSettings, Settings, ShareContext,
+    Start, StoreSettings, Timeouts, Transport, VirtualServer,
 };

@@ -5,7 +5,7 @@ use crate::expand::Environment;
 use crate::file::ConfigFile;
 use crate::lower::lower;
 use crate::node::{Node, Value};
-use crate::read::read;
+use crate::read::{Trees, read_with_trees};
 use crate::settings::Settings;
 use crate::yaml::parse;
 
@@ -31,6 +31,7 @@ fn settings(text: &str, environment: Environment<'_>, problems: &Problems) -> Op
     let node = parse(text).map_err(|problem| problems.push(problem)).ok()?;
     if let Node { value: Value::Null { .. }, .. } = node {
         problems.push(Problem {
+            code: None,
             message: "the file is empty".to_owned(),
             help: Some(NO_SERVERS_HELP.to_owned()),
             span: None,
@@ -56,7 +57,8 @@ pub(crate) fn settings_of(
         }
         return None;
     }
-    let file: ConfigFile = read(node, text, problems)?;
+    let trees = Trees::default();
+    let file: ConfigFile = read_with_trees(node, text, problems, &trees)?;
     lower(&file, text, environment, problems)
 }
 

@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    /// The places of all literal values under `env` and `headers`, which is where people put secrets. A value
+    /// The places of all literal values under `env`, `headers` and `postgres`, which is where people put secrets. A value
     /// that takes its secret from a variable shows nothing.
     pub(crate) fn secrets(&self, text: &str) -> Vec<Span> {
         let mut found = Vec::new();
@@ -73,7 +73,11 @@ impl Node {
             Value::List(items) => items.iter().for_each(|item| item.collect_secrets(text, guarded, found)),
             Value::Map(entries) => {
                 for (key, value) in entries {
-                    value.collect_secrets(text, guarded || matches!(key.name(), "env" | "headers"), found);
+                    value.collect_secrets(
+                        text,
+                        guarded || matches!(key.name(), "env" | "headers" | "postgres"),
+                        found,
+                    );
                 }
             }
             Value::Text(_) | Value::Number { .. } if guarded && !self.span.of(text).contains("${") => {

@@ -91,6 +91,12 @@ impl<'s> Reference<'s> {
         if let Some(other) = text(value, "$ref").strip_prefix("#/properties/") {
             return format!("As `{other}`");
         }
+        if let Some(one) = items(value, "anyOf").next() {
+            return match referred(one) {
+                Some(_) => "One of the words below, or a list of them".to_owned(),
+                None => "A word or a mapping".to_owned(),
+            };
+        }
         match (value.get("format").and_then(Value::as_str), first_type(value)) {
             (Some("size"), _) => "A size".to_owned(),
             (Some("period"), _) => "A duration".to_owned(),
@@ -117,7 +123,8 @@ impl<'s> Reference<'s> {
 
     /// The words a key takes, each with its meaning.
     fn choices(&self, value: &Value) -> Vec<(&'s str, &'s str)> {
-        let Some(shape) = referred(value).and_then(|name| self.definition(name)) else { return Vec::new() };
+        let one = items(value, "anyOf").next().unwrap_or(value);
+        let Some(shape) = referred(one).and_then(|name| self.definition(name)) else { return Vec::new() };
         items(shape, "oneOf").map(|choice| (text(choice, "const"), text(choice, "description"))).collect()
     }
 }

@@ -128,7 +128,8 @@ pub(crate) fn parse(text: &str) -> Result<Node, Problem> {
             }
         });
         let help = help.or_else(|| comment_help(text));
-        Problem { message, help, span: at }
+        let code = matches!(error, Error::DuplicateMappingKey { .. }).then_some("duplicate-key");
+        Problem { code, message, help, span: at }
     })
 }
 

@@ -37,7 +37,7 @@ macro_rules! tells {
 
 tells! {
     an_unknown_key_of_a_server: "servers:\n  github:\n    args: [stdio]\n    comand: github-mcp-server\n    command: x\n";
-    an_unknown_key_at_the_top: "servers: { a: { command: x } }\nrules: []\n";
+    an_unknown_key_at_the_top: "servers: { a: { command: x } }\npolicies: []\n";
     an_unknown_key_in_limits: "limits:\n  maxMessage: 4MiB\nservers: { a: { command: x } }\n";
     keys_of_other_clients: "mcpServers:\n  a:\n    serverUrl: https://example.com\n    autoApprove: [x]\n    timeout: 60\ninputs: []\n";
     several_problems_at_once: "listen: 7411\nauth: maybe\nprefix: allways\nlimits: { drain: 10, max_depth: 9999 }\nservers:\n  bad name!: { command: x }\n  a: { command: [x] }\n  b: { url: ftp://x }\nvirtual_servers:\n  v: { servers: [a, bb], prefx: never }\n";
@@ -83,6 +83,9 @@ tells! {
     a_key_that_is_no_text: "servers: { a: { command: x }, ~: 1 }\n";
     a_list_as_a_key: "? [a]\n: 1\n";
     an_anchor_inside_itself: "servers: &a { b: *a }\n";
+    a_store_that_is_none: "servers: { a: { command: x, share_context: everything } }\npartition: sesion\nstore: sqlit\n";
+    a_database_that_is_none: "servers: { a: { command: x } }\nstore: { postgres: 'mysql://u:s3cret@db/x' }\n";
+    a_store_of_another_kind: "servers: { a: { command: x } }\nstore: { redis: x }\n";
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn a_flood_of_problems_is_counted() {
     let text = (0..200)
         .fold("servers:\n  a:\n    command: x\n".to_owned(), |text, n| format!("{text}    k{n}: 1\n"));
     let answer = diagnosis(&text);
-    assert_eq!(answer.matches("error: unknown key").count(), 50);
+    assert_eq!(answer.matches("error[unknown-key]: unknown key").count(), 50);
     assert!(answer.ends_with("\n\nand 150 more"), "{answer}");
 }
 

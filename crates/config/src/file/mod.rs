@@ -3,15 +3,17 @@
 //! `default` in a schema attribute is what the reference shows; a test compares it with the value in effect.
 
 pub(crate) mod foreign;
+mod judgement;
 mod server;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub(crate) use self::judgement::StoreFile;
 pub(crate) use self::server::{KindFile, ServerFile, TimeoutsFile};
 use crate::human::{Period, Scalar, Size};
 use crate::read::{Entries, Field, Written};
-use crate::settings::{Auth, Prefix};
+use crate::settings::{Auth, Partition, Prefix};
 
 /// The configuration of Highwater: one YAML file. JSON is YAML, so JSON works too.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -65,6 +67,17 @@ pub(crate) struct ConfigFile {
     /// `/mcp`.
     #[schemars(extend("propertyNames" = { "pattern": "^[a-zA-Z0-9][a-zA-Z0-9_-]{0,31}$" }))]
     pub(crate) virtual_servers: Field<Entries<Field<VirtualServerFile>>>,
+
+    /// What tells one agent session from another, where the address does not say it with `/c/CONTEXT`. All that
+    /// an agent reads in one session counts for everything it does in that session, so a wider session is the
+    /// safer one.
+    #[schemars(extend("default" = "auto"))]
+    pub(crate) partition: Field<Partition>,
+
+    /// Where the labels of sessions are kept: `sqlite` in the data directory, or `{ postgres: URL }` for several
+    /// gateways that share them. In the URL `${NAME}` stands for an environment variable.
+    #[schemars(extend("default" = "sqlite", "examples" = [{ "postgres": "${DATABASE_URL}" }]))]
+    pub(crate) store: Field<StoreFile>,
 }
 
 fn same_as_servers(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::human::{Period, Scalar, Size};
 use crate::read::{Deliberate, Entries, Field, Written};
-use crate::settings::{Era, Start};
+use crate::settings::{Era, ShareContext, Start};
 
 /// One MCP server: a `command` to run, or a `url` to connect to.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -77,6 +77,10 @@ pub(crate) struct ServerFile {
 
     /// The longest reply of the server. Without this key, as `limits.max_reply` says.
     pub(crate) max_reply: Field<Size>,
+
+    /// How much the server is told about what the agent has read. Without this key, `full` for a server with
+    /// `trust.verified: true`, and `hints` for every other.
+    pub(crate) share_context: Field<ShareContext>,
 }
 
 /// How long to wait for a server.

@@ -6,6 +6,7 @@
 pub(crate) mod listen;
 mod remote;
 mod server;
+mod store;
 mod virtual_server;
 
 use std::collections::BTreeMap;
@@ -36,7 +37,19 @@ pub(crate) fn lower(
     let allowed_hosts = lowering.each(&file.allowed_hosts, |host| listen::host(&host.value));
     let allowed_origins = lowering.each(&file.allowed_origins, |origin| listen::origin(&origin.value));
     let auth = file.auth.value().copied().unwrap_or(Auth::Token);
-    Some(Settings { listen: listen?, auth, allowed_hosts, allowed_origins, limits, servers, virtual_servers })
+    let store = lowering.store(file);
+    let partition = file.partition.value().copied().unwrap_or_default();
+    Some(Settings {
+        listen: listen?,
+        auth,
+        allowed_hosts,
+        allowed_origins,
+        limits,
+        servers,
+        virtual_servers,
+        store: store?,
+        partition,
+    })
 }
 
 /// What every step needs.
@@ -129,6 +142,7 @@ impl<'l> Lowering<'l> {
         let misspelt = self.problems.has_unknown_keys("the file");
         if names.is_empty() && !misspelt && blocks.iter().all(|block| !matches!(block, Field::Broken)) {
             self.problems.push(Problem {
+                code: None,
                 message: "no servers are configured".to_owned(),
                 help: Some(NO_SERVERS_HELP.to_owned()),
                 span: None,

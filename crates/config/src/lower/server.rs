@@ -6,7 +6,7 @@ use super::{Lowering, Refused, name};
 use crate::file::{KindFile, ServerFile, TimeoutsFile};
 use crate::node::Span;
 use crate::read::{Deliberate, Entries, Field, Written};
-use crate::settings::{Era, HttpKind, Limits, ServerSettings, Start, Timeouts, Transport};
+use crate::settings::{Era, HttpKind, Limits, ServerSettings, ShareContext, Start, Timeouts, Transport};
 
 /// The alias of the gateway's own tools.
 const RESERVED: &str = "highwater";
@@ -72,6 +72,7 @@ impl Lowering<'_> {
             allowed_tools,
             extra_methods: self.extra_methods(file),
             max_reply: max_reply.unwrap_or(limits.max_reply),
+            share_context: file.share_context.value().copied().unwrap_or(ShareContext::Hints),
             disabled: file.disabled.value().copied().unwrap_or(false),
         })
     }

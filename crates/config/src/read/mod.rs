@@ -6,6 +6,7 @@
 mod path;
 mod reader;
 mod shape;
+mod tree;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,6 +18,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use self::path::Path;
 use self::reader::{DELIBERATE, FIELD, Reader, SCALAR, WRITTEN};
 pub use self::shape::{FromShape, Json, Shape, Shaped};
+pub(crate) use self::tree::{OneOrMany, Tree, Trees};
 use crate::diagnose::Problems;
 use crate::human::Scalar;
 use crate::node::{Node, Span};
@@ -56,7 +58,18 @@ pub(crate) fn read<'t, T: Deserialize<'t>>(
     text: &'t str,
     problems: &'t Problems,
 ) -> Option<T> {
-    let reader = Reader { node, text, path: &Path::Root, problems };
+    let reader = Reader { node, text, path: &Path::Root, problems, trees: None };
+    T::deserialize(reader).map_err(|fault| problems.push(fault.0)).ok()
+}
+
+/// Reads a file of which parts are taken as they stand; these are found in `trees`.
+pub(crate) fn read_with_trees<'t, T: Deserialize<'t>>(
+    node: &'t Node,
+    text: &'t str,
+    problems: &'t Problems,
+    trees: &Trees<'t>,
+) -> Option<T> {
+    let reader = Reader { node, text, path: &Path::Root, problems, trees: Some(trees) };
     T::deserialize(reader).map_err(|fault| problems.push(fault.0)).ok()
 }
 

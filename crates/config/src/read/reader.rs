@@ -6,6 +6,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess
 
 use super::path::Path;
 use super::shape::{self, Shape};
+use super::tree::Trees;
 use crate::diagnose::{Problem, Problems, choose, listed};
 use crate::file::foreign;
 use crate::node::{Node, Value};
@@ -17,6 +18,7 @@ pub(super) struct Reader<'de, 'p> {
     pub(super) text: &'de str,
     pub(super) path: &'p Path<'p>,
     pub(super) problems: &'de Problems,
+    pub(super) trees: Option<&'p Trees<'de>>,
 }
 
 /// A problem that stops the reading of one value.
@@ -24,13 +26,16 @@ pub(super) struct Reader<'de, 'p> {
 pub(super) struct Fault(pub(super) Problem);
 
 /// The names by which [`Field`](super::Field), [`Deliberate`](super::Deliberate),
-/// [`Written`](super::Written) and [`Scalar`](crate::human::Scalar) make themselves known to [`Reader`].
+/// [`Written`](super::Written), [`Scalar`](crate::human::Scalar), [`Tree`](super::Tree) and
+/// [`OneOrMany`](super::OneOrMany) make themselves known to [`Reader`].
 pub(super) const FIELD: &str = "highwater::Field";
 pub(super) const WRITTEN: &str = "highwater::Written";
 pub(super) const DELIBERATE: &str = "highwater::Deliberate";
 pub(super) const SCALAR: &str = "highwater::Scalar";
 pub(super) const JSON: &str = "highwater::Json";
 pub(super) const SHAPED: &str = "highwater::Shaped";
+pub(super) const TREE: &str = "highwater::Tree";
+pub(super) const ONE_OR_MANY: &str = "highwater::OneOrMany";
 
 const LIST: &str = "a list";
 const SWITCH: &str = "`true` or `false`";
@@ -41,7 +46,12 @@ impl<'de> Reader<'de, '_> {
             Value::Null { .. } => format!("{} must be {expected}, but is empty", self.path),
             _ => format!("{} must be {expected}, not {}", self.path, self.node.kind()),
         };
-        Fault(Problem { message, help: self.remedy(expected), span: Some(self.node.span) })
+        Fault(Problem {
+            code: Some("wrong-type"),
+            message,
+            help: self.remedy(expected),
+            span: Some(self.node.span),
+        })
     }
 
     /// The way out of the two slips everybody makes.
@@ -152,6 +162,12 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
                 visitor.visit_string(shape::json(self.node, node, self.text).map_err(Fault)?.to_string())
             }
             (SHAPED, _) => visitor.visit_seq(ShapeAndValue { reader: self, step: 0 }),
+            (TREE, _) => match self.trees {
+                Some(trees) => visitor.visit_u64(trees.keep(self.node)),
+                None => Err(self.wrong("something else")),
+            },
+            (ONE_OR_MANY, Value::List(_)) => self.deserialize_seq(visitor),
+            (ONE_OR_MANY, _) => visitor.visit_seq(Single(Some(self))),
             _ => visitor.visit_newtype_struct(self),
         }
     }
@@ -186,11 +202,7 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
     ) -> Result<V::Value, Fault> {
         let word = self.scalar().ok_or_else(|| self.wrong(&format!("one of {}", listed(known))))?;
         if !known.contains(&word) {
-            return Err(Fault(Problem {
-                message: format!("unknown value `{word}` for {}", self.path),
-                help: Some(choose(word, known)),
-                span: Some(self.node.span),
-            }));
+            return Err(<Fault as de::Error>::unknown_variant(word, known).within(self));
         }
         visitor.visit_enum(de::value::StrDeserializer::<Fault>::new(word))
     }
@@ -265,6 +277,17 @@ impl<'de> SeqAccess<'de> for Items<'de, '_> {
     }
 }
 
+/// Hands out one value as if it were a list of one.
+struct Single<'de, 'p>(Option<Reader<'de, 'p>>);
+
+impl<'de> SeqAccess<'de> for Single<'de, '_> {
+    type Error = Fault;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
+        self.0.take().map(|reader| seed.deserialize(reader)).transpose()
+    }
+}
+
 struct Members<'de, 'p> {
     reader: Reader<'de, 'p>,
     entries: &'de [(Node, Node)],
@@ -308,7 +331,10 @@ impl Fault {
         match self.0.span {
             Some(_) => self,
             None => {
-                let message = format!("{}: {}", reader.path, self.0.message);
+                let message = match self.0.code {
+                    Some("outside-domain") => format!("{} for {}", self.0.message, reader.path),
+                    _ => format!("{}: {}", reader.path, self.0.message),
+                };
                 Self(Problem { message, span: Some(reader.node.span), ..self.0 })
             }
         }
@@ -323,7 +349,16 @@ impl de::Error for Fault {
             Some((message, help)) => (message.to_owned(), Some(help.to_owned())),
             None => (text, None),
         };
-        Self(Problem { message, help, span: None })
+        Self(Problem { code: None, message, help, span: None })
+    }
+
+    fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
+        Self(Problem {
+            code: Some("outside-domain"),
+            message: format!("unknown value `{word}`"),
+            help: Some(choose(word, known)),
+            span: None,
+        })
     }
 }
 

@@ -134,6 +134,7 @@ pub(super) fn json(node: &Node, value: &Value, text: &str) -> Result<serde_json:
         Value::Number { defined } => {
             let written = defined.of(text);
             serde_json::from_str(written).map_err(|_| Problem {
+                code: Some("wrong-type"),
                 message: format!("`{written}` is not a number of JSON"),
                 help: Some("quote it if it is text".to_owned()),
                 span: Some(node.span),

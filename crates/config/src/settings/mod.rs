@@ -2,6 +2,8 @@
 //!
 //! Values are compared with `==` on reload, server by server, to find out what must be restarted.
 
+mod judgement;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -9,6 +11,8 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+pub use self::judgement::{Partition, ShareContext, StoreSettings};
 
 /// Everything the operator configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +31,10 @@ pub struct Settings {
     pub servers: Vec<ServerSettings>,
     /// The virtual servers in the order of the file. There is always one named `default`.
     pub virtual_servers: Vec<VirtualServer>,
+    /// Where labels are kept.
+    pub store: StoreSettings,
+    /// What tells one agent session from another.
+    pub partition: Partition,
 }
 
 /// Where the gateway listens.
@@ -89,6 +97,8 @@ pub struct ServerSettings {
     pub extra_methods: BTreeSet<String>,
     /// The longest reply, in bytes.
     pub max_reply: usize,
+    /// How much the server is told about what the agent has read.
+    pub share_context: ShareContext,
     /// The server is configured but not used.
     pub disabled: bool,
 }
