@@ -5,7 +5,11 @@
 //! made, then `decide` for the decision itself and the proofs it hands out.
 
 pub mod action;
+pub mod annotation;
 pub mod audit;
 pub mod decide;
 pub mod id;
+pub mod label;
 pub mod policy;
+pub mod session;
+pub mod trust;

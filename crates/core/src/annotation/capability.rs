@@ -1,0 +1,149 @@
+//! What a server's process asks to touch. A claim, not evidence: it may tighten a contract, never loosen one.
+
+use std::sync::Arc;
+
+use super::words::{Word, Words};
+use super::{Authority, Capability};
+
+/// How far one capability reaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Not at all.
+    Nothing,
+    /// These hosts, paths, variables, programs or libraries.
+    Only(Arc<[Arc<str>]>),
+    /// Everything.
+    All,
+}
+
+/// A request for one capability.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapabilityClaim {
+    /// Which.
+    pub capability: Capability,
+    /// How far.
+    pub reach: Reach,
+    /// Of files: whether they are read. Where the vocabulary does not say, they are.
+    pub reads: bool,
+    /// Of files: whether they are written. Where the vocabulary does not say, they are.
+    pub writes: bool,
+}
+
+/// What was requested, capability by capability.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// In the order of [`Capability::ALL`].
+    requested: [Option<Reach>; 5],
+    /// Those that somebody whose word may loosen ruled out.
+    denied: Words<Capability>,
+    /// Those that somebody asked for.
+    asked: Words<Capability>,
+}
+
+// === impl Reach ===
+
+impl Reach {
+    /// These; an empty list is nothing at all.
+    pub fn only(names: Vec<Arc<str>>) -> Self {
+        if names.is_empty() { Self::Nothing } else { Self::Only(names.into()) }
+    }
+
+    /// Both together.
+    fn joined(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::All, _) | (_, Self::All) => Self::All,
+            (Self::Nothing, reach) | (reach, Self::Nothing) => reach.clone(),
+            (Self::Only(left), Self::Only(right)) => {
+                let mut names: Vec<Arc<str>> = left.iter().chain(right.iter()).cloned().collect();
+                names.sort();
+                names.dedup();
+                Self::Only(names.into())
+            }
+        }
+    }
+}
+
+// === impl Capabilities ===
+
+impl Capabilities {
+    /// How far a capability was requested; `None` if nobody spoke of it.
+    pub fn requested(&self, capability: Capability) -> Option<&Reach> {
+        self.requested.get(capability.index() as usize)?.as_ref()
+    }
+
+    /// Those the process may have, as far as anybody may be believed: all but the ones ruled out by somebody
+    /// whose word may loosen and asked for by nobody.
+    pub fn effective(&self) -> Words<Capability> {
+        Words::all().minus(self.denied.minus(self.asked))
+    }
+
+    /// Takes a request into account.
+    pub(super) fn request(&mut self, claim: &CapabilityClaim, by: Authority) {
+        if let Some(slot) = self.requested.get_mut(claim.capability.index() as usize) {
+            *slot = Some(slot.as_ref().map_or_else(|| claim.reach.clone(), |held| held.joined(&claim.reach)));
+        }
+        match (&claim.reach, by.may_loosen()) {
+            (Reach::Nothing, true) => self.denied = self.denied.with(claim.capability),
+            (Reach::Nothing, false) => {}
+            (Reach::Only(_) | Reach::All, _) => self.asked = self.asked.with(claim.capability),
+        }
+    }
+}
+
+impl CapabilityClaim {
+    /// A request that does not say whether files are read or written.
+    pub fn new(capability: Capability, reach: Reach) -> Self {
+        Self { capability, reach, reads: true, writes: true }
+    }
+
+    /// Whether a shell or an interpreter is among the programs: with one of those, any program is.
+    pub(super) fn runs_anything(&self) -> bool {
+        match &self.reach {
+            Reach::Nothing => false,
+            Reach::All => true,
+            Reach::Only(programs) => programs.iter().any(|program| {
+                let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+                INTERPRETERS.iter().any(|known| is_interpreter(name, known))
+            }),
+        }
+    }
+}
+
+/// Programs that run whatever they are given.
+const INTERPRETERS: &[&str] = &[
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "fish",
+    "csh",
+    "tcsh",
+    "busybox",
+    "cmd",
+    "powershell",
+    "pwsh",
+    "python",
+    "perl",
+    "ruby",
+    "node",
+    "nodejs",
+    "deno",
+    "bun",
+    "php",
+    "lua",
+    "tclsh",
+    "awk",
+    "gawk",
+    "osascript",
+    "env",
+    "xargs",
+];
+
+/// `python3.12` and `bash.exe` are interpreters as `python` and `bash` are.
+fn is_interpreter(name: &str, known: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let name = name.strip_suffix(".exe").unwrap_or(&name);
+    name.strip_prefix(known)
+        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-')))
+}

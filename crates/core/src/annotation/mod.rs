@@ -1,0 +1,32 @@
+//! What is claimed of tools and data, by whom, and the one contract that is made of it.
+//!
+//! Wire shapes are read elsewhere and become [`Claims`]; [`Contract::weigh`] decides what each is worth.
+
+mod capability;
+mod claim;
+mod contract;
+mod hints;
+mod narrow;
+mod notice;
+mod possible;
+mod roles;
+mod sensitivity;
+mod tally;
+mod vocabulary;
+mod weigh;
+pub(crate) mod words;
+
+pub use capability::{Capabilities, CapabilityClaim, Reach};
+pub use claim::{Authority, Claim, Claimed, Claims};
+pub(crate) use contract::added_by;
+pub use contract::{Contract, ReplyKind, SourceReading};
+pub use hints::{EffectiveHints, Hints};
+pub use notice::{Notice, NoticeKind};
+pub use possible::{Possible, Severe};
+pub use roles::Roles;
+pub use sensitivity::{Accepts, Sensitivity};
+pub use vocabulary::{
+    ApprovalWish, ArgumentRole, Axis, CallVariant, Capability, ClassSet, Confidentiality, DataClass,
+    Destination, Outcome, Source, SourceSet,
+};
+pub use words::{Word, Words};

@@ -1,0 +1,74 @@
+//! What each argument of a tool decides.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{ArgumentRole, Authority};
+
+/// The roles that somebody stated, by RFC 6901 pointer into the arguments, without its first slash.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Roles(Option<Arc<BTreeMap<Arc<str>, Stated>>>);
+
+/// What was said of one argument.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Stated {
+    operator: Option<ArgumentRole>,
+    /// By those whose word may loosen.
+    set: Option<ArgumentRole>,
+    /// By everybody else.
+    raised: Option<ArgumentRole>,
+}
+
+// === impl Roles ===
+
+impl Roles {
+    /// The role of this argument, or of the nearest thing it is part of. Of an acting tool the unknown
+    /// argument is a target, which is the strictest; of a reading one it is a query.
+    pub fn role(&self, pointer: &str, acts: bool) -> ArgumentRole {
+        self.nearest(pointer).map_or(Stated::default(), |stated| *stated).role(acts)
+    }
+
+    /// Whether a role was stated by somebody whose word may loosen.
+    pub fn is_stated(&self, pointer: &str) -> bool {
+        self.nearest(pointer).is_some_and(|stated| stated.operator.or(stated.set).is_some())
+    }
+
+    /// Every stated role, for showing.
+    pub fn iter(&self, acts: bool) -> impl Iterator<Item = (&str, ArgumentRole)> {
+        self.0.iter().flat_map(|map| map.iter()).map(move |(pointer, stated)| (&**pointer, stated.role(acts)))
+    }
+
+    fn nearest(&self, pointer: &str) -> Option<&Stated> {
+        let stated = self.0.as_deref()?;
+        let mut part = pointer;
+        loop {
+            if let Some(found) = stated.get(part) {
+                return Some(found);
+            }
+            part = part.rsplit_once('/')?.0;
+        }
+    }
+
+    pub(super) fn state(&mut self, pointer: &Arc<str>, role: ArgumentRole, by: Authority) {
+        let map = Arc::make_mut(self.0.get_or_insert_default());
+        let stated = map.entry(Arc::clone(pointer)).or_default();
+        let slot = match by {
+            Authority::Operator => &mut stated.operator,
+            _ if by.may_loosen() => &mut stated.set,
+            _ => &mut stated.raised,
+        };
+        *slot = (*slot).max(Some(role));
+    }
+}
+
+impl Stated {
+    fn role(self, acts: bool) -> ArgumentRole {
+        let raised = self.raised.unwrap_or(ArgumentRole::Query);
+        match (self.operator, self.set) {
+            (Some(role), _) => role,
+            (None, Some(role)) => role.max(raised),
+            (None, None) if acts => ArgumentRole::Target,
+            (None, None) => raised,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What a context has taken in: which classes of data, how far its sources are trusted, where they were.
+//!
+//! A join-semilattice: joining is associative, commutative and idempotent, and never lowers anything.
+
+mod bits;
+mod show;
+mod text_set;
+
+pub use bits::LabelBits;
+pub(crate) use show::publish;
+pub use text_set::TextSet;
+
+use crate::annotation::{ClassSet, DataClass, Source, SourceSet, Words};
+use crate::trust::TrustLevel;
+
+/// The label of a context, a reply or a stored object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// Says *open* of the two sets exactly when they are.
+    bits: LabelBits,
+    scopes: TextSet,
+    origins: TextSet,
+}
+
+// === impl Label ===
+
+impl Label {
+    /// Nothing read yet: no class, the owner's integrity, no origin, no flag.
+    pub const fn bottom() -> Self {
+        Self { bits: LabelBits::BOTTOM, scopes: TextSet::EMPTY, origins: TextSet::EMPTY }
+    }
+
+    /// Everything possible. What is assumed where a label cannot be read.
+    pub const fn top() -> Self {
+        Self { bits: LabelBits::TOP, scopes: TextSet::EVERY, origins: TextSet::EVERY }
+    }
+
+    /// From its stored parts. Where either says that a set is open, it is.
+    pub fn from_parts(bits: LabelBits, scopes: TextSet, origins: TextSet) -> Self {
+        let scopes = if bits.scopes_open() { scopes.opened() } else { scopes };
+        let origins = if bits.origins_open() { origins.opened() } else { origins };
+        Self { bits, scopes, origins }.settled()
+    }
+
+    fn settled(mut self) -> Self {
+        self.settle();
+        self
+    }
+
+    /// The bits say of the sets what the sets say of themselves.
+    fn settle(&mut self) {
+        if self.scopes.is_open() {
+            self.bits = self.bits.with_scopes_open();
+        }
+        if self.origins.is_open() {
+            self.bits = self.bits.with_origins_open();
+        }
+    }
+
+    /// Takes in everything of the other.
+    pub fn join(&mut self, other: &Self) {
+        self.bits = self.bits.union(other.bits);
+        self.scopes.join(&other.scopes);
+        self.origins.join(&other.origins);
+        self.settle();
+    }
+
+    /// This label and everything of the other.
+    #[must_use]
+    pub fn joined(mut self, other: &Self) -> Self {
+        self.join(other);
+        self
+    }
+
+    /// Whether joining the other would add nothing that a decision could see.
+    pub fn covers(&self, other: &Self) -> bool {
+        self.bits.covers(other.bits)
+            && self.scopes.covers(&other.scopes)
+            && self.origins.covers(&other.origins)
+    }
+
+    /// The part that is stored as bits.
+    pub fn bits(&self) -> LabelBits {
+        self.bits
+    }
+
+    /// The scopes of its regulated data, in lower case.
+    pub fn scopes(&self) -> &TextSet {
+        &self.scopes
+    }
+
+    /// Who contributed.
+    pub fn origins(&self) -> &TextSet {
+        &self.origins
+    }
+
+    /// The lowest trust that contributed; `none` where anything is flagged.
+    pub fn integrity(&self) -> TrustLevel {
+        self.bits.integrity()
+    }
+
+    /// Whether text that a stranger may have written is in it.
+    pub fn untrusted(&self) -> bool {
+        self.integrity() == TrustLevel::None
+    }
+
+    /// Whether somebody called part of it malicious.
+    pub fn malicious(&self) -> bool {
+        self.bits.malicious()
+    }
+
+    /// Whether open-world content is in it.
+    pub fn open_world(&self) -> bool {
+        self.bits.open_world()
+    }
+
+    /// Whether any class of data is in it.
+    pub fn private(&self) -> bool {
+        !self.classes().is_empty()
+    }
+
+    /// The classes of data in it.
+    pub fn classes(&self) -> ClassSet {
+        self.bits.classes()
+    }
+
+    /// The kinds of source that were read.
+    pub fn sources(&self) -> SourceSet {
+        self.bits.sources()
+    }
+
+    /// Whether the context sent something to a public destination.
+    pub fn wrote_externally(&self) -> bool {
+        self.bits.wrote_externally()
+    }
+
+    /// With one class more.
+    #[must_use]
+    pub fn with_class(self, class: DataClass) -> Self {
+        self.with_classes(Words::only(class))
+    }
+
+    /// With these classes.
+    #[must_use]
+    pub fn with_classes(mut self, classes: ClassSet) -> Self {
+        self.bits = self.bits.with_classes(classes);
+        self
+    }
+
+    /// With these scopes of regulated data.
+    #[must_use]
+    pub fn with_scopes(mut self, scopes: &TextSet) -> Self {
+        self.scopes.join(scopes);
+        self.settled()
+    }
+
+    /// With a contribution of this trust.
+    #[must_use]
+    pub fn with_integrity(mut self, level: TrustLevel) -> Self {
+        self.bits = self.bits.with_integrity(level);
+        self
+    }
+
+    /// With one kind of source.
+    #[must_use]
+    pub fn with_source(self, source: Source) -> Self {
+        self.with_sources(Words::only(source))
+    }
+
+    /// With these kinds of source.
+    #[must_use]
+    pub fn with_sources(mut self, sources: SourceSet) -> Self {
+        self.bits = self.bits.with_sources(sources);
+        self
+    }
+
+    /// With one origin.
+    #[must_use]
+    pub fn with_origin(self, origin: &str) -> Self {
+        self.with_origins(&TextSet::of([origin]))
+    }
+
+    /// With these origins.
+    #[must_use]
+    pub fn with_origins(mut self, origins: &TextSet) -> Self {
+        self.origins.join(origins);
+        self.settled()
+    }
+
+    /// With open-world content: flagged, and worth nothing.
+    #[must_use]
+    pub fn with_open_world(mut self) -> Self {
+        self.bits = self.bits.with_open_world();
+        self
+    }
+
+    /// With content that somebody called malicious: flagged, and worth nothing.
+    #[must_use]
+    pub fn with_malicious(mut self) -> Self {
+        self.bits = self.bits.with_malicious();
+        self
+    }
+
+    /// With something sent to a public destination.
+    #[must_use]
+    pub fn with_wrote_externally(mut self) -> Self {
+        self.bits = self.bits.with_wrote_externally();
+        self
+    }
+}

@@ -1,0 +1,7 @@
+//! What a session takes in: the label of each reply, the objects that carry labels, and the story they tell.
+
+mod object;
+mod reply_label;
+
+pub use object::{ObjectId, ObjectKind};
+pub use reply_label::{label_claims, label_reply};

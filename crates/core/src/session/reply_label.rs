@@ -1,0 +1,79 @@
+//! The label of what came back: what was declared, what it says of itself, and the marks of what it names.
+
+use crate::annotation::{
+    Claim, Claims, Confidentiality, Contract, DataClass, ReplyKind, Source, SourceReading, SourceSet,
+    added_by,
+};
+use crate::label::Label;
+use crate::trust::TrustLevel;
+
+/// Labels a reply: its contract, joined with what it says of itself and with the marks of the objects it names.
+///
+/// The contract is the one for this call, narrowed by resolution and by the operator's cases. What the reply
+/// says of itself only adds.
+pub fn label_reply(
+    contract: &Contract,
+    claims: &Claims,
+    marks: &Label,
+    kind: ReplyKind,
+    reading: SourceReading,
+) -> Label {
+    let mut label = match (kind, reading) {
+        (ReplyKind::Server, SourceReading::Worst) => contract.reply_label().clone(),
+        _ => contract.label_of(kind, reading),
+    };
+    if !claims.is_empty() {
+        label.join(&label_claims(claims));
+    }
+    label.join(marks);
+    label
+}
+
+/// What claims about data add to a label, whoever makes them. Nothing that is said here loosens.
+pub fn label_claims(claims: &Claims) -> Label {
+    claims.iter().fold(Label::bottom(), |label, said| with_claim(label, &said.claim))
+}
+
+fn with_claim(label: Label, claim: &Claim) -> Label {
+    match claim {
+        Claim::AddReturns(classes) | Claim::SetReturns(classes) => {
+            label.with_classes(classes.classes()).with_scopes(classes.scopes())
+        }
+        Claim::AddSource(sources) => with_sources(label, *sources),
+        Claim::SetSource(sources) => with_sources(label, sources.members()),
+        Claim::Untrusted => label.with_integrity(TrustLevel::None),
+        Claim::OpenWorld => label.with_open_world(),
+        Claim::Malicious => label.with_malicious(),
+        Claim::SetIntegrity(level) => label.with_integrity(*level),
+        Claim::AddOrigins(origins) => label.with_origins(origins),
+        Claim::Hints(hints) if hints.open_world == Some(true) => label.with_open_world(),
+        Claim::ReadConfidentiality(grades) => {
+            let label = if grades.contains(Confidentiality::High) {
+                label.with_class(DataClass::Confidential)
+            } else {
+                label
+            };
+            if grades.contains(Confidentiality::Low) { label.with_integrity(TrustLevel::None) } else { label }
+        }
+        // These speak of a tool's calls, not of data.
+        Claim::AddDestination(_)
+        | Claim::SetDestination(_)
+        | Claim::SetAccepts(_)
+        | Claim::AcceptsAny
+        | Claim::AddOutcomes(_)
+        | Claim::SetOutcomes(_)
+        | Claim::AddApproval(_)
+        | Claim::SetApproval(_)
+        | Claim::RequiresVerified
+        | Claim::Hints(_)
+        | Claim::WriteConfidentiality(_)
+        | Claim::Capability(_)
+        | Claim::Role { .. }
+        | Claim::AcceptFrom(_) => label,
+    }
+}
+
+fn with_sources(label: Label, sources: SourceSet) -> Label {
+    let label = label.with_sources(sources).with_classes(added_by(sources));
+    if sources.contains(Source::UntrustedPublic) { label.with_open_world() } else { label }
+}
