@@ -54,12 +54,9 @@ impl Granted {
 }
 
 fn effect(granted: &Granted, asked: &Asked, server: &str) -> Effect {
-    let facts = Facts {
-        decision: &DecisionId::new("hwd_1"),
-        principal: &Principal::new("agent"),
-        virtual_server: &VirtualServerId::new(server),
-        action: &asked.action(),
-    };
+    let (decision, principal, virtual_server, action) =
+        (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new(server), asked.action());
+    let facts = Facts::of(&decision, &principal, &virtual_server, &action);
     judge(&granted.policy(), &facts).effect()
 }
 
@@ -128,12 +125,8 @@ proptest! {
         granted.admissions.insert(first.upstream, Admission { allowed_tools: None, extra_methods: all });
         granted.held.entry("a").or_default().insert(first.upstream);
         let action = first.action();
-        let facts = Facts {
-            decision: &DecisionId::new("hwd_1"),
-            principal: &Principal::new("agent"),
-            virtual_server: &VirtualServerId::new("a"),
-            action: &action,
-        };
+        let (decision, principal, virtual_server) = (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("a"));
+        let facts = Facts::of(&decision, &principal, &virtual_server, &action);
         let Verdict::Allow(permit) = decide(&granted.policy(), &facts) else {
             return Err(TestCaseError::fail("should be allowed"));
         };

@@ -20,12 +20,9 @@ fn policy(allowed_tools: Option<&[&str]>, extra_methods: &[&str]) -> Policy {
 }
 
 fn reasons(policy: &Policy, virtual_server: &str, action: &Action) -> Vec<Reason> {
-    let facts = Facts {
-        decision: &DecisionId::new("hwd_1"),
-        principal: &Principal::new("agent"),
-        virtual_server: &VirtualServerId::new(virtual_server),
-        action,
-    };
+    let (decision, principal, virtual_server) =
+        (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new(virtual_server));
+    let facts = Facts::of(&decision, &principal, &virtual_server, action);
     judge(policy, &facts).findings().iter().map(|finding| finding.reason).collect()
 }
 
@@ -70,12 +67,9 @@ fn an_unlisted_method_is_blocked_and_a_listed_one_is_not() {
 #[test]
 fn a_permit_opens_only_its_own_action() {
     let allowed = call("mail", "send");
-    let facts = Facts {
-        decision: &DecisionId::new("hwd_1"),
-        principal: &Principal::new("agent"),
-        virtual_server: &VirtualServerId::new("default"),
-        action: &allowed,
-    };
+    let (decision, principal, virtual_server) =
+        (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("default"));
+    let facts = Facts::of(&decision, &principal, &virtual_server, &allowed);
     let Verdict::Allow(permit) = decide(&policy(None, &[]), &facts) else { panic!("should be allowed") };
     assert!(PermittedAction::bind(call("mail", "delete"), permit).is_err());
     let Verdict::Allow(permit) = decide(&policy(None, &[]), &facts) else { panic!("should be allowed") };

@@ -1,26 +1,51 @@
 //! What is known when a decision is made: the operator's standing word (`Policy`) and this action's `Facts`.
 
+mod arguments;
+mod compile;
+mod condition;
 mod effect;
 mod error;
+mod evaluate;
+mod explain;
+mod fact_table;
+mod facts;
+mod glob;
 mod kind;
 pub mod limits;
+mod rule;
 mod source;
+mod value;
+mod waiver;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use arguments::{Arguments, Pointer};
+pub use compile::{Case, Operator, compile};
+pub use condition::{Check, Condition, Slot, Subject, Test};
 pub use effect::Effect;
 pub use error::{RuleError, RuleErrorCode};
+pub use evaluate::{Hit, Reading};
+pub use explain::{Seen, SeenValue};
+pub use fact_table::{FACTS, Fact, FactId};
+pub use facts::{
+    Facts, ManifestState, Permission, RequestFacts, ResponseFacts, ServerFacts, ServerTransport,
+    SightingKind, ToolStatus, risk,
+};
+pub use glob::Glob;
 pub use kind::{Kind, Phase, Phases, Rises, Truth};
+pub use rule::{Rule, RuleSet};
 pub use source::{ConditionSource, RuleSource, Span, Spanned, ValueSource, WaiverSource, Written};
+pub use value::{Because, Val};
+pub use waiver::{FlowRule, FlowViolations, Waiver};
 
-use crate::action::Action;
-use crate::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
+use crate::id::{UpstreamId, VirtualServerId};
 
 /// The operator's standing word, compiled from the configuration and replaced as a whole.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     admissions: BTreeMap<UpstreamId, Admission>,
     virtual_servers: BTreeMap<VirtualServerId, BTreeSet<UpstreamId>>,
+    rules: RuleSet,
 }
 
 /// What of one server may be used at all.
@@ -32,19 +57,6 @@ pub struct Admission {
     pub extra_methods: BTreeSet<String>,
 }
 
-/// Everything a gate can see of one action.
-#[derive(Debug)]
-pub struct Facts<'a> {
-    /// The name this decision will have everywhere.
-    pub decision: &'a DecisionId,
-    /// Who asks.
-    pub principal: &'a Principal,
-    /// Through which virtual server.
-    pub virtual_server: &'a VirtualServerId,
-    /// What is asked.
-    pub action: &'a Action,
-}
-
 // === impl Policy ===
 
 impl Policy {
@@ -53,7 +65,18 @@ impl Policy {
         admissions: BTreeMap<UpstreamId, Admission>,
         virtual_servers: BTreeMap<VirtualServerId, BTreeSet<UpstreamId>>,
     ) -> Self {
-        Self { admissions, virtual_servers }
+        Self { admissions, virtual_servers, rules: RuleSet::empty() }
+    }
+
+    /// With the operator's rules and waivers.
+    #[must_use]
+    pub fn with_rules(self, rules: RuleSet) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// The operator's rules and waivers.
+    pub fn rules(&self) -> &RuleSet {
+        &self.rules
     }
 
     /// What this server admits; nothing for a server the operator did not name.

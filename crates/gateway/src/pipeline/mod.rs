@@ -78,12 +78,7 @@ impl Gateway {
         let RoutedAction { action, course } = routed;
         let decision = self.next_decision();
         let caller = arrival.client.caller();
-        let facts = Facts {
-            decision: &decision,
-            principal: &caller.principal,
-            virtual_server: &caller.virtual_server,
-            action: &action,
-        };
+        let facts = Facts::of(&decision, &caller.principal, &caller.virtual_server, &action);
         let permit = match decide(&arrival.world.policy, &facts) {
             Verdict::Allow(permit) => permit,
             Verdict::Block(denial) => {

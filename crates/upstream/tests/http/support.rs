@@ -182,12 +182,8 @@ pub(crate) fn permit(kind: ActionKind, method: &str, target: &str, params: &str)
         BTreeMap::from([(default.clone(), BTreeSet::from([mail.clone()]))]),
     );
     let action = Action::new(kind, mail, method, target, params);
-    let facts = Facts {
-        decision: &DecisionId::new("hwd_1"),
-        principal: &Principal::new("agent"),
-        virtual_server: &default,
-        action: &action,
-    };
+    let (decision, principal) = (DecisionId::new("hwd_1"), Principal::new("agent"));
+    let facts = Facts::of(&decision, &principal, &default, &action);
     let Verdict::Allow(permit) = decide(&policy, &facts) else { panic!("the policy allows everything") };
     PermittedAction::bind(action, permit).unwrap()
 }

@@ -105,12 +105,8 @@ fn permitted(method: &str, params: &str) -> PermittedAction {
         BTreeMap::from([(default.clone(), BTreeSet::from([mail.clone()]))]),
     );
     let action = Action::new(ActionKind::Answer, mail, method, "question", params);
-    let facts = Facts {
-        decision: &DecisionId::new("hwd_1"),
-        principal: &Principal::new("agent"),
-        virtual_server: &default,
-        action: &action,
-    };
+    let (decision, principal) = (DecisionId::new("hwd_1"), Principal::new("agent"));
+    let facts = Facts::of(&decision, &principal, &default, &action);
     let Verdict::Allow(permit) = decide(&policy, &facts) else { panic!("the policy allows everything") };
     PermittedAction::bind(action, permit).unwrap()
 }

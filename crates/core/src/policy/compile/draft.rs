@@ -1,0 +1,238 @@
+//! One condition in the making: names are looked up, tests typed, `not` pushed down to them, facts counted.
+
+use super::super::arguments::Pointer;
+use super::super::condition::{Condition, Subject, Test};
+use super::super::error::{RuleError, RuleErrorCode as Code, nearest};
+use super::super::fact_table::{FACTS, FactId};
+use super::super::kind::{Phase, Phases, Rises};
+use super::super::limits;
+use super::super::source::{ConditionSource, Span, Spanned, ValueSource};
+use super::operator::{self, Operator, Target};
+use super::{Compiler, Mention, polarity};
+
+/// What a condition is for, and so what it may do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It restricts: it must not cease to hold as the label rises, unless its author accepts that.
+    Rule { may_loosen: bool },
+    /// It loosens: it must not begin to hold as the label rises.
+    Waiver,
+    /// It loosens, before anything but the arguments is known.
+    Case,
+}
+
+/// The condition in the making.
+pub(super) struct Draft<'c> {
+    compiler: &'c mut Compiler,
+    used: Use,
+    nodes: usize,
+    too_large: bool,
+    /// Whether no test moves the wrong way.
+    pub(super) monotone: bool,
+    /// The facts it mentions, in the order they are written.
+    pub(super) mentions: Vec<Mention>,
+}
+
+impl<'c> Draft<'c> {
+    pub(super) fn new(compiler: &'c mut Compiler, used: Use) -> Self {
+        Self { compiler, used, nodes: 0, too_large: false, monotone: true, mentions: Vec::new() }
+    }
+
+    /// The checked condition; nothing where an error was noted.
+    pub(super) fn condition(&mut self, source: &ConditionSource) -> Option<Condition> {
+        self.part(source, false, 1).filter(|_| !self.too_large)
+    }
+
+    fn part(&mut self, source: &ConditionSource, negated: bool, depth: usize) -> Option<Condition> {
+        self.nodes += 1;
+        if self.nodes > limits::NODES || depth > limits::DEPTH {
+            self.complain_of_size(source.span(), depth);
+            return None;
+        }
+        match source {
+            ConditionSource::Not { of, .. } => self.part(of, !negated, depth + 1),
+            ConditionSource::All { span, of } => self.parts(*span, of, true, negated, depth),
+            ConditionSource::Any { span, of } => self.parts(*span, of, false, negated, depth),
+            ConditionSource::Test { fact, operator, value } => {
+                self.test(fact, operator, value, negated).map(Condition::Test)
+            }
+        }
+    }
+
+    /// `not (a and b)` is `not a or not b`, in Kleene's logic too.
+    fn parts(
+        &mut self,
+        span: Span,
+        of: &[ConditionSource],
+        all: bool,
+        negated: bool,
+        depth: usize,
+    ) -> Option<Condition> {
+        if of.is_empty() {
+            let message = if all {
+                "`and` with nothing in it always holds"
+            } else {
+                "`or` with nothing in it never holds"
+            };
+            let error = RuleError::new(Code::EmptyCondition, span, message);
+            self.compiler.errors.push(error.help("list at least one test"));
+            return None;
+        }
+        let mut parts = Vec::with_capacity(of.len());
+        let mut whole = true;
+        for source in of {
+            // Every part is looked at, so that all mistakes are found at once.
+            match self.part(source, negated, depth + 1) {
+                Some(part) => parts.push(part),
+                None => whole = false,
+            }
+        }
+        whole.then(|| join(parts, all != negated, &self.compiler.subjects))
+    }
+
+    fn test(
+        &mut self,
+        fact: &Spanned<String>,
+        word: &Spanned<String>,
+        value: &ValueSource,
+        negated: bool,
+    ) -> Option<Test> {
+        let subject = self.subject(fact);
+        let operator = operator::read(word).map_err(|error| self.compiler.errors.push(error)).ok();
+        let (subject, operator) = (subject?, operator?);
+        let target = match &subject {
+            Subject::Fact(id) => Target::Fact(id.fact().kind),
+            Subject::Argument(_) => Target::Argument,
+        };
+        let made = operator::make(&fact.value, target, operator, word.span, value)
+            .map_err(|error| self.compiler.errors.push(error))
+            .ok()?;
+        let phases = match &subject {
+            Subject::Fact(id) => id.fact().phases,
+            Subject::Argument(_) => Phases::of(&[Phase::Call, Phase::Resource, Phase::Result]),
+        };
+        self.mentions.push(Mention { path: fact.value.clone(), phases, span: fact.span });
+        let negated = negated != made.negated;
+        if let Subject::Fact(id) = &subject {
+            let moves = polarity::of(&made.check, id.fact().kind, id.fact().rises, negated);
+            self.moves(moves, fact, operator, id.fact().rises, value.span);
+        }
+        let slot = self.compiler.slot(&fact.value, subject);
+        let span =
+            Span { start: fact.span.start.min(value.span.start), end: fact.span.end.max(value.span.end) };
+        Some(Test { slot, check: made.check, negated, span })
+    }
+
+    fn moves(
+        &mut self,
+        moves: polarity::Moves,
+        fact: &Spanned<String>,
+        operator: Operator,
+        rises: Rises,
+        at: Span,
+    ) {
+        let way = match rises {
+            Rises::Up => "rises",
+            Rises::Down => "falls",
+            Rises::No => return,
+        };
+        let path = &fact.value;
+        let error = match self.used {
+            Use::Rule { may_loosen } if !moves.only_up => {
+                self.monotone = false;
+                if may_loosen {
+                    return;
+                }
+                RuleError::new(
+                    Code::NonMonotone,
+                    at,
+                    format!("`{path}` only {way} as the session takes in more, so the rule could cease to fire because of this `{}`", operator.as_str()),
+                )
+                .help("turn the test round, or write `non_monotone: true` to accept it at the price of a read of the store before each decision")
+            }
+            Use::Waiver if !moves.only_down => RuleError::new(
+                Code::NonMonotone,
+                at,
+                format!("`{path}` only {way} as the session takes in more, so the waiver could begin to apply because of this `{}`", operator.as_str()),
+            )
+            .help("a waiver may ask only that the session has not taken in something; turn the test round"),
+            Use::Rule { .. } | Use::Waiver | Use::Case => return,
+        };
+        self.compiler.errors.push(error.also(fact.span, "this fact moves with the session"));
+    }
+
+    fn subject(&mut self, fact: &Spanned<String>) -> Option<Subject> {
+        if let Some(id) = FactId::of(&fact.value) {
+            if self.used == Use::Case {
+                let message = format!("a case cannot look at `{}`, only at `arguments.…`", fact.value);
+                self.compiler.errors.push(RuleError::new(Code::UnknownFact, fact.span, message));
+                return None;
+            }
+            return Some(Subject::Fact(id));
+        }
+        let Some(pointer) = fact.value.strip_prefix("arguments.") else {
+            let error =
+                RuleError::new(Code::UnknownFact, fact.span, format!("no fact is called `{}`", fact.value));
+            let paths = FACTS.iter().map(|row| row.path).chain(["arguments."]);
+            self.compiler.errors.push(match nearest(&fact.value, paths) {
+                Some(path) => error.help(format!("did you mean `{path}`?")),
+                None => error.help("`highwater schema` lists every fact"),
+            });
+            return None;
+        };
+        let found = Pointer::parse(pointer).map(Subject::Argument);
+        if found.is_none() {
+            let message = format!("`{}` does not point into the arguments", fact.value);
+            self.compiler.errors.push(
+                RuleError::new(Code::UnknownFact, fact.span, message)
+                    .help("write names and numbers with `/` between them, `~1` for a slash in a name and `~0` for a tilde"),
+            );
+        }
+        found
+    }
+
+    fn complain_of_size(&mut self, span: Span, depth: usize) {
+        if !self.too_large {
+            self.too_large = true;
+            let message = if depth > limits::DEPTH {
+                format!("the condition nests deeper than {} levels", limits::DEPTH)
+            } else {
+                format!("the condition has more than {} parts", limits::NODES)
+            };
+            self.compiler
+                .errors
+                .push(RuleError::new(Code::TooLarge, span, message).help("make several rules of it"));
+        }
+    }
+}
+
+/// Puts parts together: an `All` inside an `All` is one, a single part stands for itself, cheap tests come first.
+fn join(parts: Vec<Condition>, all: bool, subjects: &[Subject]) -> Condition {
+    let mut flat = Vec::with_capacity(parts.len());
+    for part in parts {
+        match (part, all) {
+            (Condition::All(inner), true) | (Condition::Any(inner), false) => flat.extend(inner),
+            (part, _) => flat.push(part),
+        }
+    }
+    flat.sort_by_key(|part| cost(part, subjects));
+    if flat.len() == 1
+        && let Some(only) = flat.pop()
+    {
+        return only;
+    }
+    if all { Condition::All(flat.into()) } else { Condition::Any(flat.into()) }
+}
+
+/// Arguments come last: to look at one of them their whole text is read.
+fn cost(part: &Condition, subjects: &[Subject]) -> u8 {
+    match part {
+        Condition::Test(test) => match subjects.get(test.slot().0) {
+            Some(Subject::Argument(_)) => 9,
+            Some(Subject::Fact(_)) | None => test.check().cost(),
+        },
+        Condition::All(parts) | Condition::Any(parts) => {
+            parts.iter().map(|part| cost(part, subjects)).max().unwrap_or(0).max(4)
+        }
+    }
+}

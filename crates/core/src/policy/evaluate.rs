@@ -1,0 +1,132 @@
+//! One evaluation: each fact is read at most once, and only if something still depends on it.
+
+use super::Facts;
+use super::arguments::{Arguments, Found};
+use super::condition::{Condition, Subject, Test};
+use super::effect::Effect;
+use super::fact_table::{FactId, View};
+use super::kind::{Phase, Truth};
+use super::rule::{Named, Rule, RuleSet};
+use super::value::{Because, Val};
+use super::waiver::{FlowRule, FlowViolations, Waiver};
+
+/// The rules, looking at one action.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    pub(super) set: &'a RuleSet,
+    phase: Phase,
+    view: View<'a>,
+    /// What has been read so far, by slot.
+    values: Vec<Option<Val<'a>>>,
+    /// The arguments, once somebody asked for one: nothing where they cannot be known.
+    arguments: Option<Option<Vec<Found<'a>>>>,
+}
+
+/// A rule that fires.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit<'a> {
+    /// Which.
+    pub rule: &'a Rule,
+    /// What follows, after waivers.
+    pub effect: Effect,
+    /// The waiver that lowered it.
+    pub waiver: Option<&'a Waiver>,
+    /// Whether it holds, or only may.
+    pub truth: Truth,
+}
+
+// === impl RuleSet ===
+
+impl RuleSet {
+    /// Looks at one action. `flow` is what the flow rules found; rules can build on it.
+    pub fn read<'a>(&'a self, phase: Phase, facts: &'a Facts<'a>, flow: FlowViolations) -> Reading<'a> {
+        Reading {
+            set: self,
+            phase,
+            view: View { facts, flow },
+            values: vec![None; self.subjects.len()],
+            arguments: None,
+        }
+    }
+}
+
+// === impl Reading ===
+
+impl<'a> Reading<'a> {
+    /// Every rule of the phase that fires, the strictest first and then by name: the order of the files means
+    /// nothing. Where none fires, nothing is allocated for it.
+    pub fn hits(&mut self) -> Vec<Hit<'a>> {
+        let plan = self.set.plan(self.phase);
+        let mut hits = Vec::new();
+        let (named, by_id) = (self.candidates(&plan.by_name), self.candidates(&plan.by_id));
+        for index in plan.general.iter().chain(named).chain(by_id) {
+            let Some(rule) = self.set.rules.get(*index) else { continue };
+            let truth = self.truth(&rule.condition);
+            if truth.restricts() {
+                let waiver = if rule.effect > Effect::Confirm { self.waiver(&rule.waivers) } else { None };
+                let effect = if waiver.is_some() { rule.effect.waived() } else { rule.effect };
+                hits.push(Hit { rule, effect, waiver, truth });
+            }
+        }
+        hits.sort_by(|a, b| (b.effect, &a.rule.name).cmp(&(a.effect, &b.rule.name)));
+        hits
+    }
+
+    /// The waiver that lowers a finding of this flow rule, if one does here and now.
+    pub fn waiver_of_flow(&mut self, rule: FlowRule) -> Option<&'a Waiver> {
+        self.waiver(self.set.waivers_of(rule))
+    }
+
+    /// What a condition is worth.
+    pub(super) fn truth(&mut self, condition: &Condition) -> Truth {
+        condition.truth(&mut |test| self.test(test))
+    }
+
+    /// What a test is worth.
+    pub(super) fn test(&mut self, test: &Test) -> Truth {
+        match self.set.subjects.get(test.slot.0) {
+            Some(Subject::Fact(id)) => test.on(self.value(test.slot.0, *id)),
+            Some(Subject::Argument(_)) => test.on_argument(self.argument(test.slot.0)),
+            None => Truth::Unknown,
+        }
+    }
+
+    /// Waivers loosen, so they apply only where their condition certainly holds.
+    fn waiver(&mut self, waivers: &'a [usize]) -> Option<&'a Waiver> {
+        let now = self.view.facts.now;
+        waivers
+            .iter()
+            .filter_map(|index| self.set.waivers.get(*index))
+            .find(|waiver| waiver.in_force(now) && self.truth(&waiver.condition).loosens())
+    }
+
+    pub(super) fn value(&mut self, slot: usize, id: FactId) -> Val<'a> {
+        if let Some(Some(known)) = self.values.get(slot) {
+            return *known;
+        }
+        let value = self.fetch(id);
+        if let Some(place) = self.values.get_mut(slot) {
+            *place = Some(value);
+        }
+        value
+    }
+
+    fn fetch(&self, id: FactId) -> Val<'a> {
+        let fact = id.fact();
+        if fact.phases.has(self.phase) { (fact.get)(&self.view) } else { Val::Unknown(Because::OtherPhase) }
+    }
+
+    fn candidates(&self, named: &'a Named) -> &'a [usize] {
+        named.fact.map_or(&[], |fact| named.for_value(self.fetch(fact)))
+    }
+
+    /// What stands at the argument of this slot. The first to ask has all of them looked up.
+    pub(super) fn argument(&mut self, slot: usize) -> Option<&Found<'a>> {
+        let (set, phase, arguments) = (self.set, self.phase, self.view.facts.arguments);
+        let found = self.arguments.get_or_insert_with(|| match (arguments, phase) {
+            (Arguments::Known(text), Phase::Call | Phase::Resource | Phase::Result) => set.wanted.find(text),
+            (Arguments::Unknown, _) | (_, Phase::List) => None,
+        });
+        found.as_ref()?.get(slot)
+    }
+}

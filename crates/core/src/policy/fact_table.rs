@@ -1,0 +1,368 @@
+//! The fact table: every fact there is, once. It is the schema, the compiler's symbol table, the reference and
+//! the list of what an evaluation can read; nothing about facts is written anywhere else.
+
+use std::sync::LazyLock;
+
+use super::arguments::{Found, Pointer, Wanted};
+use super::condition::Subject;
+use super::facts::{Facts, ManifestState, Permission, ServerTransport, SightingKind, ToolStatus, risk};
+use super::kind::{Kind, Phase, Phases, Rises};
+use super::value::{Because, Val};
+use super::waiver::{FlowRule, FlowViolations};
+use crate::action::ActionKind;
+use crate::annotation::{
+    Accepts, Axis, CallVariant, Capability, Confidentiality, DataClass, Destination, Outcome, Sensitivity,
+    Source, Word, Words,
+};
+use crate::decide::AskKind;
+use crate::label::{Label, TextSet};
+use crate::trust::TrustLevel;
+
+/// One fact.
+#[derive(Debug)]
+pub struct Fact {
+    /// What rules call it.
+    pub path: &'static str,
+    /// What kind of value it has.
+    pub kind: Kind,
+    /// When it is known.
+    pub phases: Phases,
+    /// How it moves with the label of the session.
+    pub rises: Rises,
+    /// What it says, for the reference.
+    pub doc: &'static str,
+    /// How it is read.
+    pub(super) get: for<'a> fn(&View<'a>) -> Val<'a>,
+}
+
+/// The place of a fact in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FactId(u8);
+
+/// What facts are read from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) flow: FlowViolations,
+}
+
+const ALL: Phases = Phases::ALL;
+const CRL: Phases = Phases::of(&[Phase::Call, Phase::Result, Phase::List]);
+const CSL: Phases = Phases::of(&[Phase::Call, Phase::Resource, Phase::List]);
+const CSR: Phases = Phases::of(&[Phase::Call, Phase::Resource, Phase::Result]);
+const CL: Phases = Phases::of(&[Phase::Call, Phase::List]);
+const SR: Phases = Phases::of(&[Phase::Resource, Phase::Result]);
+const R: Phases = Phases::of(&[Phase::Result]);
+
+const BOOL: Kind = Kind::Bool;
+const STR: Kind = Kind::Str;
+const TEXTS: Kind = Kind::Open { folded: false };
+const SCOPES: Kind = Kind::Open { folded: true };
+const TRUST: Kind = ranked(TrustLevel::NAMES);
+const LEVEL: Kind = ranked(Confidentiality::NAMES);
+/// The classes a tool can say it accepts. The two of our own are nobody's to accept.
+const ACCEPTED: &[&str] = &["none", "user", "pii", "financial", "credentials", "regulated"];
+/// `none`, then the classes in their order.
+const RETURNED: &[&str] =
+    &["none", "user", "pii", "financial", "credentials", "regulated", "confidential", "unclassified"];
+const ACTIONS: &[&str] = &["tool", "resource", "prompt", "completion", "ask"];
+const ASKS: &[&str] = &["sampling", "elicitation_form", "elicitation_url", "roots"];
+
+const fn ranked(words: &'static [&'static str]) -> Kind {
+    Kind::Enum { words, ordered: true }
+}
+
+const fn unranked(words: &'static [&'static str]) -> Kind {
+    Kind::Enum { words, ordered: false }
+}
+
+/// A row: path, kind, phases, movement, what it says, how it is read.
+macro_rules! facts {
+    ($($path:literal, $kind:expr, $phases:expr, $rises:ident, $doc:literal => $get:expr;)+) => {
+        /// Every fact but the arguments, which are named by where they stand.
+        pub static FACTS: &[Fact] = &[$(Fact {
+            path: $path, kind: $kind, phases: $phases, rises: Rises::$rises, doc: $doc, get: $get,
+        }),+];
+    };
+}
+
+facts! {
+    "tool.annotations.readOnlyHint", BOOL, CRL, No, "The tool changes nothing: every outcome is benign."
+        => |of| Val::flag(of.facts.contract.hints().read_only);
+    "tool.annotations.destructiveHint", BOOL, CRL, No, "Some outcome of the tool cannot be undone."
+        => |of| Val::flag(of.facts.contract.hints().destructive);
+    "tool.annotations.idempotentHint", BOOL, CRL, No, "Calling the tool twice does no more than calling it once."
+        => |of| Val::flag(of.facts.contract.hints().idempotent);
+    "tool.annotations.openWorldHint", BOOL, CRL, No, "The tool may send to, or read from, the open world."
+        => |of| Val::flag(of.facts.contract.hints().open_world);
+    "tool.annotations.maliciousActivityHint", BOOL, CRL, No, "The tool is reported for malicious activity."
+        => |of| Val::flag(of.facts.contract.malicious());
+    "tool.annotations.attribution", TEXTS, CRL, No, "What the tool says its data comes from."
+        => |of| texts(of.facts.contract.attribution());
+    "tool.annotations.inputMetadata.destination", Kind::OneOf(Destination::NAMES), CRL, No, "Where arguments may end up."
+        => |of| possible(of, Axis::Destination, of.facts.contract.destination().members());
+    "tool.annotations.inputMetadata.sensitivity", Kind::Set(ACCEPTED), CRL, No, "The classes of data the tool is built to receive."
+        => |of| accepted(of.facts.contract.accepts());
+    "tool.annotations.inputMetadata.outcomes", Kind::OneOf(Outcome::NAMES), CRL, No, "What a call may do to the world."
+        => |of| possible(of, Axis::Outcomes, of.facts.contract.outcomes().members());
+    "tool.annotations.inputMetadata.regulatedScopes", SCOPES, CRL, No, "The regulations whose data the tool is built to receive."
+        => |of| match of.facts.contract.accepts() {
+            Accepts::Only(sensitivity) => texts(sensitivity.scopes()),
+            Accepts::Unknown | Accepts::Any => Val::Unknown(Because::Undeclared),
+        };
+    "tool.annotations.returnMetadata.source", Kind::OneOf(Source::NAMES), CRL, No, "Where replies may come from."
+        => |of| possible(of, Axis::Source, of.facts.contract.source().members());
+    "tool.annotations.returnMetadata.sensitivity", Kind::OneOf(RETURNED), CRL, No, "The classes of data a reply may hold."
+        => |of| declared_sensitivity(of);
+    "tool.annotations.returnMetadata.regulatedScopes", SCOPES, CRL, No, "The regulations that data in a reply may be under."
+        => |of| returned_scopes(of);
+    "tool.readConfidentiality", LEVEL, CRL, No, "Whether a reply may hold anything that is not public."
+        => |of| Val::word(of.facts.contract.read_confidentiality().index());
+    "tool.writeConfidentiality", LEVEL, CRL, No, "`low` where arguments may become public."
+        => |of| Val::word(of.facts.contract.write_confidentiality().index());
+    "tool.capabilities", Kind::Set(Capability::NAMES), CRL, No, "What the tool's process may touch, as far as anybody may be believed."
+        => |of| Val::set(of.facts.contract.capabilities().effective().bits().into());
+    "tool.undeclared", Kind::Set(Axis::NAMES), CRL, No, "The annotations that nobody made; their values are defaults."
+        => |of| Val::set(of.facts.contract.undeclared().bits().into());
+    "tool.id", STR, CRL, No, "The tool as the client calls it."
+        => |of| tool(of, of.facts.tool_id);
+    "tool.name", STR, CRL, No, "The tool as its server calls it."
+        => |of| tool(of, of.facts.tool_name);
+    "tool.callWith", ranked(CallVariant::NAMES), CRL, No, "The class of call the tool needs."
+        => |of| Val::word(of.facts.contract.variant().index());
+    "tool.status", unranked(ToolStatus::NAMES), CRL, No, "Whether a person has seen the tool's definition."
+        => |of| Val::word(of.facts.tool_status.index());
+    "tool.approved", BOOL, CRL, No, "A person has approved the tool's definition as it is."
+        => |of| Val::flag(of.facts.tool_status == ToolStatus::Approved);
+    "tool.requiresApproval", BOOL, CL, No, "The server itself requires a verified approval of each call."
+        => |of| Val::flag(of.facts.contract.requires_verified());
+    "server.id", STR, ALL, No, "The server's name in the configuration."
+        => |of| Val::Text(of.facts.action.upstream().as_str());
+    "server.trust", TRUST, ALL, No, "How far the server is trusted; `none` unless it is verified."
+        => |of| Val::word(of.facts.server.trust.effective().index());
+    "server.resourceTrust", TRUST, ALL, No, "How far the contents of its resources are trusted; `none` unless it is verified."
+        => |of| Val::word(of.facts.server.trust.resources().index());
+    "server.verified", BOOL, ALL, No, "The operator vouches for the server, or its manifest does."
+        => |of| Val::flag(of.facts.server.trust.verified());
+    "server.manifest", unranked(ManifestState::NAMES), ALL, No, "What became of the server's signed manifest."
+        => |of| Val::word(of.facts.server.manifest.index());
+    "server.transport", unranked(ServerTransport::NAMES), ALL, No, "How the server is reached."
+        => |of| of.facts.server.transport.map_or(Val::Unknown(Because::Undeclared), |transport| Val::word(transport.index()));
+    "server.sandboxed", BOOL, ALL, No, "The server's process is confined."
+        => |of| Val::flag(of.facts.server.sandboxed);
+    "agent.id", STR, ALL, No, "Who asks."
+        => |of| Val::Text(of.facts.principal.as_str());
+    "agent.virtualServer", STR, ALL, No, "The virtual server the client is connected to."
+        => |of| Val::Text(of.facts.virtual_server.as_str());
+    "agent.permissions", Kind::Set(Permission::NAMES), ALL, No, "What the agent's token grants."
+        => |of| Val::set(of.facts.permissions.bits().into());
+    "action.kind", unranked(ACTIONS), ALL, No, "What is asked: a tool and all that belongs to a call, a resource, a prompt, a completion, an answer to a question."
+        => |of| action(of.facts.action.kind());
+    "action.method", STR, ALL, No, "The method that is sent to the server."
+        => |of| Val::Text(of.facts.action.method());
+    "resource.uri", STR, SR, No, "The resource that is read, subscribed to or completed."
+        => |of| target(of, &[ActionKind::ReadResource, ActionKind::Subscribe], "ref/resource");
+    "prompt.name", STR, SR, No, "The prompt that is fetched or completed."
+        => |of| target(of, &[ActionKind::GetPrompt], "ref/prompt");
+    "ask.kind", unranked(ASKS), R, No, "What the server asks back."
+        => |of| response(of, |response| response.ask.map_or(Val::Absent, |ask| Val::word(ask_index(ask))));
+    "request.annotations.openWorldHint", BOOL, CSL, Up, "The context holds open-world content: the client says so, or we know."
+        => |of| session(of, |of, label| Val::flag(of.facts.request.open_world || label.open_world()));
+    "request.annotations.attribution", TEXTS, CSL, Up, "Who contributed to the context, as the client says and as we know."
+        => |of| session(of, |of, label| {
+            let (said, known) = (&of.facts.request.attribution, label.origins());
+            let open = (said.is_open() || known.is_open()).then_some(Because::Truncated);
+            Val::Texts { members: said.members(), others: known.members(), open }
+        });
+    "response.annotations.openWorldHint", BOOL, R, No, "The message holds open-world content: the server says so, or we saw it."
+        => |of| response(of, |response| Val::flag(response.open_world));
+    "response.annotations.maliciousActivityHint", BOOL, R, No, "The message is malicious: the server says so, or we saw it."
+        => |of| response(of, |response| Val::flag(response.malicious));
+    "response.annotations.attribution", TEXTS, R, No, "Who contributed to the message."
+        => |of| response(of, |response| texts(&response.attribution));
+    "response.annotations.returnMetadata.source", Kind::OneOf(Source::NAMES), R, No, "Where the message comes from; where it may, if it does not say."
+        => |of| match of.facts.response.and_then(|response| response.source) {
+            Some(source) => Val::Among(source.members().bits().into()),
+            None => possible(of, Axis::Source, of.facts.contract.source().members()),
+        };
+    "response.annotations.returnMetadata.sensitivity", Kind::OneOf(RETURNED), R, No, "The classes of data in the message; those that may be, if it does not say."
+        => |of| match of.facts.response.and_then(|response| response.sensitivity.as_ref()) {
+            Some(sensitivity) => Val::Among(sensitivity_bits(sensitivity)),
+            None => declared_sensitivity(of),
+        };
+    "session.untrusted", BOOL, ALL, Up, "The session has read text that a stranger may have written."
+        => |of| session(of, |_, label| Val::flag(label.untrusted()));
+    "session.malicious", BOOL, ALL, Up, "The session has read something that was called malicious."
+        => |of| session(of, |_, label| Val::flag(label.malicious()));
+    "session.private", BOOL, ALL, Up, "The session has read data of some class."
+        => |of| session(of, |_, label| Val::flag(label.private()));
+    "session.confidentiality", LEVEL, ALL, Up, "The same in another word: `high` once anything private was read."
+        => |of| session(of, |_, label| Val::flag(label.private()));
+    "session.integrity", TRUST, ALL, Down, "The lowest trust that contributed to the session."
+        => |of| session(of, |_, label| Val::word(label.integrity().index()));
+    "session.sensitivity", Kind::Set(DataClass::NAMES), ALL, Up, "The classes of data the session has read."
+        => |of| session(of, |_, label| Val::set(label.classes().bits().into()));
+    "session.scopes", SCOPES, ALL, Up, "The regulations that data in the session is under."
+        => |of| session(of, |_, label| texts(label.scopes()));
+    "session.attribution", TEXTS, ALL, Up, "Who contributed to the session."
+        => |of| session(of, |_, label| texts(label.origins()));
+    "session.sources", Kind::Set(Source::NAMES), ALL, Up, "The kinds of source the session has read."
+        => |of| session(of, |_, label| Val::set(label.sources().bits().into()));
+    "session.wroteExternally", BOOL, ALL, Up, "The session has sent something to a public destination."
+        => |of| session(of, |_, label| Val::flag(label.wrote_externally()));
+    "session.risk", Kind::Int(0, 100), ALL, Up, "How much the session has to lose, and how likely it is lost."
+        => |of| session(of, |_, label| Val::number(risk(label)));
+    "flow.violations", Kind::Set(FlowRule::WORDS), CSL, Up, "The flow rules that the action would violate."
+        => |of| match of.facts.session_floor {
+            None => Val::set(of.flow.bits()),
+            Some(_) => Val::Set { has: 0, may: of.flow.bits() },
+        };
+    "arguments.sightings", Kind::Set(SightingKind::NAMES), CSR, No, "What the detectors saw in the arguments."
+        => |of| sightings(of.facts.argument_sightings);
+    "response.sightings", Kind::Set(SightingKind::NAMES), R, No, "What the detectors saw in the message."
+        => |of| response(of, |response| sightings(response.sightings));
+}
+
+// === impl FactId ===
+
+impl FactId {
+    /// The fact of this path.
+    pub fn of(path: &str) -> Option<Self> {
+        FACTS.iter().position(|fact| fact.path == path).and_then(|place| u8::try_from(place).ok()).map(Self)
+    }
+
+    /// Its row.
+    pub fn fact(self) -> &'static Fact {
+        static NOTHING: Fact = Fact {
+            path: "",
+            kind: BOOL,
+            phases: Phases::NONE,
+            rises: Rises::No,
+            doc: "",
+            get: |_| Val::Unknown(Because::Undeclared),
+        };
+        // Only `of` makes these, so the place is always there.
+        FACTS.get(usize::from(self.0)).unwrap_or(&NOTHING)
+    }
+
+    /// Whether this is the fact of that path.
+    pub fn is(self, path: &str) -> bool {
+        self.fact().path == path
+    }
+}
+
+// === reading ===
+
+/// A fact of the session: at its label, or between its floor and its label.
+fn session<'a>(of: &View<'a>, read: for<'l> fn(&View<'l>, &'l Label) -> Val<'l>) -> Val<'a> {
+    let most = read(of, of.facts.session);
+    match of.facts.session_floor {
+        None => most,
+        Some(floor) => read(of, floor).up_to(most),
+    }
+}
+
+fn texts(set: &TextSet) -> Val<'_> {
+    Val::texts(set.members(), set.is_open())
+}
+
+/// An axis that nobody spoke of may have any value, whatever its worst is.
+fn possible<T: Word>(of: &View<'_>, axis: Axis, members: Words<T>) -> Val<'static> {
+    let declared = of.facts.contract.is_declared(axis);
+    Val::Among(if declared { members } else { Words::<T>::all() }.bits().into())
+}
+
+fn declared_sensitivity(of: &View<'_>) -> Val<'static> {
+    let declared = of.facts.contract.is_declared(Axis::Returns);
+    Val::Among(if declared { sensitivity_bits(of.facts.contract.returns()) } else { every(RETURNED) })
+}
+
+/// `none` is the lowest bit, the classes follow. What nobody classified may be of any class.
+fn sensitivity_bits(sensitivity: &Sensitivity) -> u64 {
+    if sensitivity.classes().contains(DataClass::Unclassified) {
+        return every(RETURNED);
+    }
+    u64::from(sensitivity.classes().bits()) << 1 | u64::from(sensitivity.may_be_none())
+}
+
+fn accepted(accepts: &Accepts) -> Val<'static> {
+    match accepts {
+        Accepts::Unknown => Val::Unknown(Because::Undeclared),
+        Accepts::Only(sensitivity) => Val::set(sensitivity_bits(sensitivity) & every(ACCEPTED)),
+        Accepts::Any => Val::set(every(ACCEPTED)),
+    }
+}
+
+/// The scopes are known only where the reply can be nothing but regulated.
+fn returned_scopes<'a>(of: &View<'a>) -> Val<'a> {
+    let returns = of.facts.contract.returns();
+    if !of.facts.contract.is_declared(Axis::Returns) || returns.classes().contains(DataClass::Unclassified) {
+        return Val::Unknown(Because::Undeclared);
+    }
+    let certain = returns.classes() == Words::only(DataClass::Regulated) && !returns.may_be_none();
+    if certain || !returns.classes().contains(DataClass::Regulated) {
+        return texts(returns.scopes());
+    }
+    Val::Unknown(Because::SeveralPossible)
+}
+
+/// The name of a tool. Where the action is about none, no test on it holds; where nobody knows it, all may.
+fn tool<'a>(of: &View<'a>, name: Option<&'a str>) -> Val<'a> {
+    match (name, of.facts.phase()) {
+        (Some(name), _) => Val::Text(name),
+        (None, Phase::Resource) => Val::Absent,
+        (None, Phase::Call | Phase::Result | Phase::List) => Val::Unknown(Because::Undeclared),
+    }
+}
+
+fn action(kind: ActionKind) -> Val<'static> {
+    match kind {
+        ActionKind::CallTool | ActionKind::ResolveTool | ActionKind::TaskStep => Val::word(0),
+        ActionKind::ReadResource | ActionKind::Subscribe => Val::word(1),
+        ActionKind::GetPrompt => Val::word(2),
+        ActionKind::Complete => Val::word(3),
+        ActionKind::Answer => Val::word(4),
+        // Nothing is known of it.
+        ActionKind::ExtraMethod => Val::Among(every(ACTIONS)),
+    }
+}
+
+/// What the action names, if it is of these kinds or a completion of this reference.
+fn target<'a>(of: &View<'a>, kinds: &[ActionKind], reference: &str) -> Val<'a> {
+    let action = of.facts.action;
+    if kinds.contains(&action.kind()) {
+        return Val::Text(action.target());
+    }
+    if action.kind() != ActionKind::Complete {
+        return Val::Absent;
+    }
+    static TYPE: LazyLock<Wanted> = LazyLock::new(|| {
+        Wanted::of(&Pointer::parse("ref/type").map(Subject::Argument).into_iter().collect::<Vec<_>>())
+    });
+    match TYPE.find(action.params()).as_deref() {
+        Some([Found::Text(kind)]) if *kind == reference => Val::Text(action.target()),
+        Some([Found::Text(_)]) => Val::Absent,
+        _ => Val::Unknown(Because::Undeclared),
+    }
+}
+
+fn response<'a>(of: &View<'a>, read: fn(&'a super::ResponseFacts) -> Val<'a>) -> Val<'a> {
+    of.facts.response.map_or(Val::Unknown(Because::OtherPhase), read)
+}
+
+fn ask_index(ask: AskKind) -> u32 {
+    match ask {
+        AskKind::Sample => 0,
+        AskKind::ElicitForm => 1,
+        AskKind::ElicitUrl => 2,
+        AskKind::Roots => 3,
+    }
+}
+
+fn sightings(seen: Option<Words<SightingKind>>) -> Val<'static> {
+    seen.map_or(Val::Unknown(Because::NotInspected), |seen| Val::set(seen.bits().into()))
+}
+
+fn every(words: &[&str]) -> u64 {
+    u64::MAX >> (64_usize.saturating_sub(words.len()))
+}

@@ -1,0 +1,282 @@
+//! Everything a gate or a rule can see of one action.
+
+use std::sync::LazyLock;
+
+use super::arguments::Arguments;
+use super::kind::Phase;
+use crate::action::{Action, ActionKind};
+use crate::annotation::words::vocabulary;
+use crate::annotation::{CallVariant, Contract, DataClass, Possible, Sensitivity, Source, Words};
+use crate::decide::AskKind;
+use crate::id::{DecisionId, Principal, Timestamp, VirtualServerId};
+use crate::label::{Label, TextSet};
+use crate::trust::ServerTrust;
+
+/// What is known of one action when it is judged. Made with [`Facts::of`], which knows the worst of everything
+/// that is not said.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// The name this decision will have everywhere.
+    pub decision: &'a DecisionId,
+    /// Who asks.
+    pub principal: &'a Principal,
+    /// What the token of whoever asks grants.
+    pub permissions: Words<Permission>,
+    /// Through which virtual server.
+    pub virtual_server: &'a VirtualServerId,
+    /// What is asked.
+    pub action: &'a Action,
+    /// The tool as the client calls it; `None` where there is none or nobody knows it.
+    pub tool_id: Option<&'a str>,
+    /// The tool as its server calls it, likewise.
+    pub tool_name: Option<&'a str>,
+    /// Whether a person has seen the tool's definition.
+    pub tool_status: ToolStatus,
+    /// All that is known of the tool, resource or prompt.
+    pub contract: &'a Contract,
+    /// What is known of the server.
+    pub server: &'a ServerFacts,
+    /// What the session has taken in, or the most it may have.
+    pub session: &'a Label,
+    /// Where `session` is the most that it may have taken in: what it certainly has.
+    pub session_floor: Option<&'a Label>,
+    /// What the client itself says of its context.
+    pub request: &'a RequestFacts,
+    /// The arguments.
+    pub arguments: Arguments<'a>,
+    /// What detectors saw in the arguments; `None` where nobody looked.
+    pub argument_sightings: Option<Words<SightingKind>>,
+    /// What is known of the upstream's message, once there is one.
+    pub response: Option<&'a ResponseFacts>,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// What is known of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerFacts {
+    /// What the operator says of it.
+    pub trust: ServerTrust,
+    /// How we talk to it; `None` where that is not known.
+    pub transport: Option<ServerTransport>,
+    /// Whether its process is confined by us.
+    pub sandboxed: bool,
+    /// What became of its manifest.
+    pub manifest: ManifestState,
+}
+
+/// What the client says of its own context. It can only add.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestFacts {
+    /// The context holds open-world content.
+    pub open_world: bool,
+    /// Who contributed to it.
+    pub attribution: TextSet,
+}
+
+/// What is known of an upstream's message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResponseFacts {
+    /// The server says, or we saw, that it holds open-world content.
+    pub open_world: bool,
+    /// The server says, or we saw, that it is malicious.
+    pub malicious: bool,
+    /// Who contributed.
+    pub attribution: TextSet,
+    /// Where it comes from, if it says so.
+    pub source: Option<Possible<Source>>,
+    /// What it holds, if it says so.
+    pub sensitivity: Option<Sensitivity>,
+    /// What detectors saw in it; `None` where nobody looked.
+    pub sightings: Option<Words<SightingKind>>,
+    /// What is asked, if the message is a question.
+    pub ask: Option<AskKind>,
+}
+
+vocabulary! {
+    /// Whether a person has seen a tool's definition.
+    ToolStatus {
+        /// Seen and approved.
+        Approved = "approved",
+        /// Not seen yet.
+        Pending = "pending",
+        /// Changed since it was approved.
+        Changed = "changed",
+        /// Refused.
+        Blocked = "blocked",
+    }
+}
+
+vocabulary! {
+    /// How we talk to a server.
+    ServerTransport {
+        /// A child process.
+        Stdio = "stdio",
+        /// Streamable HTTP.
+        Http = "http",
+        /// HTTP with a separate event stream, as servers of 2024 do.
+        Sse = "sse",
+    }
+}
+
+vocabulary! {
+    /// What became of a server's manifest.
+    ManifestState {
+        /// Signed by whom it should be, and kept to.
+        Verified = "verified",
+        /// Signed, but the server does something else.
+        Mismatch = "mismatch",
+        /// Not signed as it should be.
+        Invalid = "invalid",
+        /// There is one and nobody checked it.
+        Unchecked = "unchecked",
+        /// There is none.
+        Absent = "absent",
+    }
+}
+
+vocabulary! {
+    /// What a detector saw in a text.
+    SightingKind {
+        /// Text that gives the model instructions.
+        Injection = "injection",
+        /// Text that people do not see.
+        HiddenText = "hidden_text",
+        /// A secret.
+        Secret = "secret",
+        /// Personal data.
+        Pii = "pii",
+        /// A URL made to carry data out.
+        ExfilUrl = "exfil_url",
+    }
+}
+
+vocabulary! {
+    /// What a token may grant.
+    Permission {
+        /// Calls that only look.
+        Read = "call_tool_read",
+        /// Calls that change something.
+        Write = "call_tool_write",
+        /// Calls that may destroy something.
+        Destructive = "call_tool_destructive",
+        /// Searching for tools.
+        Retrieve = "retrieve_tools",
+    }
+}
+
+static WORST_CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::unknown);
+static TOP: Label = Label::top();
+static SAYS_NOTHING: RequestFacts = RequestFacts { open_world: false, attribution: TextSet::EMPTY };
+static UNKNOWN_SERVER: LazyLock<ServerFacts> = LazyLock::new(|| ServerFacts {
+    trust: ServerTrust::default(),
+    transport: None,
+    sandboxed: false,
+    manifest: ManifestState::Absent,
+});
+
+// === impl Facts ===
+
+impl<'a> Facts<'a> {
+    /// The action alone, and the worst of everything else.
+    pub fn of(
+        decision: &'a DecisionId,
+        principal: &'a Principal,
+        virtual_server: &'a VirtualServerId,
+        action: &'a Action,
+    ) -> Self {
+        let names_tool = matches!(action.kind(), ActionKind::CallTool | ActionKind::ResolveTool);
+        Self {
+            decision,
+            principal,
+            permissions: Words::EMPTY,
+            virtual_server,
+            action,
+            tool_id: None,
+            tool_name: names_tool.then(|| &**action.target()),
+            tool_status: ToolStatus::Pending,
+            contract: &WORST_CONTRACT,
+            server: &UNKNOWN_SERVER,
+            session: &TOP,
+            session_floor: None,
+            request: &SAYS_NOTHING,
+            arguments: Arguments::Unknown,
+            argument_sightings: None,
+            response: None,
+            now: Timestamp(0),
+        }
+    }
+
+    /// The same action under another label.
+    #[must_use]
+    pub fn under(self, session: &'a Label) -> Self {
+        Self { session, session_floor: None, ..self }
+    }
+
+    /// The same action, if the session had taken in anything at all besides: the second of the two judgements
+    /// that spare most calls a read of the store.
+    #[must_use]
+    pub fn at_worst(self) -> Self {
+        Self { session: &TOP, session_floor: Some(self.session_floor.unwrap_or(self.session)), ..self }
+    }
+
+    /// Which rules are asked before the action is forwarded.
+    pub fn phase(&self) -> Phase {
+        match self.action.kind() {
+            ActionKind::ReadResource
+            | ActionKind::Subscribe
+            | ActionKind::GetPrompt
+            | ActionKind::Complete => Phase::Resource,
+            ActionKind::CallTool
+            | ActionKind::ResolveTool
+            | ActionKind::TaskStep
+            | ActionKind::Answer
+            | ActionKind::ExtraMethod => Phase::Call,
+        }
+    }
+}
+
+// === impl ServerFacts ===
+
+impl Default for ServerFacts {
+    fn default() -> Self {
+        *UNKNOWN_SERVER
+    }
+}
+
+// === impl Permission ===
+
+impl From<CallVariant> for Permission {
+    fn from(variant: CallVariant) -> Self {
+        match variant {
+            CallVariant::Read => Self::Read,
+            CallVariant::Write => Self::Write,
+            CallVariant::Destructive => Self::Destructive,
+        }
+    }
+}
+
+// === the risk of a session ===
+
+/// How much there is to lose and how likely it is lost, from 0 to 100. A sum of what the label has, so it can
+/// only rise with it.
+pub fn risk(label: &Label) -> i64 {
+    let sensitive = [
+        DataClass::Pii,
+        DataClass::Financial,
+        DataClass::Credentials,
+        DataClass::Regulated,
+        DataClass::Unclassified,
+    ];
+    [
+        (label.untrusted(), 25),
+        (label.open_world(), 10),
+        (label.malicious(), 20),
+        (label.private(), 15),
+        (sensitive.into_iter().any(|class| label.classes().contains(class)), 20),
+        (label.wrote_externally(), 10),
+    ]
+    .into_iter()
+    .map(|(has, points)| if has { points } else { 0 })
+    .sum()
+}

@@ -1,0 +1,237 @@
+//! The rules in force: checked, indexed, immutable. Only `compile` makes them, so an unchecked rule cannot exist.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::arguments::Wanted;
+use super::condition::{Check, Condition, Slot, Subject};
+use super::effect::Effect;
+use super::error::RuleError;
+use super::fact_table::FactId;
+use super::kind::{Phase, Phases};
+use super::value::Val;
+use super::waiver::{FlowRule, Waiver};
+
+/// Every rule and waiver of one policy.
+#[derive(Clone, Debug, Default)]
+pub struct RuleSet {
+    pub(super) rules: Vec<Rule>,
+    pub(super) waivers: Vec<Waiver>,
+    /// The facts that some condition mentions, and no others: an evaluation reads these alone.
+    pub(super) subjects: Vec<Subject>,
+    /// The arguments among them.
+    pub(super) wanted: Wanted,
+    /// The waivers that name each flow rule.
+    pub(super) flow_waivers: [Vec<usize>; 3],
+    plans: [Plan; 4],
+    pub(super) warnings: Vec<RuleError>,
+}
+
+/// One rule: what it asks, and what follows if it may hold.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub(super) name: Arc<str>,
+    pub(super) effect: Effect,
+    pub(super) message: Option<Arc<str>>,
+    pub(super) condition: Condition,
+    pub(super) phases: Phases,
+    pub(super) monotone: bool,
+    pub(super) redacts: Option<u64>,
+    /// The waivers that name it.
+    pub(super) waivers: Vec<usize>,
+}
+
+/// Which rules one phase has to look at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    /// Rules that may concern any action.
+    pub(super) general: Vec<usize>,
+    /// Rules that concern only tools of certain names, by the name the server gave.
+    pub(super) by_name: Named,
+    /// The same, by the name the client calls.
+    pub(super) by_id: Named,
+}
+
+/// Rules that can fire only where one fact is one of certain texts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Named {
+    pub(super) fact: Option<FactId>,
+    every: Vec<usize>,
+    by_text: HashMap<Box<str>, Vec<usize>>,
+}
+
+// === impl RuleSet ===
+
+impl RuleSet {
+    /// No rules.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Every rule, in the order of the files.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Every waiver, in the order of the files.
+    pub fn waivers(&self) -> &[Waiver] {
+        &self.waivers
+    }
+
+    /// What is worth a look although it loads.
+    pub fn warnings(&self) -> &[RuleError] {
+        &self.warnings
+    }
+
+    /// Whether no rule or waiver was accepted that may loosen as the label rises. Where one was, a decision reads
+    /// the store first.
+    pub fn monotone(&self) -> bool {
+        self.rules.iter().all(|rule| rule.monotone)
+    }
+
+    /// What stands at a slot.
+    pub fn subject(&self, slot: Slot) -> Option<&Subject> {
+        self.subjects.get(slot.0)
+    }
+
+    /// Every fact that some condition mentions.
+    pub fn subjects(&self) -> &[Subject] {
+        &self.subjects
+    }
+
+    /// Whether some condition mentions the fact of this path, so that it must be known before deciding.
+    pub fn mentions(&self, path: &str) -> bool {
+        self.subjects.iter().any(|subject| subject.path() == path)
+    }
+
+    pub(super) fn plan(&self, phase: Phase) -> &Plan {
+        let [call, resource, result, list] = &self.plans;
+        match phase {
+            Phase::Call => call,
+            Phase::Resource => resource,
+            Phase::Result => result,
+            Phase::List => list,
+        }
+    }
+
+    pub(super) fn waivers_of(&self, rule: FlowRule) -> &[usize] {
+        let [write, act, read] = &self.flow_waivers;
+        match rule {
+            FlowRule::Write => write,
+            FlowRule::Act => act,
+            FlowRule::Read => read,
+        }
+    }
+
+    pub(super) fn waivers_of_mut(&mut self, rule: FlowRule) -> &mut Vec<usize> {
+        let [write, act, read] = &mut self.flow_waivers;
+        match rule {
+            FlowRule::Write => write,
+            FlowRule::Act => act,
+            FlowRule::Read => read,
+        }
+    }
+
+    /// Sorts the rules of each phase by what can be known to rule them out at once.
+    pub(super) fn index(&mut self) {
+        self.plans = Phase::ALL.map(|phase| {
+            let mut plan = Plan::default();
+            for (index, rule) in self.rules.iter().enumerate().filter(|(_, rule)| rule.phases.has(phase)) {
+                plan.add(index, rule, &self.subjects);
+            }
+            plan
+        });
+        self.wanted = Wanted::of(&self.subjects);
+    }
+}
+
+// === impl Rule ===
+
+impl Rule {
+    /// Its name; the finding is `rule.` and this.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// What follows if it fires.
+    pub fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// What people are told, never the model.
+    pub fn message(&self) -> Option<&Arc<str>> {
+        self.message.as_ref()
+    }
+
+    /// When it fires.
+    pub fn condition(&self) -> &Condition {
+        &self.condition
+    }
+
+    /// Where on the road it is evaluated.
+    pub fn phases(&self) -> Phases {
+        self.phases
+    }
+
+    /// Whether it can only begin to fire as the label rises, never cease.
+    pub fn monotone(&self) -> bool {
+        self.monotone
+    }
+
+    /// The kinds of sighting a `redact` rule removes, as bits of `response.sightings`; all where it names none.
+    pub fn redacts(&self) -> Option<u64> {
+        self.redacts
+    }
+}
+
+// === impl Plan ===
+
+impl Plan {
+    fn add(&mut self, index: usize, rule: &Rule, subjects: &[Subject]) {
+        for test in rule.condition.required().filter(|test| !test.negated) {
+            let (Check::Text(texts), Some(Subject::Fact(id))) = (&test.check, subjects.get(test.slot.0))
+            else {
+                continue;
+            };
+            match id.fact().path {
+                "tool.name" => return self.by_name.add(index, *id, texts),
+                "tool.id" => return self.by_id.add(index, *id, texts),
+                _ => {}
+            }
+        }
+        self.general.push(index);
+    }
+}
+
+// === impl Named ===
+
+impl Named {
+    fn add(&mut self, index: usize, fact: FactId, texts: &[Box<str>]) {
+        self.fact = Some(fact);
+        self.every.push(index);
+        for text in texts {
+            self.by_text.entry(text.clone()).or_default().push(index);
+        }
+    }
+
+    /// The rules that can fire for this value: all of them where it is not known.
+    pub(super) fn for_value(&self, value: Val<'_>) -> &[usize] {
+        match value {
+            Val::Text(text) => self.by_text.get(text).map_or(&[], Vec::as_slice),
+            Val::Absent => &[],
+            _ => &self.every,
+        }
+    }
+}
+
+// === impl Subject ===
+
+impl Subject {
+    /// The path as a rule writes it.
+    pub fn path(&self) -> std::borrow::Cow<'static, str> {
+        match self {
+            Self::Fact(id) => id.fact().path.into(),
+            Self::Argument(pointer) => format!("arguments.{}", pointer.as_str()).into(),
+        }
+    }
+}

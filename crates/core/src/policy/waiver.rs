@@ -1,0 +1,196 @@
+//! Waivers: a named finding, lowered to a question for a while, where a condition certainly holds.
+
+use std::sync::Arc;
+
+use super::condition::Condition;
+use crate::id::Timestamp;
+
+/// A checked waiver. It never reaches the structural gates.
+#[derive(Clone, Debug)]
+pub struct Waiver {
+    pub(super) findings: Vec<Arc<str>>,
+    pub(super) condition: Condition,
+    pub(super) until: Timestamp,
+    pub(super) reason: Arc<str>,
+}
+
+/// The three rules of layer L1, whose findings a waiver may name and a rule may look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FlowRule {
+    /// `flow.write`: data would go where it may not.
+    Write,
+    /// `flow.act`: untrusted text would decide an act.
+    Act,
+    /// `flow.read`: a session that may be hijacked would get secrets.
+    Read,
+}
+
+/// Which of the flow rules are violated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowViolations(u8);
+
+// === impl Waiver ===
+
+impl Waiver {
+    /// The findings it lowers, by their dotted names.
+    pub fn findings(&self) -> &[Arc<str>] {
+        &self.findings
+    }
+
+    /// Where it applies.
+    pub fn condition(&self) -> &Condition {
+        &self.condition
+    }
+
+    /// From when on it is inert.
+    pub fn until(&self) -> Timestamp {
+        self.until
+    }
+
+    /// Why somebody thought it right.
+    pub fn reason(&self) -> &Arc<str> {
+        &self.reason
+    }
+
+    /// Whether it is still in force.
+    pub fn in_force(&self, now: Timestamp) -> bool {
+        now < self.until
+    }
+}
+
+// === impl FlowRule ===
+
+impl FlowRule {
+    /// All three, in the order of [`FlowRule::WORDS`].
+    pub const ALL: [Self; 3] = [Self::Write, Self::Act, Self::Read];
+    /// The words of the fact `flow.violations`.
+    pub const WORDS: &'static [&'static str] = &["write", "act", "read"];
+    /// The dotted names of the findings.
+    pub const FINDINGS: [&'static str; 3] = ["flow.write", "flow.act", "flow.read"];
+
+    /// The dotted name of the finding.
+    pub fn finding(self) -> &'static str {
+        match self {
+            Self::Write => "flow.write",
+            Self::Act => "flow.act",
+            Self::Read => "flow.read",
+        }
+    }
+
+    fn bit(self) -> u8 {
+        match self {
+            Self::Write => 1,
+            Self::Act => 2,
+            Self::Read => 4,
+        }
+    }
+}
+
+// === impl FlowViolations ===
+
+impl FlowViolations {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+
+    /// These and that one.
+    pub fn with(self, rule: FlowRule) -> Self {
+        Self(self.0 | rule.bit())
+    }
+
+    /// Whether the rule is violated.
+    pub fn has(self, rule: FlowRule) -> bool {
+        self.0 & rule.bit() != 0
+    }
+
+    /// One bit for each, in the order of [`FlowRule::WORDS`].
+    pub fn bits(self) -> u64 {
+        self.0.into()
+    }
+}
+
+impl FromIterator<FlowRule> for FlowViolations {
+    fn from_iter<I: IntoIterator<Item = FlowRule>>(rules: I) -> Self {
+        rules.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+// === the moment a waiver ends ===
+
+const DAY: u64 = 86_400_000;
+
+/// The first moment at which a waiver written with this `until` is inert: the end of the named day (UTC), or the
+/// moment itself.
+pub(super) fn end_of(until: &str) -> Option<Timestamp> {
+    let (date, time) = match until.split_once('T') {
+        Some((date, time)) => (date, Some(time.strip_suffix('Z')?)),
+        None => (until, None),
+    };
+    let start = start_of_day(date)?;
+    let end = match time {
+        None => start.checked_add(DAY)?,
+        Some(time) => start.checked_add(within_day(time)?)?,
+    };
+    Some(Timestamp(end))
+}
+
+fn start_of_day(date: &str) -> Option<u64> {
+    let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let months = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let before = months.get(..usize::try_from(month.checked_sub(1)?).ok()?)?.iter().sum::<u64>();
+    let length = months.get(usize::try_from(month - 1).ok()?)?;
+    if year < 1970 || !(1..=*length).contains(&day) {
+        return None;
+    }
+    let last = year - 1;
+    let leap_days = (last / 4 - last / 100 + last / 400) - (1969 / 4 - 1969 / 100 + 1969 / 400);
+    Some(((year - 1970) * 365 + leap_days + before + day - 1) * DAY)
+}
+
+fn within_day(time: &str) -> Option<u64> {
+    let [hour, minute, second] = numbers(time, ':', [2, 2, 2])?;
+    (hour < 24 && minute < 60 && second < 60).then_some(((hour * 60 + minute) * 60 + second) * 1000)
+}
+
+/// Numbers of exactly these widths.
+fn numbers(text: &str, between: char, widths: [usize; 3]) -> Option<[u64; 3]> {
+    let mut parts = text.split(between);
+    let mut found = [0; 3];
+    for (place, width) in found.iter_mut().zip(widths) {
+        let part = parts.next()?;
+        if part.len() != width || !part.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        *place = part.parse().ok()?;
+    }
+    parts.next().is_none().then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_in_force_until_it_has_passed() {
+        assert_eq!(end_of("1970-01-01"), Some(Timestamp(DAY)));
+        assert_eq!(end_of("2027-01-31"), Some(Timestamp(1_801_440_000_000)));
+        assert_eq!(end_of("2028-02-29"), Some(Timestamp(1_835_481_600_000)));
+        assert_eq!(end_of("2027-01-31T12:00:00Z"), Some(Timestamp(1_801_396_800_000)));
+    }
+
+    #[test]
+    fn what_is_no_day_is_refused() {
+        for wrong in [
+            "2027-02-29",
+            "2027-13-01",
+            "2027-00-10",
+            "27-1-1",
+            "2027-01-31T12:00:00",
+            "tomorrow",
+            "",
+            "2027-1-031",
+        ] {
+            assert_eq!(end_of(wrong), None, "{wrong}");
+        }
+    }
+}
