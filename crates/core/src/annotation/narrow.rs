@@ -13,6 +13,9 @@ impl Contract {
     ///
     /// An axis on which nobody spoke before has no bounds; there, a word that may loosen is the first.
     pub fn narrowed(&self, said: &Claims) -> (Self, Vec<Notice>) {
+        if said.is_empty() {
+            return (self.clone(), Vec::new());
+        }
         let mut scale = Scale::of(said);
         let mut notices = std::mem::take(&mut scale.notices);
         let mut next = self.clone();

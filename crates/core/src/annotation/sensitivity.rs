@@ -6,12 +6,12 @@ use super::{ClassSet, DataClass, Words};
 use crate::label::{Label, TextSet};
 
 /// Classes of data. As a reply's sensitivity it is a possible set, of which `none` may be a member.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sensitivity {
     classes: ClassSet,
     /// Of `regulated`; open where every scope is meant.
     scopes: TextSet,
-    /// Whether it may hold nothing at all.
+    /// Whether it may hold nothing at all. Without classes it does.
     none: bool,
 }
 
@@ -38,7 +38,7 @@ impl Sensitivity {
     pub fn of(classes: impl IntoIterator<Item = DataClass>) -> Self {
         let classes: ClassSet = classes.into_iter().collect();
         let scopes = if classes.contains(DataClass::Regulated) { TextSet::EVERY } else { TextSet::EMPTY };
-        Self { classes, scopes, none: false }
+        Self { classes, scopes, none: classes.is_empty() }
     }
 
     /// Regulated data of these scopes; without any, of every scope.
@@ -57,11 +57,10 @@ impl Sensitivity {
         self
     }
 
-    /// With these classes certainly there.
+    /// With the other's classes certainly there.
     #[must_use]
-    pub fn and(mut self, other: &Self) -> Self {
-        self = Self { none: self.none && other.classes.is_empty(), ..self };
-        let none = self.none;
+    pub fn and(self, other: &Self) -> Self {
+        let none = self.none && other.classes.is_empty();
         Self { none, ..self.or(other) }
     }
 
@@ -77,14 +76,12 @@ impl Sensitivity {
 
     /// Whether it may hold nothing sensitive.
     pub fn may_be_none(&self) -> bool {
-        self.none || self.classes.is_empty()
+        self.none
     }
 
     /// Whether the other says nothing that this one does not already leave possible.
     pub(super) fn allows(&self, other: &Self) -> bool {
-        self.classes.covers(other.classes)
-            && self.scopes.covers(&other.scopes)
-            && (self.may_be_none() || !other.may_be_none())
+        self.classes.covers(other.classes) && self.scopes.covers(&other.scopes) && (self.none || !other.none)
     }
 
     /// What both hold.
@@ -104,7 +101,7 @@ impl Sensitivity {
         // Regulated data of no common scope is no common data.
         let classes = if scopes.is_empty() { classes.without(DataClass::Regulated) } else { classes };
         let scopes = if classes.contains(DataClass::Regulated) { scopes } else { TextSet::EMPTY };
-        Self { classes, scopes, none: self.none || other.none }
+        Self { classes, scopes, none: self.none || other.none || classes.is_empty() }
     }
 }
 
@@ -129,7 +126,9 @@ impl Accepts {
             Self::Unknown => asked,
             Self::Only(accepted) => {
                 let refused = asked.minus(accepted.classes.without(DataClass::Unclassified));
-                if asked.contains(DataClass::Regulated) && !accepted.scopes.covers(label.scopes()) {
+                // Regulated data whose scopes nobody named may be of any.
+                let scopes = if label.scopes().is_empty() { &TextSet::EVERY } else { label.scopes() };
+                if asked.contains(DataClass::Regulated) && !accepted.scopes.covers(scopes) {
                     refused.with(DataClass::Regulated)
                 } else {
                     refused

@@ -16,7 +16,7 @@ pub(super) struct Tally<T> {
     /// Said by anybody, and counted only as tightening.
     adds: Words<T>,
     by: Authority,
-    /// The vocabulary of the last severe claim, for notices.
+    /// The vocabulary of the severest claim that is not the operator's, for notices.
     from: &'static str,
 }
 
@@ -63,8 +63,8 @@ impl<T: Severe> Tally<T> {
         if by == Authority::Operator {
             self.operator_adds = self.operator_adds.union(words);
         } else {
+            self.note(words, from);
             self.adds = self.adds.union(words);
-            self.from = from;
         }
     }
 
@@ -72,11 +72,20 @@ impl<T: Severe> Tally<T> {
         if by == Authority::Operator {
             self.operator = self.operator.union(words.members());
         } else if by.may_loosen() {
+            self.note(words.members(), from);
             self.set = self.set.union(words.members());
             self.by = self.by.max(by);
-            self.from = from;
         } else {
             self.add(words.members(), by, from);
+        }
+    }
+
+    /// Remembers who said the severest, in whatever order it was said.
+    fn note(&mut self, words: Words<T>, from: &'static str) {
+        let worst = |words: Words<T>| words.iter().next_back();
+        let (held, new) = (worst(self.set.union(self.adds)), worst(words));
+        if new > held || (new == held && from < self.from) {
+            self.from = from;
         }
     }
 
@@ -123,7 +132,7 @@ impl<T: Severe> Tally<T> {
         Some((value.or(self.adds).or(self.operator_adds), self.by))
     }
 
-    /// The vocabulary of the last claim that was not the operator's.
+    /// The vocabulary to name in a notice.
     pub(super) fn vocabulary(&self) -> &'static str {
         self.from
     }
@@ -186,7 +195,7 @@ impl ReturnTally {
 
     fn note(&mut self, by: Authority, from: &'static str) {
         if by != Authority::Operator {
-            self.from = from;
+            self.from = first(self.from, from);
         }
     }
 
@@ -201,7 +210,7 @@ impl ReturnTally {
         Some((plus(value, self.operator_adds.as_ref()), by))
     }
 
-    /// The vocabulary of the last claim that was not the operator's.
+    /// The vocabulary to name in a notice.
     pub(super) fn vocabulary(&self) -> &'static str {
         self.from
     }
@@ -233,6 +242,11 @@ impl ReturnTally {
     }
 }
 
+/// Of several vocabularies one is named, the same in whatever order they spoke.
+fn first(held: &'static str, new: &'static str) -> &'static str {
+    if held.is_empty() { new } else { held.min(new) }
+}
+
 fn unite(slot: &mut Option<Sensitivity>, classes: &Sensitivity) {
     *slot = Some(slot.take().map_or_else(|| classes.clone(), |held| held.or(classes)));
 }
@@ -258,11 +272,11 @@ impl AcceptTally {
             _ if by.may_loosen() => {
                 narrow(&mut self.set, classes);
                 self.by = self.by.max(Some(by));
-                self.from = from;
+                self.from = first(self.from, from);
             }
             _ => {
                 narrow(&mut self.narrows, classes);
-                self.from = from;
+                self.from = first(self.from, from);
             }
         }
     }
@@ -290,7 +304,7 @@ impl AcceptTally {
         self.narrows.as_ref()
     }
 
-    /// The vocabulary of the last claim that was not the operator's.
+    /// The vocabulary to name in a notice.
     pub(super) fn vocabulary(&self) -> &'static str {
         self.from
     }

@@ -10,7 +10,7 @@ pub use bits::LabelBits;
 pub(crate) use show::publish;
 pub use text_set::TextSet;
 
-use crate::annotation::{ClassSet, DataClass, Source, SourceSet, Words};
+use crate::annotation::{ClassSet, Confidentiality, DataClass, Source, SourceSet, Words};
 use crate::trust::TrustLevel;
 
 /// The label of a context, a reply or a stored object.
@@ -134,6 +134,28 @@ impl Label {
         self.bits.wrote_externally()
     }
 
+    /// SAMOS's word for whether any class of data is in it.
+    pub fn confidentiality(&self) -> Confidentiality {
+        if self.private() { Confidentiality::High } else { Confidentiality::Low }
+    }
+
+    /// How much there is to lose, from 0 to 100: what could go wrong here, weighed by how badly. It only rises as
+    /// the label rises, and is never stored.
+    pub fn risk(&self) -> u8 {
+        let classes = self.classes();
+        let severest = classes.iter().map(weight).max().unwrap_or(0);
+        // Several kinds of data are more than one, but less than their sum.
+        let several = if classes.len() > 1 { 5 } else { 0 };
+        let doubt = match self.integrity() {
+            TrustLevel::None => 40,
+            TrustLevel::Tool | TrustLevel::Agent => 5,
+            TrustLevel::System | TrustLevel::User | TrustLevel::Owner => 0,
+        };
+        let flagged = if self.malicious() { 10 } else { 0 };
+        let wrote = if self.wrote_externally() { 5 } else { 0 };
+        severest + several + doubt + flagged + wrote
+    }
+
     /// With one class more.
     #[must_use]
     pub fn with_class(self, class: DataClass) -> Self {
@@ -208,3 +230,17 @@ impl Label {
         self
     }
 }
+
+/// What losing data of one class weighs. What nobody classified may be the worst of them.
+fn weight(class: DataClass) -> u8 {
+    match class {
+        DataClass::User => 15,
+        DataClass::Confidential => 20,
+        DataClass::Pii | DataClass::Financial => 30,
+        DataClass::Regulated => 35,
+        DataClass::Credentials | DataClass::Unclassified => 40,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! Laws of the label over random labels: the join is a semilattice, the bits are its image, nothing is ever lowered.
+
+use highwater_core::annotation::{DataClass, Source, Words};
+use highwater_core::label::{Label, LabelBits, TextSet};
+use highwater_core::trust::TrustLevel;
+use proptest::prelude::*;
+
+fn word<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strategy<Value = T> {
+    proptest::sample::select(all)
+}
+
+/// Few names, so that sets meet; now and then so many that they overflow, or open from the start.
+fn texts() -> impl Strategy<Value = TextSet> {
+    prop_oneof![
+        8 => proptest::collection::vec(0..6_u16, 0..4),
+        1 => (0..400_u16, 200..400_u16).prop_map(|(from, many)| (from..from + many).collect()),
+    ]
+    .prop_flat_map(|numbers| {
+        let set = TextSet::of(numbers.iter().map(|number| format!("t{number:03}")));
+        prop_oneof![9 => Just(set.clone()), 1 => Just(set.opened())]
+    })
+}
+
+fn label() -> impl Strategy<Value = Label> {
+    let parts = (
+        proptest::collection::vec(word(DataClass::ALL), 0..4),
+        word(TrustLevel::ALL),
+        proptest::collection::vec(word(Source::ALL), 0..3),
+        (any::<bool>(), any::<bool>(), any::<bool>()),
+        texts(),
+        texts(),
+        prop_oneof![20 => Just(0), 1 => Just(1_i64 << 40), 1 => Just(1_i64 << 7)],
+    );
+    parts.prop_map(
+        |(classes, integrity, sources, (open_world, malicious, wrote), scopes, origins, foreign)| {
+            let mut label = Label::from_parts(LabelBits::from_i64(foreign), scopes, origins)
+                .with_classes(classes.into_iter().collect())
+                .with_integrity(integrity)
+                .with_sources(sources.into_iter().collect());
+            if open_world {
+                label = label.with_open_world();
+            }
+            if malicious {
+                label = label.with_malicious();
+            }
+            if wrote { label.with_wrote_externally() } else { label }
+        },
+    )
+}
+
+fn join(left: &Label, right: &Label) -> Label {
+    left.clone().joined(right)
+}
+
+/// What a decision can see of a set of texts: a listed member is in it, an unlisted one is not, or may be.
+fn may_contain(set: &TextSet, text: &str) -> bool {
+    set.contains(text) != Some(false)
+}
+
+proptest! {
+    #[test]
+    fn join_is_associative(a in label(), b in label(), c in label()) {
+        prop_assert_eq!(join(&join(&a, &b), &c), join(&a, &join(&b, &c)));
+    }
+
+    #[test]
+    fn join_is_commutative(a in label(), b in label()) {
+        prop_assert_eq!(join(&a, &b), join(&b, &a));
+    }
+
+    #[test]
+    fn join_is_idempotent_and_bottom_is_its_identity(a in label()) {
+        prop_assert_eq!(join(&a, &a), a.clone());
+        prop_assert_eq!(join(&a, &Label::bottom()), a.clone());
+        prop_assert_eq!(join(&Label::bottom(), &a), a);
+    }
+
+    #[test]
+    fn the_top_covers_every_label(a in label()) {
+        prop_assert!(Label::top().covers(&a));
+        prop_assert!(a.covers(&Label::bottom()));
+    }
+
+    #[test]
+    fn a_join_covers_both_and_nothing_smaller_does(a in label(), b in label(), c in label()) {
+        let both = join(&a, &b);
+        prop_assert!(both.covers(&a) && both.covers(&b));
+        if c.covers(&a) && c.covers(&b) {
+            prop_assert!(c.covers(&both));
+        }
+    }
+
+    #[test]
+    fn what_is_covered_adds_nothing_a_decision_could_see(a in label(), b in label()) {
+        if a.covers(&b) {
+            let both = join(&a, &b);
+            prop_assert_eq!(both.bits(), a.bits());
+            for text in ["t000", "t003", "t399", "elsewhere"] {
+                prop_assert_eq!(may_contain(both.scopes(), text), may_contain(a.scopes(), text));
+                prop_assert_eq!(may_contain(both.origins(), text), may_contain(a.origins(), text));
+            }
+        }
+    }
+
+    #[test]
+    fn the_bits_of_a_join_are_at_least_the_or_of_the_bits(a in label(), b in label()) {
+        let or = a.bits().union(b.bits());
+        let both = join(&a, &b).bits();
+        prop_assert!(both.covers(or));
+        // Only a set that overflowed in this very join may say more.
+        let overflow = Label::from_parts(LabelBits::BOTTOM, TextSet::EVERY, TextSet::EVERY).bits();
+        prop_assert!(or.union(overflow).covers(both));
+    }
+
+    #[test]
+    fn stored_and_read_back_it_is_the_same_label(a in label()) {
+        let bits = LabelBits::from_i64(a.bits().to_i64());
+        prop_assert_eq!(Label::from_parts(bits, a.scopes().clone(), a.origins().clone()), a);
+    }
+
+    #[test]
+    fn nothing_a_decision_sees_is_lowered_by_a_join(a in label(), b in label()) {
+        let both = join(&a, &b);
+        prop_assert!(both.integrity() <= a.integrity());
+        prop_assert!(both.classes().covers(a.classes()));
+        prop_assert!(both.sources().covers(a.sources()));
+        prop_assert!(both.untrusted() || !a.untrusted());
+        prop_assert!(both.private() || !a.private());
+        prop_assert!(both.malicious() || !a.malicious());
+        prop_assert!(both.open_world() || !a.open_world());
+        prop_assert!(both.wrote_externally() || !a.wrote_externally());
+        prop_assert!(both.risk() >= a.risk() && both.risk() <= 100);
+        for text in a.origins().members() {
+            prop_assert!(may_contain(both.origins(), text));
+        }
+        for text in a.scopes().members() {
+            prop_assert!(may_contain(both.scopes(), text));
+        }
+    }
+
+    #[test]
+    fn integrity_and_classes_join_as_minimum_and_union(
+        levels in proptest::collection::vec(word(TrustLevel::ALL), 1..5),
+        classes in proptest::collection::vec(word(DataClass::ALL), 0..5),
+    ) {
+        let label = levels.iter().fold(Label::bottom(), |label, level| label.with_integrity(*level));
+        prop_assert_eq!(Some(&label.integrity()), levels.iter().min());
+        let label = classes.iter().fold(Label::bottom(), |label, class| {
+            join(&label, &Label::bottom().with_class(*class))
+        });
+        prop_assert_eq!(label.classes(), classes.into_iter().collect::<Words<DataClass>>());
+    }
+}
