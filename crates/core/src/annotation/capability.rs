@@ -44,7 +44,9 @@ pub struct Capabilities {
 
 impl Reach {
     /// These; an empty list is nothing at all.
-    pub fn only(names: Vec<Arc<str>>) -> Self {
+    pub fn only(mut names: Vec<Arc<str>>) -> Self {
+        names.sort();
+        names.dedup();
         if names.is_empty() { Self::Nothing } else { Self::Only(names.into()) }
     }
 
@@ -54,10 +56,7 @@ impl Reach {
             (Self::All, _) | (_, Self::All) => Self::All,
             (Self::Nothing, reach) | (reach, Self::Nothing) => reach.clone(),
             (Self::Only(left), Self::Only(right)) => {
-                let mut names: Vec<Arc<str>> = left.iter().chain(right.iter()).cloned().collect();
-                names.sort();
-                names.dedup();
-                Self::Only(names.into())
+                Self::only(left.iter().chain(right.iter()).cloned().collect())
             }
         }
     }

@@ -30,3 +30,6 @@ pub use vocabulary::{
     Destination, Outcome, Source, SourceSet,
 };
 pub use words::{Word, Words};
+
+#[cfg(test)]
+mod tests;

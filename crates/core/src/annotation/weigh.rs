@@ -247,7 +247,12 @@ impl Scale {
     /// Of two lists only what is in both is accepted.
     fn accept_from(&mut self, tokens: &[std::sync::Arc<str>]) {
         match &mut self.accept_from {
-            None => self.accept_from = Some(tokens.to_vec()),
+            None => {
+                let mut tokens = tokens.to_vec();
+                tokens.sort();
+                tokens.dedup();
+                self.accept_from = Some(tokens);
+            }
             Some(held) => held.retain(|token| tokens.contains(token)),
         }
     }

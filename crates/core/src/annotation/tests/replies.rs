@@ -1,0 +1,62 @@
+//! What a reply or a request says of its data: each claim by what it adds to a label.
+
+use super::*;
+use crate::label::{Label, TextSet};
+use crate::session::{label_claims, label_reply};
+
+fn said(claim: Claim) -> Label {
+    label_claims(&claims([(claim, Authority::Declared)]))
+}
+
+fn of(classes: &[DataClass]) -> Label {
+    Label::bottom().with_classes(classes.iter().copied().collect())
+}
+
+#[test]
+fn each_claim_of_a_reply_adds_its_part() {
+    let untrusted = Label::bottom().with_integrity(TrustLevel::None);
+    let both = Possible::only(Confidentiality::Low).with(Confidentiality::High);
+    for (claim, label) in [
+        (Claim::OpenWorld, Label::bottom().with_open_world()),
+        (Claim::Malicious, Label::bottom().with_malicious()),
+        (Claim::Untrusted, untrusted.clone()),
+        (Claim::AddReturns(Sensitivity::of([DataClass::Pii])), of(&[DataClass::Pii])),
+        (Claim::SetReturns(Sensitivity::none()), Label::bottom()),
+        (Claim::AddOrigins(TextSet::of(["urn:a"])), Label::bottom().with_origin("urn:a")),
+        (Claim::SetIntegrity(TrustLevel::Agent), Label::bottom().with_integrity(TrustLevel::Agent)),
+        (
+            Claim::AddSource(Words::only(Source::User)),
+            of(&[DataClass::User, DataClass::Confidential]).with_source(Source::User),
+        ),
+        (
+            Claim::SetSource(Possible::only(Source::UntrustedPublic)),
+            Label::bottom().with_source(Source::UntrustedPublic).with_open_world(),
+        ),
+        (hints(None, None, Some(true)), Label::bottom().with_open_world()),
+        (hints(Some(true), Some(false), Some(false)), Label::bottom()),
+        (Claim::ReadConfidentiality(Possible::only(Confidentiality::High)), of(&[DataClass::Confidential])),
+        (Claim::ReadConfidentiality(both), of(&[DataClass::Confidential]).joined(&untrusted)),
+        (Claim::ReadConfidentiality(Possible::only(Confidentiality::Low)), untrusted),
+        (Claim::SetDestination(Possible::only(Destination::Public)), Label::bottom()),
+    ] {
+        assert_eq!(said(claim.clone()), label, "{claim:?}");
+    }
+}
+
+#[test]
+fn regulated_data_brings_its_scopes() {
+    let label = said(Claim::AddReturns(Sensitivity::regulated(["GDPR"])));
+    assert_eq!(label.scopes().contains("gdpr"), Some(true));
+    let every = said(Claim::AddReturns(Sensitivity::regulated([])));
+    assert_eq!(every.scopes().contains("gdpr"), None);
+}
+
+#[test]
+fn a_reply_carries_the_marks_of_what_it_names() {
+    let contract =
+        verified([Claim::SetSource(Possible::only(Source::System)), Claim::SetReturns(Sensitivity::none())]);
+    let marks = of(&[DataClass::Financial]).with_open_world();
+    let label = label_reply(&contract, &Claims::new(), &marks, ReplyKind::Server, SourceReading::Worst);
+    assert!(label.covers(&marks) && label.covers(contract.reply_label()));
+    assert!(label.untrusted());
+}
