@@ -29,7 +29,7 @@ pub struct Pointer {
 
 /// Several pointers, to be looked for together.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// A tree of tokens, the root first.
     nodes: Vec<Node>,
     /// How many places the answer has.
@@ -45,7 +45,7 @@ struct Node {
 
 /// What stands at a pointer.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Found<'a> {
+pub(crate) enum Found<'a> {
     /// Nothing does.
     Missing,
     /// True or false.
@@ -107,7 +107,7 @@ fn unescape(token: &str) -> Option<Box<str>> {
 
 impl Wanted {
     /// The arguments among the subjects; each keeps its place among them.
-    pub(super) fn of(subjects: &[Subject]) -> Self {
+    pub(crate) fn of(subjects: &[Subject]) -> Self {
         let mut wanted = Self { nodes: vec![Node::default()], count: subjects.len() };
         for (place, subject) in subjects.iter().enumerate() {
             let Subject::Argument(pointer) = subject else { continue };
@@ -134,7 +134,7 @@ impl Wanted {
     }
 
     /// What stands at each pointer, or nothing where the text cannot be read: it is then unknown, not absent.
-    pub(super) fn find<'a>(&self, text: &'a str) -> Option<Vec<Found<'a>>> {
+    pub(crate) fn find<'a>(&self, text: &'a str) -> Option<Vec<Found<'a>>> {
         let mut found = vec![Found::Missing; self.count];
         let root = self.nodes.first()?;
         let mut reader = serde_json::Deserializer::from_str(text);

@@ -1,6 +1,6 @@
 //! What is known when a decision is made: the operator's standing word (`Policy`) and this action's `Facts`.
 
-mod arguments;
+pub(crate) mod arguments;
 mod compile;
 mod condition;
 mod effect;
@@ -20,7 +20,7 @@ mod waiver;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use arguments::{Arguments, Pointer};
-pub use compile::{Case, Operator, compile};
+pub use compile::{Case, CaseSet, Operator, compile};
 pub use condition::{Check, Condition, Slot, Subject, Test};
 pub use effect::Effect;
 pub use error::{RuleError, RuleErrorCode};

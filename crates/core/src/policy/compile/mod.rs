@@ -1,5 +1,6 @@
 //! From rules as written to rules in force. Everything that can be wrong is found here, and all of it at once.
 
+mod case;
 mod draft;
 mod look;
 mod operator;
@@ -9,16 +10,16 @@ mod waivers;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::arguments::{Arguments, Wanted};
 use super::condition::{Check, Condition, Slot, Subject};
 use super::effect::Effect;
 use super::error::{RuleError, RuleErrorCode as Code, choose, listed};
-use super::kind::{Phase, Phases, Truth};
+use super::kind::{Phase, Phases};
 use super::limits;
 use super::rule::{Rule, RuleSet};
-use super::source::{ConditionSource, RuleSource, Span, WaiverSource};
+use super::source::{RuleSource, Span, WaiverSource};
 use draft::{Draft, Use};
 
+pub use case::{Case, CaseSet};
 pub use operator::Operator;
 
 /// Checks rules and waivers, of all files together, and makes them ready to be evaluated.
@@ -56,14 +57,6 @@ pub fn compile(rules: &[RuleSource], waivers: &[WaiverSource]) -> Result<RuleSet
     set.warnings = compiler.warnings;
     set.index();
     Ok(set)
-}
-
-/// A condition on arguments alone: when a case of an operator's labels applies.
-#[derive(Clone, Debug)]
-pub struct Case {
-    condition: Condition,
-    subjects: Vec<Subject>,
-    wanted: Wanted,
 }
 
 /// What is shared by all conditions of a set.
@@ -240,44 +233,4 @@ fn redacted(condition: &Condition, subjects: &[Subject]) -> Option<u64> {
         }
     });
     (named != 0).then_some(named)
-}
-
-// === impl Case ===
-
-impl Case {
-    /// Checks a condition that looks at arguments alone.
-    pub fn compile(source: &ConditionSource) -> Result<Self, Vec<RuleError>> {
-        let mut compiler = Compiler::default();
-        let condition = Draft::new(&mut compiler, Use::Case).condition(source);
-        if let Some(condition) = &condition {
-            look::contradiction(condition, &mut compiler);
-        }
-        match condition {
-            Some(condition) if compiler.errors.is_empty() => {
-                let wanted = Wanted::of(&compiler.subjects);
-                Ok(Self { condition, subjects: compiler.subjects, wanted })
-            }
-            _ => Err(compiler.errors),
-        }
-    }
-
-    /// Whether the case applies: narrow what is possible only where this [`loosens`](Truth::loosens).
-    pub fn truth(&self, arguments: Arguments<'_>) -> Truth {
-        let found = match arguments {
-            Arguments::Known(text) => self.wanted.find(text),
-            Arguments::Unknown => None,
-        };
-        self.condition
-            .truth(&mut |test| test.on_argument(found.as_ref().and_then(|found| found.get(test.slot.0))))
-    }
-
-    /// The condition, to be shown or walked.
-    pub fn condition(&self) -> &Condition {
-        &self.condition
-    }
-
-    /// The arguments it looks at.
-    pub fn subjects(&self) -> &[Subject] {
-        &self.subjects
-    }
 }
