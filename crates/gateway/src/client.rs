@@ -10,8 +10,9 @@ use highwater_core::id::{Principal, SessionKey, UpstreamId, VirtualServerId};
 use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, pointer};
+use highwater_upstream::channel;
 use highwater_upstream::control::LogLevel;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 /// Whose request it is and where it arrived.
 #[derive(Clone, Debug)]
@@ -69,7 +70,7 @@ struct SessionState {
 pub(crate) type Aside = Box<dyn Fn(Bytes) + Send + Sync>;
 
 /// Where whatever precedes the answer to a request goes.
-pub(crate) type Outlet = mpsc::Sender<Bytes>;
+pub(crate) type Outlet = channel::Sender<Bytes>;
 
 /// The answer to a request.
 #[derive(Debug)]

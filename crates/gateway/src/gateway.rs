@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
@@ -21,6 +21,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::catalog::{Station, VirtualServer};
+use crate::front::http::Workers;
 use crate::pipeline::HeldCalls;
 use crate::registry::Registry;
 use crate::seal::Seal;
@@ -55,6 +56,8 @@ pub struct Gateway {
     /// Makes decision ids of this run unlike those of any other.
     boot: String,
     decisions: AtomicU64,
+    /// The threads of the HTTP front, once it serves. They outlive it: a call may go on without its connection.
+    pub(crate) workers: OnceLock<Workers>,
 }
 
 /// What a gateway is made from.
@@ -124,6 +127,7 @@ impl Gateway {
             boot,
             decisions: AtomicU64::new(1),
             settings: ArcSwap::from_pointee(settings.clone()),
+            workers: OnceLock::new(),
         });
         gateway.adopt(settings);
         gateway.follow_notices(received);

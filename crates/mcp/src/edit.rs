@@ -1,6 +1,6 @@
 //! Changes named members of one object and copies every other byte.
 
-use crate::text::{MemberSpans, is_object, key_is, quote};
+use crate::text::{MemberSpans, is_object, key_is, quote, quote_into};
 
 /// What becomes of one member.
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +34,20 @@ pub fn edit_object_into(out: &mut Vec<u8>, raw: &str, edits: &[(&str, Edit<'_>)]
 /// A buffer that takes text.
 trait Sink {
     fn text(&mut self, text: &str);
+
+    /// A key in its quotes.
+    fn key(&mut self, key: &str) {
+        self.text(&quote(key));
+    }
 }
 
 impl Sink for String {
     fn text(&mut self, text: &str) {
         self.push_str(text);
+    }
+
+    fn key(&mut self, key: &str) {
+        quote_into(self, key);
     }
 }
 
@@ -131,7 +140,7 @@ fn append_missing(out: &mut impl Sink, edits: &[(&str, Edit<'_>)], met: &[bool],
         if std::mem::replace(&mut comma, true) {
             out.text(",");
         }
-        out.text(&quote(key));
+        out.key(key);
         out.text(":");
         match edit {
             Edit::Set(value) => out.text(value),

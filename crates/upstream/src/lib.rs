@@ -5,6 +5,7 @@
 //! Streamable HTTP, or HTTP+SSE of 2024-11-05. Links are made on first use, thrown away when they break and
 //! made anew on next use.
 
+pub mod channel;
 pub mod control;
 pub mod error;
 pub mod event;

@@ -3,13 +3,18 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use highwater_core::id::UpstreamId;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::text::{elements, member, quote, string_member};
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use highwater_config::Prefix;
+
+/// Prepared once: building a finder costs more than searching a short reply.
+static URI: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"uri\""));
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u"));
 
 /// Which word stands for which upstream in a URI.
 #[derive(Clone, Debug)]
@@ -78,8 +83,8 @@ impl Schemes {
     /// Rewrites the URIs of content blocks and resource contents in a result. Nothing else is touched.
     pub(crate) fn rewrite_result<'a>(&self, upstream: &UpstreamId, result: &'a str) -> Cow<'a, str> {
         // A key may be written with escapes, so their absence is part of the shortcut.
-        let mentions = |needle: &[u8]| memmem::find(result.as_bytes(), needle).is_some();
-        if self.leaves_all() || !(mentions(b"\"uri\"") || mentions(b"\\u")) {
+        let mentions = |needle: &Finder<'_>| needle.find(result.as_bytes()).is_some();
+        if self.leaves_all() || !(mentions(&URI) || mentions(&ESCAPE)) {
             return Cow::Borrowed(result);
         }
         let rewritten = [

@@ -9,8 +9,8 @@ use highwater_core::id::{Principal, SessionKey, VirtualServerId};
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::scan::ScanRules;
+use highwater_upstream::channel;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::client_rules;
@@ -32,7 +32,7 @@ pub async fn serve(
     writer: impl AsyncWrite + Unpin + Send + 'static,
     virtual_server: Option<String>,
 ) {
-    let (outlet, messages) = mpsc::channel(OUTBOUND_BUFFER);
+    let (outlet, messages) = channel::channel(OUTBOUND_BUFFER);
     let written = tokio::spawn(write_all(writer, messages));
     let id: Arc<str> = format!("stdio-{}", gateway.fresh_id()).into();
     let connection = Arc::new(Connection {
@@ -264,7 +264,7 @@ impl Connection {
 }
 
 /// Writes messages, one a line. A message with line breaks in it, which JSON allows between its parts, is put on one.
-async fn write_all(mut writer: impl AsyncWrite + Unpin, mut messages: mpsc::Receiver<Bytes>) {
+async fn write_all(mut writer: impl AsyncWrite + Unpin, mut messages: channel::Receiver<Bytes>) {
     while let Some(bytes) = messages.recv().await {
         let mut line = Vec::with_capacity(bytes.len() + 1);
         // A scanned message has line breaks only between its tokens, so each can become a space.

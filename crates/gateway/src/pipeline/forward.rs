@@ -16,11 +16,11 @@ use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::string_member;
 use highwater_store::{Appended, AuditError};
+use highwater_upstream::channel;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{Ask, CallEvent, CallSink};
 use highwater_upstream::{CallClient, Reply};
-use tokio::sync::mpsc;
 
 use super::Arrival;
 use super::arrival::{Course, TaskBridge};
@@ -37,7 +37,7 @@ const EVENT_BUFFER: usize = 16;
 /// A call under way. Dropping it cancels the call upstream and records that.
 pub(super) struct Flight {
     work: Pin<Box<dyn Future<Output = Result<Reply, UpstreamError>> + Send>>,
-    events: mpsc::Receiver<CallEvent>,
+    events: channel::Receiver<CallEvent>,
     /// Held, and declared after the receiver, so that the end of the work does not close the channel: that would wake
     /// this very task for nothing, and another core with it.
     _open: CallSink,
@@ -94,7 +94,7 @@ impl Gateway {
         // Copied only where another round is possible: arguments can be large.
         let may_ask = arrival.client.era() == Era::Legacy && era_of(course) != Some(Era::Legacy);
         let params = may_ask.then(|| action.action().params().into());
-        let (sender, events) = mpsc::channel(EVENT_BUFFER);
+        let (sender, events) = channel::channel(EVENT_BUFFER);
         let open = sender.clone();
         let upstream = Arc::clone(&course.station.upstream);
         let client = arrival.client.clone();
@@ -123,7 +123,7 @@ impl Gateway {
                 Some(event) = flight.events.recv() => event,
                 Some(()) = questions.next(), if !questions.is_empty() => continue,
                 reply = &mut flight.work => {
-                    while let Ok(event) = flight.events.try_recv() {
+                    while let Some(event) = flight.events.try_recv() {
                         if let CallEvent::Progress(frame) | CallEvent::Notification(frame) = event {
                             self.relay(arrival, course, &frame).await;
                         }

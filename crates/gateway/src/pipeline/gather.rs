@@ -9,12 +9,12 @@ use crate::gateway::Gateway;
 impl Gateway {
     /// Seals a reply in with its facts. It cannot fail: what cannot be learned is the worst case.
     pub(super) fn gather_reply(&self, reply: Reply) -> Received<Reply> {
-        let result_type = match reply.frame.result().map(|result| reply::result_type(result, reply.era)) {
-            // An error of the upstream is a reply too, and complete.
-            None | Some(reply::ResultType::Complete) => ResultType::Complete,
-            Some(reply::ResultType::InputRequired) => ResultType::InputRequired,
-            Some(reply::ResultType::Task) => ResultType::Task,
-            Some(reply::ResultType::Unknown) => ResultType::Unknown,
+        // An error of the upstream is a reply too, and complete.
+        let result_type = match reply::type_of(&reply.frame, reply.era) {
+            reply::ResultType::Complete => ResultType::Complete,
+            reply::ResultType::InputRequired => ResultType::InputRequired,
+            reply::ResultType::Task => ResultType::Task,
+            reply::ResultType::Unknown => ResultType::Unknown,
         };
         Received::new(reply, ReplyFacts { result_type })
     }

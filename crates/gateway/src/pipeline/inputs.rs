@@ -48,13 +48,12 @@ pub(super) struct Asked {
 impl Gateway {
     /// The questions in a reply to a legacy client, which must be put to it as requests.
     pub(super) fn questions_for_legacy(&self, arrival: &Arrival, reply: &Reply) -> Option<Questions> {
-        let result = reply.frame.result()?;
         if arrival.client.era() != Era::Legacy
-            || reply::result_type(result, reply.era) != reply::ResultType::InputRequired
+            || reply::type_of(&reply.frame, reply.era) != reply::ResultType::InputRequired
         {
             return None;
         }
-        Some(Questions::read(result))
+        reply.frame.result().map(Questions::read)
     }
 
     /// Puts the questions to the client and makes the call that brings the answers back.

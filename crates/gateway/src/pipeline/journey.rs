@@ -13,7 +13,7 @@ use highwater_mcp::method::Method;
 use highwater_mcp::scan::ScanRules;
 use highwater_mcp::text::{member, pointer, quote, string_member};
 use highwater_upstream::Reply;
-use tokio::sync::mpsc;
+use highwater_upstream::channel;
 use tokio::time::Instant;
 
 use super::arrival::{Course, RoutedAction, TaskBridge};
@@ -194,7 +194,7 @@ impl Gateway {
         let params = format!(r#"{{"taskId":{}}}"#, quote(&shown));
         let message = error_code::request("0", "tasks/cancel", Some(&params));
         let frame = Frame::parse(message.into(), &ScanRules::FROM_CLIENT).ok()?;
-        let (outlet, _) = mpsc::channel(1);
+        let (outlet, _) = channel::channel(1);
         let (client, world) = (arrival.client.clone(), Arc::clone(&arrival.world));
         let arrival = Arrival { client, method: Some(Method::CancelTask), frame, outlet, world };
         Some(TaskWatch { gateway: self.myself(), arrival: Some(arrival) })

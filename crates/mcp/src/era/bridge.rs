@@ -2,7 +2,7 @@
 
 use super::{Era, MODERN_VERSION, meta_key};
 use crate::edit::{Edit, edit_object};
-use crate::text::{member, members, quote};
+use crate::text::{member, members, quote, quote_into};
 
 /// What a modern upstream is told about the client, whatever era the client speaks.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,14 @@ pub fn request_params(
     client: &ClientView<'_>,
 ) -> Option<String> {
     let meta = params.and_then(|params| member(params, "_meta"));
+    // The common cases by far: nothing to take away, and nothing to add or only what is ours.
+    match (era, meta, params) {
+        (Era::Legacy, None, _) if progress.is_none() => return params.map(str::to_owned),
+        (Era::Modern, None, Some(params)) if let Some(open) = params.strip_suffix('}') => {
+            return Some(with_meta(open, progress, client));
+        }
+        _ => {}
+    }
     let token = progress.map(|number| number.to_string());
     let version = quote(MODERN_VERSION);
     let level = client.log_level.map(quote);
@@ -55,10 +63,6 @@ pub fn request_params(
             ] {
                 edits.push((key, Edit::Remove));
             }
-            // The common case by far: nothing to add and nothing to take away.
-            if token.is_none() && meta.is_none() {
-                return params.map(str::to_owned);
-            }
         }
     }
     let emptied = meta.is_none_or(|meta| {
@@ -69,6 +73,40 @@ pub fn request_params(
     let whole =
         if emptied && token.is_none() && era == Era::Legacy { Edit::Remove } else { Edit::Merge(&edits) };
     Some(edit_object(params.unwrap_or("{}"), &[("_meta", whole)]))
+}
+
+/// Closes an object without `_meta`, its last brace taken off, with the `_meta` that a modern upstream wants.
+fn with_meta(open: &str, progress: Option<u64>, client: &ClientView<'_>) -> String {
+    let room = 256 + client.client_info.len() + client.capabilities.len();
+    let mut out = String::with_capacity(open.len() + room);
+    out.push_str(open);
+    if !open.trim_end().ends_with('{') {
+        out.push(',');
+    }
+    out.push_str(r#""_meta":{"#);
+    if let Some(number) = progress {
+        quote_into(&mut out, meta_key::PROGRESS_TOKEN);
+        out.push_str(&format!(":{number},"));
+    }
+    quote_into(&mut out, meta_key::PROTOCOL_VERSION);
+    out.push(':');
+    quote_into(&mut out, MODERN_VERSION);
+    for (key, value) in
+        [(meta_key::CLIENT_INFO, client.client_info), (meta_key::CLIENT_CAPABILITIES, client.capabilities)]
+    {
+        out.push(',');
+        quote_into(&mut out, key);
+        out.push(':');
+        out.push_str(value);
+    }
+    if let Some(level) = client.log_level {
+        out.push(',');
+        quote_into(&mut out, meta_key::LOG_LEVEL);
+        out.push(':');
+        quote_into(&mut out, level);
+    }
+    out.push_str("}}");
+    out
 }
 
 /// The parameters of a notification towards an upstream of `era`; a modern one wants its version on it.

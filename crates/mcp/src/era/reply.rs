@@ -1,14 +1,21 @@
 //! Shapes results for the era of the client. What neither era speaks of stays as it came.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use super::{Era, meta_key};
 use crate::edit::{Edit, edit_object};
 use crate::error_code;
+use crate::frame::Frame;
 use crate::method::Method;
-use crate::text::{member, members, string_member};
+use crate::text::{member, members, unquote};
+
+/// Prepared once: building a finder costs more than searching a short reply.
+static OURS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("dev.highwater"));
+static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"_meta\""));
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u"));
 
 /// What the modern era's `resultType` says of a result. Absent means complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,17 +32,24 @@ pub enum ResultType {
 
 /// Reads a result's type. Only modern servers have one; in a legacy result the member means nothing.
 pub fn result_type(result: &str, from: Era) -> ResultType {
+    type_among(from, |key| member(result, key))
+}
+
+/// Like [`result_type`], for the result of a message, whose members are known already. An error has none.
+pub fn type_of(frame: &Frame, from: Era) -> ResultType {
+    type_among(from, |key| frame.result_member(key))
+}
+
+fn type_among<'a>(from: Era, member: impl Fn(&str) -> Option<&'a str>) -> ResultType {
     if from == Era::Legacy {
         return ResultType::Complete;
     }
-    match member(result, "resultType").map(|_| string_member(result, "resultType")) {
+    match member("resultType").map(unquote) {
         None => ResultType::Complete,
         Some(Some(text)) => match &*text {
             "complete" => ResultType::Complete,
             // A question that asks nothing and gives nothing to come back with is none.
-            "input_required"
-                if member(result, "inputRequests").or(member(result, "requestState")).is_none() =>
-            {
+            "input_required" if member("inputRequests").or_else(|| member("requestState")).is_none() => {
                 ResultType::Unknown
             }
             "input_required" => ResultType::InputRequired,
@@ -108,8 +122,8 @@ pub fn without_ours(object: &str) -> Cow<'_, str> {
 /// Keys of the result's `_meta` that only we may set.
 fn forged_meta(result: &str) -> Vec<String> {
     // Nearly every result is without: a search over the bytes spares the walk. A key may be written with escapes.
-    let mentions = |needle: &[u8]| memmem::find(result.as_bytes(), needle).is_some();
-    let may_be_forged = mentions(b"dev.highwater") || (mentions(b"\"_meta\"") && mentions(b"\\u"));
+    let mentions = |needle: &Finder<'_>| needle.find(result.as_bytes()).is_some();
+    let may_be_forged = mentions(&OURS) || (mentions(&META) && mentions(&ESCAPE));
     if !may_be_forged {
         return Vec::new();
     }

@@ -196,6 +196,10 @@ pub(super) fn is_private(key: &str) -> bool {
 
 /// The known key that this one equals under simple case folding without being it.
 pub(super) fn misspelt(key: &str, known: &[&'static str]) -> Option<&'static str> {
+    // Nearly every key is spelled as it should be, which a comparison of lengths mostly settles.
+    if known.contains(&key) {
+        return None;
+    }
     let mut folded = [0; LONGEST];
     let folded = fold(key, &mut folded)?;
     let alike = known.iter().copied().find(|known| known.as_bytes().eq_ignore_ascii_case(folded))?;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ::http::Response;
 use highwater_mcp::frame::{Frame, FrameKind};
-use hyper::body::Incoming;
 
 use super::body::{Content, Events, MAX_ERROR_BODY, Resumption, collect, is_no_answer, message, scan};
+use super::pool::ServerBody;
 use super::postbox::Postbox;
 use super::question::{Questions, pong};
 use crate::error::Cause;
@@ -38,7 +38,7 @@ pub(super) struct OwnStream<'a> {
 
 /// Reads the response to the request `id`. An error status whose body is a JSON-RPC error is an answer like
 /// any other; one without such a body is none, nor is a redirect or a status about access.
-pub(super) async fn open(response: Response<Incoming>, id: &str, limit: usize) -> Result<Opened, Cause> {
+pub(super) async fn open(response: Response<ServerBody>, id: &str, limit: usize) -> Result<Opened, Cause> {
     let status = response.status();
     let content = Content::of(response.headers());
     if status.is_success() {

@@ -10,8 +10,9 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::scan::ScanRules;
 use highwater_mcp::sse::{Decoder, Event};
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 
+use super::pool::ServerBody;
 use crate::error::Cause;
 
 /// The largest body of an error answer that is read.
@@ -34,7 +35,7 @@ pub(super) enum Content {
 
 /// The events of one stream, in order.
 pub(super) struct Events {
-    body: Incoming,
+    body: ServerBody,
     decoder: Decoder,
     ready: VecDeque<Event>,
     fed: Vec<Event>,
@@ -71,7 +72,7 @@ impl Content {
 
 impl Events {
     /// `limit` bounds the data of one event.
-    pub(super) fn new(body: Incoming, limit: usize) -> Self {
+    pub(super) fn new(body: ServerBody, limit: usize) -> Self {
         let decoder = Decoder::new(limit.saturating_add(EVENT_FIELDS));
         Self { body, decoder, ready: VecDeque::new(), fed: Vec::new() }
     }
@@ -122,7 +123,7 @@ impl Resumption {
 }
 
 /// Reads a whole body of at most `limit` bytes. One chunk is passed on as it is.
-pub(super) async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, Cause> {
+pub(super) async fn collect(mut body: ServerBody, limit: usize) -> Result<Bytes, Cause> {
     let announced = body.size_hint().lower();
     if announced > u64::try_from(limit).unwrap_or(u64::MAX) {
         return Err(Cause::TooLarge { limit });

@@ -11,13 +11,13 @@ use highwater_mcp::error_code::{
     HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION, notification, request,
 };
 use highwater_mcp::frame::Frame;
-use hyper::body::Incoming;
 
 use super::answer::{Opened, OwnStream, open};
 use super::body::{Content, Events, Resumption};
 use super::calls::Calls;
 use super::get_stream;
 use super::listen::Changes;
+use super::pool::ServerBody;
 use super::postbox::{Postbox, UnderWay};
 use super::question::Questions;
 use super::task::{Task, asked_wait};
@@ -324,7 +324,7 @@ impl Session {
 }
 
 /// The session id of an answer to `initialize`.
-fn session_id(response: &Response<Incoming>) -> Result<Option<HeaderValue>, Cause> {
+fn session_id(response: &Response<ServerBody>) -> Result<Option<HeaderValue>, Cause> {
     let Some(id) = response.headers().get(SESSION_ID) else { return Ok(None) };
     let bytes = id.as_bytes();
     if bytes.is_empty() || bytes.len() > MAX_SESSION_ID || !bytes.iter().all(u8::is_ascii_graphic) {
@@ -337,7 +337,7 @@ fn session_id(response: &Response<Incoming>) -> Result<Option<HeaderValue>, Caus
 
 /// The answer to `initialize`, which may come on a stream like any other.
 async fn read_greeting(
-    response: Response<Incoming>,
+    response: Response<ServerBody>,
     id: &str,
     number: u64,
     world: &LinkWorld,

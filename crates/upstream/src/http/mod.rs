@@ -9,6 +9,7 @@ mod legacy;
 mod listen;
 mod meet;
 mod modern;
+mod pool;
 mod postbox;
 mod question;
 mod sse;

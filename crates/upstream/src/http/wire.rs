@@ -3,6 +3,7 @@
 
 use std::error::Error as _;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
@@ -10,21 +11,12 @@ use ::http::{HeaderMap, Method, Request, Response, Uri};
 use bytes::Bytes;
 use highwater_core::id::UpstreamId;
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Client, Error};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 
+use super::pool::{Failure, Pool, ServerBody};
 use crate::error::{Cause, UpstreamError};
 
 /// The longest wait for a connection; the start-up budget may be shorter.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long an idle connection is kept. Common servers close theirs after five seconds; a call written to one
-/// that is being closed is lost, and we may not repeat it.
-const IDLE: Duration = Duration::from_secs(4);
-/// How often a silent connection is probed, so that a stream whose peer has vanished ends.
-const KEEPALIVE: Duration = Duration::from_secs(60);
 
 const POST_ACCEPT: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const STREAM_ACCEPT: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -33,16 +25,10 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// A server's endpoint.
 pub(super) struct Wire {
     upstream: UpstreamId,
-    pool: Pool,
+    pool: Arc<Pool>,
     uri: Uri,
     /// `Host` and the operator's headers.
     headers: HeaderMap,
-}
-
-/// TLS is set up only where an URL asks for it.
-enum Pool {
-    Plain(Client<HttpConnector, Full<Bytes>>),
-    Tls(Client<HttpsConnector<HttpConnector>, Full<Bytes>>),
 }
 
 // === impl Wire ===
@@ -82,7 +68,7 @@ impl Wire {
                 every.append(name, value);
             }
         }
-        let pool = Pool::new(tls, patience.min(CONNECT_TIMEOUT), connections);
+        let pool = Arc::new(Pool::new(uri.clone(), tls, patience.min(CONNECT_TIMEOUT), connections));
         Ok(Self { upstream: upstream.clone(), pool, uri, headers: every })
     }
 
@@ -114,15 +100,15 @@ impl Wire {
         uri: &Uri,
         headers: HeaderMap,
         body: Vec<u8>,
-    ) -> Result<Response<Incoming>, UpstreamError> {
+    ) -> Result<Response<ServerBody>, UpstreamError> {
         self.send(Method::POST, uri, headers, Bytes::from(body)).await
     }
 
-    pub(super) async fn get(&self, headers: HeaderMap) -> Result<Response<Incoming>, UpstreamError> {
+    pub(super) async fn get(&self, headers: HeaderMap) -> Result<Response<ServerBody>, UpstreamError> {
         self.send(Method::GET, &self.uri, headers, Bytes::new()).await
     }
 
-    pub(super) async fn delete(&self, headers: HeaderMap) -> Result<Response<Incoming>, UpstreamError> {
+    pub(super) async fn delete(&self, headers: HeaderMap) -> Result<Response<ServerBody>, UpstreamError> {
         self.send(Method::DELETE, &self.uri, headers, Bytes::new()).await
     }
 
@@ -132,16 +118,13 @@ impl Wire {
         uri: &Uri,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Response<Incoming>, UpstreamError> {
+    ) -> Result<Response<ServerBody>, UpstreamError> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
-        *request.uri_mut() = uri.clone();
+        // The origin is the pool's; a connection is told the path alone.
+        *request.uri_mut() = uri.path_and_query().cloned().map(Uri::from).unwrap_or_default();
         *request.headers_mut() = headers;
-        let sending = match &self.pool {
-            Pool::Plain(client) => client.request(request),
-            Pool::Tls(client) => client.request(request),
-        };
-        sending.await.map_err(|error| self.transport_error(&error))
+        self.pool.send(request).await.map_err(|error| self.transport_error(&error))
     }
 
     /// An error of this server.
@@ -149,46 +132,18 @@ impl Wire {
         UpstreamError { upstream: self.upstream.clone(), cause, sent }
     }
 
-    fn transport_error(&self, error: &Error) -> UpstreamError {
-        tracing::debug!(upstream = %self.upstream, error = %chain(error), "an HTTP request failed");
-        if error.is_connect() {
-            return self.fail(Cause::Unreachable(connect_reason(error)), false);
+    fn transport_error(&self, failure: &Failure) -> UpstreamError {
+        tracing::debug!(upstream = %self.upstream, error = %chain(failure), "an HTTP request failed");
+        match failure {
+            Failure::Connect(_) => self.fail(Cause::Unreachable(connect_reason(failure)), false),
+            Failure::Broken(_) => self.fail(Cause::Gone("the connection closed".to_owned()), true),
         }
-        self.fail(Cause::Gone("the connection closed".to_owned()), true)
-    }
-}
-
-// === impl Pool ===
-
-impl Pool {
-    fn new(tls: bool, connect_timeout: Duration, connections: usize) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        connector.set_connect_timeout(Some(connect_timeout));
-        connector.set_keepalive(Some(KEEPALIVE));
-        let mut builder = Client::builder(TokioExecutor::new());
-        builder
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(connections)
-            // `Host` is among the prepared headers.
-            .set_host(false);
-        if !tls {
-            return Self::Plain(builder.build(connector));
-        }
-        connector.enforce_http(false);
-        let connector = HttpsConnectorBuilder::new()
-            .with_webpki_roots()
-            .https_only()
-            .enable_http1()
-            .wrap_connector(connector);
-        Self::Tls(builder.build(connector))
     }
 }
 
 /// Why there is no connection, in words that hold nothing the other side wrote: a certificate's text, for
 /// one, would be.
-fn connect_reason(error: &Error) -> String {
+fn connect_reason(error: &Failure) -> String {
     let mut source = error.source();
     let mut resolving = false;
     while let Some(cause) = source {
@@ -206,7 +161,7 @@ fn connect_reason(error: &Error) -> String {
 }
 
 /// The whole story of an error, for the operator's log.
-fn chain(error: &Error) -> String {
+fn chain(error: &Failure) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

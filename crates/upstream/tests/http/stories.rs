@@ -2,10 +2,10 @@
 
 use highwater_core::action::ActionKind;
 use highwater_mcp::era::Era;
+use highwater_upstream::channel::channel;
 use highwater_upstream::control::{ControlMessage, ControlReply, ListKind, LogLevel};
 use highwater_upstream::event::{CallEvent, NoticeKind};
 use serde_json::Value;
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::support::{ALL, CLIENT, LONG, Speaks, call, permit, text};
@@ -61,7 +61,7 @@ async fn progress_and_logs_come_before_the_answer() {
 async fn a_question_is_put_and_answered_in_the_manner_of_the_era() {
     for speaks in ALL {
         let stage = speaks.set().await;
-        let (sink, mut events) = mpsc::channel(8);
+        let (sink, mut events) = channel(8);
         let asking = stage.upstream.perform(call("ask_elicit", r#"{"message":"Who?"}"#), CLIENT, &sink);
         let answering = async {
             if speaks == Speaks::Modern {
@@ -86,7 +86,7 @@ async fn a_question_is_put_and_answered_in_the_manner_of_the_era() {
 async fn a_call_that_nobody_waits_for_is_cancelled() {
     for speaks in ALL {
         let stage = speaks.set().await;
-        let (sink, _events) = mpsc::channel(8);
+        let (sink, _events) = channel(8);
         tokio::select! {
             _ = stage.upstream.perform(call("hang", "{}"), CLIENT, &sink) => panic!("it never answers"),
             _ = stage.saw_at_last(|line| line["method"] == "tools/call") => {}
@@ -110,7 +110,7 @@ async fn changes_and_subscribed_resources_are_told() {
         assert!(matches!(stage.notice().await, NoticeKind::ToolsChanged), "{speaks:?}");
         let uri = r#"{"uri":"test://watched-resource"}"#;
         let subscribe = permit(ActionKind::Subscribe, "resources/subscribe", "test://watched-resource", uri);
-        let (sink, _events) = mpsc::channel(1);
+        let (sink, _events) = channel(1);
         let reply = stage.upstream.perform(subscribe, CLIENT, &sink).await.unwrap();
         assert!(reply.frame.result().is_some(), "{:?}", reply.frame.text());
         stage.text("touch_resource", uri).await;
@@ -159,7 +159,7 @@ async fn many_calls_at_once_find_their_own_answers() {
         let calls = (0..200).map(|number| {
             let upstream = &stage.upstream;
             async move {
-                let (sink, _events) = mpsc::channel(1);
+                let (sink, _events) = channel(1);
                 let arguments = format!(r#"{{"n":{number}}}"#);
                 let reply = upstream.perform(call("echo", &arguments), CLIENT, &sink).await.unwrap();
                 assert_eq!(text(&reply), arguments);

@@ -11,6 +11,7 @@ use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::policy::{Admission, Facts, Policy};
 use highwater_testkit::fixture::http::{self, Transport as Served};
 use highwater_testkit::fixture::{Eras, Fixture, Options};
+use highwater_upstream::channel::channel;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{CallEvent, Notice, NoticeKind};
 use highwater_upstream::{CallClient, EraSetting, Reply, ServerSpec, Timeouts, Transport, Upstream, World};
@@ -104,7 +105,7 @@ impl Stage {
         tool: &str,
         arguments: &str,
     ) -> (Result<Reply, UpstreamError>, Vec<CallEvent>) {
-        let (sink, mut events) = mpsc::channel(256);
+        let (sink, mut events) = channel(256);
         let reply = timeout(LONG, self.upstream.perform(call(tool, arguments), CLIENT, &sink));
         let reply = reply.await.expect("an answer");
         drop(sink);

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use highwater_mcp::era::Era;
+use highwater_upstream::channel::channel;
 use highwater_upstream::error::Cause;
 use highwater_upstream::{Health, HealthState};
-use tokio::sync::mpsc;
 
 use super::support::{ALL, CLIENT, LONG, Speaks, call};
 
@@ -48,7 +48,7 @@ async fn a_server_that_answers_no_more_costs_its_call_and_is_told() {
     for speaks in ALL {
         let stage = speaks.set().await;
         stage.upstream.greet().await.unwrap();
-        let (sink, _events) = mpsc::channel(1);
+        let (sink, _events) = channel(1);
         let hanging = stage.upstream.perform(call("hang", "{}"), CLIENT, &sink);
         assert!(tokio::time::timeout(Duration::from_millis(50), hanging).await.is_err());
         stage.saw_at_last(|line| line["method"] == "cancelled").await;

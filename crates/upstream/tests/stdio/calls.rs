@@ -4,6 +4,7 @@ use crate::support::{CLIENT, LONG, call, event, permit, script, text};
 use highwater_core::action::ActionKind;
 use highwater_mcp::era::Era;
 use highwater_mcp::frame::FrameKind;
+use highwater_upstream::channel::channel;
 use highwater_upstream::control::{ControlMessage, ControlReply, ListKind, LogLevel};
 use highwater_upstream::error::Cause;
 use highwater_upstream::event::{CallEvent, NoticeKind};
@@ -15,7 +16,7 @@ use tokio::time::{Duration, timeout};
 #[tokio::test]
 async fn a_legacy_server_is_called_as_it_expects() {
     let stage = script("legacy").set();
-    let (sink, _) = mpsc::channel(1);
+    let (sink, _) = channel(1);
     let client = CallClient { capabilities: r#"{"sampling":{}}"#, log_level: Some("info"), progress: false };
     let params = r#"{"name":"echo","arguments":{"text":"a\u0041","n":12345678901234567890123},"_meta":{"k":1,"progressToken":"theirs"}}"#;
     let action = permit(ActionKind::CallTool, "tools/call", "echo", params);
@@ -65,7 +66,7 @@ async fn a_permit_for_another_server_opens_nothing() {
         }),
         None,
     );
-    let (sink, _) = mpsc::channel(1);
+    let (sink, _) = channel(1);
     let error = other.perform(call("echo", "{}"), CLIENT, &sink).await.unwrap_err();
     assert!(!error.sent);
     assert_eq!(other.health().state, HealthState::Idle);
@@ -75,8 +76,8 @@ async fn a_permit_for_another_server_opens_nothing() {
 #[tokio::test]
 async fn progress_reaches_the_call_it_belongs_to_before_the_answer() {
     let stage = script("legacy").set();
-    let (sink, mut events) = mpsc::channel(16);
-    let (other_sink, mut other_events) = mpsc::channel(16);
+    let (sink, mut events) = channel(16);
+    let (other_sink, mut other_events) = channel(16);
     let wants = CallClient { progress: true, ..CLIENT };
     let (one, other) = tokio::join!(
         stage.upstream.perform(call("progress", r#"{"steps":5}"#), wants, &sink),
@@ -97,7 +98,7 @@ async fn progress_reaches_the_call_it_belongs_to_before_the_answer() {
 #[tokio::test]
 async fn a_caller_that_does_not_read_its_events_delays_nobody_else() {
     let stage = script("legacy").set();
-    let (sink, mut events) = mpsc::channel(1);
+    let (sink, mut events) = channel(1);
     let wants = CallClient { progress: true, ..CLIENT };
     let upstream = std::sync::Arc::clone(&stage.upstream);
     let slow =
@@ -115,7 +116,7 @@ async fn a_caller_that_does_not_read_its_events_delays_nobody_else() {
 #[tokio::test]
 async fn notifications_belong_to_the_only_call_in_flight() {
     let mut stage = script("legacy").set();
-    let (sink, mut events) = mpsc::channel(16);
+    let (sink, mut events) = channel(16);
     stage.upstream.perform(call("log", "{}"), CLIENT, &sink).await.unwrap();
     let CallEvent::Notification(log) = event(&mut events).await else { panic!("a log line") };
     assert_eq!(log.method(), Some("notifications/message"));
@@ -129,9 +130,7 @@ async fn notifications_belong_to_the_only_call_in_flight() {
     let (upstream, file) = (std::sync::Arc::clone(&stage.upstream), stage.path("go"));
     let waits = format!(r#"{{"file":"{}"}}"#, file.display());
     let waiting =
-        tokio::spawn(
-            async move { upstream.perform(call("wait", &waits), CLIENT, &mpsc::channel(1).0).await },
-        );
+        tokio::spawn(async move { upstream.perform(call("wait", &waits), CLIENT, &channel(1).0).await });
     stage.saw_at_last(|message| message["params"]["name"] == "wait").await;
     stage.call("log", "{}").await.unwrap();
     assert!(matches!(stage.notice().await, NoticeKind::Log(_)));
@@ -145,9 +144,7 @@ async fn a_dropped_call_is_cancelled_at_the_server() {
         let stage = script(habit).set();
         let upstream = std::sync::Arc::clone(&stage.upstream);
         let hanging =
-            tokio::spawn(
-                async move { upstream.perform(call("hang", "{}"), CLIENT, &mpsc::channel(1).0).await },
-            );
+            tokio::spawn(async move { upstream.perform(call("hang", "{}"), CLIENT, &channel(1).0).await });
         let sent = stage.saw_at_last(|message| message["params"]["name"] == "hang").await;
         hanging.abort();
         let cancelled = stage.saw_at_last(|message| message["method"] == "notifications/cancelled").await;
@@ -161,7 +158,7 @@ async fn a_dropped_call_is_cancelled_at_the_server() {
 #[tokio::test]
 async fn a_question_is_answered_through_the_call() {
     let stage = script("legacy").set();
-    let (sink, mut events) = mpsc::channel(4);
+    let (sink, mut events) = channel(4);
     let asking = stage.upstream.perform(call("ask", "{}"), CLIENT, &sink);
     let answering = async {
         let CallEvent::Ask(ask) = event(&mut events).await else { panic!("a question") };
@@ -195,7 +192,7 @@ async fn a_question_that_is_refused_or_dropped_is_answered_all_the_same() {
     let unknown: Value = serde_json::from_str(&stage.text("ask", r#"{"method":"x/y"}"#).await).unwrap();
     assert_eq!(unknown["error"]["code"], -32601);
 
-    let (sink, mut events) = mpsc::channel(4);
+    let (sink, mut events) = channel(4);
     let asking = stage.upstream.perform(call("ask", r#"{"method":"sampling/createMessage"}"#), CLIENT, &sink);
     let refusing = async {
         let CallEvent::Ask(ask) = event(&mut events).await else { panic!("a question") };
@@ -205,7 +202,7 @@ async fn a_question_that_is_refused_or_dropped_is_answered_all_the_same() {
     let refused: Value = serde_json::from_str(&text(&reply.unwrap())).unwrap();
     assert_eq!(refused["error"], json!({"code": -32601, "message": "this client does not sample"}));
 
-    let (sink, mut events) = mpsc::channel(4);
+    let (sink, mut events) = channel(4);
     let asking = stage.upstream.perform(call("ask", r#"{"method":"sampling/createMessage"}"#), CLIENT, &sink);
     let answering = async {
         let CallEvent::Ask(ask) = event(&mut events).await else { panic!("a question") };
@@ -222,18 +219,16 @@ async fn a_question_while_several_calls_are_in_flight_is_refused_and_then_calls_
     let waits = format!(r#"{{"file":"{}"}}"#, stage.path("go").display());
     let upstream = std::sync::Arc::clone(&stage.upstream);
     let waiting =
-        tokio::spawn(
-            async move { upstream.perform(call("wait", &waits), CLIENT, &mpsc::channel(1).0).await },
-        );
+        tokio::spawn(async move { upstream.perform(call("wait", &waits), CLIENT, &channel(1).0).await });
     stage.saw_at_last(|message| message["params"]["name"] == "wait").await;
-    let (sink, mut events) = mpsc::channel(4);
+    let (sink, mut events) = channel(4);
     let reply = stage.upstream.perform(call("ask", "{}"), CLIENT, &sink).await.unwrap();
     assert_eq!(text(&reply), r#"{"result": {"action": "cancel"}}"#);
-    assert!(events.try_recv().is_err());
+    assert!(events.try_recv().is_none());
 
     // The first call is still in flight, so the next one waits for it.
     let upstream = std::sync::Arc::clone(&stage.upstream);
-    let (sink, mut events) = mpsc::channel(4);
+    let (sink, mut events) = channel(4);
     let asking = tokio::spawn(async move { upstream.perform(call("ask", "{}"), CLIENT, &sink).await });
     tokio::task::yield_now().await;
     assert!(!asking.is_finished());
@@ -247,7 +242,7 @@ async fn a_question_while_several_calls_are_in_flight_is_refused_and_then_calls_
 #[tokio::test]
 async fn a_question_that_is_taken_back_is_not_answered_and_costs_no_call_of_the_same_number() {
     let stage = script("legacy").set();
-    let (sink, mut events) = mpsc::channel(4);
+    let (sink, mut events) = channel(4);
     let reply = stage.upstream.perform(call("ask_and_withdraw", "{}"), CLIENT, &sink).await.unwrap();
     assert_eq!(text(&reply), "never mind");
     let CallEvent::Ask(ask) = event(&mut events).await else { panic!("a question") };
@@ -259,10 +254,10 @@ async fn a_question_that_is_taken_back_is_not_answered_and_costs_no_call_of_the_
 #[tokio::test]
 async fn a_modern_server_may_not_ask_and_a_ping_is_answered_by_us() {
     let stage = script("modern").set();
-    let (sink, mut events) = mpsc::channel(4);
+    let (sink, mut events) = channel(4);
     let reply = stage.upstream.perform(call("ask", "{}"), CLIENT, &sink).await.unwrap();
     assert_eq!(text(&reply), r#"{"result": {"action": "cancel"}}"#);
-    assert!(events.try_recv().is_err());
+    assert!(events.try_recv().is_none());
     assert_eq!(stage.text("ping", "{}").await, "{}");
 }
 
@@ -274,13 +269,11 @@ async fn no_more_calls_than_allowed_are_in_flight() {
     let waits = format!(r#"{{"file":"{}"}}"#, stage.path("go").display());
     let upstream = std::sync::Arc::clone(&stage.upstream);
     let first =
-        tokio::spawn(
-            async move { upstream.perform(call("wait", &waits), CLIENT, &mpsc::channel(1).0).await },
-        );
+        tokio::spawn(async move { upstream.perform(call("wait", &waits), CLIENT, &channel(1).0).await });
     stage.saw_at_last(|message| message["params"]["name"] == "wait").await;
     let upstream = std::sync::Arc::clone(&stage.upstream);
     let second = tokio::spawn(async move {
-        upstream.perform(call("echo", r#"{"text":"2"}"#), CLIENT, &mpsc::channel(1).0).await
+        upstream.perform(call("echo", r#"{"text":"2"}"#), CLIENT, &channel(1).0).await
     });
     // A message of ours passes by the waiting call, so the server would have seen that one by now.
     assert!(matches!(stage.upstream.control(ControlMessage::Ping).await, Ok(ControlReply::Done)));
@@ -351,7 +344,7 @@ async fn a_hanging_call_is_given_up_and_cancelled_and_progress_restarts_its_cloc
     assert!(error.sent);
     stage.saw_at_last(|message| message["method"] == "notifications/cancelled").await;
 
-    let (sink, mut events) = mpsc::channel(16);
+    let (sink, mut events) = channel(16);
     let wants = CallClient { progress: true, ..CLIENT };
     let reply = stage.upstream.perform(call("progress", r#"{"steps":7,"pause":0.25}"#), wants, &sink).await;
     assert!(reply.is_ok(), "it took longer than a second, but was never silent for one");
@@ -363,7 +356,7 @@ async fn a_question_stops_the_clock() {
     let mut hasty = script("legacy");
     hasty.timeouts.call = Duration::from_millis(700);
     let stage = hasty.set();
-    let (sink, mut events) = mpsc::channel(4);
+    let (sink, mut events) = channel(4);
     let asking = stage.upstream.perform(call("ask", "{}"), CLIENT, &sink);
     let thinking = async {
         let CallEvent::Ask(ask) = event(&mut events).await else { panic!("a question") };

@@ -2,13 +2,13 @@
 
 use crate::support::{CLIENT, Stage, permit, script};
 use highwater_core::action::ActionKind;
+use highwater_upstream::channel::channel;
 use highwater_upstream::control::{ControlMessage, LogLevel};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 async fn change(stage: &Stage, method: &str, uri: &str) -> Value {
     let action = permit(ActionKind::Subscribe, method, uri, &json!({ "uri": uri }).to_string());
-    let reply = stage.upstream.perform(action, CLIENT, &mpsc::channel(1).0).await.unwrap();
+    let reply = stage.upstream.perform(action, CLIENT, &channel(1).0).await.unwrap();
     serde_json::from_str(reply.frame.result().unwrap()).unwrap()
 }
 

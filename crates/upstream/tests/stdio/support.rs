@@ -9,6 +9,7 @@ use highwater_core::action::{Action, ActionKind};
 use highwater_core::decide::{PermittedAction, Verdict, decide};
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::policy::{Admission, Facts, Policy};
+use highwater_upstream::channel::{Receiver, channel};
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{CallEvent, Notice, NoticeKind};
 use highwater_upstream::{
@@ -96,7 +97,7 @@ pub(crate) fn stage(spec: ServerSpec, remembered: Option<RememberedEra>, directo
 impl Stage {
     /// Calls a tool; events are dropped, and questions with them.
     pub(crate) async fn call(&self, tool: &str, arguments: &str) -> Result<Reply, UpstreamError> {
-        let (sink, _) = mpsc::channel(1);
+        let (sink, _) = channel(1);
         timeout(LONG, self.upstream.perform(call(tool, arguments), CLIENT, &sink)).await.expect("an answer")
     }
 
@@ -180,6 +181,6 @@ pub(crate) fn text(reply: &Reply) -> String {
     result["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
-pub(crate) async fn event(events: &mut mpsc::Receiver<CallEvent>) -> CallEvent {
+pub(crate) async fn event(events: &mut Receiver<CallEvent>) -> CallEvent {
     timeout(LONG, events.recv()).await.expect("an event").expect("an event")
 }

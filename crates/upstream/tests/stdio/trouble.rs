@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use crate::support::{CLIENT, LONG, call, script, stage};
 use highwater_core::id::UpstreamId;
+use highwater_upstream::channel::channel;
 use highwater_upstream::control::{ControlMessage, ListKind};
 use highwater_upstream::error::Cause;
 use highwater_upstream::event::NoticeKind;
 use highwater_upstream::{EraSetting, HealthState, RememberedEra, ServerSpec, Timeouts, Transport};
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 #[tokio::test]
@@ -36,9 +36,7 @@ async fn every_call_in_flight_fails_with_the_process() {
     let hanging: Vec<_> = (0..5)
         .map(|_| {
             let upstream = Arc::clone(&stage.upstream);
-            tokio::spawn(
-                async move { upstream.perform(call("hang", "{}"), CLIENT, &mpsc::channel(1).0).await },
-            )
+            tokio::spawn(async move { upstream.perform(call("hang", "{}"), CLIENT, &channel(1).0).await })
         })
         .collect();
     stage.saw_so_many(5, |message| message["params"]["name"] == "hang").await;
@@ -190,9 +188,7 @@ async fn an_answer_that_is_too_large_fails_its_own_call_and_the_child_survives()
     let waits = format!(r#"{{"file":"{}"}}"#, stage.path("go").display());
     let upstream = Arc::clone(&stage.upstream);
     let other =
-        tokio::spawn(
-            async move { upstream.perform(call("wait", &waits), CLIENT, &mpsc::channel(1).0).await },
-        );
+        tokio::spawn(async move { upstream.perform(call("wait", &waits), CLIENT, &channel(1).0).await });
     stage.saw_at_last(|message| message["params"]["name"] == "wait").await;
     for arguments in [r#"{"mebibytes":100}"#, r#"{"mebibytes":9,"id_last":true}"#] {
         let error = stage.call("big", arguments).await.unwrap_err();
@@ -331,9 +327,7 @@ async fn a_shutdown_ends_even_a_stubborn_child_and_refuses_what_comes_later() {
         let pid = stage.upstream.health().pid.unwrap();
         let upstream = Arc::clone(&stage.upstream);
         let hanging =
-            tokio::spawn(
-                async move { upstream.perform(call("hang", "{}"), CLIENT, &mpsc::channel(1).0).await },
-            );
+            tokio::spawn(async move { upstream.perform(call("hang", "{}"), CLIENT, &channel(1).0).await });
         stage.saw_at_last(|message| message["params"]["name"] == "hang").await;
         stage.upstream.shutdown(Duration::from_millis(400)).await;
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{habit}");

@@ -10,6 +10,7 @@ mod request;
 mod response;
 mod sessions;
 mod stream_log;
+mod workers;
 
 use std::convert::Infallible;
 use std::io;
@@ -29,6 +30,7 @@ use tokio::task::JoinSet;
 
 use self::response::ResponseBody;
 use self::sessions::HttpSessions;
+pub(crate) use self::workers::Workers;
 use crate::client::Caller;
 use crate::gateway::Gateway;
 use crate::world::DEFAULT_VIRTUAL_SERVER;
@@ -99,6 +101,7 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
         Ok(listener) => listener,
         Err(error) => return tracing::error!(%error, "a listener could not be used"),
     };
+    let workers = front.gateway.workers.get_or_init(Workers::start);
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -111,7 +114,14 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
                 if let Err(error) = stream.set_nodelay(true) {
                     tracing::debug!(%error, "a connection keeps its delay");
                 }
-                connections.spawn(connection(Arc::clone(&front), stream, peer, stop.clone()));
+                // Taken off this runtime's hands: the one that serves it watches over it.
+                match stream.into_std() {
+                    Ok(stream) => {
+                        let serving = connection(Arc::clone(&front), stream, peer, stop.clone());
+                        connections.spawn_on(serving, &workers.next());
+                    }
+                    Err(error) => tracing::warn!(%error, %peer, "a connection could not be handed over"),
+                }
             }
             Ok((_, peer)) => tracing::warn!(%peer, "too many connections; this one is closed"),
             Err(error) => {
@@ -131,10 +141,14 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
 
 async fn connection(
     front: Arc<HttpFront>,
-    stream: tokio::net::TcpStream,
+    stream: std::net::TcpStream,
     peer: SocketAddr,
     mut stop: watch::Receiver<bool>,
 ) {
+    let stream = match tokio::net::TcpStream::from_std(stream) {
+        Ok(stream) => stream,
+        Err(error) => return tracing::warn!(%error, %peer, "a connection could not be taken over"),
+    };
     let service = service_fn(move |request| {
         let front = Arc::clone(&front);
         async move { Ok::<_, Infallible>(front.handle(request).await) }

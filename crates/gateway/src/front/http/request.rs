@@ -17,6 +17,10 @@ use crate::front::client_rules;
 const DRAINED_TIMES: usize = 16;
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
+/// The spellings of `Accept` that the SDKs use.
+const USUAL_ACCEPT: [&[u8]; 2] =
+    [b"application/json, text/event-stream", b"application/json,text/event-stream"];
+
 /// Whether the client sends JSON and takes both forms of an answer.
 pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -27,7 +31,9 @@ pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
             "the body must be `application/json`",
         )));
     }
-    if accepts(headers, "application/json") && accepts(headers, "text/event-stream") {
+    // What common clients send is known without reading it.
+    let usual = headers.get(ACCEPT).is_some_and(|value| USUAL_ACCEPT.contains(&value.as_bytes()));
+    if usual || (accepts(headers, "application/json") && accepts(headers, "text/event-stream")) {
         Ok(())
     } else {
         Err(Box::new(response::text(

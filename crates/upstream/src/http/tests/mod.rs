@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 
 use self::server::Server;
 use super::HttpLink;
+use crate::channel::{Receiver, channel};
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, Notice};
 use crate::link::{LinkWorld, Outbound};
@@ -77,12 +78,12 @@ fn spec(server: &Server, era: EraSetting) -> ServerSpec {
 /// A call and the events that come before its answer.
 struct Call {
     events: CallEvents,
-    heard: mpsc::Receiver<CallEvent>,
+    heard: Receiver<CallEvent>,
 }
 
 impl Call {
     fn new() -> Self {
-        let (sink, heard) = mpsc::channel(32);
+        let (sink, heard) = channel(32);
         Self { events: CallEvents::new(&sink), heard }
     }
 
