@@ -3,6 +3,7 @@
 //! Wire shapes are read elsewhere and become [`Claims`]; [`Contract::weigh`] decides what each is worth.
 
 mod capability;
+mod cases;
 mod claim;
 mod contract;
 mod hints;
@@ -11,12 +12,14 @@ mod notice;
 mod possible;
 mod roles;
 mod sensitivity;
+mod single;
 mod tally;
 mod vocabulary;
 mod weigh;
 pub(crate) mod words;
 
 pub use capability::{Capabilities, CapabilityClaim, Reach};
+pub use cases::{ArgumentCase, OperatorLabel, ResultCase, Scalar};
 pub use claim::{Authority, Claim, Claimed, Claims};
 pub(crate) use contract::added_by;
 pub use contract::{Contract, ReplyKind, SourceReading};

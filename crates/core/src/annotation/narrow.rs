@@ -1,7 +1,8 @@
 //! Narrowing: what is said of one call, or by an operator's case of one reply, within what is known of the tool.
 //!
-//! The static contract is the bound. A value inside it replaces it for this call; one outside it is a failure:
-//! the static value and the offending one both stand, and somebody should hear of it.
+//! The static contract is the bound. A value inside it replaces it for this call. One outside it is added: the
+//! static value and the new one both stand. From the operator that is how a mild contract is tightened case by
+//! case; from a server it is a failure, and somebody should hear of it.
 
 use super::contract::Contract;
 use super::tally::{AcceptTally, ReturnTally, Tally};
@@ -72,7 +73,9 @@ impl Contract {
             self.set_basis(axis, by);
             return value;
         }
-        note_drift(axis, bounds, value.members(), said.vocabulary(), notices);
+        if by != Authority::Operator {
+            note_drift(axis, bounds, value.members(), said.vocabulary(), notices);
+        }
         held.or(value.members())
     }
 
@@ -97,7 +100,9 @@ impl Contract {
             self.set_basis(Axis::Returns, by);
             return value;
         }
-        notices.push(Notice::new(NoticeKind::Drift, Some(Axis::Returns), said.vocabulary(), ""));
+        if by != Authority::Operator {
+            notices.push(Notice::new(NoticeKind::Drift, Some(Axis::Returns), said.vocabulary(), ""));
+        }
         held.clone().and(&value)
     }
 
@@ -111,7 +116,7 @@ impl Contract {
             Accepts::Only(classes) => held.clone().at_most(Some(classes)),
             Accepts::Any | Accepts::Unknown => held.clone(),
         };
-        if next != value {
+        if next != value && by != Authority::Operator {
             notices.push(Notice::new(NoticeKind::Drift, Some(Axis::Accepts), said.vocabulary(), ""));
         }
         next

@@ -4,15 +4,15 @@
 //! whose word may loosen and R all others: without E it is the worst case and R, with E the worst of both.
 
 use super::contract::Contract;
+use super::single::{Ceiling, Idempotent, VariantClaims, Wishes};
 use super::tally::{AcceptTally, ReturnTally, Tally};
 use super::words::Words;
 use super::{
-    ApprovalWish, Authority, Axis, CallVariant, Capabilities, Capability, CapabilityClaim, Claim, Claims,
-    Confidentiality, DataClass, Destination, Hints, Notice, NoticeKind, Outcome, Possible, Reach, Roles,
-    Sensitivity, Source,
+    ApprovalWish, Authority, Axis, Capabilities, Capability, CapabilityClaim, Claim, Claims, Confidentiality,
+    DataClass, Destination, Hints, Notice, NoticeKind, Outcome, Possible, Reach, Roles, Sensitivity, Source,
 };
 use crate::label::TextSet;
-use crate::trust::{ServerTrust, TrustLevel};
+use crate::trust::ServerTrust;
 
 /// Everything said, sorted by axis and by what the speaker may do.
 #[derive(Default)]
@@ -35,35 +35,6 @@ pub(super) struct Scale {
     pub(super) variant: VariantClaims,
     pub(super) reads_high: bool,
     pub(super) notices: Vec<Notice>,
-}
-
-/// What was said of the integrity of replies, apart from their source.
-#[derive(Default)]
-pub(super) struct Ceiling {
-    pub(super) operator: Option<TrustLevel>,
-    others: Option<(TrustLevel, Authority)>,
-    operator_untrusted: bool,
-    pub(super) untrusted: Option<(Authority, &'static str)>,
-}
-
-#[derive(Default)]
-pub(super) struct Wishes {
-    pub(super) operator: Option<ApprovalWish>,
-    others: Option<(ApprovalWish, Authority, &'static str)>,
-}
-
-#[derive(Default)]
-pub(super) struct Idempotent {
-    operator: Option<bool>,
-    claimed: bool,
-    denied: bool,
-}
-
-#[derive(Default)]
-pub(super) struct VariantClaims {
-    operator_destructive: bool,
-    destructive: bool,
-    read_only: bool,
 }
 
 impl Contract {
@@ -176,13 +147,8 @@ impl Scale {
             }
             None => {}
         }
-        match (hints.idempotent, by) {
-            (None, _) => {}
-            (Some(said), Authority::Operator) => {
-                self.idempotent.operator = Some(self.idempotent.operator.unwrap_or(true) && said);
-            }
-            (Some(true), _) => self.idempotent.claimed |= by.may_loosen(),
-            (Some(false), _) => self.idempotent.denied = true,
+        if let Some(said) = hints.idempotent {
+            self.idempotent.put(said, by);
         }
     }
 
@@ -363,83 +329,6 @@ impl Contract {
         let floor = super::added_by(self.source.members());
         if self.basis(Axis::Returns) == Authority::Operator && !self.returns.classes().covers(floor) {
             notices.push(Notice::new(NoticeKind::FloorLifted, Some(Axis::Returns), "operator", ""));
-        }
-    }
-}
-
-// === impl Ceiling ===
-
-impl Ceiling {
-    fn untrust(&mut self, by: Authority, from: &'static str) {
-        if by == Authority::Operator {
-            self.operator_untrusted = true;
-        } else if self.untrusted.is_none_or(|(held, _)| held < by) {
-            self.untrusted = Some((by, from));
-        }
-    }
-
-    fn cap(&mut self, level: TrustLevel, by: Authority) {
-        if by == Authority::Operator {
-            self.operator = Some(self.operator.map_or(level, |held| held.min(level)));
-        } else {
-            let (held, who) = self.others.unwrap_or((level, by));
-            self.others = Some((held.min(level), who.max(by)));
-        }
-    }
-
-    fn value(&self) -> (TrustLevel, Authority) {
-        match (self.operator, self.others) {
-            (Some(level), _) => (level, Authority::Operator),
-            (None, Some((level, by))) if by.may_loosen() => (level, by),
-            (None, Some((level, _))) => (level, Authority::Nothing),
-            (None, None) => (TrustLevel::Owner, Authority::Nothing),
-        }
-    }
-}
-
-// === impl Wishes ===
-
-impl Wishes {
-    fn add(&mut self, wish: ApprovalWish, by: Authority, from: &'static str) {
-        match by {
-            Authority::Operator => self.operator = self.operator.max(Some(wish)),
-            _ => self.others = self.others.max(Some((wish, by, from))),
-        }
-    }
-
-    /// Among the operator's own wishes, and among everybody else's, the stricter one stands.
-    fn set(&mut self, wish: ApprovalWish, by: Authority, from: &'static str) {
-        self.add(wish, by, from);
-    }
-}
-
-// === impl Idempotent ===
-
-impl Idempotent {
-    /// `known` is what was established before.
-    pub(super) fn value(&self, known: bool) -> bool {
-        self.operator.unwrap_or((known || self.claimed) && !self.denied)
-    }
-}
-
-// === impl VariantClaims ===
-
-impl VariantClaims {
-    /// Takes down what was said in so many words.
-    fn outcomes(&mut self, words: Words<Outcome>, by: Authority) {
-        let irreversible = words.contains(Outcome::Irreversible);
-        self.destructive |= irreversible;
-        self.operator_destructive |= irreversible && by == Authority::Operator;
-    }
-
-    pub(super) fn value(&self, operator_spoke: bool, outcomes: Possible<Outcome>) -> CallVariant {
-        let destructive = if operator_spoke { self.operator_destructive } else { self.destructive };
-        if destructive {
-            CallVariant::Destructive
-        } else if self.read_only && outcomes.is_only(Outcome::Benign) {
-            CallVariant::Read
-        } else {
-            CallVariant::Write
         }
     }
 }

@@ -20,6 +20,7 @@ mod waiver;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use arguments::{Arguments, Pointer};
+pub(crate) use arguments::{Found, Wanted};
 pub use compile::{Case, CaseSet, Operator, compile};
 pub use condition::{Check, Condition, Slot, Subject, Test};
 pub use effect::Effect;

@@ -6,8 +6,10 @@ use Outcome::{Benign, Consequential, Irreversible};
 const YES: Option<bool> = Some(true);
 const NO: Option<bool> = Some(false);
 
-/// One row of the table: read-only, destructive, open world; then the outcomes for a server whose word counts.
-const OUTCOMES: &[(Option<bool>, Option<bool>, Option<bool>, &[Outcome])] = &[
+/// Read-only, destructive, open world; then the outcomes for a server whose word counts.
+type Row = (Option<bool>, Option<bool>, Option<bool>, &'static [Outcome]);
+
+const OUTCOMES: &[Row] = &[
     (None, None, None, &[Benign, Consequential, Irreversible]),
     (YES, None, None, &[Benign]),
     (YES, NO, None, &[Benign]),

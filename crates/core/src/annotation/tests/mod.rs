@@ -1,5 +1,6 @@
 //! Cases of weighing and narrowing, row by row of the mapping table.
 
+mod cases;
 mod confidentiality;
 mod conflicts;
 mod hints;
