@@ -95,6 +95,14 @@ impl Document {
         problems.into_result(&self.name, &self.text, settings)
     }
 
+    /// The keys of the mapping at `place`; none if there is no mapping.
+    pub fn keys(&self, place: &[Way<'_>]) -> Vec<String> {
+        match self.at(place).map(|node| &node.value) {
+            Some(Value::Map(entries)) => entries.iter().map(|(key, _)| key.name().to_owned()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The line of a place, counted from one.
     pub fn line(&self, span: Span) -> usize {
         self.text.get(..span.start).unwrap_or(&self.text).matches('\n').count() + 1

@@ -2,13 +2,14 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{check, docs, example_server, schema, serve, servers, stdio, stdio_gateway};
+use crate::command::{check, docs, example_server, schema, serve, servers, stdio, stdio_gateway, test};
 use crate::command::{
     check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs, serve::ServeArgs,
-    servers::ServersArgs, stdio::StdioArgs, stdio_gateway::StdioGatewayArgs,
+    servers::ServersArgs, stdio::StdioArgs, stdio_gateway::StdioGatewayArgs, test::TestArgs,
 };
 use crate::exit::Failure;
 use crate::log;
+use crate::scenario::scripted::{self, ScriptedServerArgs};
 
 /// What every help text ends with.
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 failure, 2 wrong usage or invalid configuration.";
@@ -43,6 +44,11 @@ enum Command {
     /// Check configuration files.
     Check(CheckArgs),
 
+    /// Tell scenarios and compare what happens with what they expect.
+    ///
+    /// Each telling starts a gateway and servers of its own, and leaves nothing behind.
+    Test(TestArgs),
+
     /// Print the JSON schema of the configuration.
     Schema,
 
@@ -52,6 +58,10 @@ enum Command {
     /// Run the gateway behind `highwater stdio`.
     #[command(hide = true)]
     StdioGateway(StdioGatewayArgs),
+
+    /// Play a server of a scenario on standard input and output.
+    #[command(hide = true)]
+    ScriptedServer(ScriptedServerArgs),
 
     /// Print a page of the reference.
     #[command(hide = true)]
@@ -69,9 +79,11 @@ impl Cli {
             Command::Stdio(args) => stdio::run(args),
             Command::Servers(args) => servers::run(args),
             Command::Check(args) => check::run(args),
+            Command::Test(args) => test::run(args),
             Command::Schema => schema::run(),
             Command::ExampleServer(args) => example_server::run(args),
             Command::StdioGateway(args) => stdio_gateway::run(args),
+            Command::ScriptedServer(args) => Ok(scripted::run(args)?),
             Command::Docs(args) => {
                 docs::run(args);
                 Ok(())
@@ -89,7 +101,10 @@ impl Command {
             | Self::Check(_)
             | Self::Schema
             | Self::ExampleServer(_)
+            | Self::ScriptedServer(_)
             | Self::Docs(_) => "warn",
+            // What a gateway has to say about a refusal is part of the story, not of the report.
+            Self::Test(_) => "error",
         }
     }
 }

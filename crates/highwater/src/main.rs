@@ -12,6 +12,7 @@ mod log;
 mod place;
 mod reload;
 mod running;
+mod scenario;
 mod signals;
 mod wire;
 

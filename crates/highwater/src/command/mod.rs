@@ -8,6 +8,7 @@ pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod stdio;
 pub(crate) mod stdio_gateway;
+pub(crate) mod test;
 
 use std::io::{self, Write};
 

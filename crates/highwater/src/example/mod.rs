@@ -22,7 +22,7 @@ mod server;
 mod story;
 mod subscription;
 mod web;
-mod wire;
+pub(crate) mod wire;
 
 use std::io::{stdin, stdout};
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use crate::program::{Site, text};
 #[test]
 fn help_says_what_there_is() {
     let site = Site::new();
-    for command in ["", "serve", "stdio", "servers", "check", "schema", "example-server"] {
+    for command in ["", "serve", "stdio", "servers", "check", "test", "schema", "example-server"] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let output = site.run(&arguments);
         assert!(output.status.success(), "{command}");
@@ -51,8 +51,11 @@ fn a_failure_exits_with_one_and_says_what_to_do() {
 #[test]
 fn generated_pages_name_every_command() {
     let page = text(&Site::new().run(&["docs", "commands"]).stdout);
-    for command in ["serve", "stdio", "servers", "check", "schema", "example-server"] {
+    for command in ["serve", "stdio", "servers", "check", "test", "schema", "example-server"] {
         assert!(page.contains(&format!("\n## `{command}`\n")), "{command}");
     }
-    assert!(!page.contains("guard") && !page.contains("stdio-gateway"), "hidden commands stay hidden");
+    assert!(
+        !page.contains("guard") && !page.contains("stdio-gateway") && !page.contains("scripted-server"),
+        "hidden commands stay hidden"
+    );
 }

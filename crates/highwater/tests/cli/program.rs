@@ -67,6 +67,12 @@ impl Site {
         self.command(arguments).stdin(Stdio::null()).output().unwrap()
     }
 
+    /// Runs a command to its end, with these variables as well.
+    pub(crate) fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+        let environment = environment.iter().copied();
+        self.command(arguments).envs(environment).stdin(Stdio::null()).output().unwrap()
+    }
+
     /// Starts a command that stays.
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
         let mut command = self.command(arguments);

@@ -8,6 +8,7 @@ mod conformance;
 mod peers;
 mod running;
 mod rust;
+mod scenarios;
 mod tally;
 
 use std::cell::OnceCell;
@@ -114,6 +115,13 @@ const PARTS: &[Part] = &[
         needs: &[Need::Build, Need::Peers(Group::Node), Need::Peers(Group::PythonServers)],
         ordinary: true,
         run: rust::integration,
+    },
+    Part {
+        name: "scenarios",
+        about: "the stories of `scenarios/`, each through a gateway of its own",
+        needs: &[Need::Build],
+        ordinary: true,
+        run: scenarios::run,
     },
     Part {
         name: "conformance",
