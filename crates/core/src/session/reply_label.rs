@@ -1,8 +1,8 @@
 //! The label of what came back: what was declared, what it says of itself, and the marks of what it names.
 
 use crate::annotation::{
-    Claim, Claims, Confidentiality, Contract, DataClass, ReplyKind, Source, SourceReading, SourceSet,
-    added_by,
+    Axis, Claim, Claims, Confidentiality, Contract, DataClass, Notice, NoticeKind, ReplyKind, Source,
+    SourceReading, SourceSet, added_by,
 };
 use crate::label::Label;
 use crate::trust::TrustLevel;
@@ -32,6 +32,26 @@ pub fn label_reply(
 /// What claims about data add to a label, whoever makes them. Nothing that is said here loosens.
 pub fn label_claims(claims: &Claims) -> Label {
     claims.iter().fold(Label::bottom(), |label, said| with_claim(label, &said.claim))
+}
+
+/// What somebody should hear about a reply: that it says more than its contract allows, or that it is malicious.
+pub fn reply_notices(contract: &Contract, claims: &Claims) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let declared = contract.reply_label();
+    for said in claims {
+        let label = with_claim(Label::bottom(), &said.claim);
+        if label.malicious() {
+            notices.push(Notice::new(NoticeKind::Malicious, None, said.from, ""));
+        }
+        let beyond = label.classes().minus(declared.classes());
+        if let Some(class) = beyond.iter().next_back().filter(|_| contract.is_declared(Axis::Returns)) {
+            notices.push(Notice::new(NoticeKind::Drift, Some(Axis::Returns), said.from, class.as_str()));
+        }
+        if label.untrusted() && !declared.untrusted() && contract.is_declared(Axis::Source) {
+            notices.push(Notice::new(NoticeKind::Drift, Some(Axis::Integrity), said.from, "untrusted"));
+        }
+    }
+    notices
 }
 
 fn with_claim(label: Label, claim: &Claim) -> Label {

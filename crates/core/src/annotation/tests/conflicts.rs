@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::label::Label;
-use crate::session::label_reply;
+use crate::session::{label_reply, reply_notices};
 
 fn returns(classes: impl IntoIterator<Item = DataClass>) -> Claim {
     Claim::SetReturns(Sensitivity::of(classes))
@@ -85,6 +85,8 @@ fn a_reply_adds_and_never_takes_away() {
         replied(&contract, &financial).classes(),
         Words::only(DataClass::Pii).with(DataClass::Financial)
     );
+    let drift = reply_notices(&contract, &financial);
+    assert_eq!(drift.iter().map(|notice| notice.kind).collect::<Vec<_>>(), [NoticeKind::Drift]);
     let harmless = claims([
         (Claim::SetReturns(Sensitivity::none()), Authority::DeclaredVerified),
         (Claim::SetSource(Possible::only(Source::System)), Authority::DeclaredVerified),
@@ -93,6 +95,7 @@ fn a_reply_adds_and_never_takes_away() {
     ]);
     assert!(replied(&contract, &harmless).covers(contract.reply_label()));
     assert_eq!(replied(&contract, &harmless).classes(), Words::only(DataClass::Pii));
+    assert_eq!(reply_notices(&contract, &harmless), []);
 }
 
 #[test]

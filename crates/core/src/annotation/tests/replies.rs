@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::label::{Label, TextSet};
-use crate::session::{label_claims, label_reply};
+use crate::session::{label_claims, label_reply, reply_notices};
 
 fn said(claim: Claim) -> Label {
     label_claims(&claims([(claim, Authority::Declared)]))
@@ -59,4 +59,20 @@ fn a_reply_carries_the_marks_of_what_it_names() {
     let label = label_reply(&contract, &Claims::new(), &marks, ReplyKind::Server, SourceReading::Worst);
     assert!(label.covers(&marks) && label.covers(contract.reply_label()));
     assert!(label.untrusted());
+}
+
+#[test]
+fn a_malicious_reply_is_noticed_whatever_was_declared() {
+    for contract in [Contract::unknown(), verified([Claim::Malicious])] {
+        let notices = reply_notices(&contract, &claims([(Claim::Malicious, Authority::Declared)]));
+        assert_eq!(notices.iter().map(|notice| notice.kind).collect::<Vec<_>>(), [NoticeKind::Malicious]);
+    }
+}
+
+#[test]
+fn a_reply_that_doubts_itself_against_its_contract_is_noticed() {
+    let contract = verified([Claim::SetSource(Possible::only(Source::System))]);
+    let doubt = claims([(Claim::Untrusted, Authority::Declared)]);
+    assert_eq!(reply_notices(&contract, &doubt).len(), 1);
+    assert_eq!(reply_notices(&Contract::unknown(), &doubt), [], "nobody had promised anything");
 }
