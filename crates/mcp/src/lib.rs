@@ -1,6 +1,7 @@
 //! The wire of the Model Context Protocol: frames, scanning, editing and headers, with no sockets and no
 //! async. Nothing here re-serialises what it does not change.
 
+pub mod annotations;
 pub mod edit;
 pub mod era;
 pub mod error_code;

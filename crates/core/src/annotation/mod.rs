@@ -32,7 +32,7 @@ pub use vocabulary::{
     ApprovalWish, ArgumentRole, Axis, CallVariant, Capability, ClassSet, Confidentiality, DataClass,
     Destination, Outcome, Source, SourceSet,
 };
-pub use words::{Word, Words};
+pub use words::{Word, Words, same_word};
 
 #[cfg(test)]
 mod tests;

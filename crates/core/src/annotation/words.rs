@@ -22,7 +22,7 @@ pub trait Word: Copy + Eq + Ord + fmt::Debug + Sized + 'static {
 pub struct Words<T>(u16, PhantomData<T>);
 
 /// Compares two words as vocabularies do: without `-`, `_` and case.
-pub(crate) fn same_word(left: &str, right: &str) -> bool {
+pub fn same_word(left: &str, right: &str) -> bool {
     fn plain(text: &str) -> impl Iterator<Item = u8> {
         text.bytes().filter(|byte| !matches!(byte, b'-' | b'_')).map(|byte| byte.to_ascii_lowercase())
     }

@@ -1,9 +1,11 @@
 //! What a session takes in: the label of each reply, the objects that carry labels, and the story they tell.
 
+mod contributors;
 mod legs;
 mod object;
 mod reply_label;
 
+pub use contributors::{Assurance, Contributor, Contributors};
 pub use legs::Legs;
 pub use object::{ObjectId, ObjectKind};
 pub use reply_label::{label_claims, label_reply, reply_notices};
