@@ -15,6 +15,8 @@ pub(crate) use self::parts::{Members, Parts, Span, is_id, span_in};
 pub(crate) use self::violation::push_step;
 pub use self::violation::{ScanError, Violation};
 
+use smallvec::SmallVec;
+
 use self::keys::{Keys, ObjectKeys};
 use self::parts::Role;
 use crate::text::{is_object, unescape, unquote};
@@ -98,7 +100,8 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     rules: &'a ScanRules,
-    open: Vec<Level>,
+    /// On the stack as long as it is shallow, as messages are.
+    open: SmallVec<[Level; 8]>,
     keys: Keys<'a>,
     values: usize,
     parts: Parts,
@@ -137,7 +140,7 @@ impl<'a> Scanner<'a> {
             bytes: text.as_bytes(),
             at: 0,
             rules,
-            open: Vec::with_capacity(8),
+            open: SmallVec::new(),
             keys: Keys::new(text),
             values: 0,
             parts: Parts::default(),

@@ -22,13 +22,19 @@ impl ActionDigest {
         target: &str,
         params: &str,
     ) -> Self {
-        let mut context = Context::new(&SHA256);
-        context.update(&[kind as u8]);
-        for part in [upstream.as_str(), method, target, params] {
+        // Everything but the parameters is short: gathered first, so that two updates do.
+        let names = [upstream.as_str(), method, target];
+        let mut head = Vec::with_capacity(names.iter().map(|name| name.len() + 8).sum::<usize>() + 9);
+        head.push(kind as u8);
+        for name in names {
             // The length in front keeps two different splits of the same text apart.
-            context.update(&(part.len() as u64).to_be_bytes());
-            context.update(part.as_bytes());
+            head.extend_from_slice(&(name.len() as u64).to_be_bytes());
+            head.extend_from_slice(name.as_bytes());
         }
+        head.extend_from_slice(&(params.len() as u64).to_be_bytes());
+        let mut context = Context::new(&SHA256);
+        context.update(&head);
+        context.update(params.as_bytes());
         let mut bytes = [0; 32];
         bytes.copy_from_slice(context.finish().as_ref());
         Self(bytes)

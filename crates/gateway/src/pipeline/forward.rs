@@ -114,14 +114,15 @@ impl Gateway {
 
     /// Stays with a call until it lands.
     pub(super) async fn accompany(&self, arrival: &Arrival, course: &Course, flight: &mut Flight) -> Landing {
-        let mut questions = FuturesUnordered::new();
+        // Made for the first question: most calls have none.
+        let mut questions = None;
         let decision = flight.decision().clone();
         loop {
             let event = tokio::select! {
                 // What came before the reply goes out before the reply.
                 biased;
                 Some(event) = flight.events.recv() => event,
-                Some(()) = questions.next(), if !questions.is_empty() => continue,
+                Some(()) = next_of(&mut questions), if questions.is_some() => continue,
                 reply = &mut flight.work => {
                     while let Some(event) = flight.events.try_recv() {
                         if let CallEvent::Progress(frame) | CallEvent::Notification(frame) = event {
@@ -137,7 +138,7 @@ impl Gateway {
                 }
                 CallEvent::Ask(ask) => match &arrival.client {
                     Client::Legacy(session) => {
-                        questions.push(self.question(
+                        questions.get_or_insert_with(FuturesUnordered::new).push(self.question(
                             arrival,
                             Arc::clone(session),
                             course,
@@ -162,6 +163,15 @@ impl Gateway {
             tracing::debug!("nobody reads the events of a call any more");
         }
     }
+}
+
+/// The next question that is settled, or nothing if none is open.
+async fn next_of<F: Future<Output = ()>>(questions: &mut Option<FuturesUnordered<F>>) -> Option<()> {
+    let settled = questions.as_mut()?.next().await;
+    if settled.is_none() {
+        *questions = None;
+    }
+    settled
 }
 
 /// Capabilities that say, in a modern client's name, that tasks are understood.

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use smallvec::SmallVec;
+
 use super::Span;
 
 /// Up to so many keys are compared one by one; more go into a hash set, so that no object costs more than
@@ -59,7 +61,7 @@ const LONGEST: usize = {
 /// The keys of all open objects. Each object knows where its own begin.
 pub(super) struct Keys<'a> {
     text: &'a str,
-    stack: Vec<Key>,
+    stack: SmallVec<[Key; 16]>,
     /// Texts of the keys on the stack that are spelled with escapes.
     unescaped: String,
     /// Keys of the open objects that have many, outermost first.
@@ -87,7 +89,7 @@ pub(super) struct ObjectKeys {
 
 impl<'a> Keys<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, stack: Vec::with_capacity(16), unescaped: String::new(), hashed: Vec::new() }
+        Self { text, stack: SmallVec::new(), unescaped: String::new(), hashed: Vec::new() }
     }
 
     pub(super) fn enter(&self) -> ObjectKeys {

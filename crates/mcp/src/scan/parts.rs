@@ -10,6 +10,9 @@ pub(crate) type Span = Range<usize>;
 /// it is read, and costs no memory of ours.
 const NOTED: usize = 32;
 
+/// Room for as many members as a message mostly has.
+const USUAL: usize = 4;
+
 /// What an object is to the envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -109,6 +112,9 @@ impl Members {
         if self.noted.len() == NOTED {
             self.overflowed = true;
             return;
+        }
+        if self.noted.is_empty() {
+            self.noted.reserve(USUAL);
         }
         let key = key_span.map_or_else(|| Key::Escaped(key.into()), Key::Plain);
         self.noted.push((key, value));

@@ -142,7 +142,11 @@ impl Endpoint {
     fn headers_of(&self, outbound: &Outbound<'_>) -> Result<HeaderMap, UpstreamError> {
         let unfit = |_| self.world.fail(Cause::Unreachable("a header value is not valid".to_owned()), false);
         let mut headers = self.headers.clone();
-        headers.insert(METHOD, HeaderValue::from_str(&encode_value(outbound.method)).map_err(unfit)?);
+        let method = match outbound.method {
+            "tools/call" => HeaderValue::from_static("tools/call"),
+            method => HeaderValue::from_str(&encode_value(method)).map_err(unfit)?,
+        };
+        headers.insert(METHOD, method);
         if let Some(name) = expected_name(outbound.method, outbound.params) {
             headers.insert(NAME, HeaderValue::from_str(&encode_value(&name)).map_err(unfit)?);
         }

@@ -1,5 +1,7 @@
 //! Who is calling. The agent token opens `/mcp` and nothing else; the operator token opens what is for people.
 
+use std::sync::LazyLock;
+
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use highwater_config::{Auth, Settings};
 use highwater_core::id::Principal;
@@ -9,6 +11,9 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use super::response::{self, Refused};
 use crate::gateway::Gateway;
 
+static ANONYMOUS: LazyLock<Principal> = LazyLock::new(|| Principal::new("anonymous"));
+static AGENT: LazyLock<Principal> = LazyLock::new(|| Principal::new("agent"));
+
 /// The principal behind a request to `/mcp`.
 pub(super) fn agent(
     headers: &HeaderMap,
@@ -16,8 +21,8 @@ pub(super) fn agent(
     gateway: &Gateway,
 ) -> Result<Principal, Refused> {
     match settings.auth {
-        Auth::None => Ok(Principal::new("anonymous")),
-        Auth::Token if bears(headers, &gateway.agent_token) => Ok(Principal::new("agent")),
+        Auth::None => Ok(ANONYMOUS.clone()),
+        Auth::Token if bears(headers, &gateway.agent_token) => Ok(AGENT.clone()),
         Auth::Token => Err(unauthorized("the agent token is needed: `Authorization: Bearer hwa_…`")),
     }
 }

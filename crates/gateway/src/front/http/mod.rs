@@ -2,6 +2,7 @@
 
 mod authenticate;
 mod call;
+mod connection;
 mod legacy;
 mod modern;
 mod origin;
@@ -12,19 +13,15 @@ mod sessions;
 mod stream_log;
 mod workers;
 
-use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::net::TcpListener;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use highwater_config::Listen;
 use highwater_core::id::{Principal, SessionKey, VirtualServerId};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -35,11 +32,11 @@ use crate::client::Caller;
 use crate::gateway::Gateway;
 use crate::world::DEFAULT_VIRTUAL_SERVER;
 
-/// How long a client may take to send its request's head.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-
 /// How many connections may be open at once.
 const MAX_CONNECTIONS: usize = 4096;
+
+/// Made once: nearly every request names it.
+static DEFAULT: LazyLock<VirtualServerId> = LazyLock::new(|| VirtualServerId::new(DEFAULT_VIRTUAL_SERVER));
 
 /// The front's own state.
 struct HttpFront {
@@ -117,7 +114,7 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
                 // Taken off this runtime's hands: the one that serves it watches over it.
                 match stream.into_std() {
                     Ok(stream) => {
-                        let serving = connection(Arc::clone(&front), stream, peer, stop.clone());
+                        let serving = connection::serve(Arc::clone(&front), stream, peer, stop.clone());
                         connections.spawn_on(serving, &workers.next());
                     }
                     Err(error) => tracing::warn!(%error, %peer, "a connection could not be handed over"),
@@ -136,38 +133,6 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
     let finished = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(drain, finished).await.is_err() {
         tracing::warn!(open = connections.len(), "closing connections that are still open");
-    }
-}
-
-async fn connection(
-    front: Arc<HttpFront>,
-    stream: std::net::TcpStream,
-    peer: SocketAddr,
-    mut stop: watch::Receiver<bool>,
-) {
-    let stream = match tokio::net::TcpStream::from_std(stream) {
-        Ok(stream) => stream,
-        Err(error) => return tracing::warn!(%error, %peer, "a connection could not be taken over"),
-    };
-    let service = service_fn(move |request| {
-        let front = Arc::clone(&front);
-        async move { Ok::<_, Infallible>(front.handle(request).await) }
-    });
-    let mut serving = std::pin::pin!(
-        http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            .serve_connection(TokioIo::new(stream), service)
-    );
-    let served = tokio::select! {
-        served = serving.as_mut() => served,
-        () = stopped(&mut stop) => {
-            serving.as_mut().graceful_shutdown();
-            serving.await
-        }
-    };
-    if let Err(error) = served {
-        tracing::debug!(%error, %peer, "a connection ended early");
     }
 }
 
@@ -259,10 +224,11 @@ fn endpoint(path: &str) -> Option<Endpoint> {
             return None;
         }
     }
-    matches!(rest, "" | "/").then(|| Endpoint {
-        virtual_server: VirtualServerId::new(virtual_server),
-        context: context.map(str::to_owned),
-    })
+    let virtual_server = match virtual_server {
+        DEFAULT_VIRTUAL_SERVER => DEFAULT.clone(),
+        named => VirtualServerId::new(named),
+    };
+    matches!(rest, "" | "/").then(|| Endpoint { virtual_server, context: context.map(str::to_owned) })
 }
 
 /// Waits until the front is told to stop.
