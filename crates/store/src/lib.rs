@@ -1,10 +1,41 @@
-//! Memory that survives: the data directory with its lock and secrets, the audit log, and what we learned
-//! about servers. Nothing here decides anything.
+//! Memory that survives: the data directory with its lock and secrets, the audit log, what we learned about
+//! servers, and the labels of agent sessions and objects. Nothing here decides anything.
 
 mod audit_log;
+mod backend;
+mod cache;
+mod clock;
 mod data_dir;
+mod entry;
+mod error;
+mod gate;
+mod handle;
+mod joined;
+mod key;
+mod marks;
+#[cfg(any(test, feature = "testing"))]
+mod memory;
+mod operation;
+mod people;
+mod postgres;
+mod random;
 mod remembered;
+mod sql;
+mod sqlite;
+mod store;
 
 pub use audit_log::{Appended, AuditError, AuditLog};
 pub use data_dir::{DataDir, DataDirError, DataDirLock, Secret};
+pub use entry::SessionState;
+pub use error::StoreError;
+pub use handle::SessionHandle;
+pub use joined::Joined;
+pub use key::{SessionKind, SessionOwner};
+#[cfg(any(test, feature = "testing"))]
+pub use memory::{Fault, Memory};
+pub use people::{
+    Context, Declassification, DeclassificationOutcome, Declassified, Notice, PrincipalRecord,
+    SessionHistory, SessionRecord,
+};
 pub use remembered::RememberedServers;
+pub use store::{GRACE, MOST_OBJECTS, Marked, OpenedSession, Store, StoreOptions, StorePlace};

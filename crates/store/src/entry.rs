@@ -1,0 +1,152 @@
+//! The local copy of one session: on a single node the truth, on a shared store a guess to be checked.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use arc_swap::ArcSwapOption;
+use highwater_core::id::SessionKey;
+use highwater_core::label::Label;
+
+use crate::gate::Gate;
+use crate::key::SessionOwner;
+
+/// A session at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionState {
+    /// How often it was declassified. Within an epoch a label only rises.
+    pub epoch: u64,
+    /// Moves with every join and declassification, and with nothing else.
+    pub version: u64,
+    /// Everything the session has taken in.
+    pub label: Label,
+}
+
+/// One session as it is known here.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: SessionKey,
+    pub(crate) owner: SessionOwner,
+    pub(crate) gate: Gate,
+    /// `None` until it was read or joined for the first time.
+    state: ArcSwapOption<SessionState>,
+    adopting: Mutex<()>,
+    /// One more than the last epoch in which this replica joined; `0` before it ever did.
+    joined_in: AtomicU64,
+    /// The principal's own session, since this one was folded into it.
+    folded_into: OnceLock<Arc<Entry>>,
+    calls: AtomicU8,
+    seen: AtomicI64,
+    /// Whether it was looked up since the cache last made room.
+    pub(crate) used: AtomicBool,
+}
+
+/// The most calls that are counted: a session of two is a conversation.
+const COUNTED_CALLS: u8 = 2;
+
+/// How long a use is not noted again, in milliseconds.
+const SEEN_EVERY: i64 = 60_000;
+
+/// What is worth writing down about one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Worth {
+    Counting,
+    Noting,
+    Nothing,
+}
+
+// === impl SessionState ===
+
+impl SessionState {
+    /// A session that nothing was joined into yet.
+    pub fn unborn() -> Self {
+        Self { epoch: 0, version: 0, label: Label::bottom() }
+    }
+}
+
+// === impl Entry ===
+
+impl Entry {
+    pub(crate) fn new(key: SessionKey, owner: SessionOwner) -> Self {
+        Self {
+            key,
+            owner,
+            gate: Gate::default(),
+            state: ArcSwapOption::empty(),
+            adopting: Mutex::new(()),
+            joined_in: AtomicU64::new(0),
+            folded_into: OnceLock::new(),
+            calls: AtomicU8::new(0),
+            seen: AtomicI64::new(0),
+            used: AtomicBool::new(true),
+        }
+    }
+
+    /// The copy, if there is one.
+    pub(crate) fn state(&self) -> Option<Arc<SessionState>> {
+        self.state.load_full()
+    }
+
+    /// Takes over what the store said, unless the copy is newer. Gives the newer of the two.
+    pub(crate) fn adopt(&self, state: SessionState) -> Arc<SessionState> {
+        let _one_at_a_time = self.adopting.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.state.load_full() {
+            Some(known) if known.version >= state.version => known,
+            Some(_) | None => {
+                let state = Arc::new(state);
+                self.state.store(Some(Arc::clone(&state)));
+                state
+            }
+        }
+    }
+
+    /// Adds to the copy what is queued to be written and decides nothing.
+    pub(crate) fn add_to_copy(&self, label: &Label) {
+        let _one_at_a_time = self.adopting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = self.state.load_full() {
+            let label = known.label.clone().joined(label);
+            self.state.store(Some(Arc::new(SessionState { label, ..(*known).clone() })));
+        }
+    }
+
+    /// Drops the copy: somebody else may have written.
+    pub(crate) fn forget(&self) {
+        let _one_at_a_time = self.adopting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.state.store(None);
+    }
+
+    /// Whether this replica has joined in this epoch. Before it has, it may not skip a join: the person who
+    /// began the epoch may still be waiting to lower the label.
+    pub(crate) fn has_joined_in(&self, epoch: u64) -> bool {
+        self.joined_in.load(Ordering::Acquire) == epoch + 1
+    }
+
+    pub(crate) fn note_joined_in(&self, epoch: u64) {
+        self.joined_in.fetch_max(epoch + 1, Ordering::AcqRel);
+    }
+
+    /// The principal's own session, if this one was folded into it.
+    pub(crate) fn folded_into(&self) -> Option<&Arc<Self>> {
+        self.folded_into.get()
+    }
+
+    pub(crate) fn fold_into(&self, widest: Arc<Self>) {
+        // Somebody else may have been first, with the same entry.
+        self.folded_into.set(widest).ok();
+    }
+
+    /// Counts a call, and says what of that is to be written down.
+    pub(crate) fn count_call(&self, now: i64) -> Worth {
+        let is_due = now - self.seen.load(Ordering::Relaxed) >= SEEN_EVERY;
+        if self.owner.kind.is_presumed() && self.calls.load(Ordering::Relaxed) < COUNTED_CALLS {
+            // Two calls at once may both be counted above the limit, which changes nothing.
+            self.calls.fetch_add(1, Ordering::Relaxed);
+            self.seen.store(now, Ordering::Relaxed);
+            return Worth::Counting;
+        }
+        if is_due {
+            self.seen.store(now, Ordering::Relaxed);
+            return Worth::Noting;
+        }
+        Worth::Nothing
+    }
+}

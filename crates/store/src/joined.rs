@@ -1,0 +1,118 @@
+//! The proof that a label is in the store, without which nothing is delivered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_core::label::Label;
+use tokio::time::Instant;
+
+use crate::entry::{Entry, SessionState};
+use crate::{SessionHandle, StoreError};
+
+/// Proof that a label is in the label of its session, in the store. Only the store can make it.
+///
+/// On a single node it also keeps the session from being declassified, so hold it until the first byte of
+/// what was labelled is handed to the transport, and never while waiting for an upstream. On a shared store it
+/// is good for a limited time: [`Joined::renewed`] right before the first byte.
+///
+/// ```compile_fail
+/// use highwater_store::Joined;
+/// fn forged(state: std::sync::Arc<highwater_store::SessionState>) -> Joined {
+///     Joined { state, hold: todo!() }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Joined {
+    state: Arc<SessionState>,
+    hold: Hold,
+}
+
+/// What keeps the label from going down before the release.
+#[derive(Debug)]
+enum Hold {
+    /// Nobody lowers while this is held.
+    Gate { _release: Release },
+    /// Nobody lowers before this much later.
+    Time { handle: SessionHandle, label: Label, since: Instant, within: Duration },
+    /// Nothing was to be joined.
+    Nothing,
+}
+
+/// One release is inside the gate of its session.
+#[derive(Debug)]
+pub(crate) struct Release(Arc<Entry>);
+
+// === impl Joined ===
+
+impl Joined {
+    pub(crate) fn held(state: Arc<SessionState>, release: Release) -> Self {
+        Self { state, hold: Hold::Gate { _release: release } }
+    }
+
+    pub(crate) fn for_a_while(
+        state: Arc<SessionState>,
+        handle: SessionHandle,
+        label: Label,
+        since: Instant,
+        within: Duration,
+    ) -> Self {
+        Self { state, hold: Hold::Time { handle, label, since, within } }
+    }
+
+    /// For a label that adds nothing to any. A session that is not known counts as having read everything.
+    pub(crate) fn nothing(known: Option<Arc<SessionState>>) -> Self {
+        let unknown = || Arc::new(SessionState { label: Label::top(), ..SessionState::unborn() });
+        Self { state: known.unwrap_or_else(unknown), hold: Hold::Nothing }
+    }
+
+    /// The session with the label in it.
+    pub fn state(&self) -> &Arc<SessionState> {
+        &self.state
+    }
+
+    /// Whether this label was among what was joined or was there already.
+    pub fn covers(&self, label: &Label) -> bool {
+        self.state.label.covers(label)
+    }
+
+    /// Whether the proof still holds. On a single node it always does.
+    pub fn is_fresh(&self) -> bool {
+        match &self.hold {
+            Hold::Gate { .. } | Hold::Nothing => true,
+            Hold::Time { since, within, .. } => since.elapsed() < *within,
+        }
+    }
+
+    /// The proof, made again if it took too long from the join to the first byte.
+    pub async fn renewed(mut self) -> Result<Self, StoreError> {
+        while !self.is_fresh() {
+            match self.hold {
+                // A join and not a look: it must move the version, or a declassification would not see it.
+                Hold::Time { handle, label, .. } => self = handle.write(&label).await?,
+                Hold::Gate { .. } | Hold::Nothing => return Ok(self),
+            }
+        }
+        Ok(self)
+    }
+}
+
+// === impl Release ===
+
+impl Release {
+    /// Goes in, unless the gate is shut.
+    pub(crate) fn try_new(entry: &Arc<Entry>) -> Option<Self> {
+        entry.gate.try_enter().then(|| Self(Arc::clone(entry)))
+    }
+
+    /// Goes in as soon as the gate is open.
+    pub(crate) async fn new(entry: &Arc<Entry>) -> Self {
+        entry.gate.enter().await;
+        Self(Arc::clone(entry))
+    }
+}
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        self.0.gate.leave();
+    }
+}

@@ -1,0 +1,108 @@
+//! What tells agent sessions apart: the kinds of session key, who owns a session, and how a key is written.
+
+use highwater_core::id::{Principal, SessionKey, VirtualServerId};
+use serde::Serialize;
+
+use crate::StoreError;
+
+/// What a session's key was made from. All keys are scoped under the principal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionKind {
+    /// A context id in the endpoint's path.
+    Context,
+    /// A transport session that we minted, in the handshake era.
+    Transport,
+    /// A connection over standard input and output.
+    Connection,
+    /// An id that the client chose and whose token may choose.
+    Client,
+    /// The principal itself: the widest.
+    Principal,
+}
+
+/// Whose session it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionOwner {
+    /// Who asks.
+    pub principal: Principal,
+    /// Through which virtual server first.
+    pub virtual_server: VirtualServerId,
+    /// What the key was made from.
+    pub kind: SessionKind,
+}
+
+// === impl SessionKind ===
+
+impl SessionKind {
+    /// The key of a session of this kind. `id` says which; the principal's own session has none.
+    pub fn key(self, principal: &Principal, id: &str) -> SessionKey {
+        // The principal may hold a slash, the id comes last: no two pairs make the same key.
+        let principal = principal.as_str().replace('%', "%25").replace('/', "%2F");
+        let word = self.word();
+        match self {
+            Self::Principal => SessionKey::new(format!("{word}/{principal}")),
+            Self::Context | Self::Transport | Self::Connection | Self::Client => {
+                SessionKey::new(format!("{word}/{principal}/{id}"))
+            }
+        }
+    }
+
+    /// Whether the key can come back after this process has ended.
+    pub(crate) fn outlives_us(self) -> bool {
+        match self {
+            Self::Context | Self::Client | Self::Principal => true,
+            Self::Transport | Self::Connection => false,
+        }
+    }
+
+    /// Whether such a session is a conversation only for as long as it looks like one.
+    pub(crate) fn is_presumed(self) -> bool {
+        !self.outlives_us()
+    }
+
+    /// The kind as it is stored.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Transport => "transport",
+            Self::Connection => "connection",
+            Self::Client => "client",
+            Self::Principal => "principal",
+        }
+    }
+
+    pub(crate) fn from_word(word: &str) -> Result<Self, StoreError> {
+        let all = [Self::Context, Self::Transport, Self::Connection, Self::Client, Self::Principal];
+        let found = all.into_iter().find(|kind| kind.word() == word);
+        found.ok_or(StoreError::Foreign { what: "a session of an unknown kind" })
+    }
+}
+
+// === impl SessionOwner ===
+
+impl SessionOwner {
+    /// The owner of the principal's own session, into which presumed sessions may fall back.
+    pub(crate) fn widest(&self) -> Self {
+        Self { kind: SessionKind::Principal, ..self.clone() }
+    }
+
+    /// The key of the principal's own session.
+    pub(crate) fn widest_key(&self) -> SessionKey {
+        SessionKind::Principal.key(&self.principal, "")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_sessions_share_a_key() {
+        let key = |principal: &str, id: &str| SessionKind::Context.key(&Principal::new(principal), id);
+        assert_eq!(key("agent", "a").as_str(), "context/agent/a");
+        assert_ne!(key("agent/a", "b"), key("agent", "a/b"));
+        assert_ne!(key("agent%2Fa", "b"), key("agent/a", "b"));
+        assert_eq!(SessionKind::Principal.key(&Principal::new("agent"), "").as_str(), "principal/agent");
+    }
+}

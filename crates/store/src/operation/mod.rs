@@ -1,0 +1,81 @@
+//! What can be asked of a database, one type each. An operation is written once and runs on every backend.
+
+mod boot;
+mod context;
+mod conversation;
+mod declassify;
+mod join;
+mod mark;
+mod people;
+mod read;
+
+pub(crate) use boot::{Close, Prune, Start};
+pub(crate) use context::{FindContext, MintContext};
+pub(crate) use conversation::{CountCall, End, OpenConversation, Opening, Seen, SplitAgain};
+pub(crate) use declassify::{CloseEpoch, Closing, Declassify, Lower, Lowering};
+pub(crate) use join::Join;
+pub(crate) use mark::{Mark, MarkedKinds, ReadMarks};
+pub(crate) use people::{ListContexts, ListNotices, ListPrincipals, ListSessions, Note, ShowSession};
+pub(crate) use read::{Found, ReadSession};
+
+use crate::StoreError;
+use crate::sql::Tx;
+
+/// One thing to ask, with everything it needs.
+pub(crate) trait Operation: Send + Sync + 'static {
+    /// What it gives.
+    type Output: Send + 'static;
+
+    /// Ends the sentence "the session store cannot …".
+    const DOING: &'static str;
+
+    /// Whether it writes, and how safe that must be.
+    fn access(&self) -> Access;
+
+    /// Whether doing it twice is the same as doing it once, so that a lost connection may be tried again.
+    fn is_repeatable(&self) -> bool {
+        matches!(self.access(), Access::Read)
+    }
+
+    /// Does it, in one transaction if it writes.
+    fn run<'a, T: Tx>(
+        &'a self,
+        tx: &'a mut T,
+    ) -> impl Future<Output = Result<Self::Output, StoreError>> + Send + 'a;
+
+    /// Does the same to the model that the databases are held against.
+    #[cfg(any(test, feature = "testing"))]
+    fn model(&self, model: &mut crate::memory::Model) -> Self::Output;
+}
+
+/// What an operation does to the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write(Durability),
+}
+
+/// How safe a write must be before it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// On disk: rare rows whose loss would matter.
+    Flushed,
+    /// Survives the death of the process; a power cut is caught by the boot-id rule.
+    Ordinary,
+    /// For people to look at.
+    Statistic,
+}
+
+/// What the model needs to see of the operations.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) mod model {
+    pub(crate) use super::conversation::{
+        CONVERSATIONS, CountCall, Earlier, OpenConversation, Opening, SHORT_SESSIONS, SplitAgain,
+        looks_like_one_per_call,
+    };
+    pub(crate) use super::declassify::{Closing, Lower, Lowering, shown};
+    pub(crate) use super::join::{Join, JoinedRows};
+    pub(crate) use super::mark::Mark;
+    pub(crate) use super::people::ListSessions;
+    pub(crate) use super::read::{Found, ReadSession};
+}

@@ -1,0 +1,155 @@
+//! What people see of the store: sessions, declassifications, notices, contexts.
+
+use highwater_core::id::{Principal, SessionKey, Timestamp, VirtualServerId};
+use highwater_core::label::Label;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::key::SessionKind;
+use crate::{SessionState, StoreError};
+
+/// One agent session.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRecord {
+    /// Its key.
+    pub key: SessionKey,
+    /// Whose it is.
+    pub principal: Principal,
+    /// Through which virtual server it was first used.
+    pub virtual_server: VirtualServerId,
+    /// What the key was made from.
+    pub kind: SessionKind,
+    /// When it was first labelled.
+    pub created: Timestamp,
+    /// When it was last used, to the minute.
+    pub seen: Timestamp,
+    /// When it ended, if that was seen.
+    pub ended: Option<Timestamp>,
+    /// How many calls it made, counted to two, where that is counted.
+    pub calls: u64,
+    /// Whether its label was taken over by the principal's own session.
+    pub folded: bool,
+    /// Its epoch: how often it was declassified.
+    pub epoch: u64,
+    /// Moves with every join and declassification.
+    pub version: u64,
+    /// Its label.
+    pub label: Label,
+}
+
+/// A label that a person lowered, or wanted to.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Declassification {
+    /// The epoch that it began.
+    pub epoch: u64,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub person: String,
+    /// Why, in the person's words.
+    pub reason: String,
+    /// The label before, in words.
+    pub old_label: Box<RawValue>,
+    /// The label after, in words.
+    pub new_label: Box<RawValue>,
+    /// What came of it.
+    pub outcome: DeclassificationOutcome,
+}
+
+/// What came of a declassification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeclassificationOutcome {
+    /// The epoch is closed; the label goes down when replies in flight have had their time.
+    Closing,
+    /// The label went down.
+    Done,
+    /// Something was joined meanwhile, so the label stayed.
+    Overtaken,
+}
+
+/// How an attempt to lower a label ended.
+#[derive(Clone, Debug)]
+pub enum Declassified {
+    /// The label went down; this is the session now.
+    Done(SessionState),
+    /// The session is no longer in the epoch that the person looked at.
+    Moved(SessionState),
+    /// Something was joined while replies in flight had their time; the label stayed as it is here.
+    Overtaken(SessionState),
+    /// There is no such session, so there is nothing to lower.
+    Unknown,
+}
+
+/// One session with its history.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionHistory {
+    /// The session.
+    #[serde(flatten)]
+    pub session: SessionRecord,
+    /// Its declassifications, newest first.
+    pub declassifications: Vec<Declassification>,
+}
+
+/// What is known of the sessions of a principal.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PrincipalRecord {
+    /// Who.
+    pub principal: Principal,
+    /// Sessions of two calls or more, counted to three.
+    pub conversations: u64,
+    /// Since when all its presumed sessions share its own label.
+    pub fallen_back: Option<Timestamp>,
+    /// When it last opened a session.
+    pub seen: Timestamp,
+}
+
+/// Something that people should know and that needed no decision.
+#[derive(Clone, Debug, Serialize)]
+pub struct Notice {
+    /// Its name.
+    pub id: String,
+    /// When.
+    pub at: Timestamp,
+    /// Whom it concerns.
+    pub principal: Principal,
+    /// Which session, if one.
+    pub session: Option<SessionKey>,
+    /// What kind of notice, in one word.
+    pub kind: String,
+    /// The notice.
+    pub message: String,
+}
+
+/// A context id that was handed out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Context {
+    /// The id, as it stands in the endpoint's path.
+    pub id: String,
+    /// When it was made.
+    pub created: Timestamp,
+    /// For whom.
+    pub person: String,
+    /// What for.
+    pub note: String,
+}
+
+// === impl DeclassificationOutcome ===
+
+impl DeclassificationOutcome {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Closing => "closing",
+            Self::Done => "done",
+            Self::Overtaken => "overtaken",
+        }
+    }
+
+    pub(crate) fn from_word(word: &str) -> Result<Self, StoreError> {
+        let found = [Self::Closing, Self::Done, Self::Overtaken].into_iter().find(|it| it.word() == word);
+        found.ok_or(StoreError::Foreign { what: "a declassification of an unknown outcome" })
+    }
+}

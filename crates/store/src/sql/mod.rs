@@ -1,0 +1,119 @@
+//! What SQLite and PostgreSQL have in common: one way to ask, one kind of row, one set of statements.
+//!
+//! An operation is written once against [`Tx`]. SQLite answers at once, PostgreSQL over the network; the
+//! operation does not notice.
+
+pub(crate) mod schema;
+pub(crate) mod statement;
+
+use highwater_core::label::{Label, LabelBits, TextSet};
+
+use crate::StoreError;
+
+/// A value for a statement's parameter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Value<'a> {
+    Int(i64),
+    Text(&'a str),
+}
+
+/// A value from a row. No column of ours may be null.
+#[derive(Clone, Debug)]
+pub(crate) enum Cell {
+    Int(i64),
+    Text(String),
+}
+
+/// One row of an answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Row(pub(crate) Vec<Cell>);
+
+/// The inside of one transaction, or of one read.
+pub(crate) trait Tx: Send {
+    /// Runs a statement and takes its rows.
+    fn query(
+        &mut self,
+        statement: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send;
+
+    /// Runs a statement and counts the rows it touched.
+    fn execute(
+        &mut self,
+        statement: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<u64, StoreError>> + Send;
+
+    /// Runs a definition of the layout, which has no parameters and is not worth remembering.
+    fn define(&mut self, definition: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Tells other replicas that they hold an old copy of a session. A hint: nothing depends on its arrival.
+    fn announce(&mut self, session: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+// === impl Row ===
+
+impl Row {
+    /// The number in a column.
+    pub(crate) fn int(&self, column: usize) -> Result<i64, StoreError> {
+        match self.0.get(column) {
+            Some(Cell::Int(number)) => Ok(*number),
+            Some(Cell::Text(_)) | None => Err(StoreError::Foreign { what: "a text in place of a number" }),
+        }
+    }
+
+    /// The number in a column that is never negative.
+    pub(crate) fn count(&self, column: usize) -> Result<u64, StoreError> {
+        u64::try_from(self.int(column)?).map_err(|_| StoreError::Foreign { what: "a negative number" })
+    }
+
+    /// The text in a column.
+    pub(crate) fn text(&self, column: usize) -> Result<&str, StoreError> {
+        match self.0.get(column) {
+            Some(Cell::Text(text)) => Ok(text),
+            Some(Cell::Int(_)) | None => Err(StoreError::Foreign { what: "a number in place of a text" }),
+        }
+    }
+
+    /// The label bits in a column.
+    pub(crate) fn bits(&self, column: usize) -> Result<LabelBits, StoreError> {
+        Ok(LabelBits::from_i64(self.int(column)?))
+    }
+}
+
+/// The only row of an answer, if there is one.
+pub(crate) fn first(rows: Vec<Row>) -> Option<Row> {
+    rows.into_iter().next()
+}
+
+/// The row that a statement always gives.
+pub(crate) fn only(rows: Vec<Row>) -> Result<Row, StoreError> {
+    first(rows).ok_or(StoreError::Foreign { what: "a statement without its row" })
+}
+
+/// A label from its bits and the rows `(kind, value)` of its sets.
+pub(crate) fn label<'a>(
+    bits: LabelBits,
+    members: impl Iterator<Item = Result<(&'a str, &'a str), StoreError>>,
+) -> Result<Label, StoreError> {
+    let (mut scopes, mut origins) = (Vec::new(), Vec::new());
+    for member in members {
+        match member? {
+            (SCOPE, value) => scopes.push(value),
+            (ORIGIN, value) => origins.push(value),
+            // A left join without a partner.
+            ("", _) => {}
+            (_, _) => return Err(StoreError::Foreign { what: "a set of an unknown kind" }),
+        }
+    }
+    Ok(Label::from_parts(bits, TextSet::of(scopes), TextSet::of(origins)))
+}
+
+/// The members of a label's sets as they are stored.
+pub(crate) fn members(label: &Label) -> impl Iterator<Item = (&'static str, &str)> {
+    let scopes = label.scopes().members().iter().map(|value| (SCOPE, &**value));
+    scopes.chain(label.origins().members().iter().map(|value| (ORIGIN, &**value)))
+}
+
+const SCOPE: &str = "scope";
+const ORIGIN: &str = "origin";

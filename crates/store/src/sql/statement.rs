@@ -1,0 +1,129 @@
+//! Every statement, once, for both databases.
+//!
+//! To SQLite `$1` is a name whose position is that of its first appearance; PostgreSQL goes by the number.
+//! They agree while parameters first appear in numerical order, which a test below holds for all of them.
+
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $text:expr;)+) => {
+        $($(#[$doc])* pub(crate) const $name: &str = $text;)+
+
+        /// All statements with their names, for the checks that concern every one.
+        #[cfg(test)]
+        pub(crate) const ALL: &[(&str, &str)] = &[$((stringify!($name), $name)),+];
+    };
+}
+
+statements! {
+    /// Joins a label into a session: one statement, no lock held by the caller.
+    JOIN = "INSERT INTO session(id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver) \
+            VALUES($1,$2,$3,$4,$5,$5,0,0,0,0,$6,1) \
+            ON CONFLICT(id) DO UPDATE SET bits=session.bits|excluded.bits, seen=excluded.seen, ver=session.ver+1 \
+            RETURNING epoch,bits,ver,folded";
+    /// Joins one member of a set, in the same transaction.
+    JOIN_MEMBER = "INSERT INTO session_set(session,kind,value) VALUES($1,$2,$3) ON CONFLICT DO NOTHING";
+    MEMBERS = "SELECT kind,value FROM session_set WHERE session=$1";
+    /// Whether a copy is still the newest.
+    VERSION = "SELECT epoch,ver FROM session WHERE id=$1";
+    /// A session with its sets, as one snapshot.
+    SESSION = "SELECT s.epoch,s.bits,s.ver,s.folded,COALESCE(t.kind,''),COALESCE(t.value,'') \
+               FROM session s LEFT JOIN session_set t ON t.session=s.id WHERE s.id=$1";
+
+    /// Declassification, step 1: closes the epoch and leaves the label as it is.
+    CLOSE_EPOCH = "UPDATE session SET epoch=epoch+1, ver=ver+1 WHERE id=$1 AND epoch=$2 RETURNING epoch,ver";
+    /// Declassification, step 2: lowers the label if nothing was joined since.
+    LOWER = "UPDATE session SET bits=$1, ver=ver+1 WHERE id=$2 AND epoch=$3 AND ver=$4 RETURNING epoch,bits,ver";
+    FORGET_MEMBERS = "DELETE FROM session_set WHERE session=$1";
+    RECORD_DECLASSIFICATION = "INSERT INTO declassification(session,epoch,at,person,reason,old_label,new_label,outcome) \
+            VALUES($1,$2,$3,$4,$5,$6,$7,$8)";
+    SETTLE_DECLASSIFICATION = "UPDATE declassification SET outcome=$1 WHERE session=$2 AND epoch=$3";
+    DECLASSIFICATIONS = "SELECT epoch,at,person,reason,old_label,new_label,outcome FROM declassification \
+            WHERE session=$1 ORDER BY epoch DESC LIMIT $2";
+
+    /// Takes the row of a principal and holds it until the transaction ends.
+    TOUCH_PRINCIPAL = "INSERT INTO principal(id,conversations,fallen_back,seen) VALUES($1,0,0,$2) \
+            ON CONFLICT(id) DO UPDATE SET seen=excluded.seen RETURNING conversations,fallen_back";
+    PRINCIPALS = "SELECT id,conversations,fallen_back,seen FROM principal ORDER BY seen DESC, id LIMIT $1";
+    COUNT_CONVERSATION = "UPDATE principal SET conversations=conversations+1 WHERE id=$1 AND conversations<3";
+    FALL_BACK = "UPDATE principal SET fallen_back=$1 WHERE id=$2";
+    SPLIT_AGAIN = "UPDATE principal SET fallen_back=0, conversations=0 WHERE id=$1 AND fallen_back>0";
+    /// The last sessions that a principal opened before this one. What was folded has been counted before.
+    RECENT = "SELECT kind,created,ended,calls FROM session WHERE agent=$1 AND id<>$2 AND folded=0 \
+            AND kind IN ('transport','connection') ORDER BY created DESC, id DESC LIMIT 3";
+    SHORT_BITS = "SELECT DISTINCT bits FROM session WHERE agent=$1 AND id<>$2 AND calls<2 AND folded=0 \
+            AND kind IN ('transport','connection')";
+    SHORT_MEMBERS = "SELECT DISTINCT t.value FROM session s JOIN session_set t ON t.session=s.id \
+            WHERE s.agent=$1 AND s.id<>$2 AND s.calls<2 AND s.folded=0 \
+            AND s.kind IN ('transport','connection') AND t.kind=$3 ORDER BY t.value LIMIT 257";
+    FOLD = "UPDATE session SET folded=1, ver=ver+1 WHERE agent=$1 AND calls<2 AND folded=0 \
+            AND kind IN ('transport','connection') RETURNING id";
+    COUNT_CALL = "UPDATE session SET calls=calls+1, seen=$1 WHERE id=$2 AND calls<2 RETURNING calls,agent";
+    SEEN = "UPDATE session SET seen=$1 WHERE id=$2 AND seen<$1";
+    END = "UPDATE session SET ended=$1 WHERE id=$2 AND ended=0";
+
+    /// Joins a label into the mark of an object.
+    MARK = "INSERT INTO object_mark(upstream,kind,identity,bits,ver) VALUES($1,$2,$3,$4,1) \
+            ON CONFLICT(upstream,kind,identity) DO UPDATE SET bits=object_mark.bits|excluded.bits, ver=object_mark.ver+1";
+    MARK_MEMBER = "INSERT INTO object_set(upstream,kind,identity,part,value) VALUES($1,$2,$3,$4,$5) \
+            ON CONFLICT DO NOTHING";
+    MARK_KIND = "INSERT INTO marked_kind(upstream,kind) VALUES($1,$2) ON CONFLICT DO NOTHING";
+    MARKED_KINDS = "SELECT upstream,kind FROM marked_kind";
+    OBJECT = "SELECT m.bits,COALESCE(t.part,''),COALESCE(t.value,'') FROM object_mark m LEFT JOIN object_set t \
+            ON t.upstream=m.upstream AND t.kind=m.kind AND t.identity=m.identity \
+            WHERE m.upstream=$1 AND m.kind=$2 AND m.identity=$3";
+
+    MINT_CONTEXT = "INSERT INTO context(id,created,person,note) VALUES($1,$2,$3,$4)";
+    CONTEXT = "SELECT id FROM context WHERE id=$1";
+    CONTEXTS = "SELECT id,created,person,note FROM context ORDER BY created DESC, id LIMIT $1";
+
+    NOTE = "INSERT INTO notice(id,at,agent,session,kind,message) VALUES($1,$2,$3,$4,$5,$6)";
+    NOTICES = "SELECT id,at,agent,session,kind,message FROM notice ORDER BY at DESC, id LIMIT $1";
+
+    SESSIONS = "SELECT id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver FROM session \
+            WHERE ($1='' OR agent=$1) AND seen<=$2 ORDER BY seen DESC, id LIMIT $3";
+    ONE_SESSION = "SELECT id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver FROM session WHERE id=$1";
+
+    NODE = "SELECT boot_id,clean FROM node WHERE id=$1";
+    START_NODE = "INSERT INTO node(id,boot_id,clean) VALUES($1,$2,0) \
+            ON CONFLICT(id) DO UPDATE SET boot_id=excluded.boot_id, clean=0";
+    CLEAN_NODE = "UPDATE node SET clean=1 WHERE id=$1";
+    /// Every label becomes the top.
+    TAINT_ALL = "UPDATE session SET bits=$1, ver=ver+1";
+
+    /// Sessions that ended long ago, whose keys cannot come back and whose labels nobody inherits.
+    PRUNE_MEMBERS = "DELETE FROM session_set WHERE session IN (SELECT id FROM session \
+            WHERE ended>0 AND ended<$1 AND kind IN ('transport','connection') AND (calls>1 OR folded=1))";
+    PRUNE = "DELETE FROM session WHERE ended>0 AND ended<$1 AND kind IN ('transport','connection') \
+            AND (calls>1 OR folded=1)";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The parameters of a statement in the order in which they first appear.
+    fn first_appearances(statement: &str) -> Vec<u32> {
+        let mut seen = Vec::new();
+        for after in statement.split('$').skip(1) {
+            let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+            let number = digits.parse().unwrap();
+            if !seen.contains(&number) {
+                seen.push(number);
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn parameters_first_appear_in_numerical_order_in_every_statement() {
+        for (name, text) in ALL {
+            let seen = first_appearances(text);
+            let expected: Vec<u32> = (1..).take(seen.len()).collect();
+            assert_eq!(seen, expected, "{name}: {text}");
+        }
+    }
+
+    #[test]
+    fn the_order_check_sees_the_trap() {
+        assert_eq!(first_appearances("UPDATE t SET a=$2 WHERE b=$1 AND c>$2"), [2, 1]);
+    }
+}

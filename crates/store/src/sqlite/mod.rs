@@ -1,0 +1,106 @@
+//! SQLite in process: for one node. WAL, one writing thread, reading threads of their own.
+
+mod connection;
+mod reader;
+mod writer;
+
+use std::path::{Path, PathBuf};
+
+use tokio::sync::oneshot;
+
+use self::connection::Purpose;
+use self::reader::Reader;
+use self::writer::Writer;
+use crate::StoreError;
+use crate::operation::{Access, Close, Operation, Start};
+
+/// The file below the data directory.
+pub(crate) const FILE: &str = "highwater.db";
+
+/// One database file.
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    writer: Writer,
+    /// For what a call waits for.
+    road: Reader,
+    /// For lists that people look at, so that a long one delays no call.
+    people: Reader,
+}
+
+/// What is known when the file is opened.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) file: PathBuf,
+    pub(crate) boot_id: String,
+    pub(crate) restored: bool,
+}
+
+// === impl Sqlite ===
+
+impl Sqlite {
+    /// Opens the file, makes or renews its layout, and applies the boot-id rule.
+    pub(crate) fn open(opening: Opening) -> Result<Self, StoreError> {
+        let mut connection = connection::open(&opening.file, Purpose::Write)?;
+        connection::migrate(&mut connection)?;
+        let start = Start { boot_id: opening.boot_id, restored: opening.restored };
+        let last = connection::at_once(start.last(&mut connection::reading(&mut connection)))?;
+        let first = if start.may_have_lost(last.as_ref()) {
+            let sessions = connection::now(&mut connection, &start, true)?;
+            tracing::warn!(
+                sessions,
+                restored = start.restored,
+                "labels may have been lost with the last run, so every session counts as having read everything"
+            );
+            None
+        } else {
+            // Nothing to repair. Its flush need not keep the first call waiting, only the first write.
+            Some(start)
+        };
+        Ok(Self {
+            writer: Writer::start(connection, first)?,
+            road: Reader::new(&opening.file, "store-read"),
+            people: Reader::new(&opening.file, "store-lists"),
+        })
+    }
+
+    /// Does one thing and waits for it.
+    pub(crate) async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        match operation.access() {
+            Access::Write(_) => self.writer.send(operation, reply).await?,
+            Access::Read => self.road.send(operation, reply).await?,
+        }
+        answer.await.unwrap_or(Err(StoreError::Stopped))
+    }
+
+    /// Does one thing for people.
+    pub(crate) async fn list<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.people.send(operation, reply).await?;
+        answer.await.unwrap_or(Err(StoreError::Stopped))
+    }
+
+    /// Queues one thing without waiting for it, if there is room; gives it back if not.
+    pub(crate) fn queue<O: Operation>(&self, operation: O) -> Result<(), O> {
+        self.writer.try_send(operation)
+    }
+
+    /// Whether the writing thread is there.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.writer.is_alive()
+    }
+
+    /// Ends in order: what is queued is written, then the mark of a clean end.
+    pub(crate) async fn close(&self) -> Result<(), StoreError> {
+        self.perform(Close).await?;
+        self.writer.stop().await;
+        Ok(())
+    }
+}
+
+/// Which start of the machine this is; empty where the system does not say, which is no start twice.
+pub(crate) fn boot_id() -> String {
+    std::fs::read_to_string(Path::new("/proc/sys/kernel/random/boot_id"))
+        .map(|text| text.trim().to_owned())
+        .unwrap_or_default()
+}

@@ -1,0 +1,213 @@
+//! The only connection that writes, on a thread of its own: what is queued is committed together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rusqlite::Connection;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, oneshot};
+
+use super::connection::{SqliteTx, at_once, batch, flush_commits, now, undo};
+use crate::StoreError;
+use crate::operation::{Access, Durability, Operation, Start};
+
+/// The most requests that share one commit.
+const BATCH: usize = 256;
+
+/// Requests that may wait; the next one waits to be queued.
+const QUEUE: usize = 1024;
+
+const COMMITTING: &str = "commit";
+
+/// The way to the writing thread.
+#[derive(Debug)]
+pub(super) struct Writer {
+    queue: mpsc::Sender<Message>,
+    alive: Arc<AtomicBool>,
+}
+
+enum Message {
+    Job(Box<dyn Job>),
+    /// The thread ends after what was queued before, and answers when the file is closed.
+    Stop(oneshot::Sender<()>),
+}
+
+/// A request on its way: done inside a transaction, answered after the commit.
+trait Job: Send {
+    fn is_flushed(&self) -> bool;
+    fn run(&mut self, connection: &mut Connection) -> Result<(), StoreError>;
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+}
+
+type Reply<O> = oneshot::Sender<Result<<O as Operation>::Output, StoreError>>;
+
+struct Request<O: Operation> {
+    operation: O,
+    done: Option<O::Output>,
+    reply: Option<Reply<O>>,
+}
+
+/// Says that the thread has ended, however it did.
+struct Alive(Arc<AtomicBool>);
+
+// === impl Writer ===
+
+impl Writer {
+    /// Starts the thread. `first` is done before anything else, and if it fails nothing else is.
+    pub(super) fn start(connection: Connection, first: Option<Start>) -> Result<Self, StoreError> {
+        let (queue, messages) = mpsc::channel(QUEUE);
+        let alive = Arc::new(AtomicBool::new(true));
+        let flag = Alive(Arc::clone(&alive));
+        std::thread::Builder::new()
+            .name("store-write".into())
+            .spawn(move || write(connection, first, messages, flag))
+            .map_err(|error| StoreError::Failed { doing: "begin", why: error.to_string().into() })?;
+        Ok(Self { queue, alive })
+    }
+
+    /// Queues a request; waits while the queue is full.
+    pub(super) async fn send<O: Operation>(&self, operation: O, reply: Reply<O>) -> Result<(), StoreError> {
+        let request = Request { operation, done: None, reply: Some(reply) };
+        self.queue.send(Message::Job(Box::new(request))).await.map_err(|_| StoreError::Stopped)
+    }
+
+    /// Queues a request whose answer nobody waits for, or gives it back if there is no room.
+    pub(super) fn try_send<O: Operation>(&self, operation: O) -> Result<(), O> {
+        match self.queue.try_reserve() {
+            Ok(place) => {
+                place.send(Message::Job(Box::new(Request { operation, done: None, reply: None })));
+                Ok(())
+            }
+            Err(TrySendError::Full(()) | TrySendError::Closed(())) => Err(operation),
+        }
+    }
+
+    /// Whether anything queued will be written.
+    pub(super) fn is_alive(&self) -> bool {
+        self.alive.load(Ordering::Acquire)
+    }
+
+    /// Ends the thread and closes the file.
+    pub(super) async fn stop(&self) {
+        let (reply, closed) = oneshot::channel();
+        if self.queue.send(Message::Stop(reply)).await.is_ok() {
+            // A thread that ended otherwise has closed it, too.
+            closed.await.ok();
+        }
+    }
+}
+
+/// The thread.
+fn write(
+    mut connection: Connection,
+    first: Option<Start>,
+    mut messages: mpsc::Receiver<Message>,
+    _alive: Alive,
+) {
+    if let Some(start) = first
+        && let Err(error) = now(&mut connection, &start, true)
+    {
+        tracing::error!(%error, "the session store cannot begin, so nothing can be recorded in it");
+        return;
+    }
+    let mut is_flushing = None;
+    while let Some(message) = messages.blocking_recv() {
+        let mut jobs = Vec::new();
+        let mut next = Some(message);
+        let stop = loop {
+            match next.take() {
+                Some(Message::Job(job)) => jobs.push(job),
+                Some(Message::Stop(reply)) => break Some(reply),
+                None => break None,
+            }
+            if jobs.len() < BATCH {
+                next = messages.try_recv().ok();
+            }
+        };
+        if !jobs.is_empty() {
+            commit(&mut connection, &mut is_flushing, jobs);
+        }
+        if let Some(reply) = stop {
+            messages.close();
+            drop(connection);
+            reply.send(()).ok();
+            return;
+        }
+    }
+}
+
+/// Does requests in one transaction, each for itself, and answers them when all are committed.
+fn commit(connection: &mut Connection, is_flushing: &mut Option<bool>, mut jobs: Vec<Box<dyn Job>>) {
+    match attempt(connection, is_flushing, &mut jobs) {
+        Ok(outcomes) => jobs.into_iter().zip(outcomes).for_each(|(job, outcome)| job.answer(outcome)),
+        Err(error) => {
+            undo(connection);
+            jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
+        }
+    }
+}
+
+fn attempt(
+    connection: &mut Connection,
+    is_flushing: &mut Option<bool>,
+    jobs: &mut [Box<dyn Job>],
+) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    let flushed = jobs.iter().any(|job| job.is_flushed());
+    if *is_flushing != Some(flushed) {
+        flush_commits(connection, COMMITTING, flushed)?;
+        *is_flushing = Some(flushed);
+    }
+    batch(connection, COMMITTING, "BEGIN IMMEDIATE")?;
+    let mut outcomes = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        batch(connection, COMMITTING, "SAVEPOINT one")?;
+        let outcome = job.run(connection);
+        // Some failures, such as a full disk, end the whole transaction; then nobody's work is in it.
+        if let Err(error) = &outcome
+            && connection.is_autocommit()
+        {
+            return Err(error.clone());
+        }
+        let end = if outcome.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
+        batch(connection, COMMITTING, end)?;
+        outcomes.push(outcome);
+    }
+    batch(connection, COMMITTING, "COMMIT")?;
+    Ok(outcomes)
+}
+
+// === impl Request ===
+
+impl<O: Operation> Job for Request<O> {
+    fn is_flushed(&self) -> bool {
+        self.operation.access() == Access::Write(Durability::Flushed)
+    }
+
+    fn run(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
+        let mut tx = SqliteTx { connection, doing: O::DOING };
+        self.done = Some(at_once(self.operation.run(&mut tx))?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Self { done, reply, .. } = *self;
+        let answer = outcome.and_then(|()| done.ok_or(StoreError::Stopped));
+        match reply {
+            // Whoever gave up waiting does not need the answer.
+            Some(reply) => drop(reply.send(answer)),
+            None => {
+                if let Err(error) = answer {
+                    tracing::warn!(%error, "a note was not kept");
+                }
+            }
+        }
+    }
+}
+
+// === impl Alive ===
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}

@@ -1,0 +1,400 @@
+//! The session store as the rest of the program sees it.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use highwater_core::id::{Principal, SessionKey, Timestamp};
+use highwater_core::label::Label;
+use highwater_core::session::ObjectId;
+
+use crate::backend::Backend;
+use crate::cache::Cache;
+use crate::clock;
+use crate::key::SessionOwner;
+use crate::marks::Marks;
+use crate::operation::{
+    FindContext, ListContexts, ListNotices, ListPrincipals, ListSessions, Mark, MarkedKinds, MintContext,
+    Note, OpenConversation, Opening, Operation, Prune, ReadMarks, ReadSession, ShowSession, SplitAgain,
+};
+use crate::people::{Context, Notice, PrincipalRecord, SessionHistory, SessionRecord};
+use crate::postgres::Postgres;
+use crate::random::random_id;
+use crate::sqlite::{self, Sqlite};
+use crate::{DataDir, SessionHandle, StoreError};
+
+/// How long replies in flight on other replicas are given before a label is lowered.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// The most objects whose marks are looked at for one message.
+pub const MOST_OBJECTS: usize = 1024;
+
+/// How long a session that ended is kept for people to look at.
+const KEPT_AFTER_END: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Where the store lies.
+#[derive(Clone, Debug)]
+pub enum StorePlace {
+    /// In a file of the data directory, for this gateway alone.
+    Sqlite(DataDir),
+    /// In a PostgreSQL database that several gateways share.
+    Postgres {
+        /// The connection URL.
+        url: String,
+    },
+}
+
+/// How to open the store.
+#[derive(Clone, Debug, Default)]
+pub struct StoreOptions {
+    /// The operator says that the database comes from a backup: labels may be missing.
+    pub restored: bool,
+    /// In place of [`GRACE`].
+    pub grace: Option<Duration>,
+}
+
+/// Durable session state. Cheap to copy.
+#[derive(Clone, Debug)]
+pub struct Store(Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    backend: Backend,
+    is_shared: bool,
+    pub(crate) cache: Cache,
+    marks: Marks,
+    contexts: RwLock<HashSet<String>>,
+    pub(crate) grace: Duration,
+    defers_origins: AtomicBool,
+}
+
+/// Proof that objects are marked. Only the store can make it.
+///
+/// ```compile_fail
+/// use highwater_store::Marked;
+/// let forged = Marked { _private: () };
+/// ```
+#[derive(Debug)]
+pub struct Marked {
+    _private: (),
+}
+
+/// A session that a client just opened.
+#[derive(Clone, Debug)]
+pub struct OpenedSession {
+    /// The session whose label counts.
+    pub handle: SessionHandle,
+    /// Whether the client's sessions ceased to be taken for conversations with this one.
+    pub fell_back: bool,
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Opens the store, making or renewing its layout. It must be called inside the runtime.
+    pub async fn open(place: &StorePlace, options: &StoreOptions) -> Result<Self, StoreError> {
+        let backend = match place {
+            StorePlace::Sqlite(data) => Backend::Sqlite(Sqlite::open(sqlite::Opening {
+                file: Self::file(data),
+                boot_id: sqlite::boot_id(),
+                restored: options.restored,
+            })?),
+            StorePlace::Postgres { url } => Backend::Postgres(Postgres::open(url, options.restored).await?),
+        };
+        Self::on(backend, options).await
+    }
+
+    /// Where the database of a data directory lies.
+    pub fn file(data: &DataDir) -> PathBuf {
+        data.path().join(sqlite::FILE)
+    }
+
+    pub(crate) async fn on(backend: Backend, options: &StoreOptions) -> Result<Self, StoreError> {
+        let is_shared = backend.is_shared();
+        let marks = Marks::default();
+        marks.add_kinds(backend.perform(MarkedKinds).await?);
+        let grace = options.grace.unwrap_or(GRACE);
+        let inner = Arc::new(Inner {
+            backend,
+            is_shared,
+            cache: Cache::default(),
+            marks,
+            contexts: RwLock::default(),
+            grace,
+            defers_origins: AtomicBool::new(false),
+        });
+        if let Backend::Postgres(postgres) = &inner.backend {
+            postgres.listen(Arc::downgrade(&inner));
+        }
+        let kept = i64::try_from(KEPT_AFTER_END.as_millis()).unwrap_or(i64::MAX);
+        inner.queue(Prune { before: clock::now().saturating_sub(kept) });
+        Ok(Self(inner))
+    }
+
+    /// Whether other gateways write to the same store, so that a copy may be old.
+    pub fn is_shared(&self) -> bool {
+        self.0.is_shared
+    }
+
+    /// A session by its key. This asks nobody: the label is read when it is first wanted.
+    pub fn session(&self, key: &SessionKey, owner: &SessionOwner) -> SessionHandle {
+        SessionHandle::new(Arc::clone(&self.0), self.0.cache.entry(key, owner))
+    }
+
+    /// A session that a person names, if there is one.
+    pub async fn find_session(&self, key: &SessionKey) -> Result<Option<SessionHandle>, StoreError> {
+        if let Some(entry) = self.0.cache.get(key) {
+            return Ok(Some(SessionHandle::new(Arc::clone(&self.0), entry)));
+        }
+        let found = self.show(key).await?;
+        Ok(found.map(|SessionHistory { session, .. }| {
+            let SessionRecord { principal, virtual_server, kind, .. } = session;
+            self.session(key, &SessionOwner { principal, virtual_server, kind })
+        }))
+    }
+
+    /// Opens a session whose key is that of a transport session or a connection, which is its own only while
+    /// the principal's sessions look like conversations. For keys of other kinds use [`Store::session`].
+    pub async fn open_session(
+        &self,
+        key: &SessionKey,
+        owner: &SessionOwner,
+    ) -> Result<OpenedSession, StoreError> {
+        let operation = OpenConversation {
+            key: key.clone(),
+            owner: owner.clone(),
+            now: clock::now(),
+            notice: random_id("ntc_")?,
+        };
+        match self.0.perform(operation).await? {
+            Opening::Split(state) => {
+                let entry = self.0.cache.entry(key, owner);
+                let state = entry.adopt(state);
+                entry.note_joined_in(state.epoch);
+                let handle = SessionHandle::new(Arc::clone(&self.0), entry);
+                Ok(OpenedSession { handle, fell_back: false })
+            }
+            Opening::FellBack { widest, folded } => {
+                let entry = self.0.cache.entry(&owner.widest_key(), &owner.widest());
+                let state = entry.adopt(widest);
+                entry.note_joined_in(state.epoch);
+                for short in folded.iter().filter_map(|key| self.0.cache.get(key)) {
+                    short.fold_into(Arc::clone(&entry));
+                }
+                let handle = SessionHandle::new(Arc::clone(&self.0), entry);
+                Ok(OpenedSession { handle, fell_back: !folded.is_empty() })
+            }
+        }
+    }
+
+    /// A person says that the sessions of this principal are conversations after all. Whether it changed anything.
+    pub async fn split_again(
+        &self,
+        principal: &Principal,
+        person: &str,
+        reason: &str,
+    ) -> Result<bool, StoreError> {
+        let message = format!("{person}: its sessions are conversations after all ({reason})");
+        let notice = notice(principal, None, "split-again", message)?;
+        self.0.perform(SplitAgain { principal: principal.clone(), notice }).await
+    }
+
+    /// Marks objects with a label before they are written, or handles before they are given out.
+    pub async fn mark(&self, objects: &[ObjectId], label: &Label) -> Result<Marked, StoreError> {
+        let marked = Marked { _private: () };
+        if *label == Label::bottom() {
+            return Ok(marked);
+        }
+        let objects = self.0.marks.uncovered(objects, label);
+        if objects.is_empty() {
+            return Ok(marked);
+        }
+        within_bounds(objects.len())?;
+        let marks = self.0.perform(Mark { objects: objects.clone(), label: label.clone() }).await?;
+        self.0.marks.add(objects, &marks);
+        Ok(marked)
+    }
+
+    /// The marks of objects, joined, where no store has to be asked.
+    pub fn known_marks(&self, objects: &[ObjectId]) -> Option<Label> {
+        if objects.is_empty() {
+            return Some(Label::bottom());
+        }
+        if self.is_shared() {
+            return None;
+        }
+        let lookup = self.0.marks.look_up(objects);
+        lookup.unknown.is_empty().then_some(lookup.label)
+    }
+
+    /// The marks of objects, joined. Ask after the reply has come: what it can contain was marked before.
+    pub async fn marks(&self, objects: &[ObjectId]) -> Result<Label, StoreError> {
+        if let Some(label) = self.known_marks(objects) {
+            return Ok(label);
+        }
+        within_bounds(objects.len())?;
+        let join = |mut joined: Label, marks: &[Label]| {
+            marks.iter().for_each(|mark| joined.join(mark));
+            joined
+        };
+        if self.is_shared() {
+            let marks = self.0.perform(ReadMarks(objects.to_vec())).await?;
+            return Ok(join(Label::bottom(), &marks));
+        }
+        let lookup = self.0.marks.look_up(objects);
+        let marks = self.0.perform(ReadMarks(lookup.unknown.clone())).await?;
+        let label = join(lookup.label.clone(), &marks);
+        self.0.marks.keep(lookup, &marks);
+        Ok(label)
+    }
+
+    /// Makes a context id that an agent framework can put into its endpoint.
+    pub async fn mint_context(&self, person: &str, note: &str) -> Result<Context, StoreError> {
+        let context = Context {
+            id: random_id("ctx_")?,
+            created: clock::timestamp(),
+            person: person.to_owned(),
+            note: note.to_owned(),
+        };
+        self.0.perform(MintContext(context.clone())).await?;
+        self.0.remember_context(&context.id);
+        Ok(context)
+    }
+
+    /// Whether a context id is one that was made here.
+    pub async fn knows_context(&self, id: &str) -> Result<bool, StoreError> {
+        if self.0.contexts.read().unwrap_or_else(PoisonError::into_inner).contains(id) {
+            return Ok(true);
+        }
+        let known = self.0.perform(FindContext(id.to_owned())).await?;
+        if known {
+            self.0.remember_context(id);
+        }
+        Ok(known)
+    }
+
+    /// Whether no rule mentions origins, so that they may be written a little later than the rest.
+    pub fn defer_origins(&self, defer: bool) {
+        self.0.defers_origins.store(defer, Ordering::Relaxed);
+    }
+
+    /// Sessions, last used first: of one principal or of all, used no later than a time.
+    pub async fn sessions(
+        &self,
+        of: Option<&Principal>,
+        seen_until: Option<Timestamp>,
+        most: u32,
+    ) -> Result<Vec<SessionRecord>, StoreError> {
+        let seen_until = seen_until.map_or(i64::MAX, |time| i64::try_from(time.0).unwrap_or(i64::MAX));
+        let principal = of.map(|principal| principal.as_str().to_owned()).unwrap_or_default();
+        self.0.backend.list(ListSessions { principal, seen_until, most }).await
+    }
+
+    /// One session with its declassifications.
+    pub async fn show(&self, key: &SessionKey) -> Result<Option<SessionHistory>, StoreError> {
+        self.0.backend.list(ShowSession(key.clone())).await
+    }
+
+    /// What is known of principals, last seen first.
+    pub async fn principals(&self, most: u32) -> Result<Vec<PrincipalRecord>, StoreError> {
+        self.0.backend.list(ListPrincipals { most }).await
+    }
+
+    /// Context ids, newest first.
+    pub async fn contexts(&self, most: u32) -> Result<Vec<Context>, StoreError> {
+        self.0.backend.list(ListContexts { most }).await
+    }
+
+    /// Notices, newest first.
+    pub async fn notices(&self, most: u32) -> Result<Vec<Notice>, StoreError> {
+        self.0.backend.list(ListNotices { most }).await
+    }
+
+    /// Writes down something that people should know.
+    pub async fn note(
+        &self,
+        principal: &Principal,
+        session: Option<&SessionKey>,
+        kind: &str,
+        message: String,
+    ) -> Result<(), StoreError> {
+        self.0.perform(Note(notice(principal, session, kind, message)?)).await
+    }
+
+    /// Whether the store can be read and written, for `/readyz`.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        if let Backend::Sqlite(sqlite) = &self.0.backend
+            && !sqlite.is_writing()
+        {
+            return Err(StoreError::Stopped);
+        }
+        self.0.perform(ReadSession { key: SessionKey::new(""), known: None }).await.map(|_| ())
+    }
+
+    /// Ends in order: what is queued is written, and the next start knows that nothing is missing.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.close().await,
+            Backend::Postgres(postgres) => {
+                postgres.close();
+                Ok(())
+            }
+            #[cfg(any(test, feature = "testing"))]
+            Backend::Memory(memory) => memory.perform(crate::operation::Close).await,
+        }
+    }
+}
+
+fn notice(
+    principal: &Principal,
+    session: Option<&SessionKey>,
+    kind: &str,
+    message: String,
+) -> Result<Notice, StoreError> {
+    Ok(Notice {
+        id: random_id("ntc_")?,
+        at: clock::timestamp(),
+        principal: principal.clone(),
+        session: session.cloned(),
+        kind: kind.to_owned(),
+        message,
+    })
+}
+
+fn within_bounds(asked: usize) -> Result<(), StoreError> {
+    if asked > MOST_OBJECTS { Err(StoreError::TooMany { asked, most: MOST_OBJECTS }) } else { Ok(()) }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    pub(crate) fn defers_origins(&self) -> bool {
+        self.defers_origins.load(Ordering::Relaxed)
+    }
+
+    pub(crate) async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
+        self.backend.perform(operation).await
+    }
+
+    /// Does something soon. Nobody waits for it, but a full queue does not lose it.
+    pub(crate) fn queue<O: Operation>(self: &Arc<Self>, operation: O) {
+        if let Err(operation) = self.backend.queue(operation) {
+            let this = Arc::clone(self);
+            tokio::spawn(async move {
+                if let Err(error) = this.perform(operation).await {
+                    tracing::warn!(%error, "a note was not kept");
+                }
+            });
+        }
+    }
+
+    fn remember_context(&self, id: &str) {
+        self.contexts.write().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
+    }
+}

@@ -1,0 +1,130 @@
+//! Lowering labels, against replies that are on their way.
+
+use std::time::Duration;
+
+use highwater_core::annotation::DataClass;
+use highwater_core::label::Label;
+use highwater_store::{DeclassificationOutcome, Declassified, SessionHandle};
+
+use super::{Backend, context};
+
+fn pii() -> Label {
+    Label::bottom().with_class(DataClass::Pii).with_origin("crm")
+}
+
+fn web() -> Label {
+    Label::bottom().with_open_world().with_origin("web")
+}
+
+async fn reset(session: &SessionHandle, epoch: u64) -> Declassified {
+    session.declassify(epoch, &Label::bottom(), "ada", "a new task").await.unwrap()
+}
+
+pub(crate) async fn a_late_reply_joins_the_new_epoch<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    let session = context(&store, "a");
+    session.join(&web()).await.unwrap();
+    let Declassified::Done(lowered) = reset(&session, 0).await else { panic!("not lowered") };
+    assert_eq!((lowered.epoch, &lowered.label), (1, &Label::bottom()));
+    assert_eq!(session.current().await.unwrap().label, Label::bottom());
+    // The call began in epoch 0; its reply enters the context now.
+    session.join(&pii()).await.unwrap();
+    let state = session.current().await.unwrap();
+    assert_eq!((state.epoch, &state.label), (1, &pii()));
+    store.close().await.unwrap();
+    let again = context(&place.open().await, "a").current().await.unwrap();
+    assert_eq!((again.epoch, &again.label), (1, &pii()));
+}
+
+pub(crate) async fn of_two_declassifications_one_succeeds<B: Backend>() {
+    let place = B::new().await;
+    let stores = [place.open().await, place.open_beside().await];
+    context(&stores[0], "a").join(&web()).await.unwrap();
+    let mut tasks = Vec::new();
+    for store in &stores {
+        let session = context(store, "a");
+        tasks.push(tokio::spawn(async move { reset(&session, 0).await }));
+    }
+    let mut done = 0;
+    for task in tasks {
+        match task.await.unwrap() {
+            Declassified::Done(state) => {
+                done += 1;
+                assert_eq!(state.epoch, 1);
+            }
+            Declassified::Moved(state) => assert_eq!(state.epoch, 1),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(done, 1);
+}
+
+pub(crate) async fn a_declassification_of_nothing_says_so<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    let session = context(&store, "never used");
+    assert!(matches!(reset(&session, 0).await, Declassified::Unknown));
+    session.join(&web()).await.unwrap();
+    assert!(matches!(reset(&session, 7).await, Declassified::Moved(state) if state.label == web()));
+    assert_eq!(session.current().await.unwrap().label, web());
+}
+
+/// Lowering and releasing exclude each other: on one node by waiting, between replicas by time and version.
+pub(crate) async fn a_release_in_flight_is_covered_by_the_label_or_by_the_person<B: Backend>() {
+    let place = B::new().await;
+    let (store, other) = (place.open().await, place.open_beside().await);
+    let session = context(&store, "a");
+    let joined = session.join(&web()).await.unwrap();
+    let lowering = tokio::spawn({
+        let session = session.clone();
+        async move { reset(&session, 0).await }
+    });
+    if !store.is_shared() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!lowering.is_finished(), "lowered under a reply that is being released");
+        assert!(session.covered(&web()).is_none(), "a release that began after it did not wait");
+        drop(joined);
+        assert!(matches!(lowering.await.unwrap(), Declassified::Done(_)));
+        assert_eq!(session.current().await.unwrap().label, Label::bottom());
+        return;
+    }
+    // Another replica looks at the closed epoch and then releases something that its copy covers.
+    let elsewhere = context(&other, "a");
+    while elsewhere.current().await.unwrap().epoch == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(elsewhere.current().await.unwrap().label, web(), "the epoch is closed, the label stays");
+    let before = elsewhere.current().await.unwrap().version;
+    elsewhere.join(&web()).await.unwrap();
+    assert_eq!(
+        elsewhere.current().await.unwrap().version,
+        before + 1,
+        "a join was skipped in a closing epoch"
+    );
+    let Declassified::Overtaken(state) = lowering.await.unwrap() else {
+        panic!("lowered what was joined since")
+    };
+    assert_eq!(state.label, web());
+    assert!(!joined.is_fresh(), "a proof outlived half the grace");
+    let joined = joined.renewed().await.unwrap();
+    assert!(joined.is_fresh() && session.current().await.unwrap().version == before + 2);
+    // Asked again, with nothing joined meanwhile, the label goes down for every replica.
+    assert!(matches!(reset(&session, 1).await, Declassified::Done(_)));
+    assert_eq!(elsewhere.current().await.unwrap().label, Label::bottom());
+    assert_eq!(elsewhere.current().await.unwrap().epoch, 2);
+}
+
+pub(crate) async fn a_declassification_keeps_its_record<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    let session = context(&store, "a");
+    session.join(&web().joined(&pii())).await.unwrap();
+    session.declassify(0, &pii(), "ada", "only the page is gone").await.unwrap();
+    let shown = store.show(session.key()).await.unwrap().unwrap();
+    assert_eq!(shown.session.label, pii());
+    let [record] = &shown.declassifications[..] else { panic!("{shown:?}") };
+    assert_eq!((record.epoch, record.outcome), (1, DeclassificationOutcome::Done));
+    assert_eq!((record.person.as_str(), record.reason.as_str()), ("ada", "only the page is gone"));
+    assert!(record.old_label.get().contains("web") && !record.new_label.get().contains("web"));
+}

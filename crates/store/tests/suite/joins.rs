@@ -1,0 +1,134 @@
+//! Raising labels.
+
+use highwater_core::annotation::DataClass;
+use highwater_core::label::{Label, TextSet};
+use highwater_core::trust::TrustLevel;
+
+use super::{Backend, context};
+
+fn pii() -> Label {
+    Label::bottom().with_class(DataClass::Pii).with_origin("https://crm.example/")
+}
+
+fn web() -> Label {
+    Label::bottom().with_open_world().with_origin("https://web.example/")
+}
+
+pub(crate) async fn a_label_is_there_when_it_is_joined<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    let session = context(&store, "a");
+    assert_eq!(session.current().await.unwrap().label, Label::bottom());
+    let joined = session.join(&pii()).await.unwrap();
+    assert!(joined.covers(&pii()));
+    assert_eq!(session.current().await.unwrap().label, pii());
+    assert_eq!(session.cached().unwrap().label, pii());
+    assert_eq!(context(&store, "b").current().await.unwrap().label, Label::bottom());
+}
+
+pub(crate) async fn a_join_never_lowers_and_repeats_without_effect<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    let session = context(&store, "a");
+    session.join(&pii()).await.unwrap();
+    session.join(&web()).await.unwrap();
+    let both = pii().joined(&web());
+    assert_eq!(session.current().await.unwrap().label, both);
+    session.join(&pii()).await.unwrap();
+    session.join(&both).await.unwrap();
+    session.join(&Label::bottom().with_integrity(TrustLevel::Owner)).await.unwrap();
+    let state = session.current().await.unwrap();
+    assert_eq!((state.epoch, &state.label), (0, &both));
+    store.close().await.unwrap();
+    assert_eq!(context(&place.open().await, "a").current().await.unwrap().label, both);
+}
+
+pub(crate) async fn sixty_four_joins_at_once_lose_nothing<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    let mut tasks = Vec::new();
+    for number in 0..64 {
+        let session = context(&store, "a");
+        tasks.push(tokio::spawn(async move {
+            let label = Label::bottom().with_origin(&format!("o{number:02}"));
+            drop(session.join(&label).await.unwrap());
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let expected = Label::bottom().with_origins(&TextSet::of((0..64).map(|number| format!("o{number:02}"))));
+    assert_eq!(context(&store, "a").current().await.unwrap().label, expected);
+    store.close().await.unwrap();
+    assert_eq!(context(&place.open().await, "a").current().await.unwrap().label, expected);
+}
+
+pub(crate) async fn sets_are_bounded_and_overflow_is_marked<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    let session = context(&store, "a");
+    for start in [0, 100, 200] {
+        let origins = TextSet::of((start..start + 100).map(|number| format!("o{number:03}")));
+        session.join(&Label::bottom().with_origins(&origins)).await.unwrap();
+    }
+    let label = session.current().await.unwrap().label.clone();
+    assert!(label.bits().origins_open() && label.origins().members().len() == TextSet::LIMIT);
+    assert_eq!(label.origins().contains("o000"), Some(true));
+    assert_eq!(label.origins().contains("o299"), None);
+    // From now on every origin is covered, and none is stored.
+    let version = session.current().await.unwrap().version;
+    session.join(&Label::bottom().with_origin("another")).await.unwrap();
+    assert!(session.current().await.unwrap().version <= version + 1);
+    store.close().await.unwrap();
+    let again = context(&place.open().await, "a").current().await.unwrap();
+    assert!(again.label.bits().origins_open() && again.label.covers(&label));
+}
+
+pub(crate) async fn a_covered_label_writes_nothing<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    let session = context(&store, "a");
+    drop(session.join(&pii().joined(&web())).await.unwrap());
+    let before = session.current().await.unwrap().version;
+    if store.is_shared() {
+        assert!(session.covered(&pii()).is_none(), "a copy alone proves nothing on a shared store");
+        assert!(session.covered(&Label::bottom()).is_some());
+    } else {
+        assert!(session.covered(&pii()).unwrap().covers(&pii()));
+        assert!(session.covered(&pii().with_malicious()).is_none());
+    }
+    drop(session.join(&pii()).await.unwrap());
+    assert_eq!(session.current().await.unwrap().version, before);
+}
+
+pub(crate) async fn a_session_survives_the_store<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    drop(context(&store, "a").join(&pii()).await.unwrap());
+    let before = context(&store, "a").current().await.unwrap();
+    store.close().await.unwrap();
+    drop(store);
+    let store = place.open().await;
+    let session = context(&store, "a");
+    assert_eq!(session.cached(), None);
+    assert_eq!(session.current().await.unwrap(), before);
+}
+
+pub(crate) async fn deferred_origins_arrive_a_little_later<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    store.defer_origins(true);
+    let session = context(&store, "a");
+    drop(session.join(&pii()).await.unwrap());
+    drop(session.join(&pii().with_origin("https://second.example/")).await.unwrap());
+    assert!(session.current().await.unwrap().label.bits().covers(pii().bits()));
+    let wanted = pii().with_origin("https://second.example/");
+    for _ in 0..200 {
+        let shown = store.show(session.key()).await.unwrap().unwrap();
+        if shown.session.label == wanted {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("the origins never arrived");
+}

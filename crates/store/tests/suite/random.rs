@@ -1,0 +1,87 @@
+//! Random histories, side by side with the model.
+
+use highwater_core::annotation::DataClass;
+use highwater_core::id::UpstreamId;
+use highwater_core::label::{Label, TextSet};
+use highwater_core::session::{ObjectId, ObjectKind};
+use highwater_core::trust::TrustLevel;
+use highwater_store::{Memory, StoreOptions};
+
+use super::{Backend, context};
+
+const HISTORIES: u64 = 12;
+const STEPS: u64 = 40;
+
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+
+    fn label(&mut self) -> Label {
+        let mut label = Label::bottom();
+        if self.below(2) == 0 {
+            label = label.with_class(DataClass::ALL[self.below(7) as usize]);
+        }
+        if self.below(3) == 0 {
+            label = label.with_integrity(TrustLevel::ALL[self.below(6) as usize]);
+        }
+        if self.below(8) == 0 {
+            label = label.with_open_world();
+        }
+        if self.below(3) == 0 {
+            label = label.with_scopes(&TextSet::of([format!("s{}", self.below(5))]));
+        }
+        if self.below(2) == 0 {
+            label = label.with_origins(&TextSet::of([format!("o{}", self.below(50)), "o".to_owned()]));
+        }
+        label
+    }
+}
+
+pub(crate) async fn random_histories_agree_with_the_model<B: Backend>() {
+    for seed in 0..HISTORIES {
+        let mut random = Random(seed);
+        let place = B::new().await;
+        let model = Memory::new(false).open("boot", &StoreOptions::default()).await.unwrap();
+        // On a shared store each step is taken by whichever replica.
+        let stores = [place.open().await, place.open_beside().await];
+        for step in 0..STEPS {
+            let store = &stores[random.below(2) as usize];
+            let name = ["a", "b", "c"][random.below(3) as usize];
+            let object = ObjectId::new(UpstreamId::new("u"), ObjectKind::Object, name);
+            let (session, twin) = (context(store, name), context(&model, name));
+            let label = random.label();
+            match random.below(20) {
+                0 => {
+                    let epoch = twin.current().await.unwrap().epoch;
+                    session.declassify(epoch, &label, "ada", "").await.unwrap();
+                    twin.declassify(epoch, &label, "ada", "").await.unwrap();
+                }
+                1..5 => {
+                    store.mark(std::slice::from_ref(&object), &label).await.unwrap();
+                    model.mark(std::slice::from_ref(&object), &label).await.unwrap();
+                }
+                _ => {
+                    let joined = session.join(&label).await.unwrap();
+                    assert!(joined.covers(&label));
+                    twin.join(&label).await.unwrap();
+                }
+            }
+            let (found, expected) = (session.current().await.unwrap(), twin.current().await.unwrap());
+            assert_eq!(
+                (found.epoch, &found.label),
+                (expected.epoch, &expected.label),
+                "seed {seed} step {step}"
+            );
+            assert_eq!(
+                store.marks(std::slice::from_ref(&object)).await.unwrap(),
+                model.marks(&[object]).await.unwrap(),
+                "seed {seed} step {step}"
+            );
+        }
+    }
+}
