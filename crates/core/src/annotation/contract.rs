@@ -36,7 +36,8 @@ pub struct Contract {
     /// Who established each axis, in the order of [`Axis::ALL`]; `Nothing` where the value is a default.
     pub(super) basis: [Authority; 8],
     pub(super) server: ServerTrust,
-    pub(super) origin: Option<Arc<str>>,
+    /// The tool itself and everything it attributes its data to.
+    pub(super) origins: TextSet,
     /// The label of a reply that says nothing of itself; kept, because every call needs it.
     pub(super) reply: Label,
 }
@@ -87,7 +88,7 @@ impl Contract {
             reads_high: false,
             basis: [Authority::Nothing; 8],
             server: ServerTrust::default(),
-            origin: None,
+            origins: TextSet::EMPTY,
             reply: Label::bottom(),
         }
         .settled()
@@ -114,7 +115,7 @@ impl Contract {
     /// Names what its replies come from, so that labels can say it.
     #[must_use]
     pub fn with_origin(mut self, origin: impl Into<Arc<str>>) -> Self {
-        self.origin = Some(origin.into());
+        self.origins.join(&TextSet::of([origin]));
         self.settled()
     }
 
@@ -279,7 +280,7 @@ impl Contract {
             .with_scopes(self.returns.scopes())
             .with_integrity(trust.min(self.ceiling))
             .with_sources(sources)
-            .with_origins(&self.attribution);
+            .with_origins(&self.origins);
         // The operator who names the classes has seen the source.
         if self.basis(Axis::Returns) != Authority::Operator {
             label = label.with_classes(added_by(sources));
@@ -290,10 +291,7 @@ impl Contract {
         if self.untrusted.is_some() {
             label = label.with_integrity(TrustLevel::None);
         }
-        match &self.origin {
-            Some(origin) => label.with_origin(origin),
-            None => label,
-        }
+        label
     }
 }
 

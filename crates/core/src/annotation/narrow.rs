@@ -37,6 +37,7 @@ impl Contract {
 
         next.malicious |= scale.malicious;
         next.attribution.join(&scale.attribution);
+        next.origins.join(&scale.attribution);
         if let Some(tokens) = &scale.accept_from {
             next.accept_from = Some(match &self.accept_from {
                 Some(held) => held.iter().filter(|token| tokens.contains(token)).cloned().collect(),

@@ -255,6 +255,7 @@ impl Scale {
         next.roles = self.roles;
         next.malicious |= self.malicious;
         next.attribution.join(&self.attribution);
+        next.origins.join(&self.attribution);
         next.accept_from = self.accept_from.map(Into::into).or(next.accept_from);
         next.idempotent = self.idempotent.value(next.idempotent);
         next.reads_high = self.reads_high && self.source.is_silent();

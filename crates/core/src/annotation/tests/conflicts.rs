@@ -135,12 +135,14 @@ fn the_operators_value_is_the_value_on_every_axis() {
 }
 
 #[test]
-fn an_operator_who_is_stricter_overrides_nothing() {
-    let (_, notices) = weighed([
-        (Claim::SetDestination(Possible::only(Destination::Public)), Authority::Operator),
-        (Claim::SetDestination(Possible::only(Destination::Internal)), Authority::DeclaredVerified),
-    ]);
-    assert_eq!(notices, []);
+fn an_operator_who_is_no_milder_overrides_nothing() {
+    for stricter in [Destination::Public, Destination::Internal] {
+        let (_, notices) = weighed([
+            (Claim::SetDestination(Possible::only(stricter)), Authority::Operator),
+            (Claim::SetDestination(Possible::only(Destination::Internal)), Authority::DeclaredVerified),
+        ]);
+        assert_eq!(notices, [], "{stricter}");
+    }
 }
 
 #[test]

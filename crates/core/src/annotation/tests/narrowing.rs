@@ -144,6 +144,10 @@ fn a_closed_world_means_the_closed_part_of_the_bounds() {
     assert_eq!(contract.destination(), Possible::only(Destination::Ephemeral));
     assert_eq!(contract.source(), Possible::only(Source::Internal));
     assert_eq!(notices, []);
+    let said = [hints(None, None, Some(false)), Claim::SetDestination(Possible::only(Destination::System))];
+    let (contract, notices) = narrowed(&bounds, Authority::ResolvedVerified, said);
+    assert!(contract.destination().contains(Destination::System), "a place that was named counts as named");
+    assert_eq!(notices, DRIFT);
     let open = verified([Claim::SetDestination(Possible::only(Destination::Public))]);
     let (contract, notices) = narrowed(&open, Authority::ResolvedVerified, [hints(None, None, Some(false))]);
     assert_eq!(contract.destination().worst(), Destination::Public);
@@ -168,6 +172,11 @@ fn untrusted_stays_unless_the_operator_names_the_source() {
     let internal = || [Claim::SetSource(Possible::only(Source::Internal))];
     assert!(narrowed(&bounds, Authority::ResolvedVerified, internal()).0.reply_label().untrusted());
     assert!(!narrowed(&bounds, Authority::Operator, internal()).0.reply_label().untrusted());
+    let (doubted, _) = weighed([(Claim::Untrusted, Authority::Operator)]);
+    assert!(
+        narrowed(&doubted, Authority::Operator, internal()).0.reply_label().untrusted(),
+        "the operator's own"
+    );
     let (contract, _) = narrowed(&verified(internal()), Authority::Resolved, [Claim::Untrusted]);
     assert!(contract.reply_label().untrusted());
 }

@@ -46,6 +46,7 @@ fn the_source_gives_integrity_and_adds_classes() {
         assert_eq!(label.sources(), Words::only(*source));
         let label = stranger(said()).reply_label().clone();
         assert_eq!(label.integrity(), TrustLevel::None, "a stranger's {source}");
+        assert!(label.sources().contains(*source) && label.classes().covers(added.iter().copied().collect()));
         assert!(label.classes().contains(DataClass::Unclassified));
     }
 }
@@ -70,6 +71,16 @@ fn resources_are_worth_what_the_operator_says_of_them() {
     assert_eq!(integrity(ReplyKind::Server), TrustLevel::Tool);
     assert_eq!(integrity(ReplyKind::Resource), TrustLevel::None);
     assert_eq!(integrity(ReplyKind::ServerWithResource), TrustLevel::None);
+}
+
+#[test]
+fn a_ceiling_lowers_what_a_reply_is_worth() {
+    let trusted = ServerTrust::new(TrustLevel::User, TrustLevel::None, true);
+    let system = || Claim::SetSource(Possible::only(Source::System));
+    assert_eq!(declared(trusted, [system()]).integrity(), TrustLevel::User);
+    for (level, worth) in [(TrustLevel::Tool, TrustLevel::Tool), (TrustLevel::Owner, TrustLevel::User)] {
+        assert_eq!(declared(trusted, [system(), Claim::SetIntegrity(level)]).integrity(), worth);
+    }
 }
 
 #[test]
@@ -104,6 +115,21 @@ fn of_two_lists_a_tool_accepts_what_is_in_both() {
     ]);
     assert_eq!(*contract.accepts(), Accepts::Only(Sensitivity::of([DataClass::Pii])));
     assert_eq!(*stranger([accepts(&[DataClass::Pii])]).accepts(), Accepts::Unknown);
+    let (contract, _) = weighed([
+        (accepts(&[DataClass::Pii, DataClass::User]), Authority::Catalogue),
+        (accepts(&[DataClass::Pii]), Authority::Declared),
+    ]);
+    assert_eq!(
+        *contract.accepts(),
+        Accepts::Only(Sensitivity::of([DataClass::Pii])),
+        "a stranger may take away"
+    );
+    let regulated = |scope| Claim::SetAccepts(Sensitivity::regulated([scope]));
+    assert_eq!(
+        *verified([regulated("hipaa"), regulated("gdpr")]).accepts(),
+        Accepts::Only(Sensitivity::none()),
+        "regulated data of no common scope"
+    );
 }
 
 #[test]
@@ -128,6 +154,11 @@ fn a_tool_refuses_the_classes_it_was_not_built_for() {
     );
     assert_eq!(pii.refused(&of(&[DataClass::Financial])), Words::only(DataClass::Financial));
     assert_eq!(Accepts::Unknown.refused(&Label::bottom()), Words::EMPTY);
+    let unclassified = Accepts::Only(Sensitivity::of([DataClass::Unclassified]));
+    assert!(
+        unclassified.refused(&held).contains(DataClass::Unclassified),
+        "what nobody classified passes only where everything does"
+    );
 }
 
 #[test]
