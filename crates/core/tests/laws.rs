@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::decide::{Effect, PermittedAction, Verdict, decide, judge};
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
+use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
 use proptest::prelude::*;
 
@@ -56,7 +57,8 @@ impl Granted {
 fn effect(granted: &Granted, asked: &Asked, server: &str) -> Effect {
     let (decision, principal, virtual_server, action) =
         (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new(server), asked.action());
-    let facts = Facts::of(&decision, &principal, &virtual_server, &action);
+    let nothing_read = Label::bottom();
+    let facts = Facts::of(&decision, &principal, &virtual_server, &action).under(&nothing_read);
     judge(&granted.policy(), &facts).effect()
 }
 
@@ -126,7 +128,8 @@ proptest! {
         granted.held.entry("a").or_default().insert(first.upstream);
         let action = first.action();
         let (decision, principal, virtual_server) = (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("a"));
-        let facts = Facts::of(&decision, &principal, &virtual_server, &action);
+        let nothing_read = Label::bottom();
+    let facts = Facts::of(&decision, &principal, &virtual_server, &action).under(&nothing_read);
         let Verdict::Allow(permit) = decide(&granted.policy(), &facts) else {
             return Err(TestCaseError::fail("should be allowed"));
         };

@@ -39,6 +39,40 @@ impl ActionDigest {
         bytes.copy_from_slice(context.finish().as_ref());
         Self(bytes)
     }
+
+    /// The digest itself.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads the hexadecimal form.
+    pub fn parse(text: &str) -> Option<Self> {
+        from_hex(text).map(Self)
+    }
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// Bytes in hexadecimal.
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        for nibble in [byte >> 4, byte & 15] {
+            text.extend(HEX.get(usize::from(nibble)).map(|digit| char::from(*digit)));
+        }
+    }
+    text
+}
+
+/// Reads 32 bytes in lower-case hexadecimal; no other spelling, so that two that differ differ.
+pub(crate) fn from_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    let mut digits = text.bytes().map(|digit| HEX.iter().position(|known| *known == digit));
+    for byte in &mut bytes {
+        let (high, low) = (digits.next()??, digits.next()??);
+        *byte = u8::try_from(high << 4 | low).ok()?;
+    }
+    digits.next().is_none().then_some(bytes)
 }
 
 impl fmt::Display for ActionDigest {
@@ -55,16 +89,7 @@ impl fmt::Debug for ActionDigest {
 
 impl Serialize for ActionDigest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut text = String::with_capacity(64);
-        for byte in self.0 {
-            for nibble in [byte >> 4, byte & 15] {
-                if let Some(digit) = HEX.get(usize::from(nibble)) {
-                    text.push(char::from(*digit));
-                }
-            }
-        }
-        serializer.serialize_str(&text)
+        serializer.serialize_str(&to_hex(&self.0))
     }
 }
 

@@ -2,8 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Denial, Finding, FindingId, Judgement, Reason};
+use super::finding::{Finding, FindingId, Reason};
+use super::reply::response_facts;
+use super::verdict::{Denial, Judgement};
+use super::{Effect, gates};
+use crate::annotation::{Claims, ReplyKind};
 use crate::id::{DecisionId, UpstreamId};
+use crate::label::Label;
+use crate::policy::{Facts, Policy, ResponseFacts};
+use crate::session;
 
 /// What an upstream may ask. There is nothing else it may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,14 +29,16 @@ pub enum AskKind {
 /// What is known of a question.
 #[derive(Clone, Copy, Debug)]
 pub struct AskFacts<'a> {
-    /// The decision that allowed the call in whose course the question came, if there is such a call.
-    pub during: Option<&'a DecisionId>,
+    /// The call in whose course the question came, if there is such a call. Its session is as it is now.
+    pub during: Option<&'a Facts<'a>>,
     /// Who asks.
     pub upstream: &'a UpstreamId,
     /// What is asked.
     pub kind: AskKind,
     /// Whether the client declared that it can be asked this.
     pub declared: bool,
+    /// What the question says of itself.
+    pub claims: &'a Claims,
 }
 
 /// The answer to a question about a question.
@@ -45,6 +54,8 @@ pub enum AskVerdict {
 #[derive(Debug)]
 pub struct AskPass {
     kind: AskKind,
+    label: Label,
+    judgement: Judgement,
 }
 
 // === impl AskPass ===
@@ -54,20 +65,39 @@ impl AskPass {
     pub fn kind(&self) -> AskKind {
         self.kind
     }
+
+    /// The label that must be joined to the session's before the question is put: it is text of the upstream.
+    pub fn label(&self) -> &Label {
+        &self.label
+    }
+
+    /// Everything that was judged.
+    pub fn judgement(&self) -> &Judgement {
+        &self.judgement
+    }
 }
 
-/// Judges whether this server may ask this of this client now.
-pub fn decide_ask(decision: &DecisionId, facts: &AskFacts<'_>) -> AskVerdict {
+/// Judges whether this server may ask this of this client now. A question is not edited and nobody is asked about it:
+/// what would need either is refused.
+pub fn decide_ask(policy: &Policy, decision: &DecisionId, facts: &AskFacts<'_>) -> AskVerdict {
     let mut findings = Vec::new();
-    if facts.during.is_none() {
-        findings.push(Finding::block(FindingId::Ask, Reason::NoCallInFlight));
-    }
     if !facts.declared {
         findings.push(Finding::block(FindingId::Ask, Reason::NotDeclared));
     }
-    if findings.is_empty() {
-        AskVerdict::Put(AskPass { kind: facts.kind })
-    } else {
-        AskVerdict::Refuse(Denial::new(decision.clone(), Judgement::of(findings)))
+    let Some(call) = facts.during else {
+        findings.push(Finding::block(FindingId::Ask, Reason::NoCallInFlight));
+        return AskVerdict::Refuse(Denial::new(decision.clone(), Judgement::of(findings)));
+    };
+    let reading = policy.flow(call.virtual_server).mode.source_reading();
+    let label =
+        session::label_reply(call.contract, facts.claims, &Label::bottom(), ReplyKind::Server, reading);
+    let response = ResponseFacts { ask: Some(facts.kind), ..response_facts(call, facts.claims) };
+    let seen = Facts { response: Some(&response), ..*call };
+    let judgement = gates::judge_reply(policy, &seen, findings, false, &label);
+    match judgement.effect() {
+        Effect::Allow => AskVerdict::Put(AskPass { kind: facts.kind, label, judgement }),
+        Effect::Redact | Effect::Confirm | Effect::Passkey | Effect::Block => {
+            AskVerdict::Refuse(Denial::new(decision.clone(), gates::refused(judgement)))
+        }
     }
 }

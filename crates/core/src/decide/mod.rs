@@ -2,44 +2,54 @@
 //! `Permit`. Order never matters: the strictest effect wins, and the explanation is complete.
 
 mod ask;
+mod escalation;
+mod finding;
+mod flow;
+mod gates;
 mod permit;
 mod reply;
+mod rules;
 mod structural;
 mod verdict;
 
 pub use crate::policy::Effect;
+pub use crate::policy::{FlowRule, FlowViolations};
 pub use ask::{AskFacts, AskKind, AskPass, AskVerdict, decide_ask};
-pub use permit::{Mismatch, Permit, PermittedAction};
-pub use reply::{Pass, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply};
-pub use verdict::{Denial, Finding, FindingId, Judgement, Reason, Verdict};
+pub use escalation::{Answer, Approval, Escalation, QuestionDigest, Unapproved};
+pub use finding::{Finding, FindingId, PerMode, Reason, Waived};
+pub use flow::{Clearance, FlowMode, FlowPolicy};
+pub use gates::{demands, judge};
+pub use permit::{Mismatch, Obligations, Permit, PermittedAction};
+pub use reply::{
+    ApprovedReply, HeldReply, Labelled, Pass, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply,
+    decide_reply_approved, label_reply,
+};
+pub use verdict::{Demands, Denial, Judgement, Redactions, Verdict};
 
 use crate::policy::{Facts, Policy};
 
-/// A gate looks at the facts and adds what it finds.
-type Gate = fn(&Policy, &Facts<'_>, &mut Vec<Finding>);
-
-/// Every gate there is. A new one is a new line here and a file beside this one.
-const GATES: &[Gate] = &[structural::grant, structural::allow_list, structural::extra_method];
-
-/// What the gates say of an action, without permitting anything.
-///
-/// For whoever only wants an answer: lists, explanations, replays, a second judgement.
-pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Judgement {
-    let mut findings = Vec::new();
-    for gate in GATES {
-        gate(policy, facts, &mut findings);
-    }
-    Judgement::of(findings)
-}
-
 /// Judges an action and, if it is allowed, makes the one proof that opens its upstream.
 pub fn decide(policy: &Policy, facts: &Facts<'_>) -> Verdict {
-    let judgement = judge(policy, facts);
+    settle(facts, judge(policy, facts), None)
+}
+
+/// Judges again an action that a person approved, with the policy and the label of this moment.
+///
+/// The approval meets what the person was asked, and nothing more: a block stays a block, and what they were not told
+/// is a new question.
+pub fn decide_approved(policy: &Policy, facts: &Facts<'_>, approval: Approval) -> Verdict {
+    settle(facts, judge(policy, facts), Some(&approval))
+}
+
+fn settle(facts: &Facts<'_>, judgement: Judgement, approval: Option<&Approval>) -> Verdict {
     match judgement.effect() {
-        Effect::Allow => Verdict::Allow(Permit::mint(facts)),
-        // Nobody can be asked yet and no reply be edited, so what needs it does not happen.
-        Effect::Redact | Effect::Confirm | Effect::Passkey | Effect::Block => {
-            Verdict::Block(Denial::new(facts.decision.clone(), judgement))
+        Effect::Allow | Effect::Redact => Verdict::Allow(Permit::mint(facts, judgement, None)),
+        Effect::Confirm => match approval.filter(|approval| approval.meets(facts, &judgement)) {
+            Some(approval) => Verdict::Allow(Permit::mint(facts, judgement, Some(approval))),
+            None => Verdict::Escalate(Escalation::new(facts, judgement)),
+        },
+        Effect::Passkey | Effect::Block => {
+            Verdict::Block(Denial::new(facts.decision.clone(), gates::refused(judgement)))
         }
     }
 }

@@ -1,7 +1,12 @@
 //! The proof that one action was allowed, and the only thing that opens an upstream.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
+use super::escalation::Approval;
+use super::finding::Finding;
+use super::verdict::{Judgement, Redactions};
 use crate::action::{Action, ActionDigest};
 use crate::id::DecisionId;
 use crate::policy::Facts;
@@ -28,6 +33,18 @@ use crate::policy::Facts;
 pub struct Permit {
     decision: DecisionId,
     digest: ActionDigest,
+    judgement: Judgement,
+    obligations: Obligations,
+}
+
+/// What the decision about an action leaves for the judgement of its reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Obligations {
+    pub(super) redactions: Redactions,
+    /// A person said yes to exactly this action.
+    pub(super) approved: bool,
+    /// They knew that a doubtful session would get the private data that the contract speaks of.
+    pub(super) read_approved: bool,
 }
 
 /// An action together with the decision that allowed it: the only argument an upstream takes.
@@ -40,7 +57,7 @@ pub struct Permit {
 /// ```
 #[derive(Debug)]
 pub struct PermittedAction {
-    action: Action,
+    action: Arc<Action>,
     decision: DecisionId,
 }
 
@@ -54,13 +71,48 @@ pub struct Mismatch {
 // === impl Permit ===
 
 impl Permit {
-    pub(super) fn mint(facts: &Facts<'_>) -> Self {
-        Self { decision: facts.decision.clone(), digest: facts.action.digest() }
+    pub(super) fn mint(facts: &Facts<'_>, judgement: Judgement, approval: Option<&Approval>) -> Self {
+        let obligations = Obligations {
+            redactions: judgement.redactions(),
+            approved: approval.is_some(),
+            read_approved: approval.is_some_and(Approval::covers_read),
+        };
+        Self { decision: facts.decision.clone(), digest: facts.action.digest(), judgement, obligations }
     }
 
     /// The decision this permit came from.
     pub fn decision(&self) -> &DecisionId {
         &self.decision
+    }
+
+    /// Everything that was judged. An allowed action may have findings: what a person agreed to, and what is only
+    /// recorded.
+    pub fn judgement(&self) -> &Judgement {
+        &self.judgement
+    }
+
+    /// Every finding.
+    pub fn findings(&self) -> &[Finding] {
+        self.judgement.findings()
+    }
+
+    /// What is left to do when the reply comes.
+    pub fn obligations(&self) -> Obligations {
+        self.obligations
+    }
+}
+
+// === impl Obligations ===
+
+impl Obligations {
+    /// What must be removed from the reply.
+    pub fn redactions(self) -> Redactions {
+        self.redactions
+    }
+
+    /// Whether a person said yes to exactly this action.
+    pub fn approved(self) -> bool {
+        self.approved
     }
 }
 
@@ -68,7 +120,8 @@ impl Permit {
 
 impl PermittedAction {
     /// Spends the permit on the action it was made for.
-    pub fn bind(action: Action, permit: Permit) -> Result<Self, Mismatch> {
+    pub fn bind(action: impl Into<Arc<Action>>, permit: Permit) -> Result<Self, Mismatch> {
+        let action = action.into();
         if action.digest() == permit.digest {
             Ok(Self { action, decision: permit.decision })
         } else {
@@ -77,7 +130,7 @@ impl PermittedAction {
     }
 
     /// What may be done.
-    pub fn action(&self) -> &Action {
+    pub fn action(&self) -> &Arc<Action> {
         &self.action
     }
 

@@ -1,8 +1,17 @@
-//! The judgement of a reply. Core never opens it: it judges `ReplyFacts` and carries the reply unopened, and
-//! the only way to get the reply out again is through a `Pass`.
+//! The judgement of a reply. Core never opens it: it labels and judges what is known of it and carries the reply
+//! unopened, and the only way to get the reply out again is through a `Pass`.
 
-use super::{Denial, Finding, FindingId, Judgement, Reason};
-use crate::id::DecisionId;
+use std::sync::Arc;
+
+use super::escalation::{Answer, Approval, Escalation, QuestionDigest, Unapproved};
+use super::finding::{Finding, FindingId, Reason};
+use super::permit::Obligations;
+use super::verdict::{Denial, Judgement, Redactions};
+use super::{Effect, gates};
+use crate::annotation::{Claim, Claims, Contract, ReplyKind, Sensitivity};
+use crate::label::Label;
+use crate::policy::{Facts, Policy, ResponseFacts};
+use crate::session;
 
 /// What a reply says it is. Absent means complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +27,18 @@ pub enum ResultType {
 }
 
 /// What is known of a reply without opening it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ReplyFacts {
     /// What the reply says it is.
     pub result_type: ResultType,
+    /// Whose words it carries.
+    pub kind: ReplyKind,
+    /// What it says of itself. It only adds.
+    pub claims: Claims,
+    /// The labels of the stored objects it names.
+    pub marks: Label,
+    /// The contract as the operator's `result` cases narrow it, where one applied.
+    pub contract: Option<Arc<Contract>>,
 }
 
 /// A reply as it came, with what is known of it.
@@ -31,11 +48,21 @@ pub struct Received<R> {
     facts: ReplyFacts,
 }
 
+/// A reply and its label, before it is judged.
+#[derive(Debug)]
+pub struct Labelled<R> {
+    reply: R,
+    facts: ReplyFacts,
+    label: Label,
+}
+
 /// The answer to a reply.
 #[derive(Debug)]
 pub enum ReplyVerdict<R> {
     /// It may be delivered.
     Pass(Pass<R>),
+    /// It may be delivered if a person says so. The call has run.
+    Hold(HeldReply<R>),
     /// It is not delivered. The call has run.
     Withhold(Denial),
 }
@@ -49,6 +76,40 @@ pub enum ReplyVerdict<R> {
 #[derive(Debug)]
 pub struct Pass<R> {
     reply: R,
+    label: Label,
+    judgement: Judgement,
+    redactions: Redactions,
+}
+
+/// A reply that waits for a person.
+#[derive(Debug)]
+pub struct HeldReply<R> {
+    labelled: Labelled<R>,
+    obligations: Obligations,
+    escalation: Escalation,
+}
+
+/// A reply that a person wants released. It is judged again before it is.
+#[derive(Debug)]
+pub struct ApprovedReply<R> {
+    labelled: Labelled<R>,
+    obligations: Obligations,
+    approval: Approval,
+}
+
+// === impl ReplyFacts ===
+
+impl ReplyFacts {
+    /// A reply of the server's own that says nothing of itself.
+    pub fn new(result_type: ResultType) -> Self {
+        Self {
+            result_type,
+            kind: ReplyKind::Server,
+            claims: Claims::new(),
+            marks: Label::bottom(),
+            contract: None,
+        }
+    }
 }
 
 // === impl Received ===
@@ -60,24 +121,150 @@ impl<R> Received<R> {
     }
 }
 
-// === impl Pass ===
+// === impl Labelled ===
 
-impl<R> Pass<R> {
-    /// Opens the reply.
-    pub fn into_reply(self) -> R {
-        self.reply
+impl<R> Labelled<R> {
+    /// What the session takes in with this reply.
+    pub fn label(&self) -> &Label {
+        &self.label
     }
 }
 
-/// Judges a reply to the action that `decision` allowed.
-pub fn decide_reply<R>(decision: &DecisionId, received: Received<R>) -> ReplyVerdict<R> {
+// === impl Pass ===
+
+impl<R> Pass<R> {
+    /// The label that must be joined to the session's before the first byte is released.
+    pub fn label(&self) -> &Label {
+        &self.label
+    }
+
+    /// Everything that was judged.
+    pub fn judgement(&self) -> &Judgement {
+        &self.judgement
+    }
+
+    /// What must be removed from the reply first, by the rules of the call and those of the reply.
+    pub fn redactions(&self) -> Redactions {
+        self.redactions
+    }
+
+    /// Opens the reply. Where something must be removed from it, `redact` does that, or the reply stays here.
+    pub fn into_reply<E>(self, redact: impl FnOnce(R, Redactions) -> Result<R, E>) -> Result<R, E> {
+        if self.redactions.is_empty() { Ok(self.reply) } else { redact(self.reply, self.redactions) }
+    }
+}
+
+// === impl HeldReply ===
+
+impl<R> HeldReply<R> {
+    /// The question for the person.
+    pub fn escalation(&self) -> &Escalation {
+        &self.escalation
+    }
+
+    /// Takes a person's answer to the question of that digest.
+    pub fn answered(self, question: QuestionDigest, answer: Answer) -> Result<ApprovedReply<R>, Denial> {
+        match self.escalation.answered(question, answer) {
+            Ok(approval) => {
+                Ok(ApprovedReply { labelled: self.labelled, obligations: self.obligations, approval })
+            }
+            Err(Unapproved::Declined(denial)) => Err(denial),
+            Err(Unapproved::AnotherQuestion(escalation)) => Err(escalation.unasked()),
+        }
+    }
+
+    /// Gives up asking: this client has no way to put the question to a person.
+    pub fn unasked(self) -> Denial {
+        self.escalation.unasked()
+    }
+}
+
+/// Labels a reply: its contract, what it says of itself, and the marks of the objects it names.
+pub fn label_reply<R>(policy: &Policy, facts: &Facts<'_>, received: Received<R>) -> Labelled<R> {
+    let Received { reply, facts: known } = received;
+    let contract = known.contract.as_deref().unwrap_or(facts.contract);
+    let reading = policy.flow(facts.virtual_server).mode.source_reading();
+    let label = session::label_reply(contract, &known.claims, &known.marks, known.kind, reading);
+    Labelled { reply, facts: known, label }
+}
+
+/// Judges a reply to the action of these facts. `facts.session` is the session as it is now, before this reply.
+pub fn decide_reply<R>(
+    policy: &Policy,
+    facts: &Facts<'_>,
+    obligations: Obligations,
+    labelled: Labelled<R>,
+) -> ReplyVerdict<R> {
+    settle(policy, facts, obligations, labelled, None)
+}
+
+/// Judges again a reply that a person wants released.
+pub fn decide_reply_approved<R>(
+    policy: &Policy,
+    facts: &Facts<'_>,
+    approved: ApprovedReply<R>,
+) -> ReplyVerdict<R> {
+    let ApprovedReply { labelled, obligations, approval } = approved;
+    settle(policy, facts, obligations, labelled, Some(&approval))
+}
+
+/// What the rules may know of a message, made of what it says of itself. A message only adds to what was declared.
+pub(super) fn response_facts(facts: &Facts<'_>, claims: &Claims) -> ResponseFacts {
+    if claims.is_empty() {
+        return ResponseFacts::default();
+    }
+    let said = session::label_claims(claims);
+    let sources = said.sources();
+    let returns = claims.iter().fold(None, |all: Option<Sensitivity>, said| match &said.claim {
+        Claim::AddReturns(classes) | Claim::SetReturns(classes) => {
+            Some(all.unwrap_or_else(|| facts.contract.returns().clone()).or(classes))
+        }
+        _ => all,
+    });
+    ResponseFacts {
+        open_world: said.open_world(),
+        malicious: said.malicious(),
+        attribution: said.origins().clone(),
+        source: (!sources.is_empty()).then(|| facts.contract.possible_source().or(sources)),
+        sensitivity: returns,
+        sightings: None,
+        ask: None,
+    }
+}
+
+fn settle<R>(
+    policy: &Policy,
+    facts: &Facts<'_>,
+    obligations: Obligations,
+    labelled: Labelled<R>,
+    approval: Option<&Approval>,
+) -> ReplyVerdict<R> {
     let mut findings = Vec::new();
-    if received.facts.result_type == ResultType::Unknown {
+    if labelled.facts.result_type == ResultType::Unknown {
         findings.push(Finding::block(FindingId::Reply, Reason::UnknownResultType));
     }
-    if findings.is_empty() {
-        ReplyVerdict::Pass(Pass { reply: received.reply })
-    } else {
-        ReplyVerdict::Withhold(Denial::new(decision.clone(), Judgement::of(findings)))
+    // Who agreed to the reading of what the contract speaks of has agreed to that, and to no more.
+    let agreed =
+        obligations.read_approved && facts.contract.reply_label().classes().covers(labelled.label.classes());
+    let response = response_facts(facts, &labelled.facts.claims);
+    let contract = labelled.facts.contract.as_deref().unwrap_or(facts.contract);
+    let seen = Facts { contract, response: Some(&response), ..*facts };
+    let judgement = gates::judge_reply(policy, &seen, findings, agreed, &labelled.label);
+    let approved = approval.is_some_and(|approval| approval.meets(facts, &judgement));
+    match judgement.effect() {
+        Effect::Confirm if !approved => ReplyVerdict::Hold(HeldReply {
+            labelled,
+            obligations,
+            escalation: Escalation::new(facts, judgement),
+        }),
+        Effect::Allow | Effect::Redact | Effect::Confirm => ReplyVerdict::Pass(Pass {
+            reply: labelled.reply,
+            label: labelled.label,
+            redactions: obligations.redactions.and(judgement.redactions()),
+            judgement,
+        }),
+        Effect::Passkey | Effect::Block => {
+            ReplyVerdict::Withhold(Denial::new(facts.decision.clone(), gates::refused(judgement)))
+        }
     }
 }

@@ -4,8 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::action::{Action, ActionKind};
+use crate::annotation::Claims;
 use crate::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
+use crate::label::Label;
 use crate::policy::Admission;
+
+static NOTHING_READ: Label = Label::bottom();
 
 fn policy(allowed_tools: Option<&[&str]>, extra_methods: &[&str]) -> Policy {
     let admission = Admission {
@@ -22,8 +26,8 @@ fn policy(allowed_tools: Option<&[&str]>, extra_methods: &[&str]) -> Policy {
 fn reasons(policy: &Policy, virtual_server: &str, action: &Action) -> Vec<Reason> {
     let (decision, principal, virtual_server) =
         (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new(virtual_server));
-    let facts = Facts::of(&decision, &principal, &virtual_server, action);
-    judge(policy, &facts).findings().iter().map(|finding| finding.reason).collect()
+    let facts = Facts::of(&decision, &principal, &virtual_server, action).under(&NOTHING_READ);
+    judge(policy, &facts).findings().iter().flat_map(|finding| finding.reasons.clone()).collect()
 }
 
 fn call(upstream: &str, tool: &str) -> Action {
@@ -69,7 +73,7 @@ fn a_permit_opens_only_its_own_action() {
     let allowed = call("mail", "send");
     let (decision, principal, virtual_server) =
         (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("default"));
-    let facts = Facts::of(&decision, &principal, &virtual_server, &allowed);
+    let facts = Facts::of(&decision, &principal, &virtual_server, &allowed).under(&NOTHING_READ);
     let Verdict::Allow(permit) = decide(&policy(None, &[]), &facts) else { panic!("should be allowed") };
     assert!(PermittedAction::bind(call("mail", "delete"), permit).is_err());
     let Verdict::Allow(permit) = decide(&policy(None, &[]), &facts) else { panic!("should be allowed") };
@@ -78,20 +82,31 @@ fn a_permit_opens_only_its_own_action() {
 
 #[test]
 fn a_reply_of_an_unknown_type_is_withheld() {
-    let decision = DecisionId::new("hwd_1");
-    let judged = |result_type| decide_reply(&decision, Received::new("text", ReplyFacts { result_type }));
+    let (decision, principal, virtual_server) =
+        (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("default"));
+    let (policy, action) = (policy(None, &[]), call("mail", "send"));
+    let facts = Facts::of(&decision, &principal, &virtual_server, &action).under(&NOTHING_READ);
+    let judged = |result_type| {
+        let received = Received::new("text", ReplyFacts::new(result_type));
+        decide_reply(&policy, &facts, Obligations::default(), label_reply(&policy, &facts, received))
+    };
     assert!(matches!(judged(ResultType::Complete), ReplyVerdict::Pass(_)));
     assert!(matches!(judged(ResultType::Unknown), ReplyVerdict::Withhold(_)));
 }
 
 #[test]
 fn a_question_needs_a_call_and_a_declared_capability() {
-    let decision = DecisionId::new("hwd_1");
-    let upstream = UpstreamId::new("mail");
+    let (decision, principal, virtual_server) =
+        (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("default"));
+    let (policy, action, upstream) = (policy(None, &[]), call("mail", "send"), UpstreamId::new("mail"));
+    let facts = Facts::of(&decision, &principal, &virtual_server, &action).under(&NOTHING_READ);
+    let claims = Claims::new();
     let judged = |during, declared| {
-        decide_ask(&decision, &AskFacts { during, upstream: &upstream, kind: AskKind::Roots, declared })
+        let kind = AskKind::Roots;
+        let asked = AskFacts { during, upstream: &upstream, kind, declared, claims: &claims };
+        decide_ask(&policy, &decision, &asked)
     };
-    assert!(matches!(judged(Some(&decision), true), AskVerdict::Put(_)));
+    assert!(matches!(judged(Some(&facts), true), AskVerdict::Put(_)));
     assert!(matches!(judged(None, true), AskVerdict::Refuse(_)));
-    assert!(matches!(judged(Some(&decision), false), AskVerdict::Refuse(_)));
+    assert!(matches!(judged(Some(&facts), false), AskVerdict::Refuse(_)));
 }

@@ -1,66 +1,30 @@
-//! What a judgement is made of: findings, their effects, and the verdict they add up to.
+//! What findings add up to: a judgement, and the verdict that follows from it.
 
-use serde::{Deserialize, Serialize};
-
-use super::Permit;
+use super::escalation::Escalation;
+use super::finding::{Finding, PerMode};
+use super::permit::Permit;
 use crate::id::DecisionId;
-use crate::policy::Effect;
+use crate::policy::{Effect, FlowViolations};
 
-/// The stable dotted name of a gate, as it appears in the audit log and in scenarios.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum FindingId {
-    /// The virtual server does not hold this upstream.
-    #[serde(rename = "structural.grant")]
-    Grant,
-    /// The tool is not on the server's allow-list.
-    #[serde(rename = "structural.allow-list")]
-    AllowList,
-    /// The method is outside MCP and not listed for the server.
-    #[serde(rename = "structural.method")]
-    Method,
-    /// The upstream asked something it may not ask.
-    #[serde(rename = "structural.ask")]
-    Ask,
-    /// The reply is of a form nobody defined.
-    #[serde(rename = "structural.reply")]
-    Reply,
-}
+/// The kinds of sighting that must be removed from the reply, as bits of the fact `response.sightings`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Redactions(u64);
 
-/// Why a gate spoke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// The virtual server does not hold the upstream, or does not exist.
-    UpstreamNotHeld,
-    /// Nobody configured the upstream.
-    UpstreamUnknown,
-    /// The operator's allow-list leaves the tool out.
-    ToolNotAllowed,
-    /// The operator did not list the method.
-    MethodNotListed,
-    /// The client did not declare that it can be asked this.
-    NotDeclared,
-    /// No call is in flight that the question could belong to.
-    NoCallInFlight,
-    /// The `resultType` is none that this protocol has.
-    UnknownResultType,
-}
-
-/// What one gate found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// Which gate.
-    pub id: FindingId,
-    /// What follows.
-    pub effect: Effect,
-    /// Why.
-    pub reason: Reason,
-}
-
-/// All findings and the strictest of their effects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// All findings, and what they add up to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judgement {
     findings: Vec<Finding>,
+    redactions: Redactions,
+    violations: FlowViolations,
+}
+
+/// What a judgement asks of the caller. Two that demand the same are the same decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demands {
+    /// What has to happen before the action may.
+    pub effect: Effect,
+    /// What has to happen to the reply.
+    pub redactions: Redactions,
 }
 
 /// The answer to an action.
@@ -68,6 +32,8 @@ pub struct Judgement {
 pub enum Verdict {
     /// It may happen, once, exactly so.
     Allow(Permit),
+    /// It may happen if a person says so.
+    Escalate(Escalation),
     /// It does not happen.
     Block(Denial),
 }
@@ -79,20 +45,57 @@ pub struct Denial {
     judgement: Judgement,
 }
 
-// === impl Finding ===
+// === impl Redactions ===
 
-impl Finding {
-    /// A finding that stops the action.
-    pub(super) fn block(id: FindingId, reason: Reason) -> Self {
-        Self { id, effect: Effect::Block, reason }
+impl Redactions {
+    /// Nothing is to be removed.
+    pub const NONE: Self = Self(0);
+    /// Everything that any detector sees.
+    pub const ALL: Self = Self(u64::MAX);
+
+    /// These kinds, as bits of `response.sightings`.
+    pub const fn of(kinds: u64) -> Self {
+        Self(kinds)
     }
+
+    /// The kinds, as bits of `response.sightings`.
+    pub const fn kinds(self) -> u64 {
+        self.0
+    }
+
+    /// Both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether nothing is to be removed.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+// === impl Demands ===
+
+impl Demands {
+    /// The action is allowed as it is.
+    pub const NOTHING: Self = Self { effect: Effect::Allow, redactions: Redactions::NONE };
 }
 
 // === impl Judgement ===
 
 impl Judgement {
+    /// What follows from these findings alone.
     pub(super) fn of(findings: Vec<Finding>) -> Self {
-        Self { findings }
+        Self { findings, ..Self::default() }
+    }
+
+    pub(super) fn new(findings: Vec<Finding>, redactions: Redactions, violations: FlowViolations) -> Self {
+        Self { findings, redactions, violations }
+    }
+
+    pub(super) fn push(&mut self, finding: Finding) {
+        self.findings.push(finding);
     }
 
     /// The strictest effect of all findings; an action that nobody objects to is allowed.
@@ -103,6 +106,30 @@ impl Judgement {
     /// Every finding, in the order of the gates.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// What must be removed from the reply, whatever else is decided.
+    pub fn redactions(&self) -> Redactions {
+        self.redactions
+    }
+
+    /// Which flow rules are violated, enforced or not.
+    pub fn violations(&self) -> FlowViolations {
+        self.violations
+    }
+
+    /// What the caller has to do.
+    pub fn demands(&self) -> Demands {
+        Demands { effect: self.effect(), redactions: self.redactions }
+    }
+
+    /// What each mode would have done, if some finding was only recorded.
+    pub fn would(&self) -> Option<PerMode> {
+        self.findings.iter().any(|finding| finding.would.is_some()).then(|| {
+            self.findings.iter().fold(PerMode::all(Effect::Allow), |strictest, finding| {
+                strictest.max(finding.would.unwrap_or(PerMode::all(finding.effect)))
+            })
+        })
     }
 }
 
@@ -116,6 +143,11 @@ impl Denial {
     /// The decision's name.
     pub fn decision(&self) -> &DecisionId {
         &self.decision
+    }
+
+    /// Everything that was judged. For people and the audit log, never for the model.
+    pub fn judgement(&self) -> &Judgement {
+        &self.judgement
     }
 
     /// Every finding that led here. For people and the audit log, never for the model.

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::arguments::Found;
 use super::condition::{Check, Condition, Subject, Test};
@@ -17,23 +17,24 @@ use super::value::{Because, Val};
 use super::waiver::Waiver;
 
 /// One test, seen on one action.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// The path of the fact.
     pub fact: Cow<'static, str>,
-    /// What was asked of it, in the words of the rule language.
+    /// What was asked of it, in the words of the rule language; nothing where a gate only looked.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub test: String,
     /// What it was.
     pub value: SeenValue,
     /// Whether the test held.
     pub truth: Truth,
     /// If nobody can know, why.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<Because>,
 }
 
 /// The value of a fact, to be shown and kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SeenValue {
     /// True or false.

@@ -10,6 +10,7 @@ use crate::annotation::{CallVariant, Contract, DataClass, Possible, Sensitivity,
 use crate::decide::AskKind;
 use crate::id::{DecisionId, Principal, Timestamp, VirtualServerId};
 use crate::label::{Label, TextSet};
+use crate::session::Contributors;
 use crate::trust::ServerTrust;
 
 /// What is known of one action when it is judged. Made with [`Facts::of`], which knows the worst of everything
@@ -72,6 +73,8 @@ pub struct RequestFacts {
     pub open_world: bool,
     /// Who contributed to it.
     pub attribution: TextSet,
+    /// Who contributed to it, in the words of SEP-3193.
+    pub contributors: Option<Contributors>,
 }
 
 /// What is known of an upstream's message.
@@ -167,7 +170,8 @@ vocabulary! {
 
 static WORST_CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::unknown);
 static TOP: Label = Label::top();
-static SAYS_NOTHING: RequestFacts = RequestFacts { open_world: false, attribution: TextSet::EMPTY };
+static SAYS_NOTHING: RequestFacts =
+    RequestFacts { open_world: false, attribution: TextSet::EMPTY, contributors: None };
 static UNKNOWN_SERVER: LazyLock<ServerFacts> = LazyLock::new(|| ServerFacts {
     trust: ServerTrust::default(),
     transport: None,

@@ -18,6 +18,7 @@ mod value;
 mod waiver;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 pub use arguments::{Arguments, Pointer};
 pub(crate) use arguments::{Found, Wanted};
@@ -39,7 +40,9 @@ pub use source::{ConditionSource, RuleSource, Span, Spanned, ValueSource, Waiver
 pub use value::{Because, Val};
 pub use waiver::{FlowRule, FlowViolations, Waiver};
 
+use crate::decide::FlowPolicy;
 use crate::id::{UpstreamId, VirtualServerId};
+use crate::session::Contributor;
 
 /// The operator's standing word, compiled from the configuration and replaced as a whole.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +50,9 @@ pub struct Policy {
     admissions: BTreeMap<UpstreamId, Admission>,
     virtual_servers: BTreeMap<VirtualServerId, BTreeSet<UpstreamId>>,
     rules: RuleSet,
+    flows: BTreeMap<VirtualServerId, FlowPolicy>,
+    contributors: BTreeMap<UpstreamId, Contributor>,
+    digest: PolicyDigest,
 }
 
 /// What of one server may be used at all.
@@ -58,6 +64,25 @@ pub struct Admission {
     pub extra_methods: BTreeSet<String>,
 }
 
+/// SHA-256 of what a policy was compiled from, in hexadecimal; nothing for a policy made by hand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PolicyDigest(Option<Box<str>>);
+
+// === impl PolicyDigest ===
+
+impl PolicyDigest {
+    /// The digest of these bytes.
+    pub fn of(text: &[u8]) -> Self {
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text);
+        Self(Some(crate::action::to_hex(digest.as_ref()).into()))
+    }
+
+    /// The hexadecimal form.
+    pub fn as_str(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
 // === impl Policy ===
 
 impl Policy {
@@ -66,7 +91,47 @@ impl Policy {
         admissions: BTreeMap<UpstreamId, Admission>,
         virtual_servers: BTreeMap<VirtualServerId, BTreeSet<UpstreamId>>,
     ) -> Self {
-        Self { admissions, virtual_servers, rules: RuleSet::empty() }
+        Self { admissions, virtual_servers, ..Self::default() }
+    }
+
+    /// With the flow rules of each virtual server; one that is not named has the default.
+    #[must_use]
+    pub fn with_flows(self, flows: BTreeMap<VirtualServerId, FlowPolicy>) -> Self {
+        Self { flows, ..self }
+    }
+
+    /// With what is known of each server as one who contributes to sessions (SEP-3193).
+    #[must_use]
+    pub fn with_contributors(self, contributors: BTreeMap<UpstreamId, Contributor>) -> Self {
+        Self { contributors, ..self }
+    }
+
+    /// With the digest of the text it was compiled from, which every decision puts on record.
+    #[must_use]
+    pub fn with_digest(self, digest: PolicyDigest) -> Self {
+        Self { digest, ..self }
+    }
+
+    /// The flow rules of a virtual server.
+    pub fn flow(&self, virtual_server: &VirtualServerId) -> &FlowPolicy {
+        static DEFAULT: LazyLock<FlowPolicy> = LazyLock::new(FlowPolicy::default);
+        self.flows.get(virtual_server).unwrap_or(&DEFAULT)
+    }
+
+    /// A server as one who contributes to sessions.
+    pub fn contributor(&self, upstream: &UpstreamId) -> Option<&Contributor> {
+        self.contributors.get(upstream)
+    }
+
+    /// The server that an origin `mcp:SERVER:TOOL` speaks of.
+    pub fn contributor_of(&self, origin: &str) -> Option<(&UpstreamId, &Contributor)> {
+        let (server, _) = origin.strip_prefix("mcp:")?.split_once(':')?;
+        self.contributors.get_key_value(&UpstreamId::new(server))
+    }
+
+    /// The digest of the text it was compiled from.
+    pub fn digest(&self) -> &PolicyDigest {
+        &self.digest
     }
 
     /// With the operator's rules and waivers.

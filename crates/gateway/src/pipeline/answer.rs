@@ -5,13 +5,12 @@ use std::sync::Arc;
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::audit::Outcome;
 use highwater_core::decide::{PermittedAction, Verdict, decide};
-use highwater_core::policy::Facts;
 use highwater_mcp::frame::Frame;
 use highwater_upstream::event::Ask;
 
-use super::Arrival;
 use super::arrival::Course;
 use super::record::OpenRecord;
+use super::{Arrival, facts_of};
 use crate::gateway::Gateway;
 
 impl Gateway {
@@ -39,9 +38,13 @@ impl Gateway {
             Action::new(ActionKind::Answer, course.upstream().clone(), method, ask.method.as_str(), answer);
         let decision = self.next_decision();
         let caller = arrival.client.caller();
-        let facts = Facts::of(&decision, &caller.principal, &caller.virtual_server, &action);
+        let facts = facts_of(arrival, &decision, &action);
         let permit = match decide(&arrival.world.policy, &facts) {
             Verdict::Allow(permit) => permit,
+            Verdict::Escalate(escalation) => {
+                self.block(&facts, caller, &escalation.unasked());
+                return;
+            }
             Verdict::Block(denial) => {
                 self.block(&facts, caller, &denial);
                 return;

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::annotation::Claims;
 use highwater_core::decide::{AskFacts, AskKind, AskVerdict, decide_ask};
 use highwater_core::id::DecisionId;
 use highwater_mcp::edit::{Edit, edit_object};
@@ -15,8 +17,8 @@ use highwater_mcp::text::{member, quote, string_member};
 use highwater_store::Appended;
 use highwater_upstream::event::Ask;
 
-use super::Arrival;
 use super::arrival::Course;
+use super::{Arrival, facts_of};
 use crate::client::{LegacySession, declares};
 use crate::gateway::Gateway;
 
@@ -62,8 +64,12 @@ impl Gateway {
     ) -> Option<Appended> {
         let kind = ask_kind(method, params)?;
         let declared = declares(arrival.client.capabilities(), kind);
-        let facts = AskFacts { during: Some(during), upstream: course.upstream(), kind, declared };
-        let (permitted, findings) = match decide_ask(during, &facts) {
+        let asking = Action::new(ActionKind::CallTool, course.upstream().clone(), "", "", "{}");
+        let call = facts_of(arrival, during, &asking);
+        let claims = Claims::new();
+        let facts =
+            AskFacts { during: Some(&call), upstream: course.upstream(), kind, declared, claims: &claims };
+        let (permitted, findings) = match decide_ask(&arrival.world.policy, during, &facts) {
             AskVerdict::Put(_) => (true, Vec::new()),
             AskVerdict::Refuse(denial) => (false, denial.findings().to_vec()),
         };

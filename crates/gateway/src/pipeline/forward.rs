@@ -6,8 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use highwater_core::action::Action;
 use highwater_core::audit::Outcome;
-use highwater_core::decide::PermittedAction;
+use highwater_core::decide::{Obligations, PermittedAction};
 use highwater_core::id::DecisionId;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
@@ -26,7 +27,6 @@ use super::Arrival;
 use super::arrival::{Course, TaskBridge};
 use super::inputs::Asked;
 use super::record::OpenRecord;
-use super::route::era_of;
 use crate::client::Client;
 use crate::gateway::Gateway;
 use crate::greet::TASKS_EXTENSION;
@@ -42,8 +42,9 @@ pub(super) struct Flight {
     /// this very task for nothing, and another core with it.
     _open: CallSink,
     pub(super) record: OpenRecord,
-    /// The parameters as sent, where the upstream may want them again with answers to its questions.
-    params: Option<Box<str>>,
+    /// What was sent, for the judgement of the reply, and where the upstream wants it again with answers.
+    pub(super) action: Arc<Action>,
+    pub(super) obligations: Obligations,
 }
 
 /// How a stretch of a call ends.
@@ -77,7 +78,7 @@ impl Flight {
         {
             tracing::error!(%error, "a round of questions could not be recorded");
         }
-        Asked { decision: self.decision().clone(), params: self.params.clone().unwrap_or_default() }
+        Asked { decision: self.decision().clone(), params: self.action.params().into() }
     }
 }
 
@@ -87,13 +88,12 @@ impl Gateway {
         &self,
         arrival: &Arrival,
         course: &Course,
-        action: PermittedAction,
+        permitted: PermittedAction,
+        obligations: Obligations,
         written: Appended,
     ) -> Flight {
-        let record = OpenRecord::open(Arc::clone(&self.audit), action.decision().clone(), written);
-        // Copied only where another round is possible: arguments can be large.
-        let may_ask = arrival.client.era() == Era::Legacy && era_of(course) != Some(Era::Legacy);
-        let params = may_ask.then(|| action.action().params().into());
+        let record = OpenRecord::open(Arc::clone(&self.audit), permitted.decision().clone(), written);
+        let action = Arc::clone(permitted.action());
         let (sender, events) = channel::channel(EVENT_BUFFER);
         let open = sender.clone();
         let upstream = Arc::clone(&course.station.upstream);
@@ -107,9 +107,9 @@ impl Gateway {
                 TaskBridge::None | TaskBridge::Legacy => Cow::Borrowed(client.capabilities()),
             };
             let client = CallClient { capabilities: &capabilities, log_level, progress };
-            upstream.perform(action, client, &sender).await
+            upstream.perform(permitted, client, &sender).await
         });
-        Flight { work, events, _open: open, record, params }
+        Flight { work, events, _open: open, record, action, obligations }
     }
 
     /// Stays with a call until it lands.

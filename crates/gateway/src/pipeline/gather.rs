@@ -16,6 +16,6 @@ impl Gateway {
             reply::ResultType::Task => ResultType::Task,
             reply::ResultType::Unknown => ResultType::Unknown,
         };
-        Received::new(reply, ReplyFacts { result_type })
+        Received::new(reply, ReplyFacts::new(result_type))
     }
 }

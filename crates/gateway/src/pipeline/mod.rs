@@ -16,7 +16,12 @@ mod refuse;
 mod route;
 mod tasks;
 
-use highwater_core::decide::{PermittedAction, ReplyVerdict, Verdict, decide, decide_reply};
+use std::sync::Arc;
+
+use highwater_core::action::Action;
+use highwater_core::decide::{PermittedAction, ReplyVerdict, Verdict, decide, decide_reply, label_reply};
+use highwater_core::id::DecisionId;
+use highwater_core::label::Label;
 use highwater_core::policy::Facts;
 
 pub(crate) use arrival::Arrival;
@@ -27,6 +32,8 @@ pub(crate) use held::HeldCalls;
 use held::Resumed;
 use journey::{Journey, Leg};
 pub(crate) use refuse::Refusal;
+
+use highwater_mcp::error_code::REPLY_WITHHELD;
 
 use crate::client::Client;
 use crate::gateway::Gateway;
@@ -62,13 +69,19 @@ impl Gateway {
             }
         };
         journey.ended();
-        match decide_reply(flight.decision(), received) {
+        let (policy, decision) = (&arrival.world.policy, flight.decision().clone());
+        let action = Arc::clone(&flight.action);
+        let facts = facts_of(arrival, &decision, &action);
+        let labelled = label_reply(policy, &facts, received);
+        match decide_reply(policy, &facts, flight.obligations, labelled) {
             // The outcome is on record before the first byte is released.
             ReplyVerdict::Pass(pass) => {
-                let reply = pass.into_reply();
+                let redact = |_, _| Err(Refusal::about(&decision, REPLY_WITHHELD, "the reply is withheld"));
+                let reply = pass.into_reply(redact)?;
                 let appended = flight.settle(&reply).map_err(|error| self.unrecorded(&flight, error))?;
                 self.deliver(arrival, &course, flight.decision(), reply, appended)
             }
+            ReplyVerdict::Hold(held) => Err(self.withhold(flight, &held.unasked())),
             ReplyVerdict::Withhold(denial) => Err(self.withhold(flight, &denial)),
         }
     }
@@ -78,9 +91,10 @@ impl Gateway {
         let RoutedAction { action, course } = routed;
         let decision = self.next_decision();
         let caller = arrival.client.caller();
-        let facts = Facts::of(&decision, &caller.principal, &caller.virtual_server, &action);
+        let facts = facts_of(arrival, &decision, &action);
         let permit = match decide(&arrival.world.policy, &facts) {
             Verdict::Allow(permit) => permit,
+            Verdict::Escalate(escalation) => return Err(self.block(&facts, caller, &escalation.unasked())),
             Verdict::Block(denial) => {
                 let refusal = self.block(&facts, caller, &denial);
                 return Err(refusal.hiding(&denial, arrival));
@@ -90,10 +104,18 @@ impl Gateway {
         let written = self
             .record_decision(&facts, caller, &[])
             .map_err(|error| Refusal::unrecorded(&decision, &error))?;
+        let obligations = permit.obligations();
         let permitted = PermittedAction::bind(action, permit).map_err(|_| Refusal::internal(&decision))?;
         if let (Client::Modern(_), Some(level)) = (&arrival.client, arrival.client.log_level()) {
             course.station.want_log_level(level).await;
         }
-        Ok(self.forward(arrival, &course, permitted, written))
+        Ok(self.forward(arrival, &course, permitted, obligations, written))
     }
+}
+
+/// What is known of an action. No label is kept yet, so every session is as if it had read nothing.
+fn facts_of<'a>(arrival: &'a Arrival, decision: &'a DecisionId, action: &'a Action) -> Facts<'a> {
+    static NOTHING_READ: Label = Label::bottom();
+    let caller = arrival.client.caller();
+    Facts::of(decision, &caller.principal, &caller.virtual_server, action).under(&NOTHING_READ)
 }

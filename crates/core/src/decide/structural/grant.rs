@@ -1,11 +1,11 @@
-//! The gates of layer L0: what the operator granted at all. They are never waived.
+//! What the operator granted: servers, tools, methods.
 
-use super::{Finding, FindingId, Reason};
 use crate::action::ActionKind;
+use crate::decide::{Finding, FindingId, Reason};
 use crate::policy::{Facts, Policy};
 
 /// The caller's virtual server must hold the upstream.
-pub(super) fn grant(policy: &Policy, facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn held(policy: &Policy, facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     if policy.admission(facts.action.upstream()).is_none() {
         findings.push(Finding::block(FindingId::Grant, Reason::UpstreamUnknown));
     }

@@ -1,0 +1,62 @@
+//! The gates of layer L2: the operator's own rules, and the waivers that lower their findings and those of layer L1.
+
+use super::finding::{Finding, FindingId, Reason, Waived};
+use super::verdict::{Demands, Redactions};
+use crate::policy::{Effect, FlowRule, Hit, Reading, Truth, Waiver};
+
+/// Adds a finding for every rule that fires, and says what must be removed from the reply.
+pub(super) fn findings(reading: &mut Reading<'_>, findings: &mut Vec<Finding>) -> Redactions {
+    let mut redactions = Redactions::NONE;
+    for hit in reading.hits() {
+        redactions = redactions.and(redacted(&hit));
+        let reason = match hit.truth {
+            Truth::True => Reason::Fired,
+            Truth::Unknown | Truth::False => Reason::MayFire,
+        };
+        let saw = reading.explain(&hit);
+        findings.push(Finding {
+            saw,
+            message: hit.rule.message().cloned(),
+            waived: hit.waiver.map(|waiver| waived(hit.rule.effect(), waiver)),
+            ..Finding::new(FindingId::Rule(hit.rule.name().clone()), hit.effect, reason)
+        });
+    }
+    redactions
+}
+
+/// What the rules that fire demand, without the explanation.
+pub(super) fn demands(reading: &mut Reading<'_>) -> Demands {
+    reading.hits().iter().fold(Demands::NOTHING, |demands, hit| Demands {
+        effect: demands.effect.max(hit.effect),
+        redactions: demands.redactions.and(redacted(hit)),
+    })
+}
+
+/// The finding of a flow rule, lowered if a waiver speaks of it here and now.
+pub(super) fn waive_flow(reading: &mut Reading<'_>, rule: FlowRule, finding: Finding) -> Finding {
+    if finding.effect <= Effect::Confirm {
+        return finding;
+    }
+    let Some(waiver) = reading.waiver_of_flow(rule) else { return finding };
+    let effect = finding.effect;
+    let mut saw = finding.saw;
+    saw.extend(reading.explain_waiver(waiver));
+    Finding { effect: effect.waived(), saw, waived: Some(waived(effect, waiver)), ..finding }
+}
+
+/// What a waiver leaves of the effect of a flow rule.
+pub(super) fn waived_flow(reading: &mut Reading<'_>, rule: FlowRule, effect: Effect) -> Effect {
+    if effect > Effect::Confirm && reading.waiver_of_flow(rule).is_some() { effect.waived() } else { effect }
+}
+
+fn waived(instead_of: Effect, waiver: &Waiver) -> Waived {
+    Waived { instead_of, reason: waiver.reason().clone(), until: waiver.until() }
+}
+
+/// A rule that names no kind of sighting wants all of them removed.
+fn redacted(hit: &Hit<'_>) -> Redactions {
+    match hit.rule.effect() {
+        Effect::Redact => hit.rule.redacts().map_or(Redactions::ALL, Redactions::of),
+        Effect::Allow | Effect::Confirm | Effect::Passkey | Effect::Block => Redactions::NONE,
+    }
+}

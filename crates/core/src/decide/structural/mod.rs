@@ -1,0 +1,16 @@
+//! The gates of layer L0: what the operator granted at all, and what a contract demands. They are enforced in every
+//! mode and never waived.
+
+mod approval;
+mod flow_policy;
+mod grant;
+
+use super::Finding;
+use crate::policy::{Facts, Policy};
+
+/// A gate looks at the facts and adds what it finds.
+type Gate = fn(&Policy, &Facts<'_>, &mut Vec<Finding>);
+
+/// Every gate of this layer. A new one is a new line here and a function beside.
+pub(super) const GATES: &[Gate] =
+    &[grant::held, grant::allow_list, grant::extra_method, approval::wanted, flow_policy::accepted];
