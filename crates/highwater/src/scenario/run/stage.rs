@@ -72,7 +72,7 @@ impl<'a> Stage<'a> {
             audit,
         };
         let settings = stage.settings(&configuration::START)?;
-        stage.start(settings)?;
+        stage.start(settings).await?;
         Ok(stage)
     }
 
@@ -81,14 +81,14 @@ impl<'a> Stage<'a> {
         settings.map_err(|wrong| anyhow!("{wrong}"))
     }
 
-    fn start(&mut self, settings: Settings) -> anyhow::Result<()> {
+    async fn start(&mut self, settings: Settings) -> anyhow::Result<()> {
         let data = self.scratch.path().join(DATA);
         let listen = Listen::Address(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-        let plan = Plan { source: ConfigSource::Example, data, listen: Some(listen) };
+        let plan = Plan { source: ConfigSource::Example, data, listen: Some(listen), restored: false };
         let held = Held::take(&plan.data).map_err(|failure| anyhow!("{}", failure.words()))?;
         let held = held.context("the temporary directory is taken")?;
         let gateway =
-            plan.start(settings, &held.data_dir).map_err(|failure| anyhow!("{}", failure.words()))?;
+            plan.start(settings, &held.data_dir).await.map_err(|failure| anyhow!("{}", failure.words()))?;
         let listeners = http::bind(listen)?;
         let address = listeners.first().context("the gateway does not listen")?.local_addr()?;
         let (stop, stopping) = watch::channel(false);
@@ -109,7 +109,7 @@ impl<'a> Stage<'a> {
         let settings = self.settings(&configuration::START)?;
         self.clients.clear();
         self.end().await?;
-        self.start(settings)
+        self.start(settings).await
     }
 
     /// The client of that name, connected.
