@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::node::Span;
+use crate::source::Sources;
 
 /// More problems than this are counted, not shown: the first few dozen already say what kind of file it is.
 const MAX_SHOWN: usize = 50;
@@ -28,6 +29,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Where; absent when the problem is the file as a whole.
     pub place: Option<Place>,
+    /// What stands at another place that has to do with it.
+    pub also: Option<(String, Place)>,
 }
 
 /// A place in the file, with the line as written.
@@ -44,12 +47,13 @@ pub struct Place {
 }
 
 /// A problem on its way to becoming a [`Diagnostic`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Problem {
     pub(crate) code: Option<&'static str>,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
     pub(crate) span: Option<Span>,
+    pub(crate) also: Option<Box<(String, Span)>>,
 }
 
 /// Where every stage puts what it finds, so that one run reports as much as it can.
@@ -60,6 +64,20 @@ pub(crate) struct Problems {
     misspelt: RefCell<BTreeSet<String>>,
     /// Places that no excerpt may show.
     secrets: RefCell<Vec<Span>>,
+    /// What is worth a look and no problem.
+    warnings: RefCell<Vec<Problem>>,
+    /// Where each compiled rule and waiver is written.
+    rules: RefCell<Vec<Span>>,
+    waivers: RefCell<Vec<Span>>,
+}
+
+/// What is worth saying of a file that is right.
+#[derive(Debug)]
+pub(crate) struct Remarks {
+    pub(crate) warnings: Vec<Diagnostic>,
+    /// Where each rule and each waiver is written.
+    pub(crate) rules: Vec<Place>,
+    pub(crate) waivers: Vec<Place>,
 }
 
 // === impl Problems ===
@@ -69,9 +87,19 @@ impl Problems {
         self.list.borrow_mut().push(problem);
     }
 
+    /// How many there are so far.
+    pub(crate) fn count(&self) -> usize {
+        self.list.borrow().len()
+    }
+
     /// Reports a problem and its way out.
     pub(crate) fn report(&self, span: Span, message: impl Into<String>, help: impl Into<String>) {
-        self.push(Problem { code: None, message: message.into(), help: Some(help.into()), span: Some(span) });
+        self.push(Problem {
+            message: message.into(),
+            help: Some(help.into()),
+            span: Some(span),
+            ..Problem::default()
+        });
     }
 
     /// Reports a problem of a named kind.
@@ -87,6 +115,7 @@ impl Problems {
             message: message.into(),
             help: Some(help.into()),
             span: Some(span),
+            also: None,
         });
     }
 
@@ -94,6 +123,30 @@ impl Problems {
     pub(crate) fn report_unknown_key(&self, owner: String, span: Span, message: String, help: String) {
         self.misspelt.borrow_mut().insert(owner);
         self.report_code("unknown-key", span, message, help);
+    }
+
+    /// Remarks on something that is no problem.
+    pub(crate) fn warn(&self, problem: Problem) {
+        self.warnings.borrow_mut().push(problem);
+    }
+
+    /// Takes down where the rules and waivers are written, in the order in which they are compiled.
+    pub(crate) fn place_rules(&self, rules: Vec<Span>, waivers: Vec<Span>) {
+        self.rules.replace(rules);
+        self.waivers.replace(waivers);
+    }
+
+    /// What is worth saying if nothing is wrong.
+    pub(crate) fn remarks(&self, sources: &Sources) -> Remarks {
+        let shown = masked(sources.text(), &self.secrets.borrow());
+        let mut warnings = self.warnings.borrow().clone();
+        warnings.sort_by_key(|problem| problem.span);
+        let places = |spans: &[Span]| spans.iter().map(|span| Place::of(*span, sources, &shown)).collect();
+        Remarks {
+            warnings: warnings.into_iter().map(|problem| problem.locate(sources, &shown)).collect(),
+            rules: places(&self.rules.borrow()),
+            waivers: places(&self.waivers.borrow()),
+        }
     }
 
     /// Whether a key that seems missing may have been there, misspelt.
@@ -107,29 +160,34 @@ impl Problems {
     }
 
     /// Gives back the value if nothing was found, else everything that was, in the order of the file.
-    pub(crate) fn into_result<T>(self, file: &str, text: &str, value: Option<T>) -> Result<T, Diagnostics> {
+    pub(crate) fn into_result<T>(self, sources: &Sources, value: Option<T>) -> Result<T, Diagnostics> {
         let mut found = self.list.into_inner();
         match value {
             Some(value) if found.is_empty() => return Ok(value),
             None if found.is_empty() => found.push(Problem {
-                code: None,
                 message: "the file could not be understood".to_owned(),
-                help: None,
-                span: None,
+                ..Problem::default()
             }),
             _ => {}
         }
         found.sort_by_key(|problem| problem.span);
-        let shown = masked(text, &self.secrets.into_inner());
-        let list = found.into_iter().map(|problem| problem.locate(file, &shown)).collect();
+        let shown = masked(sources.text(), &self.secrets.into_inner());
+        let list = found.into_iter().map(|problem| problem.locate(sources, &shown)).collect();
         Err(Diagnostics { list })
     }
 }
 
 impl Problem {
-    fn locate(self, file: &str, text: &str) -> Diagnostic {
-        let place = self.span.map(|span| Place::of(span, file, text));
-        Diagnostic { code: self.code, message: self.message, help: self.help, place }
+    /// The same problem in a text that starts `by` bytes later.
+    pub(crate) fn moved(self, by: usize) -> Self {
+        Self { span: self.span.map(|span| span.moved(by)), ..self }
+    }
+
+    /// `shown` is the text of the sources without what nobody may see.
+    fn locate(self, sources: &Sources, shown: &str) -> Diagnostic {
+        let place = self.span.map(|span| Place::of(span, sources, shown));
+        let also = self.also.map(|also| (also.0, Place::of(also.1, sources, shown)));
+        Diagnostic { code: self.code, message: self.message, help: self.help, place, also }
     }
 }
 
@@ -160,7 +218,13 @@ fn masked(text: &str, places: &[Span]) -> String {
 // === impl Place ===
 
 impl Place {
-    fn of(span: Span, file: &str, text: &str) -> Self {
+    fn of(span: Span, sources: &Sources, shown: &str) -> Self {
+        let (file, within) = sources.file_at(span.start);
+        let text = within.of(shown);
+        let span = Span {
+            start: span.start.saturating_sub(within.start),
+            end: span.end.saturating_sub(within.start),
+        };
         let before = text.get(..span.start).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -216,11 +280,16 @@ impl fmt::Display for Diagnostics {
     }
 }
 
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Diagnostic {
+    /// The same, as something that is worth a look and stops nobody.
+    pub fn as_warning(&self) -> impl fmt::Display {
+        fmt::from_fn(|f| self.write("warning", f))
+    }
+
+    fn write(&self, severity: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.code {
-            Some(code) => write!(f, "error[{code}]: {}", self.message)?,
-            None => write!(f, "error: {}", self.message)?,
+            Some(code) => write!(f, "{severity}[{code}]: {}", self.message)?,
+            None => write!(f, "{severity}: {}", self.message)?,
         }
         if let Some(Place { file, line, column, excerpt, underline }) = &self.place {
             let number = line.to_string();
@@ -228,10 +297,19 @@ impl fmt::Display for Diagnostic {
             write!(f, "\n {gutter}--> {file}:{line}:{column}")?;
             write!(f, "\n {gutter} |\n {number} | {excerpt}\n {gutter} | {underline}")?;
         }
+        if let Some((what, Place { file, line, column, .. })) = &self.also {
+            write!(f, "\nnote: {what}: {file}:{line}:{column}")?;
+        }
         match &self.help {
             Some(help) => write!(f, "\nhelp: {help}"),
             None => Ok(()),
         }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write("error", f)
     }
 }
 

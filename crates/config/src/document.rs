@@ -16,6 +16,7 @@ use crate::load::settings_of;
 use crate::node::{Node, Value};
 use crate::read::read;
 use crate::settings::Settings;
+use crate::source::Sources;
 use crate::yaml::parse;
 
 /// A file that has been parsed.
@@ -58,7 +59,7 @@ impl Document {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let problems = Problems::default();
         let root = parse(text).map_err(|problem| problems.push(problem)).ok();
-        let root = problems.into_result(name, text, root)?;
+        let root = problems.into_result(&Sources::new(name, text), root)?;
         Ok(Self { name: name.to_owned(), text: text.to_owned(), root })
     }
 
@@ -91,8 +92,8 @@ impl Document {
         let empty = Node { span: Span::default(), value: Value::Map(Vec::new()) };
         let node = with_defaults(self.at(place).unwrap_or(&empty), defaults);
         let problems = Problems::default();
-        let settings = settings_of(&node, &self.text, environment, &problems);
-        problems.into_result(&self.name, &self.text, settings)
+        let settings = settings_of(&node, &[], &self.text, environment, &problems);
+        problems.into_result(&Sources::new(&self.name, &self.text), settings)
     }
 
     /// The keys of the mapping at `place`; none if there is no mapping.
@@ -129,7 +130,7 @@ impl Complaints {
     /// Adds something wrong.
     pub fn complain(&self, complaint: Complaint) {
         let Complaint { span, message, help } = complaint;
-        self.0.push(Problem { code: None, message, help, span: Some(span) });
+        self.0.push(Problem { message, help, span: Some(span), ..Problem::default() });
     }
 
     /// The value, if there is one and nothing was wrong.
@@ -138,7 +139,7 @@ impl Complaints {
     ///
     /// Everything that was.
     pub fn or<T>(self, document: &Document, value: Option<T>) -> Result<T, Diagnostics> {
-        self.0.into_result(&document.name, &document.text, value)
+        self.0.into_result(&Sources::new(&document.name, &document.text), value)
     }
 }
 

@@ -11,6 +11,7 @@
 //! been checked and every default filled in. Each key is described once, by the doc comment of its field;
 //! [`schema()`] and [`reference_markdown`] are made from that.
 
+mod check;
 mod diagnose;
 pub mod document;
 mod expand;
@@ -23,14 +24,16 @@ mod read;
 mod reference;
 mod schema;
 mod settings;
+mod source;
 mod yaml;
 
+pub use check::{Change, Checked, Leak, Leaks, Unanswered, Witness};
 pub use diagnose::{Diagnostic, Diagnostics, Place};
-pub use load::load;
+pub use load::{Surroundings, check, load, load_among};
 pub use lower::listen::ListenError;
 pub use reference::reference_markdown;
 pub use schema::schema;
 pub use settings::{
-    Auth, Era, Exposed, HttpKind, Limits, Listen, Partition, Prefix, ServerSettings, Settings, ShareContext,
-    Start, StoreSettings, Timeouts, Transport, VirtualServer,
+    Auth, Era, Exposed, HttpKind, LabelSettings, Labels, Limits, Listen, Partition, Prefix, Rules,
+    ServerSettings, Settings, ShareContext, Start, StoreSettings, Timeouts, Transport, VirtualServer,
 };

@@ -1,15 +1,25 @@
 //! From text to settings, in one call.
 
-use crate::diagnose::{Diagnostics, Problem, Problems};
+use crate::check::Checked;
+use crate::diagnose::{Diagnostics, Problem, Problems, Remarks};
 use crate::expand::Environment;
 use crate::file::ConfigFile;
-use crate::lower::lower;
-use crate::node::{Node, Value};
+use crate::lower::{Read, lower};
+use crate::node::{Node, Span, Value};
 use crate::read::{Trees, read_with_trees};
 use crate::settings::Settings;
+use crate::source::Sources;
 use crate::yaml::parse;
 
-/// Reads a configuration file.
+/// What surrounds a configuration: the environment and the folder it is in.
+pub struct Surroundings<'s> {
+    /// Answers for `${NAME}`.
+    pub environment: &'s dyn Fn(&str) -> Option<String>,
+    /// Reads a file that the configuration names, or says why it cannot be read.
+    pub files: &'s dyn Fn(&str) -> Result<String, String>,
+}
+
+/// Reads a configuration that stands alone.
 ///
 /// `file_name` is only shown in diagnostics. `environment` answers for `${NAME}`.
 ///
@@ -21,36 +31,101 @@ pub fn load(
     text: &str,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Settings, Diagnostics> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let problems = Problems::default();
-    let settings = settings(text, environment, &problems);
-    problems.into_result(file_name, text, settings)
+    load_among(file_name, text, &Surroundings { environment, files: &no_files })
 }
 
-fn settings(text: &str, environment: Environment<'_>, problems: &Problems) -> Option<Settings> {
-    let node = parse(text).map_err(|problem| problems.push(problem)).ok()?;
+/// Reads a configuration with the files it names.
+///
+/// # Errors
+///
+/// Everything that is wrong with any of them, as far as they could be read.
+pub fn load_among(
+    file_name: &str,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+) -> Result<Settings, Diagnostics> {
+    check(file_name, text, surroundings).map(|checked| checked.settings)
+}
+
+/// Reads a configuration with the files it names, and keeps what is worth a look although it loads.
+///
+/// # Errors
+///
+/// Everything that is wrong with any of them, as far as they could be read.
+pub fn check(file_name: &str, text: &str, surroundings: &Surroundings<'_>) -> Result<Checked, Diagnostics> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut sources = Sources::new(file_name, text);
+    let problems = Problems::default();
+    let settings = settings(&mut sources, surroundings, &problems);
+    let remarks = problems.remarks(&sources);
+    let settings = problems.into_result(&sources, settings)?;
+    let Remarks { warnings, rules, waivers } = remarks;
+    Ok(Checked { settings, warnings, rules, waivers })
+}
+
+fn settings(sources: &mut Sources, surroundings: &Surroundings<'_>, problems: &Problems) -> Option<Settings> {
+    let node = parse(sources.text()).map_err(|problem| problems.push(problem)).ok()?;
     if let Node { value: Value::Null { .. }, .. } = node {
         problems.push(Problem {
-            code: None,
             message: "the file is empty".to_owned(),
             help: Some(NO_SERVERS_HELP.to_owned()),
-            span: None,
+            ..Problem::default()
         });
         return None;
     }
-    settings_of(&node, text, environment, problems)
+    let others = other_files(&node, sources, surroundings.files, problems);
+    settings_of(&node, &others, sources.text(), surroundings.environment, problems)
 }
 
-/// The settings that a tree stands for, whose places are in `text`.
+/// Reads the files that the configuration names, and lays them behind it.
+fn other_files(
+    node: &Node,
+    sources: &mut Sources,
+    files: &dyn Fn(&str) -> Result<String, String>,
+    problems: &Problems,
+) -> Vec<Node> {
+    let Some(Value::List(names)) = node.member("rules_files").map(|list| &list.value) else {
+        return Vec::new();
+    };
+    let mut others = Vec::new();
+    for name in names {
+        // What is no text is reported when the list is read.
+        let Value::Text(path) = &name.value else { continue };
+        match files(path) {
+            Ok(text) => {
+                let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+                let start = sources.add(path, text);
+                match parse(text) {
+                    Ok(tree) => others.push(tree.moved(start)),
+                    Err(problem) => problems.push(problem.moved(start)),
+                }
+            }
+            Err(why) => problems.report(
+                name.span,
+                format!("`{path}` cannot be read: {why}"),
+                "paths start at the folder of this file",
+            ),
+        }
+    }
+    others
+}
+
+fn no_files(_: &str) -> Result<String, String> {
+    Err("there is no folder to look in".to_owned())
+}
+
+/// The settings that a tree stands for, with its rule files. All their places are in `text`.
 pub(crate) fn settings_of(
     node: &Node,
+    rules_files: &[Node],
     text: &str,
     environment: Environment<'_>,
     problems: &Problems,
 ) -> Option<Settings> {
     // From here on it is known where secrets are.
     problems.hide(node.secrets(text));
-    let comments = node.swallowed_comments(text);
+    let all = std::iter::once(node).chain(rules_files);
+    let comments: Vec<Span> = all.flat_map(|node| node.swallowed_comments(text)).collect();
     if !comments.is_empty() {
         for span in comments {
             problems.report(span, "this comment would be read as text", COMMENT_HELP);
@@ -59,7 +134,7 @@ pub(crate) fn settings_of(
     }
     let trees = Trees::default();
     let file: ConfigFile = read_with_trees(node, text, problems, &trees)?;
-    lower(&file, text, environment, problems)
+    lower(&Read { file: &file, rules_files, trees: &trees }, text, environment, problems)
 }
 
 /// The way out for comments as editors allow them in JSON.

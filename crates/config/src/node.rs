@@ -42,6 +42,11 @@ impl Span {
         text.get(self.start..self.end).unwrap_or_default()
     }
 
+    /// The same place in a text that starts `by` bytes later.
+    pub(crate) fn moved(self, by: usize) -> Self {
+        Self { start: self.start + by, end: self.end + by }
+    }
+
     /// The place of `part` within this place, or all of it.
     pub(crate) fn narrow(self, text: &str, part: &str) -> Self {
         match self.of(text).find(part) {
@@ -103,6 +108,28 @@ impl Node {
             }
             Value::Null { .. } | Value::Bool { .. } | Value::Number { .. } => Vec::new(),
         }
+    }
+
+    /// The value of a key, if this is a mapping that has it.
+    pub(crate) fn member(&self, name: &str) -> Option<&Node> {
+        match &self.value {
+            Value::Map(entries) => entries.iter().find(|(key, _)| key.name() == name).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// The same tree, read from a text that starts `by` bytes later.
+    pub(crate) fn moved(self, by: usize) -> Self {
+        let value = match self.value {
+            Value::Bool { value, defined } => Value::Bool { value, defined: defined.moved(by) },
+            Value::Number { defined } => Value::Number { defined: defined.moved(by) },
+            Value::List(items) => Value::List(items.into_iter().map(|item| item.moved(by)).collect()),
+            Value::Map(entries) => {
+                Value::Map(entries.into_iter().map(|(key, value)| (key.moved(by), value.moved(by))).collect())
+            }
+            other @ (Value::Null { .. } | Value::Text(_)) => other,
+        };
+        Self { span: self.span.moved(by), value }
     }
 
     /// What this value is, in the words of a message.

@@ -129,7 +129,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, Problem> {
         });
         let help = help.or_else(|| comment_help(text));
         let code = matches!(error, Error::DuplicateMappingKey { .. }).then_some("duplicate-key");
-        Problem { code, message, help, span: at }
+        Problem { code, message, help, span: at, also: None }
     })
 }
 

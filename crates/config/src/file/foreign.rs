@@ -20,6 +20,12 @@ const FOREIGN_KEYS: [(&str, &str); 12] = [
 
 /// The way out for a key that another client would understand at the place where `known` are the keys.
 pub(crate) fn help(key: &str, known: &[&str]) -> Option<String> {
+    // Some write the name of the clients' block in another style, and land in the block that holds trust.
+    if known.contains(&"server_trust")
+        && matches!(key, "command" | "args" | "env" | "url" | "headers" | "type")
+    {
+        return Some("define servers under `servers`; here stands how far they are trusted".to_owned());
+    }
     let place_fits = if key == "inputs" { known.contains(&"mcpServers") } else { known.contains(&"command") };
     FOREIGN_KEYS.iter().find(|(name, _)| *name == key && place_fits).map(|(_, help)| (*help).to_owned())
 }

@@ -7,6 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use super::label::ClassFile;
+use super::words::TrustWord;
 use crate::read::{Deliberate, Field, OneOrMany, Written};
 
 /// How far a server is trusted.
@@ -38,25 +40,6 @@ pub(crate) struct TrustFile {
     pub(crate) label: Field<String>,
 }
 
-/// A level of trust, lowest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "trust_level")]
-pub(crate) enum TrustWord {
-    /// Anyone may have written it.
-    None,
-    /// A tool that you trust.
-    Tool,
-    /// An agent.
-    Agent,
-    /// The platform itself.
-    System,
-    /// The person who uses the agent.
-    User,
-    /// The person who owns the installation.
-    Owner,
-}
-
 /// What happens when private data, untrusted text and powerful tools are about to meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -80,49 +63,24 @@ pub(crate) enum FlowWord {
 #[schemars(rename = "clearance")]
 pub(crate) struct ClearanceFile {
     /// Nothing is kept.
-    #[schemars(extend("default" = "all"))]
-    pub(crate) ephemeral: Field<OneOrMany<ClearanceWord>>,
+    #[schemars(extend("default" = "any"))]
+    pub(crate) ephemeral: Field<OneOrMany<ClassFile>>,
 
     /// The platform keeps it; neither users nor developers see it.
     #[schemars(extend("default" = ["user", "pii", "financial", "regulated", "confidential"]))]
-    pub(crate) system: Field<OneOrMany<ClearanceWord>>,
+    pub(crate) system: Field<OneOrMany<ClassFile>>,
 
     /// Only the user sees it.
     #[schemars(extend("default" = ["user", "pii", "financial", "regulated", "confidential"]))]
-    pub(crate) user: Field<OneOrMany<ClearanceWord>>,
+    pub(crate) user: Field<OneOrMany<ClassFile>>,
 
     /// A restricted audience inside the organisation sees it.
     #[schemars(extend("default" = ["user", "pii", "financial", "regulated", "confidential"]))]
-    pub(crate) internal: Field<OneOrMany<ClearanceWord>>,
+    pub(crate) internal: Field<OneOrMany<ClassFile>>,
 
     /// Anyone may see it.
     #[schemars(extend("default" = "none"))]
-    pub(crate) public: Field<OneOrMany<ClearanceWord>>,
-}
-
-/// A class of data, or all or none of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "clearance_class")]
-pub(crate) enum ClearanceWord {
-    /// No class at all; stands alone.
-    None,
-    /// Every class; stands alone.
-    All,
-    /// Data of the user.
-    User,
-    /// Data about identifiable people.
-    Pii,
-    /// Data about money.
-    Financial,
-    /// Secrets that open something.
-    Credentials,
-    /// Data under a regulation.
-    Regulated,
-    /// Private data of no named class.
-    Confidential,
-    /// Data of which nobody said what it is.
-    Unclassified,
+    pub(crate) public: Field<OneOrMany<ClassFile>>,
 }
 
 /// Where labels of sessions are kept.

@@ -4,15 +4,18 @@
 
 pub(crate) mod foreign;
 mod judgement;
+pub(crate) mod label;
+pub(crate) mod rule;
 mod server;
+pub(crate) mod words;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(crate) use self::judgement::StoreFile;
+pub(crate) use self::judgement::{ClearanceFile, FlowWord, StoreFile, TrustFile};
 pub(crate) use self::server::{KindFile, ServerFile, TimeoutsFile};
 use crate::human::{Period, Scalar, Size};
-use crate::read::{Entries, Field, Written};
+use crate::read::{Entries, Field, Tree, Written};
 use crate::settings::{Auth, Partition, Prefix};
 
 /// The configuration of Highwater: one YAML file. JSON is YAML, so JSON works too.
@@ -60,13 +63,46 @@ pub(crate) struct ConfigFile {
     /// must not be in both.
     #[serde(rename = "mcpServers")]
     #[schemars(schema_with = "same_as_servers")]
-    pub(crate) mcp_servers: Field<Entries<Field<ServerFile>>>,
+    pub(crate) pasted_servers: Field<Entries<Field<ServerFile>>>,
+
+    /// How far servers are trusted, by alias or by URL: another place for `trust` of a server. A server must not
+    /// have both.
+    pub(crate) mcp_servers: Field<Entries<Field<TrustFile>>>,
 
     /// Sets of servers that are offered as one, by name. Names follow the rule for server aliases. The one
     /// named `default` is at `/mcp`, every other at `/mcp/v/NAME`. Without a `default`, all servers are at
     /// `/mcp`.
     #[schemars(extend("propertyNames" = { "pattern": "^[a-zA-Z0-9][a-zA-Z0-9_-]{0,31}$" }))]
     pub(crate) virtual_servers: Field<Entries<Field<VirtualServerFile>>>,
+
+    /// What happens when private data, untrusted text and powerful tools are about to meet. A virtual server can
+    /// say otherwise for itself.
+    #[schemars(extend("default" = "balanced"))]
+    pub(crate) flow: Field<FlowWord>,
+
+    /// Which classes of data may go to each kind of destination. A virtual server can say otherwise for itself.
+    pub(crate) clearance: Field<ClearanceFile>,
+
+    /// Your word that clients read nothing that does not come through this gateway. Servers that ask where data
+    /// comes from are then told that the list is complete. A virtual server can say otherwise for itself.
+    #[schemars(extend("default" = false))]
+    pub(crate) sole_gateway: Field<bool>,
+
+    /// Rules of your own: what happens to calls, reads and replies of which a condition holds. They can only make
+    /// things stricter.
+    #[schemars(schema_with = "rule::rules_schema")]
+    #[schemars(extend("default" = []))]
+    pub(crate) rules: Field<Tree>,
+
+    /// Files with further rules and waivers, in YAML or JSON: a list of rules, or a mapping with `rules` and
+    /// `waivers`. Paths start at the folder of this file.
+    #[schemars(extend("default" = [], "examples" = [["rules/finance.yaml"]]))]
+    pub(crate) rules_files: Field<Vec<Written<String>>>,
+
+    /// Exceptions: where they apply, the findings they name ask a person in place of refusing.
+    #[schemars(with = "Vec<rule::WaiverFile>")]
+    #[schemars(extend("default" = []))]
+    pub(crate) waivers: Field<Tree>,
 
     /// What tells one agent session from another, where the address does not say it with `/c/CONTEXT`. All that
     /// an agent reads in one session counts for everything it does in that session, so a wider session is the
@@ -125,4 +161,15 @@ pub(crate) struct VirtualServerFile {
 
     /// How the names of its tools are made. Without this key, as the top level says.
     pub(crate) prefix: Field<Prefix>,
+
+    /// What happens when private data, untrusted text and powerful tools are about to meet. Without this key, as
+    /// the top level says.
+    pub(crate) flow: Field<FlowWord>,
+
+    /// Which classes of data may go to each kind of destination. What is not written is as the top level says.
+    pub(crate) clearance: Field<ClearanceFile>,
+
+    /// Your word that its clients read nothing that does not come through this gateway. Without this key, as the
+    /// top level says.
+    pub(crate) sole_gateway: Field<bool>,
 }

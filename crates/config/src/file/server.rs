@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::judgement::TrustFile;
+use super::label::LabelFile;
 use crate::human::{Period, Scalar, Size};
 use crate::read::{Deliberate, Entries, Field, Written};
 use crate::settings::{Era, ShareContext, Start};
@@ -77,6 +79,22 @@ pub(crate) struct ServerFile {
 
     /// The longest reply of the server. Without this key, as `limits.max_reply` says.
     pub(crate) max_reply: Field<Size>,
+
+    /// How far the server is trusted. Without this key, not at all: everything it returns counts as written by
+    /// anyone, and what it says about its tools can only make things stricter.
+    #[schemars(extend("examples" = [{ "server_trust": "tool", "verified": true }]))]
+    pub(crate) trust: Field<TrustFile>,
+
+    /// What you know about its tools, by the names the server gives them.
+    pub(crate) labels: Field<Entries<Field<LabelFile>>>,
+
+    /// What you know about its resources, by URI. In a pattern `*` is any run of characters and `?` is one; where
+    /// several match, the longest counts.
+    #[schemars(extend("examples" = [{ "file:///srv/public/*": { "returnMetadata": { "source": "internal", "sensitivity": "none" } } }]))]
+    pub(crate) resource_labels: Field<Entries<Field<LabelFile>>>,
+
+    /// What you know about its prompts, by name.
+    pub(crate) prompt_labels: Field<Entries<Field<LabelFile>>>,
 
     /// How much the server is told about what the agent has read. Without this key, `full` for a server with
     /// `trust.verified: true`, and `hints` for every other.

@@ -3,40 +3,53 @@
 //! Every function reports what it finds and returns `None` for what it could not make; [`Field::Broken`] has
 //! been reported already and is passed over in silence.
 
+pub(crate) mod condition;
+mod flow;
+mod label;
+mod labels;
 pub(crate) mod listen;
 mod remote;
+pub(crate) mod rules;
 mod server;
 mod store;
+mod trust;
 mod virtual_server;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+use highwater_core::decide::FlowPolicy;
 
 use crate::diagnose::{Problem, Problems};
 use crate::expand::{Environment, expand};
 use crate::file::{ConfigFile, LimitsFile, ServerFile};
 use crate::human::{Period, Scalar, Size};
 use crate::load::NO_SERVERS_HELP;
-use crate::node::Span;
-use crate::read::{Entries, Field, Written};
+use crate::node::{Node, Span};
+use crate::read::{Entries, Field, Trees, Written};
 use crate::settings::{Auth, Exposed, Limits, Prefix, ServerSettings, Settings};
 
 /// Makes the settings. What is returned counts only if nothing was reported.
-pub(crate) fn lower(
-    file: &ConfigFile,
-    text: &str,
-    environment: Environment<'_>,
-    problems: &Problems,
+pub(crate) fn lower<'r>(
+    read: &Read<'r>,
+    text: &'r str,
+    environment: Environment<'r>,
+    problems: &'r Problems,
 ) -> Option<Settings> {
-    let lowering = Lowering { text, environment, problems };
+    let Read { file, rules_files, trees } = *read;
+    let lowering = Lowering { text, environment, problems, trees };
     let listen = lowering.listen(file);
     let limits = lowering.limits(file.limits.value().unwrap_or(&LimitsFile::default()));
     let (names, servers) = lowering.servers(file, &limits);
     let prefix = file.prefix.value().copied().unwrap_or(Prefix::Always);
-    let virtual_servers = lowering.virtual_servers(file, prefix, &names, &servers);
+    lowering.unused_trust(file, &names, &servers);
+    let flow = lowering.flow(FlowPolicy::default(), "", &file.flow, &file.clearance, &file.sole_gateway);
+    let virtual_servers = lowering.virtual_servers(file, prefix, flow, &names, &servers);
     let allowed_hosts = lowering.each(&file.allowed_hosts, |host| listen::host(&host.value));
     let allowed_origins = lowering.each(&file.allowed_origins, |origin| listen::origin(&origin.value));
     let auth = file.auth.value().copied().unwrap_or(Auth::Token);
+    let rules = lowering.rules(file, rules_files);
+    let rules_files = lowering.each(&file.rules_files, |path| Ok(path.value.clone()));
     let store = lowering.store(file);
     let partition = file.partition.value().copied().unwrap_or_default();
     Some(Settings {
@@ -47,9 +60,19 @@ pub(crate) fn lower(
         limits,
         servers,
         virtual_servers,
+        rules: rules?,
+        rules_files,
         store: store?,
         partition,
     })
+}
+
+/// What was read.
+#[derive(Clone, Copy)]
+pub(crate) struct Read<'r> {
+    pub(crate) file: &'r ConfigFile,
+    pub(crate) rules_files: &'r [Node],
+    pub(crate) trees: &'r Trees<'r>,
 }
 
 /// What every step needs.
@@ -57,6 +80,7 @@ struct Lowering<'l> {
     text: &'l str,
     environment: Environment<'l>,
     problems: &'l Problems,
+    trees: &'l Trees<'l>,
 }
 
 /// Why a value is refused: the message after its subject, and the way out.
@@ -116,7 +140,7 @@ impl<'l> Lowering<'l> {
 
     /// All servers that could be made, and the names of all that were written.
     fn servers<'f>(&self, file: &'f ConfigFile, limits: &Limits) -> (Vec<&'f str>, Vec<ServerSettings>) {
-        let blocks = [&file.servers, &file.mcp_servers];
+        let blocks = [&file.servers, &file.pasted_servers];
         let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
         let mut names = Vec::new();
         let mut servers = Vec::new();
@@ -137,15 +161,14 @@ impl<'l> Lowering<'l> {
                 Field::Broken => continue,
                 Field::Read(written) => &written.value,
             };
-            servers.extend(self.server(name, entry, limits));
+            servers.extend(self.server(name, entry, file, limits));
         }
         let misspelt = self.problems.has_unknown_keys("the file");
         if names.is_empty() && !misspelt && blocks.iter().all(|block| !matches!(block, Field::Broken)) {
             self.problems.push(Problem {
-                code: None,
                 message: "no servers are configured".to_owned(),
                 help: Some(NO_SERVERS_HELP.to_owned()),
-                span: None,
+                ..Problem::default()
             });
         }
         (names, servers)

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::trust::Trust;
 use super::{Lowering, Refused, name};
-use crate::file::{KindFile, ServerFile, TimeoutsFile};
+use crate::file::{ConfigFile, KindFile, ServerFile, TimeoutsFile};
 use crate::node::Span;
 use crate::read::{Deliberate, Entries, Field, Written};
 use crate::settings::{Era, HttpKind, Limits, ServerSettings, ShareContext, Start, Timeouts, Transport};
@@ -38,6 +39,7 @@ impl Lowering<'_> {
         &self,
         alias: &Written<String>,
         file: &ServerFile,
+        all: &ConfigFile,
         limits: &Limits,
     ) -> Option<ServerSettings> {
         let subject = format!("server `{}`", alias.value);
@@ -56,11 +58,8 @@ impl Lowering<'_> {
         let timeouts = self.timeouts(file.timeouts.value().unwrap_or(&TimeoutsFile::default()), &subject);
         let concurrency =
             self.count(&format!("`concurrency` of {subject}"), &file.concurrency, 1, usize::MAX);
-        let Deliberate(allowed_tools) = &file.allowed_tools;
-        let allowed_tools = match allowed_tools {
-            Field::Absent => None,
-            listed => Some(self.each(listed, |tool| Ok(tool.value.clone())).into_iter().collect()),
-        };
+        let trust = self.trust(alias, file, transport.as_ref(), all);
+        let allowed_tools = self.allowed_tools(file, &trust, &subject);
         let max_reply = self.size(&format!("`max_reply` of {subject}"), &file.max_reply);
         Some(ServerSettings {
             name: alias.value.clone(),
@@ -72,9 +71,32 @@ impl Lowering<'_> {
             allowed_tools,
             extra_methods: self.extra_methods(file),
             max_reply: max_reply.unwrap_or(limits.max_reply),
-            share_context: file.share_context.value().copied().unwrap_or(ShareContext::Hints),
+            share_context: file.share_context.value().copied().unwrap_or(match trust.level.verified() {
+                true => ShareContext::Full,
+                false => ShareContext::Hints,
+            }),
+            trust: trust.level,
+            title: trust.title,
+            labels: self.labels(&alias.value, file),
             disabled: file.disabled.value().copied().unwrap_or(false),
         })
+    }
+
+    fn allowed_tools(&self, file: &ServerFile, trust: &Trust, subject: &str) -> Option<BTreeSet<String>> {
+        let Deliberate(listed) = &file.allowed_tools;
+        let own: Option<BTreeSet<String>> = match listed {
+            Field::Absent => None,
+            listed => Some(self.each(listed, |tool| Ok(tool.value.clone())).into_iter().collect()),
+        };
+        match (own, &trust.allowed_tools) {
+            (Some(own), None) => Some(own),
+            (None, elsewhere) => elsewhere.as_ref().map(|(_, tools)| tools.clone()),
+            (Some(own), Some((span, _))) => {
+                let message = format!("`allowed_tools` of {subject} is written twice");
+                self.report(*span, message, "keep the one beside `trust`, or the one inside it");
+                Some(own)
+            }
+        }
     }
 
     fn transport(&self, alias: &Written<String>, file: &ServerFile, subject: &str) -> Option<Transport> {

@@ -1,5 +1,7 @@
 //! Virtual servers: names, members, and the `default` that always exists.
 
+use highwater_core::decide::FlowPolicy;
+
 use super::{Lowering, Refused, name};
 use crate::diagnose::choose;
 use crate::file::{ConfigFile, VirtualServerFile};
@@ -15,6 +17,7 @@ impl Lowering<'_> {
         &self,
         file: &ConfigFile,
         prefix: Prefix,
+        flow: FlowPolicy,
         names: &[&str],
         servers: &[ServerSettings],
     ) -> Vec<VirtualServer> {
@@ -23,6 +26,7 @@ impl Lowering<'_> {
             name: DEFAULT.to_owned(),
             servers: names.iter().filter(|name| enabled(name)).map(|name| (*name).to_owned()).collect(),
             prefix,
+            flow,
         };
         let mut list = Vec::new();
         for (written, entry) in file.virtual_servers.value().into_iter().flat_map(|Entries(all)| all) {
@@ -44,7 +48,9 @@ impl Lowering<'_> {
                     .collect(),
             };
             let prefix = entry.prefix.value().copied().unwrap_or(prefix);
-            list.push(VirtualServer { name: written.value.clone(), servers: members, prefix });
+            let subject = format!(" of virtual server `{}`", written.value);
+            let flow = self.flow(flow, &subject, &entry.flow, &entry.clearance, &entry.sole_gateway);
+            list.push(VirtualServer { name: written.value.clone(), servers: members, prefix, flow });
         }
         if !list.iter().any(|server| server.name == DEFAULT) {
             list.insert(0, everything);

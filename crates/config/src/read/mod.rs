@@ -73,6 +73,29 @@ pub(crate) fn read_with_trees<'t, T: Deserialize<'t>>(
     T::deserialize(reader).map_err(|fault| problems.push(fault.0)).ok()
 }
 
+/// Reads one such part, which messages call `name`.
+pub(crate) fn read_part<'t, T: Deserialize<'t>>(
+    name: &'static str,
+    node: &'t Node,
+    text: &'t str,
+    problems: &'t Problems,
+    trees: &Trees<'t>,
+) -> Option<Written<T>> {
+    let reader = Reader { node, text, path: &Path::Part(name), problems, trees: Some(trees) };
+    match Field::deserialize(reader) {
+        Ok(Field::Read(written)) => Some(written),
+        Ok(Field::Absent) => {
+            problems.report(node.span, format!("{name} is empty"), "write it out, or remove it");
+            None
+        }
+        Ok(Field::Broken) => None,
+        Err(fault) => {
+            problems.push(fault.0);
+            None
+        }
+    }
+}
+
 // === impl Field ===
 
 impl<T> Field<T> {

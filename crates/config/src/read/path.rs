@@ -5,14 +5,24 @@ use std::fmt;
 /// The way from the root of the file to a value.
 pub(super) enum Path<'p> {
     Root,
+    /// A part that is read by itself, under its name in messages.
+    Part(&'static str),
     Key(&'p Path<'p>, &'p str),
     Item(&'p Path<'p>, usize),
 }
 
 impl Path<'_> {
+    fn part(&self) -> Option<&'static str> {
+        match self {
+            Path::Root => None,
+            Path::Part(name) => Some(name),
+            Path::Key(parent, _) | Path::Item(parent, _) => parent.part(),
+        }
+    }
+
     fn parts(&self) -> Vec<String> {
         match self {
-            Path::Root => Vec::new(),
+            Path::Root | Path::Part(_) => Vec::new(),
             Path::Key(parent, key) => [parent.parts(), vec![(*key).to_owned()]].concat(),
             Path::Item(parent, index) => {
                 let mut parts = parent.parts();
@@ -30,6 +40,7 @@ impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = self.parts();
         let (owner, rest) = match parts.as_slice() {
+            rest if let Some(name) = self.part() => (name.to_owned(), rest),
             [group, name, rest @ ..] if group == "servers" || group == "mcpServers" => {
                 (format!("server `{name}`"), rest)
             }

@@ -51,6 +51,7 @@ impl<'de> Reader<'de, '_> {
             message,
             help: self.remedy(expected),
             span: Some(self.node.span),
+            also: None,
         })
     }
 
@@ -349,7 +350,7 @@ impl de::Error for Fault {
             Some((message, help)) => (message.to_owned(), Some(help.to_owned())),
             None => (text, None),
         };
-        Self(Problem { code: None, message, help, span: None })
+        Self(Problem { message, help, ..Problem::default() })
     }
 
     fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
@@ -357,7 +358,7 @@ impl de::Error for Fault {
             code: Some("outside-domain"),
             message: format!("unknown value `{word}`"),
             help: Some(choose(word, known)),
-            span: None,
+            ..Problem::default()
         })
     }
 }

@@ -138,6 +138,7 @@ pub(super) fn json(node: &Node, value: &Value, text: &str) -> Result<serde_json:
                 message: format!("`{written}` is not a number of JSON"),
                 help: Some("quote it if it is text".to_owned()),
                 span: Some(node.span),
+                also: None,
             })?
         }
         Value::Text(text) => text.as_str().into(),

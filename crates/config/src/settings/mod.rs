@@ -3,16 +3,22 @@
 //! Values are compared with `==` on reload, server by server, to find out what must be restarted.
 
 mod judgement;
+mod labels;
+mod policy;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use highwater_core::decide::FlowPolicy;
+use highwater_core::trust::ServerTrust;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use self::judgement::{Partition, ShareContext, StoreSettings};
+pub use self::labels::{LabelSettings, Labels};
+pub use self::policy::Rules;
 
 /// Everything the operator configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +37,10 @@ pub struct Settings {
     pub servers: Vec<ServerSettings>,
     /// The virtual servers in the order of the file. There is always one named `default`.
     pub virtual_servers: Vec<VirtualServer>,
+    /// The operator's rules and waivers, of all files.
+    pub rules: Rules,
+    /// The files with further rules, as they were written: paths start at the folder of the configuration.
+    pub rules_files: Vec<String>,
     /// Where labels are kept.
     pub store: StoreSettings,
     /// What tells one agent session from another.
@@ -97,6 +107,12 @@ pub struct ServerSettings {
     pub extra_methods: BTreeSet<String>,
     /// The longest reply, in bytes.
     pub max_reply: usize,
+    /// How far it is trusted.
+    pub trust: ServerTrust,
+    /// A name for people.
+    pub title: Option<String>,
+    /// What the operator says about its tools, resources and prompts.
+    pub labels: Labels,
     /// How much the server is told about what the agent has read.
     pub share_context: ShareContext,
     /// The server is configured but not used.
@@ -196,6 +212,8 @@ pub struct VirtualServer {
     pub servers: Vec<String>,
     /// How the names of its tools are made.
     pub prefix: Prefix,
+    /// How strictly flows are judged, and which data may go where.
+    pub flow: FlowPolicy,
 }
 
 /// `auth: none` together with an address that other machines can reach.

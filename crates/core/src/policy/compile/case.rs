@@ -1,7 +1,7 @@
 //! Conditions on one JSON text alone, without rules around them: when a case of an operator's labels applies.
 
 use super::super::arguments::{Arguments, Wanted};
-use super::super::condition::{Condition, Subject};
+use super::super::condition::{Condition, Slot, Subject};
 use super::super::error::RuleError;
 use super::super::kind::Truth;
 use super::super::source::ConditionSource;
@@ -71,6 +71,11 @@ impl CaseSet {
     /// The conditions, to be shown or walked.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
+    }
+
+    /// What stands at a slot.
+    pub fn subject(&self, slot: Slot) -> Option<&Subject> {
+        self.subjects.get(slot.0)
     }
 
     /// The places they look at.

@@ -1,0 +1,248 @@
+//! What is neither label nor contract, as variables: the server, the agent, the action, the message.
+
+use std::collections::BTreeMap;
+
+use highwater_core::annotation::Source;
+use highwater_core::policy::{ManifestState, Permission, Phase, ServerTransport, SightingKind, ToolStatus};
+use highwater_core::trust::TrustLevel;
+
+use super::diagram::{Function, NEVER};
+use super::space::{GaveUp, Space, TextId};
+use super::texts::Pattern;
+use super::world::Questions;
+
+/// Everything but label and contract.
+#[derive(Debug)]
+pub(crate) struct Others {
+    pub(crate) server: ServerModel,
+    texts: BTreeMap<&'static str, TextId>,
+    pub(crate) kind: KindModel,
+    /// In the order of [`Permission::ALL`].
+    pub(crate) permissions: Vec<Function>,
+    /// Exactly one holds, in the order of [`ToolStatus::ALL`].
+    pub(crate) status: Vec<Function>,
+    pub(crate) request_open_world: Function,
+    pub(crate) request_attribution: TextId,
+    pub(crate) argument_sightings: Sightings,
+    pub(crate) response: ResponseModel,
+}
+
+/// What is known of the server.
+#[derive(Debug)]
+pub(crate) struct ServerModel {
+    pub(crate) verified: Function,
+    /// After the cap; exactly one holds.
+    pub(crate) trust: Vec<Function>,
+    pub(crate) resource_trust: Vec<Function>,
+    pub(crate) manifest: Vec<Function>,
+    pub(crate) transport: Vec<Function>,
+    pub(crate) sandboxed: Function,
+}
+
+/// What kind of action it is; exactly one of the first six holds.
+#[derive(Debug)]
+pub(crate) struct KindModel {
+    pub(crate) tool: Function,
+    pub(crate) resource: Function,
+    pub(crate) prompt: Function,
+    pub(crate) completion: Function,
+    pub(crate) ask: Function,
+    /// A method outside MCP, of which nothing is known.
+    pub(crate) extra: Function,
+    /// Of a completion: it is one of a resource, not of a prompt.
+    pub(crate) of_resource: Function,
+}
+
+/// What detectors saw.
+#[derive(Debug)]
+pub(crate) struct Sightings {
+    /// Nobody looked.
+    pub(crate) unseen: Function,
+    /// In the order of [`SightingKind::ALL`].
+    pub(crate) kinds: Vec<Function>,
+}
+
+/// What is known of a message of the upstream.
+#[derive(Debug)]
+pub(crate) struct ResponseModel {
+    pub(crate) open_world: Function,
+    pub(crate) malicious: Function,
+    pub(crate) attribution: TextId,
+    /// The message says where it comes from.
+    pub(crate) source_said: Function,
+    pub(crate) source: Vec<Function>,
+    /// The message says what it holds: `none`, then the classes.
+    pub(crate) sensitivity_said: Function,
+    pub(crate) sensitivity: Vec<Function>,
+    pub(crate) sightings: Sightings,
+    /// What it asks, if it is a question.
+    pub(crate) ask: Vec<Function>,
+}
+
+/// Facts that are a text, and what an example says where nothing else is asked for.
+const TEXTS: [(&str, &str); 7] = [
+    ("tool.id", "server__tool"),
+    ("tool.name", "tool"),
+    ("server.id", "server"),
+    ("agent.id", "agent"),
+    ("action.method", "tools/call"),
+    ("resource.uri", "file:///example"),
+    ("prompt.name", "prompt"),
+];
+
+// === impl Others ===
+
+impl Others {
+    pub(crate) fn new(
+        space: &mut Space,
+        phase: Phase,
+        virtual_servers: &[&str],
+        questions: &mut Questions,
+    ) -> Result<Self, GaveUp> {
+        let mut texts = BTreeMap::new();
+        for (path, usual) in TEXTS {
+            texts.insert(path, space.text(questions.take(&[path]), usual)?);
+        }
+        let mut names = questions.take(&["agent.virtualServer"]);
+        let known: Vec<Pattern> =
+            virtual_servers.iter().map(|name| Pattern::Exact((*name).to_owned())).collect();
+        names.extend(known.iter().cloned());
+        let name = space.text(names, virtual_servers.first().unwrap_or(&"default"))?;
+        let mut one_of_them = Vec::new();
+        for pattern in &known {
+            one_of_them.push(space.like(name, pattern)?);
+        }
+        let one_of_them = space.diagram.any(one_of_them)?;
+        space.require(one_of_them)?;
+        texts.insert("agent.virtualServer", name);
+        Ok(Self {
+            server: ServerModel::new(space)?,
+            texts,
+            kind: KindModel::new(space, phase)?,
+            permissions: space.switches(Permission::ALL.len())?,
+            status: space.choice(ToolStatus::ALL.len())?,
+            request_open_world: space.switch()?,
+            request_attribution: space.text_set(
+                questions.take(&["request.annotations.attribution"]),
+                "mcp://client.example/context",
+            )?,
+            argument_sightings: Sightings::new(space)?,
+            response: ResponseModel::new(space, questions)?,
+        })
+    }
+
+    /// The text of a fact.
+    pub(crate) fn text(&self, path: &str) -> Option<TextId> {
+        self.texts.get(path).copied()
+    }
+}
+
+// === impl ServerModel ===
+
+impl ServerModel {
+    fn new(space: &mut Space) -> Result<Self, GaveUp> {
+        let model = Self {
+            verified: space.switch()?,
+            trust: space.choice(TrustLevel::ALL.len())?,
+            resource_trust: space.choice(TrustLevel::ALL.len())?,
+            manifest: space.choice(ManifestState::ALL.len())?,
+            transport: space.choice(ServerTransport::ALL.len())?,
+            sandboxed: space.switch()?,
+        };
+        // An unverified server is worth nothing, whatever is written beside it.
+        for levels in [&model.trust, &model.resource_trust] {
+            let none = levels.first().copied().unwrap_or(NEVER);
+            let either = space.diagram.or(model.verified, none)?;
+            space.require(either)?;
+        }
+        Ok(model)
+    }
+}
+
+// === impl KindModel ===
+
+impl KindModel {
+    fn new(space: &mut Space, phase: Phase) -> Result<Self, GaveUp> {
+        let (before_call, before_read) = match phase {
+            Phase::Call => (true, false),
+            Phase::Resource => (false, true),
+            Phase::Result => (true, true),
+            Phase::List => (false, false),
+        };
+        let of_tools = if before_call { 3 } else { usize::from(!before_read) };
+        let count = of_tools + if before_read { 3 } else { 0 };
+        let mut kinds = space.choice(count)?.into_iter();
+        let mut next = |is_there: bool| if is_there { kinds.next().unwrap_or(NEVER) } else { NEVER };
+        Ok(Self {
+            tool: next(of_tools > 0),
+            ask: next(before_call),
+            extra: next(before_call),
+            resource: next(before_read),
+            prompt: next(before_read),
+            completion: next(before_read),
+            of_resource: space.switch()?,
+        })
+    }
+
+    /// What the fact `action.kind` says, word by word. Of a method outside MCP nothing is known.
+    pub(crate) fn possible(&self, space: &mut Space) -> Result<Vec<Function>, GaveUp> {
+        let kinds = [self.tool, self.resource, self.prompt, self.completion, self.ask];
+        kinds.into_iter().map(|kind| Ok(space.diagram.or(kind, self.extra)?)).collect()
+    }
+
+    /// The action is about something else than a tool.
+    pub(crate) fn is_reading(&self, space: &mut Space) -> Result<Function, GaveUp> {
+        Ok(space.diagram.any([self.resource, self.prompt, self.completion])?)
+    }
+
+    /// Nobody knows which tool the action is about.
+    pub(crate) fn is_of_unknown_tool(&self, space: &mut Space) -> Result<Function, GaveUp> {
+        Ok(space.diagram.or(self.ask, self.extra)?)
+    }
+
+    /// The action names no resource.
+    pub(crate) fn names_no_resource(&self, space: &mut Space) -> Result<Function, GaveUp> {
+        let completed = space.diagram.and(self.completion, self.of_resource)?;
+        let named = space.diagram.or(self.resource, completed)?;
+        Ok(space.diagram.not(named)?)
+    }
+
+    /// The action names no prompt.
+    pub(crate) fn names_no_prompt(&self, space: &mut Space) -> Result<Function, GaveUp> {
+        let completed = space.diagram.minus(self.completion, self.of_resource)?;
+        let named = space.diagram.or(self.prompt, completed)?;
+        Ok(space.diagram.not(named)?)
+    }
+}
+
+// === impl Sightings ===
+
+impl Sightings {
+    fn new(space: &mut Space) -> Result<Self, GaveUp> {
+        Ok(Self { unseen: space.switch()?, kinds: space.switches(SightingKind::ALL.len())? })
+    }
+}
+
+// === impl ResponseModel ===
+
+impl ResponseModel {
+    fn new(space: &mut Space, questions: &mut Questions) -> Result<Self, GaveUp> {
+        let attribution = questions.take(&["response.annotations.attribution"]);
+        let asks = space.switch()?;
+        let mut ask = space.choice(4)?;
+        for kind in &mut ask {
+            *kind = space.diagram.and(*kind, asks)?;
+        }
+        Ok(Self {
+            open_world: space.switch()?,
+            malicious: space.switch()?,
+            attribution: space.text_set(attribution, "https://elsewhere.example/")?,
+            source_said: space.switch()?,
+            source: space.part(Source::ALL.len())?,
+            sensitivity_said: space.switch()?,
+            sensitivity: space.part(8)?,
+            sightings: Sightings::new(space)?,
+            ask,
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! A policy as functions of what is the case: every finding it can make, and the effect of all together.
+
+use highwater_core::decide::{FlowMode, FlowPolicy};
+use highwater_core::id::Timestamp;
+use highwater_core::policy::{Effect, Phase, RuleSet};
+
+use super::diagram::{Function, NEVER};
+use super::space::{GaveUp, Values};
+use super::world::World;
+
+/// The findings of one flow policy and one set of rules.
+#[derive(Debug)]
+pub(crate) struct PolicyModel {
+    pub(crate) findings: Vec<FindingModel>,
+    /// An upstream's own requirement of a passkey: a finding that no policy can change.
+    structural: Function,
+    enforced: bool,
+}
+
+/// One finding that can be made.
+#[derive(Debug, Clone)]
+pub(crate) struct FindingModel {
+    /// As explanations and waivers call it.
+    pub(crate) name: String,
+    /// Its place among the rules, if it is one.
+    pub(crate) rule: Option<usize>,
+    pub(crate) effect: Effect,
+    pub(crate) fires: Function,
+    /// When a waiver lowers it.
+    pub(crate) waived: Function,
+    /// Of a rule that redacts: what it removes; `None` for everything.
+    pub(crate) redacts: Option<u64>,
+}
+
+// === impl PolicyModel ===
+
+impl PolicyModel {
+    /// The findings in the phase of the world. Waivers count if they are in force at this moment.
+    pub(crate) fn new(
+        world: &mut World,
+        flow: &FlowPolicy,
+        rules: &RuleSet,
+        now: Timestamp,
+    ) -> Result<Self, GaveUp> {
+        let model = world.flow(flow)?;
+        let mut waivers = Vec::new();
+        for waiver in rules.waivers().iter().filter(|waiver| waiver.in_force(now)) {
+            let rails = world.rails(&model, waiver.condition(), |slot| rules.subject(slot))?;
+            waivers.push((waiver, rails.must));
+        }
+        let waived = |world: &mut World, name: &str| -> Result<Function, GaveUp> {
+            let named =
+                waivers.iter().filter(|(waiver, _)| waiver.findings().iter().any(|one| **one == *name));
+            let named = named.map(|(_, must)| *must).collect::<Vec<_>>();
+            Ok(world.space.diagram.any(named)?)
+        };
+        let mut findings = Vec::new();
+        // Of a message the flow rules see more than its contract, and of a list nothing.
+        let before = matches!(world.phase, Phase::Call | Phase::Resource);
+        for (rule, effect, fires) in model.findings.iter().filter(|_| before) {
+            let name = rule.finding().to_owned();
+            let waived = waived(world, &name)?;
+            findings.push(FindingModel {
+                name,
+                rule: None,
+                effect: *effect,
+                fires: *fires,
+                waived,
+                redacts: None,
+            });
+        }
+        for (index, rule) in rules.rules().iter().enumerate() {
+            if !rule.phases().has(world.phase) {
+                continue;
+            }
+            let rails = world.rails(&model, rule.condition(), |slot| rules.subject(slot))?;
+            let name = format!("rule.{}", rule.name());
+            let waived = waived(world, &name)?;
+            findings.push(FindingModel {
+                name,
+                rule: Some(index),
+                effect: rule.effect(),
+                fires: rails.may,
+                waived,
+                redacts: rule.redacts(),
+            });
+        }
+        let structural = if before { world.contract.requires_verified } else { NEVER };
+        Ok(Self { findings, structural, enforced: flow.mode != FlowMode::Observe })
+    }
+
+    /// When the effect is at least this one. Without `except`, of all findings together.
+    pub(crate) fn at_least(&self, world: &mut World, least: Effect) -> Result<Function, GaveUp> {
+        if least == Effect::Allow {
+            return Ok(super::diagram::ALWAYS);
+        }
+        let mut reached = Vec::new();
+        if least <= Effect::Passkey {
+            reached.push(self.structural);
+        }
+        if self.enforced {
+            for finding in &self.findings {
+                reached.push(finding.reaches(world, least)?);
+            }
+        }
+        Ok(world.space.diagram.any(reached)?)
+    }
+
+    /// When the effect is exactly this one.
+    pub(crate) fn exactly(&self, world: &mut World, effect: Effect) -> Result<Function, GaveUp> {
+        let least = self.at_least(world, effect)?;
+        let above = match EFFECTS.iter().find(|other| **other > effect) {
+            Some(above) => self.at_least(world, *above)?,
+            None => NEVER,
+        };
+        Ok(world.space.diagram.minus(least, above)?)
+    }
+
+    /// The findings of an example that have this effect or a stricter one, after waivers.
+    pub(crate) fn found(&self, world: &World, values: &Values) -> Vec<(&str, Effect)> {
+        if !self.enforced {
+            return Vec::new();
+        }
+        let has = |function: Function| world.space.value(function, values);
+        let mut found: Vec<(&str, Effect)> = Vec::new();
+        for finding in self.findings.iter().filter(|finding| has(finding.fires)) {
+            let effect = if has(finding.waived) { finding.effect.waived() } else { finding.effect };
+            match found.iter_mut().find(|(name, _)| *name == finding.name) {
+                Some((_, known)) => *known = effect.max(*known),
+                None => found.push((&finding.name, effect)),
+            }
+        }
+        found.sort_by(|(one, a), (other, b)| b.cmp(a).then(one.cmp(other)));
+        found
+    }
+}
+
+/// The chain, mildest first.
+pub(crate) const EFFECTS: [Effect; 5] =
+    [Effect::Allow, Effect::Redact, Effect::Confirm, Effect::Passkey, Effect::Block];
+
+// === impl FindingModel ===
+
+impl FindingModel {
+    /// When this finding alone has at least this effect.
+    pub(crate) fn reaches(&self, world: &mut World, least: Effect) -> Result<Function, GaveUp> {
+        if self.effect < least {
+            return Ok(NEVER);
+        }
+        // A waiver leaves a question.
+        if least <= Effect::Confirm {
+            return Ok(self.fires);
+        }
+        Ok(world.space.diagram.minus(self.fires, self.waived)?)
+    }
+}

@@ -1,0 +1,249 @@
+//! The diagram and the evaluator say the same of every rule and every situation.
+
+use highwater_core::annotation::{DataClass, Destination, Words};
+use highwater_core::decide::{Clearance, FlowMode, FlowPolicy};
+use highwater_core::id::Timestamp;
+use highwater_core::policy::{
+    ConditionSource, Effect, FACTS, FlowRule, FlowViolations, Kind, Phase, RuleSet, RuleSource, Span,
+    Spanned, Truth, ValueSource, Written, compile,
+};
+use proptest::prelude::*;
+
+use super::policy::{EFFECTS, PolicyModel};
+use super::situation::Situation;
+use super::space::Values;
+use super::world::{Questions, World};
+
+pub(super) const NOW: Timestamp = Timestamp(1_800_000_000_000);
+const NODES: usize = 400_000;
+
+fn spanned(text: &str) -> Spanned<String> {
+    Spanned::new(text.to_owned(), Span::default())
+}
+
+fn value(value: Written) -> ValueSource {
+    ValueSource { span: Span::default(), value }
+}
+
+fn word() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["send", "send_mail", "read", "a", "b", "ab", "default", "hipaa", "gdpr"])
+        .prop_map(str::to_owned)
+}
+
+fn glob() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["send_*", "*", "a*", "*b", "?", "*a*", "read", "s*d*"]).prop_map(str::to_owned)
+}
+
+/// A test of a fact of this kind.
+fn test_of(path: &'static str, kind: Kind) -> BoxedStrategy<ConditionSource> {
+    let make = move |operator: &str, written: Written| ConditionSource::Test {
+        fact: spanned(path),
+        operator: spanned(operator),
+        value: value(written),
+    };
+    let text = |text: String| Written::Text(text);
+    match kind {
+        Kind::Bool => any::<bool>().prop_map(move |flag| make("equals", Written::Bool(flag))).boxed(),
+        Kind::Int(..) => (-5i64..105, prop::sample::select(vec!["greaterThan", "lessThan", "equals"]))
+            .prop_map(move |(number, operator)| make(operator, Written::Int(number)))
+            .boxed(),
+        Kind::Str => prop_oneof![
+            word().prop_map(move |word| make("equals", text(word))),
+            glob().prop_map(move |glob| make("matches", text(glob))),
+            prop::collection::vec(word(), 1..4).prop_map(move |words| {
+                make("in", Written::List(words.into_iter().map(|word| value(text(word))).collect()))
+            }),
+        ]
+        .boxed(),
+        Kind::Open { .. } => prop_oneof![
+            word().prop_map(move |word| make("contains", text(word))),
+            glob().prop_map(move |glob| make("matches", text(glob))),
+            any::<bool>().prop_map(move |flag| make("exists", Written::Bool(flag))),
+        ]
+        .boxed(),
+        Kind::Enum { words, .. } | Kind::Set(words) | Kind::OneOf(words) => prop_oneof![
+            prop::sample::select(words.to_vec()).prop_map(move |word| make("equals", text(word.to_owned()))),
+            prop::collection::vec(prop::sample::select(words.to_vec()), 1..4).prop_map(move |words| {
+                let words = words.into_iter().map(|word| value(text(word.to_owned())));
+                make("in", Written::List(words.collect()))
+            }),
+        ]
+        .boxed(),
+    }
+}
+
+fn argument_test() -> BoxedStrategy<ConditionSource> {
+    let pointer = prop::sample::select(vec!["to", "amount", "message", "message/to", "items/0/id"]);
+    let operator = prop_oneof![
+        word().prop_map(|word| ("equals", Written::Text(word))),
+        glob().prop_map(|glob| ("matches", Written::Text(glob))),
+        (0i64..20).prop_map(|number| ("greaterThan", Written::Int(number))),
+        (0i64..20).prop_map(|number| ("lessThan", Written::Int(number))),
+        (0i64..20).prop_map(|number| ("equals", Written::Int(number))),
+        any::<bool>().prop_map(|flag| ("equals", Written::Bool(flag))),
+        any::<bool>().prop_map(|flag| ("exists", Written::Bool(flag))),
+    ];
+    (pointer, operator)
+        .prop_map(|(pointer, (operator, written))| ConditionSource::Test {
+            fact: spanned(&format!("arguments.{pointer}")),
+            operator: spanned(operator),
+            value: value(written),
+        })
+        .boxed()
+}
+
+/// A condition over facts that are known in one phase.
+pub(super) fn condition(phase: Phase) -> BoxedStrategy<ConditionSource> {
+    let facts: Vec<_> = FACTS.iter().filter(|fact| fact.phases.has(phase)).collect();
+    let test = prop::sample::select(facts).prop_flat_map(|fact| test_of(fact.path, fact.kind));
+    let test = if phase == Phase::List {
+        test.boxed()
+    } else {
+        prop_oneof![4 => test, 1 => argument_test()].boxed()
+    };
+    let span = Span::default();
+    test.prop_recursive(3, 8, 3, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 1..4).prop_map(move |of| ConditionSource::All { span, of }),
+            prop::collection::vec(inner.clone(), 1..4).prop_map(move |of| ConditionSource::Any { span, of }),
+            inner.prop_map(move |of| ConditionSource::Not { span, of: Box::new(of) }),
+        ]
+    })
+    .boxed()
+}
+
+/// Rules that compile; those that do not are left out.
+pub(super) fn rules(phase: Phase, most: usize) -> impl Strategy<Value = RuleSet> {
+    let effect = prop::sample::select(vec!["redact", "confirm", "passkey", "block"]);
+    prop::collection::vec((effect, condition(phase)), 0..most).prop_map(move |written| {
+        let sources = written.into_iter().enumerate().map(|(index, (effect, condition))| RuleSource {
+            name: spanned(&format!("r{index}")),
+            effect: spanned(effect),
+            condition,
+            message: None,
+            phase: Some(spanned(phase.as_str())),
+            non_monotone: true,
+        });
+        let sound: Vec<_> =
+            sources.filter(|source| compile(std::slice::from_ref(source), &[]).is_ok()).collect();
+        compile(&sound, &[]).unwrap()
+    })
+}
+
+pub(super) fn flow() -> impl Strategy<Value = FlowPolicy> {
+    let mode = prop::sample::select(FlowMode::ALL.to_vec());
+    let classes = prop::collection::vec(any::<u16>().prop_map(Words::<DataClass>::from_bits), 5);
+    (mode, classes, any::<bool>()).prop_map(|(mode, classes, usual)| {
+        let tables = Destination::ALL.iter().zip(classes);
+        let clearance = tables.fold(Clearance::default(), |table, (to, classes)| table.with(*to, classes));
+        let clearance = if usual { Clearance::default() } else { clearance };
+        FlowPolicy { mode, clearance, ..FlowPolicy::default() }
+    })
+}
+
+pub(super) fn world(phase: Phase, rules: &RuleSet) -> World {
+    let mut questions = Questions::default();
+    for rule in rules.rules() {
+        questions.note(rule.condition(), |slot| rules.subject(slot));
+    }
+    World::new(phase, &["default", "other"], questions, NODES).unwrap()
+}
+
+/// A situation that these coins choose.
+pub(super) fn situation(world: &mut World, coins: &[bool]) -> (Values, Situation) {
+    let mut coins = coins.iter().copied().cycle();
+    let values = world.space.example_like(super::diagram::ALWAYS, &mut |_| coins.next().unwrap_or(false));
+    let values = values.unwrap().unwrap();
+    let situation = Situation::new(world, &values, NOW);
+    (values, situation)
+}
+
+fn agree(phase: Phase, rules: &RuleSet, flow: &FlowPolicy, coins: &[bool]) {
+    let mut world = world(phase, rules);
+    let model = world.flow(flow).unwrap();
+    let mut rails = Vec::new();
+    for rule in rules.rules() {
+        rails.push(world.rails(&model, rule.condition(), |slot| rules.subject(slot)).unwrap());
+    }
+    let (values, situation) = situation(&mut world, coins);
+    let violations: FlowViolations = FlowRule::ALL
+        .into_iter()
+        .zip(model.violated)
+        .filter(|(_, violated)| world.space.value(*violated, &values))
+        .map(|(rule, _)| rule)
+        .collect();
+    let facts = situation.facts();
+    let hits = rules.read(phase, &facts, violations).hits();
+    for (rule, rails) in rules.rules().iter().zip(rails) {
+        let truth =
+            hits.iter().find(|hit| hit.rule.name() == rule.name()).map_or(Truth::False, |hit| hit.truth);
+        let predicted = match (world.space.value(rails.may, &values), world.space.value(rails.must, &values))
+        {
+            (true, true) => Truth::True,
+            (true, false) => Truth::Unknown,
+            (false, false) => Truth::False,
+            (false, true) => panic!("what certainly holds may hold"),
+        };
+        assert_eq!(predicted, truth, "{rule:#?}\n{situation:#?}");
+    }
+}
+
+/// The effect of a whole policy, waivers included, is what the gates say.
+fn agree_on_effects(phase: Phase, rules: &RuleSet, flow: FlowPolicy, coins: &[bool]) {
+    let mut world = world(phase, rules);
+    let policy = PolicyModel::new(&mut world, &flow, rules, NOW).unwrap();
+    let exactly = EFFECTS.map(|effect| (effect, policy.exactly(&mut world, effect).unwrap()));
+    let (values, situation) = situation(&mut world, coins);
+    let predicted: Vec<Effect> = exactly
+        .into_iter()
+        .filter(|(_, is)| world.space.value(*is, &values))
+        .map(|(effect, _)| effect)
+        .collect();
+    assert_eq!(predicted, [situation.judged(flow, rules)], "{rules:#?}\n{situation:#?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn diagram_and_gates_agree_on_calls(
+        rules in rules(Phase::Call, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
+    ) {
+        agree_on_effects(Phase::Call, &rules, flow, &coins);
+    }
+
+    #[test]
+    fn diagram_and_gates_agree_on_reads(
+        rules in rules(Phase::Resource, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
+    ) {
+        agree_on_effects(Phase::Resource, &rules, flow, &coins);
+    }
+
+    #[test]
+    fn diagram_and_evaluator_agree_on_calls(
+        rules in rules(Phase::Call, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
+    ) {
+        agree(Phase::Call, &rules, &flow, &coins);
+    }
+
+    #[test]
+    fn diagram_and_evaluator_agree_on_reads(
+        rules in rules(Phase::Resource, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
+    ) {
+        agree(Phase::Resource, &rules, &flow, &coins);
+    }
+
+    #[test]
+    fn diagram_and_evaluator_agree_on_results(
+        rules in rules(Phase::Result, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
+    ) {
+        agree(Phase::Result, &rules, &flow, &coins);
+    }
+
+    #[test]
+    fn diagram_and_evaluator_agree_on_lists(
+        rules in rules(Phase::List, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
+    ) {
+        agree(Phase::List, &rules, &flow, &coins);
+    }
+}

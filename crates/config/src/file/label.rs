@@ -1,0 +1,203 @@
+//! What the operator says about a tool, a resource or a prompt. It replaces what the server says.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+
+use super::words::{ApprovalWord, DestinationWord, OutcomeWord, RoleWord, SourceWord};
+use crate::human::Scalar;
+use crate::read::{Entries, Field, OneOrMany, Tree, Written};
+
+/// What the operator says about a tool. What is written replaces what the server says; what is not, stays.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(rename = "label")]
+pub(crate) struct LabelFile {
+    /// What becomes of the arguments.
+    pub(crate) input_metadata: Field<InputMetadataFile>,
+
+    /// What the replies hold.
+    pub(crate) return_metadata: Field<ReturnMetadataFile>,
+
+    /// Whether a person must agree to every call.
+    pub(crate) approval: Field<ApprovalWord>,
+
+    /// What each argument decides, by its name, or by its pointer such as `/message/to`.
+    #[schemars(extend("examples" = [{ "to": "target", "body": "content" }]))]
+    pub(crate) roles: Field<Entries<Written<RoleWord>>>,
+
+    /// What holds for some calls alone, by their arguments. A case narrows what stands above it; the first that
+    /// certainly applies is taken. Cases that could apply to one call must not contradict each other.
+    pub(crate) cases: Field<Vec<Written<CaseFile>>>,
+
+    /// What holds for some replies alone, by what stands in them. A case narrows what stands above it.
+    pub(crate) result: Field<Vec<Written<ResultCaseFile>>>,
+}
+
+/// What becomes of the arguments of a call.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "inputMetadata")]
+pub(crate) struct InputMetadataFile {
+    /// Where they may end up. A list means that it may be any of them.
+    pub(crate) destination: Field<OneOrMany<DestinationWord>>,
+
+    /// Which classes of data the tool is built to receive: `none`, `user`, `pii`, `financial`, `credentials`,
+    /// `regulated`, or `any` for everything, data that nobody classified included. `{ regulated: { scopes: [hipaa]
+    /// } }` names regulations.
+    #[schemars(extend("examples" = ["none", ["user", "pii"]]))]
+    pub(crate) sensitivity: Field<OneOrMany<ClassFile>>,
+
+    /// What the call does to the world. A list means that it may be any of them.
+    pub(crate) outcomes: Field<OneOrMany<OutcomeWord>>,
+}
+
+/// What replies hold.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "returnMetadata")]
+pub(crate) struct ReturnMetadataFile {
+    /// Where they come from. A list means that it may be any of them.
+    pub(crate) source: Field<OneOrMany<SourceWord>>,
+
+    /// Which classes of data they may hold: `none`, `user`, `pii`, `financial`, `credentials`, `regulated`,
+    /// `confidential` for private data of no named class, `unclassified`. `{ regulated: { scopes: [hipaa] } }`
+    /// names regulations.
+    #[schemars(extend("examples" = ["none", ["user", "pii"]]))]
+    pub(crate) sensitivity: Field<OneOrMany<ClassFile>>,
+}
+
+/// What holds for some calls alone.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(rename = "case")]
+pub(crate) struct CaseFile {
+    /// Which calls: tests on arguments, all of which must hold.
+    #[schemars(schema_with = "super::rule::when_schema")]
+    #[schemars(extend("examples" = [{ "arguments.repo": { "in": ["website", "docs"] } }]))]
+    pub(crate) when: Field<Tree>,
+
+    /// The same in the long form, with `and`, `or` and `not`.
+    #[schemars(schema_with = "super::rule::condition_schema")]
+    pub(crate) conditions: Field<Tree>,
+
+    /// What becomes of their arguments.
+    pub(crate) input_metadata: Field<InputMetadataFile>,
+
+    /// What their replies hold.
+    pub(crate) return_metadata: Field<ReturnMetadataFile>,
+
+    /// Whether a person must agree to each.
+    pub(crate) approval: Field<ApprovalWord>,
+}
+
+/// What holds for some replies alone.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(rename = "result_case")]
+pub(crate) struct ResultCaseFile {
+    /// Where to look, from the result object: `/structuredContent/private`, `/_meta/ifc/confidentiality`.
+    #[schemars(extend("examples" = ["/structuredContent/private"]))]
+    pub(crate) pointer: Field<String>,
+
+    /// What must stand there: a text, a whole number, `true` or `false`.
+    #[schemars(schema_with = "scalar_schema")]
+    pub(crate) equals: Field<Tree>,
+
+    /// What these replies hold.
+    pub(crate) return_metadata: Field<ReturnMetadataFile>,
+}
+
+/// A class of data as it is written, or one of the words for none and for any.
+#[derive(Debug, Clone)]
+pub(crate) enum ClassFile {
+    Word(String),
+    /// Regulated data of these scopes.
+    Regulated(Vec<Written<Scalar>>),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RegulatedFile {
+    scopes: Field<Vec<Written<Scalar>>>,
+}
+
+// === impl ClassFile ===
+
+/// Every word that can stand where classes stand. Which of them fit is known only where they are used.
+pub(crate) const CLASS_WORDS: &[&str] =
+    &["none", "user", "pii", "financial", "credentials", "regulated", "confidential", "unclassified", "any"];
+
+impl<'de> Deserialize<'de> for ClassFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ClassVisitor;
+
+        impl<'de> Visitor<'de> for ClassVisitor {
+            type Value = ClassFile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a class of data")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<ClassFile, E> {
+                match CLASS_WORDS.contains(&word) {
+                    true => Ok(ClassFile::Word(word.to_owned())),
+                    false => Err(E::unknown_variant(word, CLASS_WORDS)),
+                }
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<ClassFile, A::Error> {
+                let help = "only `{ regulated: { scopes: […] } }` is written as a mapping\nwrite the class as a word";
+                match members.next_key::<String>()?.as_deref() {
+                    Some("regulated") => {
+                        let regulated: RegulatedFile = members.next_value()?;
+                        if members.next_key::<String>()?.is_some() {
+                            return Err(de::Error::custom(help));
+                        }
+                        Ok(ClassFile::Regulated(regulated.scopes.value().cloned().unwrap_or_default()))
+                    }
+                    _ => Err(de::Error::custom(help)),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(ClassVisitor)
+    }
+}
+
+impl JsonSchema for ClassFile {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "class".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "enum": CLASS_WORDS },
+                {
+                    "type": "object",
+                    "properties": {
+                        "regulated": {
+                            "type": "object",
+                            "properties": { "scopes": { "type": "array", "items": { "type": "string" } } },
+                            "additionalProperties": false
+                        }
+                    },
+                    "required": ["regulated"],
+                    "additionalProperties": false
+                }
+            ]
+        })
+    }
+}
+
+fn scalar_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["string", "integer", "boolean"] })
+}

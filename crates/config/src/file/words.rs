@@ -1,0 +1,138 @@
+//! The words of the judgement as the operator writes them. Core reads the same words from servers, more
+//! leniently; here a misspelt one is an error.
+
+use highwater_core::annotation::{ApprovalWish, ArgumentRole, DataClass, Destination, Outcome, Source};
+use highwater_core::trust::TrustLevel;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Declares words of the file and what they are in core.
+macro_rules! words {
+    (
+        $(#[$doc:meta])* $name:ident as $schema:literal means $core:ident {
+            $( $(#[$word_doc:meta])* $word:ident, )+
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase")]
+        #[schemars(rename = $schema)]
+        pub(crate) enum $name { $( $(#[$word_doc])* $word, )+ }
+
+        impl From<$name> for $core {
+            fn from(word: $name) -> Self {
+                match word { $( $name::$word => Self::$word, )+ }
+            }
+        }
+    };
+}
+
+words! {
+    /// A level of trust, lowest first.
+    TrustWord as "trust_level" means TrustLevel {
+        /// Anyone may have written it.
+        None,
+        /// A server that you stand for.
+        Tool,
+        /// Another agent.
+        Agent,
+        /// The system the agent runs in.
+        System,
+        /// The person who uses the agent.
+        User,
+        /// The person who answers for the installation.
+        Owner,
+    }
+}
+
+words! {
+    /// Where arguments may end up.
+    DestinationWord as "destination" means Destination {
+        /// Nothing is kept.
+        Ephemeral,
+        /// The platform keeps it; neither users nor developers see it.
+        System,
+        /// Only the user sees it.
+        User,
+        /// A restricted audience inside the organisation sees it.
+        Internal,
+        /// Anyone may see it.
+        Public,
+    }
+}
+
+words! {
+    /// What a call does to the world.
+    OutcomeWord as "outcome" means Outcome {
+        /// Nothing that lasts.
+        Benign,
+        /// Something that others see and that can be taken back.
+        Consequential,
+        /// Something that cannot be taken back, such as a message sent or data deleted.
+        Irreversible,
+    }
+}
+
+words! {
+    /// Where replies come from.
+    SourceWord as "source" means Source {
+        /// The platform itself.
+        System,
+        /// Data of the user.
+        User,
+        /// Systems of the organisation.
+        Internal,
+        /// Public sources that somebody vouches for.
+        TrustedPublic,
+        /// Text that anyone may have written.
+        UntrustedPublic,
+    }
+}
+
+words! {
+    /// Whether a person must agree to every call, whatever the session has read.
+    ApprovalWord as "approval" means ApprovalWish {
+        /// No.
+        None,
+        /// A person confirms each call.
+        Confirm,
+        /// A passkey signs each call.
+        Passkey,
+    }
+}
+
+words! {
+    /// What an argument decides.
+    RoleWord as "argument_role" means ArgumentRole {
+        /// Who or what is reached: an address, an account, a URL.
+        Target,
+        /// What is acted on: a file, a record, an identifier.
+        Object,
+        /// What is said: a body, a message.
+        Content,
+        /// A number, a date, a switch.
+        Scalar,
+        /// What is looked for.
+        Query,
+    }
+}
+
+words! {
+    /// A class of data.
+    ClassWord as "data_class" means DataClass {
+        /// Data of the user.
+        User,
+        /// Data about identifiable people.
+        Pii,
+        /// Data about money.
+        Financial,
+        /// Secrets that open something.
+        Credentials,
+        /// Data under a regulation.
+        Regulated,
+        /// Private data of no named class.
+        Confidential,
+        /// Data of which nobody said what it is.
+        Unclassified,
+    }
+}
