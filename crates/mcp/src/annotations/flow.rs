@@ -10,10 +10,16 @@ use highwater_core::session::{Assurance, Contributor, Contributors};
 use super::heard::{Heard, origins};
 use super::shape::{Names, names};
 use super::table::{Key, Of, Vocabulary};
-use crate::text::{elements, is_array, is_false, is_object, is_true, member, quote_into, string_member};
+use crate::edit::{Edit, edit_object};
+use crate::text::{
+    elements, is_array, is_false, is_object, is_true, member, pointer, quote_into, string_member,
+};
 
 /// The key of an origin label in a request's `_meta`.
 pub const FLOW_ORIGIN: &str = "io.modelcontextprotocol/flowOrigin";
+
+/// The key under which an upstream tells why its policy refused, in an error's data.
+const FLOW_POLICY_VIOLATION: &str = "io.modelcontextprotocol/flowPolicyViolation";
 
 pub(super) const VOCABULARY: Vocabulary = Vocabulary {
     name: "flow",
@@ -81,6 +87,14 @@ pub fn contributors(raw: &str) -> Contributors {
         )
     };
     Contributors::new(elements(listed.unwrap_or_default()).map(read), complete)
+}
+
+/// An error of an upstream without the contributor it objected to, and what was taken out of it: that is for the
+/// audit, since to the model it would be an oracle. `None` if there is nothing to take.
+pub fn without_violation(error: &str) -> Option<(String, &str)> {
+    let violation = pointer(error, &["data", FLOW_POLICY_VIOLATION])?;
+    let edits = [(FLOW_POLICY_VIOLATION, Edit::Remove)];
+    Some((edit_object(error, &[("data", Edit::Merge(&edits))]), violation))
 }
 
 /// An origin label as JSON text. Names are written only where the upstream may know them.

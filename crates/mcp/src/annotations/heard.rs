@@ -18,6 +18,10 @@ const NOTICES: usize = 256;
 /// The longest text of theirs that a remark repeats.
 const DETAIL: usize = 2048;
 
+/// References to evidence kept of one message, and the longest text in one.
+const EVIDENCE: usize = 16;
+const EVIDENCE_TEXT: usize = 256;
+
 /// What was read: claims for the core, remarks for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
@@ -61,6 +65,19 @@ pub(super) struct Heard {
     writes: Words<Confidentiality>,
     said: Vec<Claimed>,
     notices: Vec<Notice>,
+    /// Whether a key of ours was met.
+    pub(super) forged: bool,
+    /// References to records of evidence.
+    pub(super) evidence: Vec<Evidence>,
+}
+
+/// A reference to a record that is kept elsewhere. For the audit alone: nothing is fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// Which scheme the record follows.
+    pub kind: Box<str>,
+    /// The digest of the record.
+    pub digest: Box<str>,
 }
 
 // === impl Heard ===
@@ -78,6 +95,8 @@ impl Heard {
             writes: Words::EMPTY,
             said: Vec::new(),
             notices: Vec::new(),
+            forged: false,
+            evidence: Vec::new(),
         }
     }
 
@@ -148,6 +167,7 @@ impl Heard {
                 (row.read)(self, raw);
             }
         } else if key.starts_with(meta_key::OURS) {
+            self.forged = true;
             self.from = super::ours::NAME;
             self.notice(NoticeKind::Spoofed, None, key);
         }
@@ -234,6 +254,16 @@ impl Heard {
         let notice = Notice::new(kind, axis, self.from, clipped(detail, DETAIL));
         if !self.notices.contains(&notice) {
             self.notices.push(notice);
+        }
+    }
+
+    /// Takes a reference to evidence down.
+    pub(super) fn evidence(&mut self, kind: &str, digest: &str) {
+        let fits = |text: &str| text.len() <= EVIDENCE_TEXT;
+        let evidence = Evidence { kind: kind.into(), digest: digest.into() };
+        if self.evidence.len() < EVIDENCE && fits(kind) && fits(digest) && !self.evidence.contains(&evidence)
+        {
+            self.evidence.push(evidence);
         }
     }
 

@@ -26,11 +26,12 @@ mod table;
 mod tool;
 mod trust_annotations;
 
-pub use flow::{FLOW_ORIGIN, contributors, write_contributors};
-pub use heard::Reading;
+pub use flow::{FLOW_ORIGIN, contributors, without_violation, write_contributors};
+pub use heard::{Evidence, Reading};
 pub use reply::{ReplySays, reply_says, result_says};
 pub use request::{RequestSays, request_says};
 pub use resolution::{
     ResolveForm, ServerSays, TOOL_RESOLUTION, Unresolved, resolvable, resolved_claims, server_says,
 };
+pub use table::known_keys;
 pub use tool::tool_claims;

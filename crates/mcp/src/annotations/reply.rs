@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use highwater_core::annotation::{Authority, Claims, Notice};
 use memchr::memmem::Finder;
 
-use super::heard::{Heard, Reading, Subject};
+use super::heard::{Evidence, Heard, Reading, Subject};
 use crate::frame::Frame;
 use crate::text::{elements, is_array, is_object, is_string, members, unquote};
 
@@ -28,6 +28,10 @@ pub struct ReplySays {
     pub embeds_resource: bool,
     /// The URIs of resources embedded in it or linked from it, as the server names them.
     pub resources: Vec<Box<str>>,
+    /// Whether a block carries keys in our name: see [`without_ours_in_blocks`](super::ours::without_ours_in_blocks).
+    pub forges: bool,
+    /// Records of evidence it refers to, for the audit.
+    pub evidence: Vec<Evidence>,
 }
 
 /// The members of a result that can say something of its data.
@@ -80,13 +84,16 @@ fn read(parts: Parts<'_>) -> ReplySays {
     if let Some(meta) = parts.meta {
         reply.heard.meta(meta);
     }
+    reply.heard.forged = false;
     for blocks in [parts.content, parts.contents, parts.messages].into_iter().flatten() {
         if may_say_something(blocks) {
             reply.blocks(blocks, NESTED);
         }
     }
-    let Reading { claims, notices } = reply.heard.finish();
-    ReplySays { claims, notices, embeds_resource: reply.embeds_resource, resources: reply.resources }
+    let Reply { mut heard, embeds_resource, resources } = reply;
+    let (forges, evidence) = (heard.forged, std::mem::take(&mut heard.evidence));
+    let Reading { claims, notices } = heard.finish();
+    ReplySays { claims, notices, embeds_resource, resources, forges, evidence }
 }
 
 /// Whether blocks can hold an annotation or name a resource.

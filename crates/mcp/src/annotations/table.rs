@@ -51,6 +51,11 @@ pub(super) const VOCABULARIES: &[Vocabulary] = &[
     approval::VOCABULARY,
 ];
 
+/// Every key that is read, after the name of its vocabulary.
+pub fn known_keys() -> impl Iterator<Item = (&'static str, &'static str)> {
+    VOCABULARIES.iter().flat_map(|vocabulary| vocabulary.keys.iter().map(|key| (vocabulary.name, key.name)))
+}
+
 // === impl Key ===
 
 impl Key {
@@ -61,7 +66,6 @@ impl Key {
 
 /// The vocabulary that a member's key belongs to, and what reads it.
 pub(super) fn find(key: &str) -> Option<(&'static Vocabulary, &'static Key)> {
-    // Most members of a message's `_meta` belong to nobody here, and most of those are longer than any key.
     static SORTED: LazyLock<Vec<(&'static Vocabulary, &'static Key)>> = LazyLock::new(|| {
         let rows = VOCABULARIES
             .iter()
@@ -83,6 +87,7 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for vocabulary in VOCABULARIES {
             for key in vocabulary.keys {
+                assert!(known_keys().any(|known| known == (vocabulary.name, key.name)));
                 assert!(seen.insert(key.name), "{} is read twice", key.name);
                 let (found, row) = find(key.name).unwrap();
                 assert_eq!((found.name, row.name), (vocabulary.name, key.name));

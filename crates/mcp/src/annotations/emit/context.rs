@@ -46,7 +46,8 @@ pub fn context_meta(client: Option<&str>, context: &Context<'_>) -> Option<Strin
         Share::Full => attribution(member(annotations, "attribution"), context.session.origins()),
         Share::Nothing | Share::Hints => None,
     };
-    let origin = context.contributors.map(|all| write_contributors(all, context.share == Share::Full));
+    let contributors = context.contributors.filter(|_| context.share != Share::Nothing);
+    let origin = contributors.map(|all| write_contributors(all, context.share == Share::Full));
 
     let mut said: Vec<(&str, Edit<'_>)> = Vec::new();
     match (context.share, member(annotations, "openWorldHint")) {

@@ -7,7 +7,10 @@ use super::{attribution, push_classes};
 use crate::annotations::ours::{self, DECISION, LABEL, forged};
 use crate::annotations::trust_annotations::TRUST_ANNOTATIONS;
 use crate::edit::{Edit, edit_object};
-use crate::text::{elements, is_array, is_object, is_true, member, quote_into, string_member, unquote};
+use crate::era::meta_key::OURS;
+use crate::text::{
+    elements, is_array, is_object, is_true, member, members, quote_into, string_member, unquote,
+};
 
 /// What there is to say of a reply.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +25,14 @@ pub struct ReplyNote<'a> {
 
 /// The whole `_meta` of a reply; `upstream` is what it came with.
 pub fn reply_meta(upstream: Option<&str>, note: &ReplyNote<'_>) -> String {
-    match upstream.filter(|meta| is_object(meta)) {
-        None => note.fresh(),
-        Some(meta) => note.united(meta),
-    }
+    let meta = upstream.filter(|meta| is_object(meta)).unwrap_or("{}");
+    // Most upstreams say who they are and nothing that we have a word in.
+    if members(meta).any(|(key, _)| is_shared(&key)) { note.united(meta) } else { note.beside(meta) }
+}
+
+/// Whether a member of `_meta` is one that we write, or tighten, too.
+fn is_shared(key: &str) -> bool {
+    matches!(key, "annotations" | "ifc" | TRUST_ANNOTATIONS) || key.starts_with(OURS)
 }
 
 /// Appends a result with a new `_meta`. `old` is its own, borrowed from it, if it has one.
@@ -48,10 +55,14 @@ pub fn with_meta(out: &mut Vec<u8>, result: &str, old: Option<&str>, meta: &str)
 // === impl ReplyNote ===
 
 impl ReplyNote<'_> {
-    /// Where the upstream said nothing.
-    fn fresh(&self) -> String {
-        let mut out = String::with_capacity(256);
-        out.push('{');
+    /// After what the upstream said of other things.
+    fn beside(&self, meta: &str) -> String {
+        let kept = meta.trim_end().strip_suffix('}').unwrap_or("{");
+        let mut out = String::with_capacity(kept.len() + 320);
+        out.push_str(kept);
+        if members(meta).next().is_some() {
+            out.push(',');
+        }
         if self.annotates() {
             out.push_str(r#""annotations":"#);
             self.push_annotations(&mut out);
