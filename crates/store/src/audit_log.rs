@@ -67,9 +67,6 @@ pub enum AuditError {
         /// What it said.
         source: io::Error,
     },
-    /// The event has no JSON form.
-    #[error("an audit event could not be written as JSON")]
-    Unwritable,
 }
 
 // === impl AuditLog ===
@@ -92,9 +89,8 @@ impl AuditLog {
 
     /// Appends one event. When this returns, the event outlives the process.
     pub fn append(&self, event: &AuditEvent<'_>) -> Result<Appended, AuditError> {
-        let mut line = Vec::with_capacity(512);
-        serde_json::to_writer(&mut line, event).map_err(|_| AuditError::Unwritable)?;
-        line.push(b'\n');
+        let mut line = Vec::with_capacity(1024);
+        event.write(&mut line);
         if self.segment().bytes.load(Ordering::Relaxed) > SEGMENT_BYTES {
             self.begin_next_segment()?;
         }
@@ -205,21 +201,22 @@ fn flush_in_background(segment: Weak<RwLock<Segment>>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use highwater_core::audit::{Happened, Outcome, RECORD_VERSION};
+    use highwater_core::audit::{Ended, Happened, Outcome};
     use highwater_core::id::{DecisionId, Timestamp};
 
     fn append(log: &AuditLog, id: &str) {
         let event = AuditEvent {
-            v: RECORD_VERSION,
             time: Timestamp(1),
-            id: &DecisionId::new(id),
-            happened: Happened::Outcome {
+            id: Some(&DecisionId::new(id)),
+            happened: Happened::Outcome(Ended {
                 outcome: Outcome::Delivered,
                 bytes: 2,
                 millis: 3,
                 detail: None,
-                findings: &[],
-            },
+                judgement: None,
+                label: None,
+                raised: false,
+            }),
         };
         log.append(&event).unwrap();
     }
@@ -236,7 +233,7 @@ mod tests {
         append(&AuditLog::open(&dir).unwrap(), "hwd_1");
         assert_eq!(
             lines(&dir),
-            [r#"{"v":1,"time":1,"id":"hwd_1","event":"outcome","outcome":"delivered","bytes":2,"millis":3}"#]
+            [r#"{"v":2,"time":1,"id":"hwd_1","event":"outcome","outcome":"delivered","bytes":2,"millis":3}"#]
         );
     }
 

@@ -49,6 +49,25 @@ pub struct Action {
     digest: ActionDigest,
 }
 
+// === impl ActionKind ===
+
+impl ActionKind {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CallTool => "call-tool",
+            Self::ResolveTool => "resolve-tool",
+            Self::ReadResource => "read-resource",
+            Self::GetPrompt => "get-prompt",
+            Self::Complete => "complete",
+            Self::Subscribe => "subscribe",
+            Self::TaskStep => "task-step",
+            Self::Answer => "answer",
+            Self::ExtraMethod => "extra-method",
+        }
+    }
+}
+
 // === impl Action ===
 
 impl Action {

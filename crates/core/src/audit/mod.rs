@@ -1,86 +1,143 @@
-//! What goes on record: one event per decision, outcome, question and refused message. `store` writes them
-//! as JSON lines.
+//! What goes on record: one event per decision, outcome, question, answer, notice and declassification. `store`
+//! writes them as JSON lines; `Record` reads them back.
+//!
+//! Two of them are written for every call, so they are written by hand and say only what an explanation needs: the
+//! label and the contract as words, the findings with all they saw, and the origins only where something was found or
+//! came in. The arguments are never on record, their digest is.
 
-use serde::Serialize;
+mod label_words;
+mod line;
+mod record;
+mod write;
 
-use crate::action::{ActionDigest, ActionKind};
-use crate::decide::{AskKind, Effect, Finding};
-use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
+pub use label_words::{label_of_words, label_words};
+pub use record::{
+    Record, Recorded, RecordedContract, RecordedDecision, RecordedLabel, RecordedOutcome, RecordedQuestion,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::annotation::Notice;
+use crate::decide::{Answer, AskKind, Finding, Judgement, QuestionDigest};
+use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use crate::label::Label;
+use crate::policy::{Facts, Policy};
 
 /// The version of the record's shape; it changes when a field changes its meaning.
-pub const RECORD_VERSION: u32 = 1;
+pub const RECORD_VERSION: u32 = 2;
 
 /// One line of the audit log.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct AuditEvent<'a> {
-    /// See `RECORD_VERSION`.
-    pub v: u32,
     /// When it was written.
     pub time: Timestamp,
-    /// What it belongs to: the decision's name, the same on decision, question and outcome.
-    pub id: &'a DecisionId,
+    /// What it belongs to: the decision's name, the same on everything that happens in the course of one call.
+    pub id: Option<&'a DecisionId>,
     /// What happened.
-    #[serde(flatten)]
     pub happened: Happened<'a>,
 }
 
 /// The things that can happen.
-#[derive(Debug, Serialize)]
-#[serde(tag = "event", rename_all = "kebab-case")]
+#[derive(Debug)]
 pub enum Happened<'a> {
     /// An action was judged. Written before anything is sent.
-    Decision {
-        /// Who asked.
-        principal: &'a Principal,
-        /// In which agent session.
-        session: &'a SessionKey,
-        /// Through which virtual server.
-        virtual_server: &'a VirtualServerId,
-        /// Where it goes.
-        upstream: &'a UpstreamId,
-        /// What kind of action.
-        kind: ActionKind,
-        /// As which method.
-        method: &'a str,
-        /// The upstream's own name of what is acted on.
-        target: &'a str,
-        /// The digest of the exact action. Arguments themselves are not recorded.
-        digest: ActionDigest,
-        /// The effect of the whole.
-        effect: Effect,
-        /// Every finding.
-        findings: &'a [Finding],
-    },
+    Decision(Decision<'a>),
     /// An allowed action came to an end. Written before its reply is released.
-    Outcome {
-        /// How it ended.
-        outcome: Outcome,
-        /// How many bytes came back.
-        bytes: u64,
-        /// How long the upstream took, in milliseconds.
-        millis: u64,
-        /// What went wrong, in our words.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        detail: Option<&'a str>,
-        /// Findings against the reply, if it was withheld.
-        #[serde(skip_serializing_if = "<[Finding]>::is_empty")]
-        findings: &'a [Finding],
-    },
+    Outcome(Ended<'a>),
     /// An upstream asked something back.
-    Question {
-        /// Who asked.
-        upstream: &'a UpstreamId,
-        /// What.
-        kind: AskKind,
-        /// Whether it was put to the client.
-        effect: Effect,
-        /// Every finding.
-        findings: &'a [Finding],
+    Question(Question<'a>),
+    /// A person is asked about an action or a reply.
+    Asked {
+        /// What is asked.
+        question: QuestionDigest,
+        /// By which way, such as `form`.
+        how: &'a str,
     },
+    /// A person answered, or did not.
+    Answered {
+        /// What was asked.
+        question: QuestionDigest,
+        /// What they said.
+        answer: Answer,
+        /// Who, as far as that is known.
+        by: &'a str,
+    },
+    /// A waiver lowered a finding.
+    Waived(&'a Finding),
+    /// Something about an annotation that the operator should hear of.
+    Notice {
+        /// Whose annotation.
+        upstream: &'a UpstreamId,
+        /// Of which tool, resource or prompt.
+        target: &'a str,
+        /// What there is to say.
+        notice: &'a Notice,
+    },
+    /// Something about a session that the operator should hear of.
+    Remark {
+        /// Which.
+        session: &'a SessionKey,
+        /// What, as a word.
+        what: &'a str,
+        /// What, for people.
+        detail: &'a str,
+    },
+    /// A person lowered a session's label.
+    Declassification(Declassification<'a>),
+}
+
+/// What is recorded of a judged action.
+#[derive(Debug)]
+pub struct Decision<'a> {
+    /// In which agent session.
+    pub session: &'a SessionKey,
+    /// In which epoch of it.
+    pub epoch: u64,
+    /// Under which policy.
+    pub policy: &'a Policy,
+    /// What was known.
+    pub facts: &'a Facts<'a>,
+    /// What was judged.
+    pub judgement: &'a Judgement,
+    /// What followed.
+    pub ruling: Ruling,
+}
+
+/// What followed from a judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ruling {
+    /// The action goes ahead.
+    Allowed,
+    /// The action goes ahead because a person said so.
+    Approved,
+    /// A person is asked.
+    Asked,
+    /// The action does not happen.
+    Blocked,
+}
+
+/// What is recorded of the end of an allowed action.
+#[derive(Debug)]
+pub struct Ended<'a> {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How many bytes came back.
+    pub bytes: u64,
+    /// How long the upstream took, in milliseconds.
+    pub millis: u64,
+    /// What went wrong, in our words.
+    pub detail: Option<&'a str>,
+    /// What was judged of the reply, if there is one.
+    pub judgement: Option<&'a Judgement>,
+    /// The label of the reply, if there is one.
+    pub label: Option<&'a Label>,
+    /// Whether the session's label rose with it.
+    pub raised: bool,
 }
 
 /// How an allowed action ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// A result was released.
@@ -96,3 +153,42 @@ pub enum Outcome {
     /// The reply was not released.
     Withheld,
 }
+
+/// What is recorded of a question of an upstream.
+#[derive(Debug)]
+pub struct Question<'a> {
+    /// Who asked.
+    pub upstream: &'a UpstreamId,
+    /// What.
+    pub kind: AskKind,
+    /// What was judged.
+    pub judgement: &'a Judgement,
+    /// Whether it was put to the client.
+    pub put: bool,
+    /// The label of the question, if it was put.
+    pub label: Option<&'a Label>,
+    /// Whether the session's label rose with it.
+    pub raised: bool,
+}
+
+/// What is recorded when a person lowers a session's label.
+#[derive(Debug)]
+pub struct Declassification<'a> {
+    /// Which session.
+    pub session: &'a SessionKey,
+    /// Who.
+    pub by: &'a str,
+    /// As whom the session's agent is known.
+    pub principal: &'a Principal,
+    /// Why.
+    pub reason: &'a str,
+    /// The epoch that begins with it.
+    pub epoch: u64,
+    /// The label until then.
+    pub before: &'a Label,
+    /// The label from then on.
+    pub after: &'a Label,
+}
+
+#[cfg(test)]
+mod tests;

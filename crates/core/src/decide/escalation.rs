@@ -170,6 +170,11 @@ impl Approval {
 // === impl QuestionDigest ===
 
 impl QuestionDigest {
+    /// The digest itself.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// Reads the hexadecimal form.
     pub fn parse(text: &str) -> Option<Self> {
         crate::action::from_hex(text).map(Self)

@@ -2,6 +2,7 @@
 
 use super::finding::{Finding, FindingId, Reason, Waived};
 use super::verdict::{Demands, Redactions};
+use crate::annotation::Words;
 use crate::policy::{Effect, FlowRule, Hit, Reading, Truth, Waiver};
 
 /// Adds a finding for every rule that fires, and says what must be removed from the reply.
@@ -56,7 +57,12 @@ fn waived(instead_of: Effect, waiver: &Waiver) -> Waived {
 /// A rule that names no kind of sighting wants all of them removed.
 fn redacted(hit: &Hit<'_>) -> Redactions {
     match hit.rule.effect() {
-        Effect::Redact => hit.rule.redacts().map_or(Redactions::ALL, Redactions::of),
+        Effect::Redact => {
+            // A fact numbers its words as their vocabulary does.
+            let named =
+                hit.rule.redacts().map(|bits| Words::from_bits(u16::try_from(bits).unwrap_or(u16::MAX)));
+            Redactions::of(named.unwrap_or_else(Words::all))
+        }
         Effect::Allow | Effect::Confirm | Effect::Passkey | Effect::Block => Redactions::NONE,
     }
 }

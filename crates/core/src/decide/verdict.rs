@@ -3,12 +3,13 @@
 use super::escalation::Escalation;
 use super::finding::{Finding, PerMode};
 use super::permit::Permit;
+use crate::annotation::Words;
 use crate::id::DecisionId;
-use crate::policy::{Effect, FlowViolations};
+use crate::policy::{Effect, FlowViolations, SightingKind};
 
-/// The kinds of sighting that must be removed from the reply, as bits of the fact `response.sightings`.
+/// The kinds of sighting that must be removed from the reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Redactions(u64);
+pub struct Redactions(Words<SightingKind>);
 
 /// All findings, and what they add up to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,29 +50,27 @@ pub struct Denial {
 
 impl Redactions {
     /// Nothing is to be removed.
-    pub const NONE: Self = Self(0);
-    /// Everything that any detector sees.
-    pub const ALL: Self = Self(u64::MAX);
+    pub const NONE: Self = Self(Words::EMPTY);
 
-    /// These kinds, as bits of `response.sightings`.
-    pub const fn of(kinds: u64) -> Self {
+    /// Everything of these kinds.
+    pub const fn of(kinds: Words<SightingKind>) -> Self {
         Self(kinds)
     }
 
-    /// The kinds, as bits of `response.sightings`.
-    pub const fn kinds(self) -> u64 {
+    /// The kinds.
+    pub const fn kinds(self) -> Words<SightingKind> {
         self.0
     }
 
     /// Both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        Self(self.0.union(other.0))
     }
 
     /// Whether nothing is to be removed.
     pub const fn is_empty(self) -> bool {
-        self.0 == 0
+        self.0.is_empty()
     }
 }
 

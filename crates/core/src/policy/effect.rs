@@ -25,6 +25,17 @@ impl Effect {
     /// among them, because under "strictest wins" it could never matter.
     pub const RULE_WORDS: [&'static str; 5] = ["redact", "confirm", "escalate", "passkey", "block"];
 
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Redact => "redact",
+            Self::Confirm => "confirm",
+            Self::Passkey => "passkey",
+            Self::Block => "block",
+        }
+    }
+
     /// The effect that a rule's word means.
     pub fn of_rule_word(word: &str) -> Option<Self> {
         match word {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::audit::Outcome;
+use highwater_core::audit::{Outcome, Ruling};
 use highwater_core::decide::{PermittedAction, Verdict, decide};
 use highwater_mcp::frame::Frame;
 use highwater_upstream::event::Ask;
@@ -39,18 +39,20 @@ impl Gateway {
         let decision = self.next_decision();
         let caller = arrival.client.caller();
         let facts = facts_of(arrival, &decision, &action);
-        let permit = match decide(&arrival.world.policy, &facts) {
+        let policy = &arrival.world.policy;
+        let permit = match decide(policy, &facts) {
             Verdict::Allow(permit) => permit,
             Verdict::Escalate(escalation) => {
-                self.block(&facts, caller, &escalation.unasked());
+                self.block(policy, &facts, caller, &escalation.unasked());
                 return;
             }
             Verdict::Block(denial) => {
-                self.block(&facts, caller, &denial);
+                self.block(policy, &facts, caller, &denial);
                 return;
             }
         };
-        let written = match self.record_decision(&facts, caller, &[]) {
+        let written = match self.record_decision(policy, &facts, caller, permit.judgement(), Ruling::Allowed)
+        {
             Ok(written) => written,
             Err(error) => {
                 tracing::error!(%error, "an answer could not be recorded and is not given");
@@ -65,7 +67,7 @@ impl Gateway {
                 return;
             }
         }
-        if let Err(error) = record.settle(Outcome::Delivered, 0, None, &[]) {
+        if let Err(error) = record.settle(Outcome::Delivered, 0, None, None) {
             tracing::error!(%error, "that an answer was given could not be recorded");
         }
     }

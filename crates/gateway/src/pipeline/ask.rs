@@ -69,12 +69,9 @@ impl Gateway {
         let claims = Claims::new();
         let facts =
             AskFacts { during: Some(&call), upstream: course.upstream(), kind, declared, claims: &claims };
-        let (permitted, findings) = match decide_ask(&arrival.world.policy, during, &facts) {
-            AskVerdict::Put(_) => (true, Vec::new()),
-            AskVerdict::Refuse(denial) => (false, denial.findings().to_vec()),
-        };
-        match self.record_question(during, &facts, &findings) {
-            Ok(appended) => permitted.then_some(appended),
+        let verdict = decide_ask(&arrival.world.policy, during, &facts);
+        match self.record_question(during, &facts, &verdict) {
+            Ok(appended) => matches!(verdict, AskVerdict::Put(_)).then_some(appended),
             Err(error) => {
                 tracing::error!(%error, decision = %during, "a question could not be recorded and is not asked");
                 None

@@ -67,14 +67,14 @@ impl Flight {
     /// Puts the outcome of a reply that will be delivered on record.
     pub(super) fn settle(&mut self, reply: &Reply) -> Result<Appended, AuditError> {
         let outcome = if reply.frame.error().is_some() { Outcome::UpstreamError } else { Outcome::Delivered };
-        self.record.settle(outcome, reply.frame.bytes().len(), None, &[])
+        self.record.settle(outcome, reply.frame.bytes().len(), None, None)
     }
 
     /// Puts a round that ended with questions on record. Nothing is released by it, so a failure to write shows when the
     /// next round is recorded.
     pub(super) fn settle_round(&mut self, reply: &Reply) -> Asked {
         if let Err(error) =
-            self.record.settle(Outcome::Delivered, reply.frame.bytes().len(), Some("asked back"), &[])
+            self.record.settle(Outcome::Delivered, reply.frame.bytes().len(), Some("asked back"), None)
         {
             tracing::error!(%error, "a round of questions could not be recorded");
         }

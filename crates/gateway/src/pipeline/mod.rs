@@ -19,6 +19,7 @@ mod tasks;
 use std::sync::Arc;
 
 use highwater_core::action::Action;
+use highwater_core::audit::Ruling;
 use highwater_core::decide::{PermittedAction, ReplyVerdict, Verdict, decide, decide_reply, label_reply};
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
@@ -92,17 +93,20 @@ impl Gateway {
         let decision = self.next_decision();
         let caller = arrival.client.caller();
         let facts = facts_of(arrival, &decision, &action);
-        let permit = match decide(&arrival.world.policy, &facts) {
+        let policy = &arrival.world.policy;
+        let permit = match decide(policy, &facts) {
             Verdict::Allow(permit) => permit,
-            Verdict::Escalate(escalation) => return Err(self.block(&facts, caller, &escalation.unasked())),
+            Verdict::Escalate(escalation) => {
+                return Err(self.block(policy, &facts, caller, &escalation.unasked()));
+            }
             Verdict::Block(denial) => {
-                let refusal = self.block(&facts, caller, &denial);
+                let refusal = self.block(policy, &facts, caller, &denial);
                 return Err(refusal.hiding(&denial, arrival));
             }
         };
         // Write-ahead: an irreversible call leaves its trace before it happens.
         let written = self
-            .record_decision(&facts, caller, &[])
+            .record_decision(policy, &facts, caller, permit.judgement(), Ruling::Allowed)
             .map_err(|error| Refusal::unrecorded(&decision, &error))?;
         let obligations = permit.obligations();
         let permitted = PermittedAction::bind(action, permit).map_err(|_| Refusal::internal(&decision))?;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use highwater_core::audit::{AuditEvent, Happened, Outcome, RECORD_VERSION};
-use highwater_core::decide::{AskFacts, Effect, Finding};
+use highwater_core::audit::{AuditEvent, Decision, Ended, Happened, Outcome, Question, Ruling};
+use highwater_core::decide::{AskFacts, AskVerdict, Judgement};
 use highwater_core::id::DecisionId;
-use highwater_core::policy::Facts;
+use highwater_core::policy::{Facts, Policy};
 use highwater_store::{Appended, AuditError, AuditLog};
 use tokio::time::Instant;
 
@@ -13,30 +13,20 @@ use crate::client::Caller;
 use crate::gateway::{Gateway, now};
 
 impl Gateway {
-    /// Writes a decision down. No findings means that it was allowed.
+    /// Writes a decision down.
     pub(super) fn record_decision(
         &self,
+        policy: &Policy,
         facts: &Facts<'_>,
         caller: &Caller,
-        findings: &[Finding],
+        judgement: &Judgement,
+        ruling: Ruling,
     ) -> Result<Appended, AuditError> {
-        let effect = findings.iter().map(|finding| finding.effect).max().unwrap_or(Effect::Allow);
+        let session = &caller.session;
         self.audit.append(&AuditEvent {
-            v: RECORD_VERSION,
             time: now(),
-            id: facts.decision,
-            happened: Happened::Decision {
-                principal: &caller.principal,
-                session: &caller.session,
-                virtual_server: &caller.virtual_server,
-                upstream: facts.action.upstream(),
-                kind: facts.action.kind(),
-                method: facts.action.method(),
-                target: facts.action.target(),
-                digest: facts.action.digest(),
-                effect,
-                findings,
-            },
+            id: Some(facts.decision),
+            happened: Happened::Decision(Decision { session, epoch: 0, policy, facts, judgement, ruling }),
         })
     }
 
@@ -45,14 +35,17 @@ impl Gateway {
         &self,
         decision: &DecisionId,
         facts: &AskFacts<'_>,
-        findings: &[Finding],
+        verdict: &AskVerdict,
     ) -> Result<Appended, AuditError> {
-        let effect = findings.iter().map(|finding| finding.effect).max().unwrap_or(Effect::Allow);
+        let (judgement, label) = match verdict {
+            AskVerdict::Put(pass) => (pass.judgement(), Some(pass.label())),
+            AskVerdict::Refuse(denial) => (denial.judgement(), None),
+        };
+        let (upstream, kind, put) = (facts.upstream, facts.kind, label.is_some());
         self.audit.append(&AuditEvent {
-            v: RECORD_VERSION,
             time: now(),
-            id: decision,
-            happened: Happened::Question { upstream: facts.upstream, kind: facts.kind, effect, findings },
+            id: Some(decision),
+            happened: Happened::Question(Question { upstream, kind, judgement, put, label, raised: false }),
         })
     }
 }
@@ -84,15 +77,22 @@ impl OpenRecord {
         outcome: Outcome,
         bytes: usize,
         detail: Option<&str>,
-        findings: &[Finding],
+        judgement: Option<&Judgement>,
     ) -> Result<Appended, AuditError> {
         self.settled = true;
         let millis = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.audit.append(&AuditEvent {
-            v: RECORD_VERSION,
             time: now(),
-            id: &self.decision,
-            happened: Happened::Outcome { outcome, bytes: bytes as u64, millis, detail, findings },
+            id: Some(&self.decision),
+            happened: Happened::Outcome(Ended {
+                outcome,
+                bytes: bytes as u64,
+                millis,
+                detail,
+                judgement,
+                label: None,
+                raised: false,
+            }),
         })
     }
 }
@@ -100,7 +100,7 @@ impl OpenRecord {
 impl Drop for OpenRecord {
     fn drop(&mut self) {
         if !self.settled
-            && let Err(error) = self.settle(Outcome::Cancelled, 0, None, &[])
+            && let Err(error) = self.settle(Outcome::Cancelled, 0, None, None)
         {
             tracing::error!(%error, decision = %self.decision, "a cancelled call could not be recorded");
         }

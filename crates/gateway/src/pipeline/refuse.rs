@@ -1,10 +1,10 @@
 //! The exits of the road. A refusal says what happened in our words, never in an upstream's, and names no rule: the
 //! full reason is on record under the decision's id.
 
-use highwater_core::audit::Outcome;
+use highwater_core::audit::{Outcome, Ruling};
 use highwater_core::decide::{Denial, Finding, FindingId};
 use highwater_core::id::DecisionId;
-use highwater_core::policy::Facts;
+use highwater_core::policy::{Facts, Policy};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code;
 use highwater_mcp::method::Method;
@@ -165,8 +165,15 @@ impl Refusal {
 
 impl Gateway {
     /// Records a blocked action and refuses it.
-    pub(super) fn block(&self, facts: &Facts<'_>, caller: &Caller, denial: &Denial) -> Refusal {
-        if let Err(error) = self.record_decision(facts, caller, denial.findings()) {
+    pub(super) fn block(
+        &self,
+        policy: &Policy,
+        facts: &Facts<'_>,
+        caller: &Caller,
+        denial: &Denial,
+    ) -> Refusal {
+        let recorded = self.record_decision(policy, facts, caller, denial.judgement(), Ruling::Blocked);
+        if let Err(error) = recorded {
             return Refusal::unrecorded(facts.decision, &error);
         }
         Refusal {
@@ -186,7 +193,7 @@ impl Gateway {
         };
         let text = error.to_string();
         tracing::warn!(decision = %flight.decision(), "{text}");
-        if let Err(error) = flight.record.settle(outcome, 0, Some(&text), &[]) {
+        if let Err(error) = flight.record.settle(outcome, 0, Some(&text), None) {
             return self.unrecorded(&flight, error);
         }
         let advice = if error.sent {
@@ -203,7 +210,7 @@ impl Gateway {
 
     /// Records that a reply is not passed on. The call has run, so the refusal never says that nothing happened.
     pub(super) fn withhold(&self, mut flight: Flight, denial: &Denial) -> Refusal {
-        if let Err(error) = flight.record.settle(Outcome::Withheld, 0, None, denial.findings()) {
+        if let Err(error) = flight.record.settle(Outcome::Withheld, 0, None, Some(denial.judgement())) {
             return self.unrecorded(&flight, error);
         }
         Refusal {

@@ -1,0 +1,256 @@
+//! Events as they are read back from the log, for whoever explains them.
+
+use serde::Deserialize;
+
+use super::label_words::label_of_words;
+use super::{Outcome, Ruling};
+use crate::action::ActionKind;
+use crate::annotation::{self, DataClass, Destination, Source};
+use crate::decide::{AskKind, Effect, Finding, FlowMode, PerMode};
+use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
+use crate::label::{Label, TextSet};
+
+/// One line of the log.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Record {
+    /// The version of its shape.
+    pub v: u32,
+    /// When it was written.
+    pub time: Timestamp,
+    /// What it belongs to.
+    #[serde(default)]
+    pub id: Option<DecisionId>,
+    /// What happened.
+    #[serde(flatten)]
+    pub happened: Recorded,
+}
+
+/// The things that are on record.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Recorded {
+    /// An action was judged.
+    Decision(Box<RecordedDecision>),
+    /// An allowed action came to an end.
+    Outcome(Box<RecordedOutcome>),
+    /// An upstream asked something back.
+    Question(Box<RecordedQuestion>),
+    /// A person was asked.
+    Asked {
+        /// What, as a digest.
+        question: String,
+        /// By which way.
+        how: String,
+    },
+    /// A person answered, or did not.
+    Answered {
+        /// What was asked, as a digest.
+        question: String,
+        /// `approve` or `decline`.
+        answer: String,
+        /// Who.
+        by: String,
+    },
+    /// A waiver lowered a finding.
+    Waived {
+        /// Which, with the waiver.
+        finding: Finding,
+    },
+    /// Something about an annotation.
+    Notice {
+        /// Whose.
+        upstream: UpstreamId,
+        /// Of which tool, resource or prompt.
+        target: String,
+        /// What there is to say.
+        notice: String,
+        /// Of which axis.
+        #[serde(default)]
+        axis: Option<String>,
+        /// In which vocabulary.
+        from: String,
+        /// The word or key in question.
+        detail: String,
+    },
+    /// Something about a session.
+    Remark {
+        /// Which.
+        session: SessionKey,
+        /// What, as a word.
+        what: String,
+        /// What, for people.
+        detail: String,
+    },
+    /// A person lowered a session's label.
+    Declassification {
+        /// Which session.
+        session: SessionKey,
+        /// As whom its agent is known.
+        principal: Principal,
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+        /// The epoch that begins with it.
+        epoch: u64,
+        /// The label until then.
+        before: RecordedLabel,
+        /// The label from then on.
+        after: RecordedLabel,
+    },
+    /// Something that a later version writes.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A judged action.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RecordedDecision {
+    /// Who asked.
+    pub principal: Principal,
+    /// In which agent session.
+    pub session: SessionKey,
+    /// In which epoch of it.
+    #[serde(default)]
+    pub epoch: u64,
+    /// Through which virtual server.
+    pub virtual_server: VirtualServerId,
+    /// Where it was to go.
+    pub upstream: UpstreamId,
+    /// What kind of action.
+    pub kind: ActionKind,
+    /// As which method.
+    pub method: String,
+    /// The upstream's own name of what was acted on.
+    pub target: String,
+    /// The tool as the client calls it.
+    #[serde(default)]
+    pub tool: Option<String>,
+    /// The digest of the exact action.
+    pub digest: String,
+    /// How strictly the flow rules were enforced.
+    pub mode: FlowMode,
+    /// The effect of the whole.
+    pub effect: Effect,
+    /// What followed.
+    pub ruling: Ruling,
+    /// The digest of the policy.
+    #[serde(default)]
+    pub policy: Option<String>,
+    /// The label of the session before it. Its sets are there where something was found.
+    #[serde(flatten)]
+    pub label: RecordedLabel,
+    /// The contract.
+    pub contract: RecordedContract,
+    /// Which flow rules were violated, enforced or not.
+    #[serde(default)]
+    pub violations: Vec<String>,
+    /// Every finding.
+    pub findings: Vec<Finding>,
+    /// In `observe`: what each mode would have done.
+    #[serde(default)]
+    pub would: Option<PerMode>,
+}
+
+/// A label on record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct RecordedLabel {
+    /// Everything but the sets.
+    #[serde(default)]
+    pub label: Vec<String>,
+    /// Who contributed.
+    #[serde(default)]
+    pub origins: Vec<String>,
+    /// The scopes of regulated data.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+}
+
+/// A contract on record. What is not there was not needed: nothing was found.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct RecordedContract {
+    /// Where arguments may end up.
+    pub destination: Vec<Destination>,
+    /// What a call may do.
+    pub outcomes: Vec<annotation::Outcome>,
+    /// Where replies come from.
+    pub source: Vec<Source>,
+    /// Which classes replies may hold.
+    pub returns: Vec<DataClass>,
+    /// Which classes the tool is built to receive, as published; `unknown` or `any`.
+    #[serde(default)]
+    pub accepts: Option<serde_json::Value>,
+    /// What a reply is worth at most.
+    #[serde(default)]
+    pub integrity: Option<String>,
+    /// The least a person has to do.
+    #[serde(default)]
+    pub approval: Option<String>,
+    /// Who established each axis.
+    #[serde(default)]
+    pub basis: std::collections::BTreeMap<String, String>,
+}
+
+/// The end of an allowed action.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RecordedOutcome {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How many bytes came back.
+    pub bytes: u64,
+    /// How long the upstream took, in milliseconds.
+    pub millis: u64,
+    /// What went wrong.
+    #[serde(default)]
+    pub detail: Option<String>,
+    /// The label of the reply.
+    #[serde(flatten)]
+    pub label: RecordedLabel,
+    /// Whether the session's label rose with it.
+    #[serde(default)]
+    pub raised: bool,
+    /// Findings about the reply.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// In `observe`: what each mode would have done.
+    #[serde(default)]
+    pub would: Option<PerMode>,
+}
+
+/// A question of an upstream.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RecordedQuestion {
+    /// Who asked.
+    pub upstream: UpstreamId,
+    /// What.
+    pub kind: AskKind,
+    /// Whether it was put to the client.
+    pub effect: Effect,
+    /// The label of the question.
+    #[serde(flatten)]
+    pub label: RecordedLabel,
+    /// Whether the session's label rose with it.
+    #[serde(default)]
+    pub raised: bool,
+    /// Every finding.
+    pub findings: Vec<Finding>,
+}
+
+// === impl Record ===
+
+impl Record {
+    /// Reads one line.
+    pub fn read(line: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(line)
+    }
+}
+
+// === impl RecordedLabel ===
+
+impl RecordedLabel {
+    /// The label itself.
+    pub fn label(&self) -> Label {
+        let set = |texts: &[String]| TextSet::of(texts.iter().map(String::as_str));
+        label_of_words(self.label.iter().map(String::as_str), set(&self.scopes), set(&self.origins))
+    }
+}

@@ -1,0 +1,257 @@
+//! What is written is one line of JSON, and is read back as what it was.
+
+use super::*;
+use crate::action::{Action, ActionKind};
+use crate::annotation::{
+    Authority, Claim, Claims, Contract, DataClass, Destination, NoticeKind, Outcome as ToolOutcome, Possible,
+    Sensitivity, Source,
+};
+use crate::decide::{Effect, FindingId, FlowMode, FlowPolicy, Verdict, decide, judge};
+use crate::id::VirtualServerId;
+use crate::label::TextSet;
+use crate::policy::{FlowRule, PolicyDigest};
+use crate::trust::{ServerTrust, TrustLevel};
+
+struct Call {
+    decision: DecisionId,
+    principal: Principal,
+    virtual_server: VirtualServerId,
+    session: SessionKey,
+    action: Action,
+    contract: Contract,
+    label: Label,
+    policy: Policy,
+}
+
+impl Call {
+    fn in_mode(mode: FlowMode) -> Self {
+        let mail = UpstreamId::new("mail");
+        let virtual_server = VirtualServerId::new("default");
+        let mut claims = Claims::new();
+        for claim in [
+            Claim::SetDestination(Possible::only(Destination::Public)),
+            Claim::SetOutcomes(Possible::only(ToolOutcome::Consequential)),
+            Claim::SetSource(Possible::only(Source::System)),
+            Claim::SetReturns(Sensitivity::none()),
+        ] {
+            claims.push(claim, Authority::Operator, "test");
+        }
+        let trust = ServerTrust::new(TrustLevel::Tool, TrustLevel::None, true);
+        let flows = [(virtual_server.clone(), FlowPolicy { mode, ..FlowPolicy::default() })].into();
+        let policy = Policy::new(
+            [(mail.clone(), crate::policy::Admission::default())].into(),
+            [(virtual_server.clone(), [mail.clone()].into())].into(),
+        )
+        .with_flows(flows)
+        .with_digest(PolicyDigest::of(b"flow: balanced"));
+        Self {
+            decision: DecisionId::new("hwd_1"),
+            principal: Principal::new("agent \"7\""),
+            session: SessionKey::new("ses_1"),
+            action: Action::new(ActionKind::CallTool, mail, "tools/call", "send", "{}"),
+            contract: Contract::weigh(&claims, &trust).0,
+            label: Label::bottom()
+                .with_class(DataClass::Pii)
+                .with_integrity(TrustLevel::None)
+                .with_source(Source::Internal)
+                .with_origin("mcp:files:read"),
+            virtual_server,
+            policy,
+        }
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            contract: &self.contract,
+            session: &self.label,
+            tool_id: Some("mail__send"),
+            ..Facts::of(&self.decision, &self.principal, &self.virtual_server, &self.action)
+        }
+    }
+
+    fn decision(&self) -> RecordedDecision {
+        let facts = self.facts();
+        let judgement = judge(&self.policy, &facts);
+        let (session, policy) = (&self.session, &self.policy);
+        let ruling = match decide(policy, &facts) {
+            Verdict::Allow(_) => Ruling::Allowed,
+            Verdict::Escalate(_) => Ruling::Asked,
+            Verdict::Block(_) => Ruling::Blocked,
+        };
+        let decision = Decision { session, epoch: 3, policy, facts: &facts, judgement: &judgement, ruling };
+        match written(&self.decision, Happened::Decision(decision)).happened {
+            Recorded::Decision(decision) => *decision,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn written(id: &DecisionId, happened: Happened<'_>) -> Record {
+    let mut out = Vec::new();
+    AuditEvent { time: Timestamp(1_763_207_113_456), id: Some(id), happened }.write(&mut out);
+    let line = String::from_utf8(out).unwrap();
+    assert!(line.ends_with("}\n") && line.lines().count() == 1, "{line}");
+    let record = Record::read(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    assert_eq!((record.v, record.time, record.id.as_ref()), (2, Timestamp(1_763_207_113_456), Some(id)));
+    record
+}
+
+#[test]
+fn a_blocked_call_is_told_in_full() {
+    let call = Call::in_mode(FlowMode::Balanced);
+    let told = call.decision();
+    assert_eq!(told.principal, call.principal);
+    assert_eq!((told.epoch, told.tool.as_deref()), (3, Some("mail__send")));
+    assert_eq!(told.digest, call.action.digest().to_string());
+    assert_eq!((told.effect, told.ruling, told.mode), (Effect::Block, Ruling::Blocked, FlowMode::Balanced));
+    assert_eq!(told.policy.as_deref(), call.policy.digest().as_str());
+    assert_eq!(told.label.label(), call.label);
+    assert_eq!(told.contract.destination, [Destination::Public]);
+    assert_eq!(told.contract.basis["destination"], "operator");
+    assert_eq!(told.violations, ["flow.write", "flow.act"]);
+    assert_eq!(told.findings, judge(&call.policy, &call.facts()).findings());
+}
+
+#[test]
+fn an_allowed_call_says_little_and_enough() {
+    let call =
+        Call { label: Label::bottom().with_origin("mcp:files:read"), ..Call::in_mode(FlowMode::Strict) };
+    let told = call.decision();
+    assert_eq!((told.effect, told.ruling), (Effect::Allow, Ruling::Allowed));
+    assert_eq!(told.label, RecordedLabel::default());
+    assert_eq!(told.contract.outcomes, [ToolOutcome::Consequential]);
+    assert_eq!(told.contract.accepts, None);
+    assert!(told.findings.is_empty() && told.would.is_none());
+}
+
+#[test]
+fn observe_tells_what_each_mode_would_have_done() {
+    let told = Call::in_mode(FlowMode::Observe).decision();
+    assert_eq!((told.effect, told.ruling), (Effect::Allow, Ruling::Allowed));
+    let would = told.would.unwrap();
+    assert_eq!((would.balanced, would.strict, would.samos), (Effect::Block, Effect::Block, Effect::Block));
+    let act = told.findings.iter().find(|finding| finding.id == FindingId::Flow(FlowRule::Act)).unwrap();
+    let would = act.would.unwrap();
+    assert_eq!(
+        (would.balanced, would.strict, would.samos),
+        (Effect::Confirm, Effect::Confirm, Effect::Allow)
+    );
+}
+
+#[test]
+fn an_outcome_tells_what_came_in() {
+    let id = DecisionId::new("hwd_1");
+    let label = Label::bottom().with_class(DataClass::Financial).with_origin("mcp:a:b").with_open_world();
+    let ended = |raised| Ended {
+        outcome: Outcome::UpstreamError,
+        bytes: 17,
+        millis: 4,
+        detail: Some("it \"broke\""),
+        judgement: None,
+        label: Some(&label),
+        raised,
+    };
+    for raised in [true, false] {
+        let Recorded::Outcome(told) = written(&id, Happened::Outcome(ended(raised))).happened else {
+            panic!("an outcome")
+        };
+        assert_eq!((told.outcome, told.bytes, told.millis), (Outcome::UpstreamError, 17, 4));
+        assert_eq!(told.detail.as_deref(), Some("it \"broke\""));
+        assert_eq!(told.raised, raised);
+        assert_eq!(told.label.label().bits(), label.bits());
+        assert_eq!(told.label.origins.is_empty(), !raised);
+    }
+}
+
+#[test]
+fn what_people_did_is_read_back() {
+    let id = DecisionId::new("hwd_1");
+    let call =
+        Call { label: Label::bottom().with_class(DataClass::Pii), ..Call::in_mode(FlowMode::Balanced) };
+    let Verdict::Escalate(escalation) = decide(&call.policy, &call.facts()) else { panic!("a question") };
+    let question = escalation.question();
+    let Recorded::Asked { question: told, how } =
+        written(&id, Happened::Asked { question, how: "form" }).happened
+    else {
+        panic!("asked")
+    };
+    assert_eq!((QuestionDigest::parse(&told), how.as_str()), (Some(question), "form"));
+    let answered = Happened::Answered { question, answer: Answer::Decline, by: "the client's user" };
+    let Recorded::Answered { answer, .. } = written(&id, answered).happened else { panic!("answered") };
+    assert_eq!(answer, "decline");
+    let after = Label::bottom();
+    let lowered = Declassification {
+        session: &call.session,
+        by: "ada",
+        principal: &call.principal,
+        reason: "a new topic",
+        epoch: 4,
+        before: &call.label,
+        after: &after,
+    };
+    let Recorded::Declassification { before, after, epoch, .. } =
+        written(&id, Happened::Declassification(lowered)).happened
+    else {
+        panic!("a declassification")
+    };
+    assert_eq!((before.label(), after.label(), epoch), (call.label, Label::bottom(), 4));
+}
+
+#[test]
+fn notices_and_remarks_are_read_back() {
+    let id = DecisionId::new("hwd_1");
+    let notice = Notice::new(NoticeKind::Drift, None, "seed 000", "public\n");
+    let upstream = UpstreamId::new("mail");
+    let said = Happened::Notice { upstream: &upstream, target: "send", notice: &notice };
+    let Recorded::Notice { notice, detail, .. } = written(&id, said).happened else { panic!("a notice") };
+    assert_eq!((notice.as_str(), detail.as_str()), ("drift", "public\n"));
+    let session = SessionKey::new("s");
+    let said = Happened::Remark { session: &session, what: "folded", detail: "into `agent`" };
+    assert!(matches!(written(&id, said).happened, Recorded::Remark { .. }));
+}
+
+#[test]
+fn the_words_written_by_hand_are_those_serde_writes() {
+    let same = |word: &str, json: serde_json::Value| assert_eq!(json, word);
+    for effect in [Effect::Allow, Effect::Redact, Effect::Confirm, Effect::Passkey, Effect::Block] {
+        same(effect.as_str(), serde_json::to_value(effect).unwrap());
+    }
+    for kind in [AskKind::Sample, AskKind::ElicitForm, AskKind::ElicitUrl, AskKind::Roots] {
+        same(kind.as_str(), serde_json::to_value(kind).unwrap());
+    }
+    for ruling in [Ruling::Allowed, Ruling::Approved, Ruling::Asked, Ruling::Blocked] {
+        same(ruling.as_str(), serde_json::to_value(ruling).unwrap());
+    }
+    let ends = [
+        Outcome::Delivered,
+        Outcome::UpstreamError,
+        Outcome::Failed,
+        Outcome::TimedOut,
+        Outcome::Cancelled,
+        Outcome::Withheld,
+    ];
+    for end in ends {
+        same(end.as_str(), serde_json::to_value(end).unwrap());
+    }
+    let kinds = [
+        ActionKind::CallTool,
+        ActionKind::ResolveTool,
+        ActionKind::ReadResource,
+        ActionKind::GetPrompt,
+        ActionKind::Complete,
+        ActionKind::Subscribe,
+        ActionKind::TaskStep,
+        ActionKind::Answer,
+        ActionKind::ExtraMethod,
+    ];
+    for kind in kinds {
+        same(kind.as_str(), serde_json::to_value(kind).unwrap());
+    }
+}
+
+#[test]
+fn an_event_of_a_later_version_is_not_an_error() {
+    let line = r#"{"v":9,"time":1,"event":"eclipse","sun":true}"#;
+    assert!(matches!(Record::read(line).unwrap().happened, Recorded::Unknown));
+    assert_eq!(label_of_words([], TextSet::EMPTY, TextSet::EMPTY), Label::bottom());
+}
