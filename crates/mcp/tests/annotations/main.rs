@@ -13,3 +13,4 @@ mod requests;
 mod resolution;
 mod rows;
 mod rows_of_proposals;
+mod worked_examples;

@@ -1,9 +1,13 @@
 //! Laws of reading, over random annotations: nobody gains without authority, and neither order nor place matters.
 
 use highwater_core::annotation::{Authority, Claims, Contract};
+use highwater_core::label::Label;
 use highwater_core::session::label_claims;
-use highwater_mcp::annotations::emit::shown_tool;
-use highwater_mcp::annotations::{ServerSays, known_keys, result_says, tool_claims};
+use highwater_mcp::annotations::emit::{Context, ReplyNote, Share, context_meta, reply_meta, shown_tool};
+use highwater_mcp::annotations::ours::without_ours_in_blocks;
+use highwater_mcp::annotations::{
+    ServerSays, known_keys, request_says, resolved_claims, result_says, server_says, tool_claims,
+};
 use highwater_mcp::text::member;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -209,6 +213,23 @@ proptest! {
         let both = label(&[one.clone(), other.clone()]);
         prop_assert_eq!(&both, &label(&[other.clone(), one.clone()]));
         prop_assert_eq!(both, label(&[one]).joined(&label(&[other])));
+    }
+
+    #[test]
+    fn nothing_that_can_be_sent_stops_the_reading(text in prop_oneof![".*", "[\\[\\]{}\",:\\\\u0ae_mt]{0,40}"], said in annotations()) {
+        let whole = in_annotations(&said);
+        // Cut anywhere, or strange from the start.
+        let cut: String = whole.chars().take(text.len()).collect();
+        for raw in [text.as_str(), &cut, &format!(r#"{{"annotations":{text},"_meta":{text}}}"#)] {
+            let contract = weighed(raw, unverified());
+            prop_assert_eq!(milder(&contract, &silence(unverified())), [""; 0]);
+            let (_, _, _) = (result_says(raw), request_says(raw), without_ours_in_blocks(raw));
+            let (_, _) = (resolved_claims(raw, "t", Authority::Resolved), server_says(raw));
+            shown_tool(raw, "t", &contract);
+            let label = Label::bottom().with_open_world();
+            reply_meta(Some(raw), &ReplyNote { reply: &label, session: &label, decision: "d" });
+            context_meta(Some(raw), &Context { session: &label, share: Share::Full, contributors: None });
+        }
     }
 
     #[test]
