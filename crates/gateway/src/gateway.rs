@@ -13,7 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_config::{Era, ServerSettings, Settings, Start, Transport};
 use highwater_core::id::{DecisionId, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::policy::{Admission, Policy};
-use highwater_store::{AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret};
+use highwater_store::{AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret, Store};
 use highwater_upstream::{
     EraSetting, Remember, RememberedEra, ServerSpec, Timeouts, Transport as UpstreamTransport, Upstream,
 };
@@ -46,6 +46,8 @@ pub struct Gateway {
     pub(crate) audit: Arc<AuditLog>,
     pub(crate) seal: Seal,
     pub(crate) held: Arc<HeldCalls>,
+    /// Where the labels of sessions and objects are.
+    pub(crate) store: Store,
     pub(crate) registry: Registry,
     pub(crate) agent_token: String,
     pub(crate) operator_token: String,
@@ -66,6 +68,8 @@ pub struct Parts {
     pub settings: Settings,
     /// Where it keeps what must survive.
     pub data_dir: DataDir,
+    /// Where the labels of sessions and objects are.
+    pub store: Store,
     /// Our own executable, which watches over child processes.
     pub guard: PathBuf,
     /// Variables every child gets, such as `PATH`.
@@ -97,7 +101,7 @@ pub(crate) fn now() -> Timestamp {
 impl Gateway {
     /// Starts a gateway. Servers are started when they are first needed, or now if they are `start: eager`.
     pub fn start(parts: Parts) -> Result<Arc<Self>, StartError> {
-        let Parts { settings, data_dir, guard, safe_env } = parts;
+        let Parts { settings, data_dir, store, guard, safe_env } = parts;
         let key = data_dir.secret(Secret::SealKey)?;
         let key = Secret::SealKey.key_bytes(&key).ok_or(StartError::NoEntropy)?;
         let (notices, received) = mpsc::channel(NOTICE_BUFFER);
@@ -118,6 +122,7 @@ impl Gateway {
             audit,
             seal,
             held: Arc::default(),
+            store,
             registry: Registry::default(),
             agent_token,
             operator_token,
@@ -208,6 +213,9 @@ impl Gateway {
         let world = self.world.load_full();
         let ends = world.stations.values().map(|station| station.upstream.shutdown(SERVER_GRACE));
         futures_util::future::join_all(ends).await;
+        if let Err(error) = self.store.close().await {
+            tracing::error!(%error, "the session store could not be closed in order");
+        }
         if let Err(error) = self.audit.flush() {
             tracing::error!(%error, "the audit log could not be forced to disk");
         }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use highwater_config::{Listen, Settings};
+use highwater_config::{Listen, Settings, StoreSettings};
 use highwater_gateway::{Gateway, Parts};
-use highwater_store::{DataDir, DataDirLock};
+use highwater_store::{DataDir, DataDirLock, Store, StoreOptions, StorePlace};
 use serde_json::{Map, Value, json};
 
 use crate::environment;
@@ -29,6 +29,8 @@ pub(crate) struct Plan {
     pub(crate) data: PathBuf,
     /// Where to listen in place of what the configuration says.
     pub(crate) listen: Option<Listen>,
+    /// The operator says that the session store comes from a backup.
+    pub(crate) restored: bool,
 }
 
 /// The data directory, ours alone until this is dropped.
@@ -54,15 +56,30 @@ impl Plan {
         }
     }
 
-    /// Puts the gateway together. It must be called inside the runtime.
-    pub(crate) fn start(&self, settings: Settings, data_dir: &DataDir) -> Result<Arc<Gateway>, Failure> {
+    /// Opens the session store and puts the gateway together.
+    pub(crate) async fn start(
+        &self,
+        settings: Settings,
+        data_dir: &DataDir,
+    ) -> Result<Arc<Gateway>, Failure> {
+        let store = self.open_store(&settings.store, data_dir).await?;
         let parts = Parts {
             settings,
             data_dir: data_dir.clone(),
+            store,
             guard: program()?,
             safe_env: environment::for_children(),
         };
         Gateway::start(parts).map_err(Failure::failed)
+    }
+
+    async fn open_store(&self, settings: &StoreSettings, data_dir: &DataDir) -> Result<Store, Failure> {
+        let place = match settings {
+            StoreSettings::Sqlite => StorePlace::Sqlite(data_dir.clone()),
+            StoreSettings::Postgres { url } => StorePlace::Postgres { url: url.clone() },
+        };
+        let options = StoreOptions { restored: self.restored, ..StoreOptions::default() };
+        Store::open(&place, &options).await.map_err(Failure::failed)
     }
 
     /// The example servers: this very program, once for each.

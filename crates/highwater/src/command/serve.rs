@@ -23,11 +23,17 @@ pub(crate) struct ServeArgs {
     /// Where to listen, such as `localhost:7411`, in place of what the configuration says.
     #[arg(long, value_name = "ADDR", value_parser = listen)]
     listen: Option<Listen>,
+
+    /// The session store was restored from a backup: count every session in it as having read everything.
+    ///
+    /// An older database does not know what sessions read since it was saved.
+    #[arg(long)]
+    restored: bool,
 }
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let data = args.places.data_dir()?;
-    let plan = Plan { source: args.places.config(), data, listen: args.listen };
+    let plan = Plan { source: args.places.config(), data, listen: args.listen, restored: args.restored };
     let settings = plan.settings()?;
     let held = Held::take(&plan.data)?.ok_or_else(|| Held::taken(&plan.data))?;
     let listeners = http::bind(settings.listen).map_err(|error| {

@@ -70,7 +70,8 @@ fn join(args: &StdioArgs, data: &Path, hello: &Hello) -> Result<BufReader<UnixSt
             Visit::Absent => {}
         }
         // Read here first, so that what is wrong with it is said where the client's user looks.
-        Plan { source: args.places.config(), data: data.to_owned(), listen: None }.settings()?;
+        Plan { source: args.places.config(), data: data.to_owned(), listen: None, restored: false }
+            .settings()?;
         match stdio_gateway::start(&args.places, data)? {
             Started::Ready => started = true,
             Started::Taken => thread::sleep(BREATH),

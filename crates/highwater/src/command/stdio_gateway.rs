@@ -96,7 +96,8 @@ fn go_between(args: &StdioGatewayArgs) -> Result<(), Failure> {
 }
 
 fn become_gateway(args: &StdioGatewayArgs) -> Result<(), Failure> {
-    let plan = Plan { source: args.places.config(), data: args.places.data_dir()?, listen: None };
+    let (source, data) = (args.places.config(), args.places.data_dir()?);
+    let plan = Plan { source, data, listen: None, restored: false };
     let settings = plan.settings()?;
     let Some(held) = Held::take(&plan.data)? else {
         super::print(TAKEN);

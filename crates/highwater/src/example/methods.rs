@@ -325,15 +325,6 @@ fn tool_error(text: &str) -> Value {
 
 fn narrow(tool: &Value, foresight: &Foresight) -> Value {
     let mut annotations = tool.get("annotations").and_then(Value::as_object).cloned().unwrap_or_default();
-    // A resolution states all four hints; these are the values that silence means.
-    for (hint, default) in [
-        ("readOnlyHint", false),
-        ("destructiveHint", true),
-        ("idempotentHint", false),
-        ("openWorldHint", true),
-    ] {
-        annotations.entry(hint).or_insert(Value::Bool(default));
-    }
     if let Some(Value::Object(input)) = annotations.get_mut("inputMetadata") {
         for (axis, value) in [("destination", foresight.destination), ("outcomes", foresight.outcomes)] {
             if let Some(value) = value {
@@ -344,7 +335,10 @@ fn narrow(tool: &Value, foresight: &Foresight) -> Value {
     if foresight.destination.is_some() || foresight.returns.is_some() {
         let from_outside = foresight.returns.as_ref().is_some_and(DataLabel::open_world);
         let to_outside = foresight.destination == Some("public");
-        annotations.insert("openWorldHint".into(), json!(from_outside || to_outside));
+        // A hint that the declaration leaves out stays out: what is known is said in words that say more.
+        if let Some(hint) = annotations.get_mut("openWorldHint") {
+            *hint = json!(from_outside || to_outside);
+        }
     }
     if let Some(returns) = &foresight.returns {
         annotations.insert("attribution".into(), returns.attribution());

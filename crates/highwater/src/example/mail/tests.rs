@@ -125,7 +125,7 @@ fn resolution_tells_the_label_of_a_message_before_it_is_read() {
             salaries["returnMetadata"],
             json!({"source": "internal", "sensitivity": ["user", "pii", "financial"]})
         );
-        assert_eq!(salaries["openWorldHint"], false);
+        assert_eq!(salaries.get("openWorldHint"), None, "the source says more");
         assert_eq!(salaries["attribution"], json!(["mcp://mail.larkfield.example/m-2"]));
         let orders = mail.resolved("read_message", json!({"id": "m-4"}));
         assert_eq!(orders["returnMetadata"]["source"], "untrustedPublic");

@@ -174,11 +174,11 @@ impl Story for Repo {
         let repository = host.repository(name)?;
         Ok(match tool {
             "create_or_update_file" | "create_issue_comment" | "create_pull_request" => {
-                // What everybody could read cannot be unread, so publishing is never undone.
-                let (destination, outcomes) = if repository.private {
-                    ("internal", "consequential")
-                } else {
-                    ("public", "irreversible")
+                let destination = if repository.private { "internal" } else { "public" };
+                // A commit can be reverted and a proposal be left alone; a comment goes out to everybody who watches.
+                let outcomes = match (tool, repository.private) {
+                    ("create_issue_comment", false) => "irreversible",
+                    _ => "consequential",
                 };
                 Foresight { destination: Some(destination), outcomes: Some(outcomes), returns: None }
             }

@@ -165,7 +165,7 @@ fn resolution_tells_public_from_private_before_the_call() {
                 annotations["inputMetadata"]["outcomes"].clone(),
             )
         };
-        assert_eq!(write("website"), (json!("public"), json!("irreversible")));
+        assert_eq!(write("website"), (json!("public"), json!("consequential")));
         assert_eq!(write("private-notes"), (json!("internal"), json!("consequential")));
         let unknown = json!({"name": "list_issues", "arguments": {"repo": "none"}});
         assert_eq!(repo.fail("tools/resolve", unknown)["code"], -32602);

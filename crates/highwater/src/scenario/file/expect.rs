@@ -202,6 +202,11 @@ impl ExpectFile {
         one(&mut self.notified, part.notified);
     }
 
+    /// Whether something is said of the session in this telling.
+    pub(crate) fn asks_for_session(&self, telling: Telling) -> bool {
+        self.in_telling(telling).session.value().is_some()
+    }
+
     /// Whether an error would be news.
     pub(crate) fn expects_an_answer(&self) -> bool {
         matches!(self.effect.value(), Some(EffectWord::Allow | EffectWord::Redact))

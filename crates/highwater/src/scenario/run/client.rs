@@ -344,7 +344,8 @@ fn inputs(result: &Value) -> Option<Vec<(String, String, Value)>> {
     Some(requests.iter().map(one).collect())
 }
 
-async fn whole(response: Response<Incoming>) -> anyhow::Result<String> {
+/// A whole answer.
+pub(super) async fn whole(response: Response<Incoming>) -> anyhow::Result<String> {
     let (mut body, mut bytes) = (response.into_body(), BytesMut::new());
     while let Some(frame) = bounded(body.frame()).await? {
         if let Ok(chunk) = frame.context("the answer broke off")?.into_data() {
@@ -355,6 +356,7 @@ async fn whole(response: Response<Incoming>) -> anyhow::Result<String> {
     String::from_utf8(bytes.to_vec()).context("the answer is no UTF-8")
 }
 
-async fn bounded<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
+/// Waits, but not for ever.
+pub(super) async fn bounded<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
     tokio::time::timeout(PATIENCE, work).await.context("no answer came in time")
 }

@@ -9,8 +9,11 @@ pub(super) struct Difference {
     pub(super) seen: String,
 }
 
+/// Asks of a list that it has these items, wherever they stand.
+const CONTAINS: &str = "contains";
+
 /// Every member that is asked for is there and has everything that is asked of it. Lists are compared item by item and
-/// must be equally long; everything else must be equal.
+/// must be equally long, unless `{ contains: [...] }` asks for some items alone; everything else must be equal.
 pub(super) fn subset(expected: &Value, seen: &Value) -> Result<(), Difference> {
     at("", expected, seen)
 }
@@ -18,6 +21,11 @@ pub(super) fn subset(expected: &Value, seen: &Value) -> Result<(), Difference> {
 fn at(path: &str, expected: &Value, seen: &Value) -> Result<(), Difference> {
     let differ = || Difference { expected: format!("{path} {expected}"), seen: format!("{path} {seen}") };
     match (expected, seen) {
+        (Value::Object(wanted), Value::Array(items)) if wanted.len() == 1 => {
+            let Some(Value::Array(wanted)) = wanted.get(CONTAINS) else { return Err(differ()) };
+            let is_there = |wanted: &Value| items.iter().any(|item| at(path, wanted, item).is_ok());
+            if wanted.iter().all(is_there) { Ok(()) } else { Err(differ()) }
+        }
         (Value::Object(wanted), Value::Object(members)) => {
             for (key, value) in wanted {
                 let path = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
@@ -77,6 +85,14 @@ mod tests {
         assert_eq!((difference.expected.as_str(), difference.seen.as_str()), ("/a/x~1y/1 3", "/a/x~1y/1 2"));
         assert!(subset(&json!({ "a": { "x/y": [1] } }), &seen).is_err(), "lists are as long as they are");
         assert!(subset(&json!({ "a": null }), &seen).is_err());
+    }
+
+    #[test]
+    fn some_items_of_a_list_may_be_asked_for() {
+        let seen = json!({ "a": [1, 2, { "b": 3, "c": 4 }] });
+        assert!(subset(&json!({ "a": { "contains": [2, { "b": 3 }] } }), &seen).is_ok());
+        assert!(subset(&json!({ "a": { "contains": [5] } }), &seen).is_err());
+        assert!(subset(&json!({ "a": { "holds": [1] } }), &seen).is_err());
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod client;
 mod configuration;
 mod follow;
 mod matching;
+mod operator;
 mod scratch;
 mod seen;
 mod stage;
@@ -116,7 +117,7 @@ impl Stage<'_> {
                 Heard::default()
             }
             What::Reset { client, reason } => {
-                self.reset(client, reason, audit).await?;
+                self.reset(client, reason).await?;
                 Heard::default()
             }
             action => {
@@ -129,7 +130,11 @@ impl Stage<'_> {
         };
         let events = self.audited()?;
         let sights = self.sights()?;
-        let seen = Seen::of(step.what.method().unwrap_or_default(), heard, &events, sights);
+        self.note_session(&step.client, &events);
+        let mut seen = Seen::of(step.what.method().unwrap_or_default(), heard, &events, sights);
+        if step.expect.asks_for_session(self.telling()) {
+            seen.session = self.session_label(&step.client).await?;
+        }
         audit.extend(events);
         Ok(seen)
     }

@@ -15,8 +15,9 @@ pub(super) struct Seen {
     pub(super) findings: Vec<String>,
     /// What each mode would have done, as recorded.
     pub(super) would: Value,
-    /// The label of the reply, and of the session after it.
+    /// The label of the reply.
     pub(super) label: Option<Value>,
+    /// The label of the session after it, where somebody asked.
     pub(super) session: Option<Value>,
     pub(super) answer: Option<Result<Value, Value>>,
     /// All text the client got.
@@ -51,7 +52,6 @@ impl Seen {
         seen.read_audit(method, audit);
         if let Some(Ok(result)) = &heard.answer {
             seen.label = result.pointer(LABEL).cloned();
-            seen.session = seen.label.as_ref().and_then(|label| label.get("session").cloned());
             seen.text = texts(result).join("\n");
         }
         if let Some(Err(error)) = &heard.answer {

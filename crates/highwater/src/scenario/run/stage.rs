@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use super::client::{Client, Connection};
 use super::configuration;
 use super::follow::Followed;
+use super::operator::Operator;
 use super::scratch::Scratch;
 use crate::place::{ConfigSource, text};
 use crate::scenario::file::Era;
@@ -37,6 +38,10 @@ pub(super) struct Stage<'a> {
     servers: Map<String, Value>,
     house: Option<House>,
     clients: BTreeMap<String, Client>,
+    /// The session each client was last in.
+    keys: BTreeMap<String, String>,
+    /// The ids of the contexts, by what the story calls them.
+    contexts: BTreeMap<String, String>,
     journals: Journals,
     audit: Followed,
 }
@@ -51,6 +56,7 @@ struct House {
     serving: JoinHandle<()>,
     stop: watch::Sender<bool>,
     address: SocketAddr,
+    operator: Operator,
 }
 
 // === impl Stage ===
@@ -68,11 +74,13 @@ impl<'a> Stage<'a> {
             servers,
             house: None,
             clients: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            contexts: BTreeMap::new(),
             journals,
             audit,
         };
         let settings = stage.settings(&configuration::START)?;
-        stage.start(settings)?;
+        stage.start(settings).await?;
         Ok(stage)
     }
 
@@ -81,19 +89,21 @@ impl<'a> Stage<'a> {
         settings.map_err(|wrong| anyhow!("{wrong}"))
     }
 
-    fn start(&mut self, settings: Settings) -> anyhow::Result<()> {
+    async fn start(&mut self, settings: Settings) -> anyhow::Result<()> {
         let data = self.scratch.path().join(DATA);
         let listen = Listen::Address(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-        let plan = Plan { source: ConfigSource::Example, data, listen: Some(listen) };
+        let plan = Plan { source: ConfigSource::Example, data, listen: Some(listen), restored: false };
         let held = Held::take(&plan.data).map_err(|failure| anyhow!("{}", failure.words()))?;
         let held = held.context("the temporary directory is taken")?;
         let gateway =
-            plan.start(settings, &held.data_dir).map_err(|failure| anyhow!("{}", failure.words()))?;
+            plan.start(settings, &held.data_dir).await.map_err(|failure| anyhow!("{}", failure.words()))?;
         let listeners = http::bind(listen)?;
         let address = listeners.first().context("the gateway does not listen")?.local_addr()?;
         let (stop, stopping) = watch::channel(false);
         let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listeners, stopping));
-        self.house = Some(House { held, gateway, serving, stop, address });
+        let token = held.data_dir.secret(Secret::OperatorToken)?;
+        let operator = Operator::new(format!("http://{address}"), token);
+        self.house = Some(House { held, gateway, serving, stop, address, operator });
         Ok(())
     }
 
@@ -109,14 +119,14 @@ impl<'a> Stage<'a> {
         let settings = self.settings(&configuration::START)?;
         self.clients.clear();
         self.end().await?;
-        self.start(settings)
+        self.start(settings).await
     }
 
     /// The client of that name, connected.
     pub(super) async fn client(&mut self, name: &str) -> anyhow::Result<&mut Client> {
         if !self.clients.contains_key(name) {
             let plain = ClientSpec::default();
-            let connection = self.connection(self.scenario.clients.get(name).unwrap_or(&plain))?;
+            let connection = self.connection(self.scenario.clients.get(name).unwrap_or(&plain)).await?;
             self.clients.insert(name.to_owned(), Client::connect(connection).await?);
         }
         self.clients.get_mut(name).context("a client that is connected is there")
@@ -130,13 +140,27 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn connection(&self, spec: &ClientSpec) -> anyhow::Result<Connection> {
+    /// The id of the context that the story calls so, made when it is first needed.
+    async fn context(&mut self, name: &str) -> anyhow::Result<String> {
+        if let Some(id) = self.contexts.get(name) {
+            return Ok(id.clone());
+        }
+        let id = self.house()?.operator.new_context(name).await?;
+        self.contexts.insert(name.to_owned(), id.clone());
+        Ok(id)
+    }
+
+    async fn connection(&mut self, spec: &ClientSpec) -> anyhow::Result<Connection> {
+        let context = match &spec.context {
+            Some(name) => Some(self.context(name).await?),
+            None => None,
+        };
         let house = self.house()?;
         let mut url = format!("http://{}/mcp", house.address);
         if let Some(name) = &spec.virtual_server {
             url.push_str(&format!("/v/{name}"));
         }
-        if let Some(context) = &spec.context {
+        if let Some(context) = context {
             url.push_str(&format!("/c/{context}"));
         }
         let era = spec.era.or(self.telling.era).unwrap_or(Era::Legacy);
@@ -145,8 +169,23 @@ impl<'a> Stage<'a> {
     }
 
     /// Takes the label of a client's session back, as a person does who has a reason.
-    pub(super) async fn reset(&mut self, client: &str, reason: &str, audit: &[Value]) -> anyhow::Result<()> {
-        anyhow::bail!("resetting {client} ({reason}) needs the gateway's API: {}", audit.len())
+    pub(super) async fn reset(&mut self, client: &str, reason: &str) -> anyhow::Result<()> {
+        let key = self.keys.get(client).with_context(|| format!("`{client}` has done nothing yet"))?;
+        self.house()?.operator.reset(key, reason).await
+    }
+
+    /// Remembers in which session a client is, once a decision says so.
+    pub(super) fn note_session(&mut self, client: &str, events: &[Value]) {
+        let key = events.iter().find_map(|event| event.get("session")?.as_str());
+        if let Some(key) = key {
+            self.keys.insert(client.to_owned(), key.to_owned());
+        }
+    }
+
+    /// The label of the session a client is in, as the gateway knows it.
+    pub(super) async fn session_label(&self, client: &str) -> anyhow::Result<Option<Value>> {
+        let Some(key) = self.keys.get(client) else { return Ok(None) };
+        Ok(self.house()?.operator.session(key).await?.get("label").cloned())
     }
 
     /// What reached the servers since the last look, each with the server's name.
@@ -156,6 +195,11 @@ impl<'a> Stage<'a> {
             sights.extend(journal.fresh()?.into_iter().map(|entry| (server.clone(), entry)));
         }
         Ok(sights)
+    }
+
+    /// How the story is told.
+    pub(super) fn telling(&self) -> Telling {
+        self.telling
     }
 
     /// What was added to the audit log since the last look.
