@@ -30,6 +30,18 @@ pub enum StoreError {
         /// What was asked of it.
         doing: &'static str,
     },
+    /// The connection to it broke. Whether a write happened is not known.
+    #[error("the session store cannot {doing}: the connection was lost")]
+    Lost {
+        /// What was asked of it.
+        doing: &'static str,
+    },
+    /// It gave up for the sake of another transaction, and again when it was asked again.
+    #[error("the session store cannot {doing}: others are always first")]
+    GaveWay {
+        /// What was asked of it.
+        doing: &'static str,
+    },
     /// The thread that writes has ended; only a new start helps.
     #[error("the session store has stopped writing; start the gateway again")]
     Stopped,

@@ -109,8 +109,10 @@ impl SessionHandle {
         let essential = Label::from_parts(label.bits(), label.scopes().clone(), TextSet::EMPTY);
         let joined = self.join_all(&essential).await?;
         if !joined.covers(label) {
-            self.entry().add_to_copy(label);
-            self.store.queue(operation(self.entry(), label));
+            let entry = self.entry();
+            entry.add_to_copy(label);
+            // The copy lists origins already that are yet to be stored: it must not vouch for them.
+            self.store.queue(Join { known: None, ..operation(entry, label) });
         }
         Ok(joined)
     }

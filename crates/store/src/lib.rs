@@ -23,6 +23,8 @@ mod remembered;
 mod sql;
 mod sqlite;
 mod store;
+#[cfg(any(test, feature = "testing"))]
+mod testing;
 
 pub use audit_log::{Appended, AuditError, AuditLog};
 pub use data_dir::{DataDir, DataDirError, DataDirLock, Secret};
@@ -39,3 +41,5 @@ pub use people::{
 };
 pub use remembered::RememberedServers;
 pub use store::{GRACE, MOST_OBJECTS, Marked, OpenedSession, Store, StoreOptions, StorePlace};
+#[cfg(any(test, feature = "testing"))]
+pub use testing::PostgresServer;

@@ -131,6 +131,15 @@ fn install_python(repository: &Repository, folder: &Path, pins: &str) -> Result<
         .arg(repository.path(pins)))
 }
 
+/// Makes sure that PostgreSQL is there. Its programs are not on the path.
+pub(crate) fn postgres() -> Result<()> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    if versions.into_iter().any(|version| version.path().join("bin/postgres").is_file()) {
+        return Ok(());
+    }
+    apt_install("postgresql")
+}
+
 /// Makes sure that a program of Debian can be started.
 pub(crate) fn require(program: &str, package: &str) -> Result<()> {
     if exists(program) { Ok(()) } else { apt_install(package) }

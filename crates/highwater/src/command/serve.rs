@@ -24,9 +24,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR", value_parser = listen)]
     listen: Option<Listen>,
 
-    /// The session store was restored from a backup: count every session in it as having read everything.
-    ///
-    /// An older database does not know what sessions read since it was saved.
+    /// The session store comes from a backup, so count every session in it as having read everything.
     #[arg(long)]
     restored: bool,
 }

@@ -110,17 +110,20 @@ impl Postgres {
         let mut attempts = 1;
         loop {
             let mut connection = self.connection(O::DOING).await?;
-            let again = match timeout(limit, self.attempt(&mut connection, &operation)).await {
-                Ok(Ok(done)) => return Ok(done),
-                Ok(Err(failure)) if attempts < ATTEMPTS && failure.is_worth_another(&operation) => failure,
-                Ok(Err(failure)) => return Err(failure.error),
-                Err(_) => {
-                    // Nobody may be given a connection on which an unanswered question lies.
-                    drop(Object::take(connection));
-                    return Err(StoreError::TimedOut { doing: O::DOING });
+            let outcome = timeout(limit, self.attempt(&mut connection, &operation)).await;
+            match outcome.unwrap_or(Err(StoreError::TimedOut { doing: O::DOING })) {
+                Ok(done) => return Ok(done),
+                Err(error) => {
+                    if let StoreError::Lost { .. } | StoreError::TimedOut { .. } = error {
+                        // Nobody may be given a connection that is broken, or on which a question lies unanswered.
+                        drop(Object::take(connection));
+                    }
+                    if attempts == ATTEMPTS || !is_worth_another(&operation, &error) {
+                        return Err(error);
+                    }
+                    tracing::debug!(%error, attempts, "the session store is asked again");
                 }
-            };
-            tracing::debug!(error = %again.error, attempts, "the session store is asked again");
+            }
             attempts += 1;
         }
     }
@@ -129,38 +132,22 @@ impl Postgres {
         &self,
         connection: &mut Object,
         operation: &O,
-    ) -> Result<O::Output, Failure> {
-        let replica = &*self.replica;
-        match operation.access() {
-            Access::Read => {
-                let mut tx = PostgresTx { client: connection, doing: O::DOING, replica };
-                let done = operation.run(&mut tx).await;
-                done.map_err(|error| Failure { error, is_closed: connection.is_closed(), gave_way: false })
-            }
-            Access::Write(durability) => {
-                let outcome = self.transact(connection, operation, durability, replica).await;
-                outcome.map_err(|error| {
-                    let gave_way = matches!(&error, StoreError::Failed { why, .. } if tx::gave_way(why));
-                    Failure { error, is_closed: connection.is_closed(), gave_way }
-                })
-            }
-        }
-    }
-
-    async fn transact<O: Operation>(
-        &self,
-        connection: &mut Object,
-        operation: &O,
-        durability: Durability,
-        replica: &str,
     ) -> Result<O::Output, StoreError> {
-        let transaction = connection.transaction().await.map_err(|error| tx::explained(O::DOING, &error))?;
-        let mut tx = PostgresTx { client: &transaction, doing: O::DOING, replica };
+        let (doing, replica) = (O::DOING, &*self.replica);
+        let durability = match operation.access() {
+            Access::Read => {
+                return operation.run(&mut PostgresTx { client: connection, doing, replica }).await;
+            }
+            Access::Write(durability) => durability,
+        };
+        let failed = |error| tx::explained(doing, &error);
+        let transaction = connection.transaction().await.map_err(failed)?;
+        let mut tx = PostgresTx { client: &transaction, doing, replica };
         if durability == Durability::Statistic {
             tx.batch("SET LOCAL synchronous_commit TO off").await?;
         }
         let done = operation.run(&mut tx).await?;
-        transaction.commit().await.map_err(|error| tx::explained(O::DOING, &error))?;
+        transaction.commit().await.map_err(failed)?;
         Ok(done)
     }
 
@@ -168,7 +155,7 @@ impl Postgres {
         self.pool.get().await.map_err(|error| match &error {
             PoolError::Timeout(_) => StoreError::TimedOut { doing },
             PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
-                tx::explained(doing, error)
+                tx::in_its_words(doing, error)
             }
             PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
                 StoreError::Failed { doing, why: error.to_string().into() }
@@ -188,17 +175,11 @@ impl Postgres {
     }
 }
 
-/// Why something did not work, and whether it may the next time.
-struct Failure {
-    error: StoreError,
-    is_closed: bool,
-    gave_way: bool,
-}
-
-// === impl Failure ===
-
-impl Failure {
-    fn is_worth_another<O: Operation>(&self, operation: &O) -> bool {
-        self.gave_way || (self.is_closed && operation.is_repeatable())
+/// Whether something that failed may work the next time, and does no harm if it did work.
+fn is_worth_another<O: Operation>(operation: &O, error: &StoreError) -> bool {
+    match error {
+        StoreError::GaveWay { .. } => true,
+        StoreError::Lost { .. } => operation.is_repeatable(),
+        _ => false,
     }
 }

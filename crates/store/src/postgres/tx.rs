@@ -1,15 +1,15 @@
 //! Statements over a PostgreSQL connection.
 
+use std::error::Error as _;
+
 use deadpool_postgres::GenericClient;
+use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 
 use super::server::CHANNEL;
 use crate::StoreError;
 use crate::sql::{Cell, Row, Tx, Value};
-
-/// What begins the words of a failure that another attempt may mend.
-const GAVE_WAY: &str = "gave way to another transaction";
 
 /// A key longer than this is not announced: a notification holds 8 KB at most, and it is only a hint.
 const LONGEST_KEY: usize = 4096;
@@ -62,7 +62,7 @@ fn parameters<'a>(values: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
-fn cells(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
+fn cells(row: &tokio_postgres::Row) -> Result<Row, Error> {
     let cell = |(column, described): (usize, &tokio_postgres::Column)| {
         Ok(if *described.type_() == Type::INT8 {
             Cell::Int(row.try_get(column)?)
@@ -94,21 +94,28 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-/// A failure in words. PostgreSQL's own never hold what was sent.
-pub(super) fn explained(doing: &'static str, error: &tokio_postgres::Error) -> StoreError {
+/// A failure of a statement. PostgreSQL's words never hold what was sent.
+pub(super) fn explained(doing: &'static str, error: &Error) -> StoreError {
+    let broke = error.source().is_some_and(|source| source.is::<std::io::Error>());
     match error.code() {
-        Some(&SqlState::DISK_FULL) => return StoreError::Full { doing },
-        Some(&SqlState::QUERY_CANCELED) => return StoreError::TimedOut { doing },
+        Some(&SqlState::DISK_FULL) => StoreError::Full { doing },
+        Some(&SqlState::QUERY_CANCELED) => StoreError::TimedOut { doing },
         Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED) => {
-            return StoreError::Failed { doing, why: GAVE_WAY.into() };
+            StoreError::GaveWay { doing }
         }
-        Some(_) | None => {}
+        Some(&SqlState::ADMIN_SHUTDOWN | &SqlState::CRASH_SHUTDOWN) => StoreError::Lost { doing },
+        None if error.is_closed() || broke => StoreError::Lost { doing },
+        Some(_) | None => in_its_words(doing, error),
     }
+}
+
+/// A failure to connect, or another in the server's own words.
+pub(super) fn in_its_words(doing: &'static str, error: &Error) -> StoreError {
     let why = match error.as_db_error() {
         Some(error) => error.message().to_owned(),
         None => {
             let mut why = error.to_string();
-            let mut source = std::error::Error::source(error);
+            let mut source = error.source();
             while let Some(cause) = source {
                 why = format!("{why}: {cause}");
                 source = cause.source();
@@ -117,9 +124,4 @@ pub(super) fn explained(doing: &'static str, error: &tokio_postgres::Error) -> S
         }
     };
     StoreError::Failed { doing, why: why.into() }
-}
-
-/// Whether the words say that another attempt may work.
-pub(super) fn gave_way(why: &str) -> bool {
-    why == GAVE_WAY
 }

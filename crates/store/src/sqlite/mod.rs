@@ -2,6 +2,8 @@
 
 mod connection;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::path::{Path, PathBuf};

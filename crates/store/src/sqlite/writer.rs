@@ -102,7 +102,7 @@ fn write(
     mut connection: Connection,
     first: Option<Start>,
     mut messages: mpsc::Receiver<Message>,
-    _alive: Alive,
+    alive: Alive,
 ) {
     if let Some(start) = first
         && let Err(error) = now(&mut connection, &start, true)
@@ -129,7 +129,7 @@ fn write(
         }
         if let Some(reply) = stop {
             messages.close();
-            drop(connection);
+            drop((connection, alive));
             reply.send(()).ok();
             return;
         }

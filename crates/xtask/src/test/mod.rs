@@ -18,7 +18,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::install::Group;
+use crate::install::{self, Group};
 use crate::repository::Repository;
 use built::Built;
 use tally::{Row, Tally, print_table};
@@ -50,6 +50,8 @@ enum Need {
     Build,
     /// A group of foreign programs, installed.
     Peers(Group),
+    /// The programs of PostgreSQL. Tests start servers of their own with them.
+    Postgres,
 }
 
 const PARTS: &[Part] = &[
@@ -122,6 +124,13 @@ const PARTS: &[Part] = &[
         needs: &[Need::Build],
         ordinary: true,
         run: scenarios::run,
+    },
+    Part {
+        name: "postgres",
+        about: "the session store on a real PostgreSQL, which is crashed and paused under it",
+        needs: &[Need::Build, Need::Postgres],
+        ordinary: true,
+        run: rust::postgres,
     },
     Part {
         name: "conformance",
@@ -232,6 +241,7 @@ impl Stage {
     fn meet(&self, need: Need) -> Result<()> {
         match need {
             Need::Build => self.built().map(|_| ()),
+            Need::Postgres => install::postgres(),
             Need::Peers(group) => {
                 let start = Instant::now();
                 if group.install(&self.repository)? {

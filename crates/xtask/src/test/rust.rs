@@ -23,6 +23,9 @@ const INTEGRATION: [&str; 2] = ["highwater", "testkit"];
 /// The test that walks the committed corpus of the fuzz targets, in whichever crate.
 const FUZZ_CORPUS: &str = "corpus";
 
+/// Tests that start a PostgreSQL server, in whichever crate.
+const POSTGRES: &str = "postgres";
+
 pub(super) fn fmt(stage: &Stage) -> Result<Tally> {
     cargo(stage, &["fmt", "--all", "--check"])
 }
@@ -61,7 +64,8 @@ pub(super) fn deny(stage: &Stage) -> Result<Tally> {
 }
 
 pub(super) fn unit(stage: &Stage) -> Result<Tally> {
-    let is_unit = |test: &TestProgram| !is_integration(test) && test.name != FUZZ_CORPUS;
+    let elsewhere = [FUZZ_CORPUS, POSTGRES];
+    let is_unit = |test: &TestProgram| !is_integration(test) && !elsewhere.contains(&test.name.as_str());
     let mut tally = run_tests(stage, is_unit)?;
     let mut doctests = stage.repository.cargo();
     doctests.args(["test", "--quiet", "--workspace", "--doc"]);
@@ -71,6 +75,10 @@ pub(super) fn unit(stage: &Stage) -> Result<Tally> {
 
 pub(super) fn integration(stage: &Stage) -> Result<Tally> {
     run_tests(stage, is_integration)
+}
+
+pub(super) fn postgres(stage: &Stage) -> Result<Tally> {
+    run_tests(stage, |test| test.name == POSTGRES)
 }
 
 pub(super) fn fuzz_corpus(stage: &Stage) -> Result<Tally> {
@@ -102,7 +110,7 @@ pub(super) fn one_crate(stage: &Stage, name: &str) -> Result<Tally> {
 }
 
 fn is_integration(test: &TestProgram) -> bool {
-    test.is_outside && INTEGRATION.contains(&test.crate_name.as_str())
+    test.is_outside && test.name != POSTGRES && INTEGRATION.contains(&test.crate_name.as_str())
 }
 
 fn run_tests(stage: &Stage, wanted: impl Fn(&TestProgram) -> bool) -> Result<Tally> {

@@ -1,0 +1,153 @@
+//! The writing thread under requests that no caller makes: ones that fail, that fill the disk, that panic.
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::memory::Model;
+use crate::operation::{Durability, FindContext, MintContext};
+use crate::people::Context;
+use crate::sql::Tx;
+use crate::sql::schema::{self, Dialect};
+
+/// Runs a statement, and panics if it is told to.
+struct Raw(&'static str);
+
+impl Operation for Raw {
+    type Output = ();
+
+    const DOING: &'static str = "do as it is told";
+
+    fn access(&self) -> Access {
+        Access::Write(Durability::Ordinary)
+    }
+
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<(), StoreError> {
+        assert_ne!(self.0, "PANIC", "as it was told");
+        tx.define(self.0).await
+    }
+
+    fn model(&self, _model: &mut Model) {}
+}
+
+fn context(id: &str) -> MintContext {
+    let created = highwater_core::id::Timestamp(1);
+    MintContext(Context { id: id.to_owned(), created, person: String::new(), note: "x".repeat(8000) })
+}
+
+fn open(folder: &tempfile::TempDir) -> Sqlite {
+    let file = folder.path().join(FILE);
+    Sqlite::open(Opening { file, boot_id: "boot".to_owned(), restored: false }).unwrap()
+}
+
+#[tokio::test]
+async fn one_failure_does_not_spoil_its_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = open(&folder);
+    sqlite.perform(context("before")).await.unwrap();
+    // While somebody else holds the file, requests gather and then share one transaction.
+    let shell = Connection::open(folder.path().join(FILE)).unwrap();
+    shell.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut answers = Vec::new();
+    for number in 0..20 {
+        let (reply, answer) = oneshot::channel();
+        if number % 5 == 2 {
+            sqlite.writer.send(Raw("NONSENSE"), reply).await.unwrap();
+        } else {
+            sqlite.writer.send(context(&format!("c{number}")), reply).await.unwrap();
+        }
+        answers.push((number, answer));
+    }
+    // A half-done request is undone alone.
+    let (reply, twice) = oneshot::channel();
+    let text = "INSERT INTO context(id,created,person,note) VALUES('half',1,'',''); NONSENSE";
+    sqlite.writer.send(Raw(text), reply).await.unwrap();
+    shell.execute_batch("ROLLBACK").unwrap();
+    for (number, answer) in answers {
+        assert_eq!(answer.await.unwrap().is_ok(), number % 5 != 2, "request {number}");
+    }
+    twice.await.unwrap().unwrap_err();
+    for number in (0..20).filter(|number| number % 5 != 2) {
+        assert!(sqlite.perform(FindContext(format!("c{number}"))).await.unwrap());
+    }
+    assert!(!sqlite.perform(FindContext("half".to_owned())).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_as_such_and_forgiven_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = open(&folder);
+    sqlite.perform(context("before")).await.unwrap();
+    sqlite.perform(Raw("PRAGMA max_page_count=40")).await.unwrap();
+    let mut kept = 0;
+    let error = loop {
+        match sqlite.perform(context(&format!("c{kept}"))).await {
+            Ok(()) => kept += 1,
+            Err(error) => break error,
+        }
+        assert!(kept < 1000, "the disk never fills");
+    };
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    assert_eq!(error.to_string(), "the session store cannot make a context: the disk is full");
+    assert!(sqlite.is_writing());
+    assert!(!sqlite.perform(FindContext(format!("c{kept}"))).await.unwrap());
+    sqlite.perform(Raw("PRAGMA max_page_count=100000")).await.unwrap();
+    sqlite.perform(context("after")).await.unwrap();
+    for number in 0..kept {
+        assert!(sqlite.perform(FindContext(format!("c{number}"))).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_writer_that_died_is_seen_and_answers_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = open(&folder);
+    sqlite.perform(context("before")).await.unwrap();
+    assert!(sqlite.is_writing());
+    assert!(matches!(sqlite.perform(Raw("PANIC")).await, Err(StoreError::Stopped)));
+    assert!(matches!(sqlite.perform(context("after")).await, Err(StoreError::Stopped)));
+    while sqlite.is_writing() {
+        tokio::task::yield_now().await;
+    }
+    assert!(sqlite.queue(context("after")).is_err());
+    assert!(sqlite.perform(FindContext("before".to_owned())).await.unwrap(), "reading goes on");
+}
+
+#[tokio::test]
+async fn a_full_queue_is_a_wait_and_no_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = std::sync::Arc::new(open(&folder));
+    let mut tasks = Vec::new();
+    for number in 0..3000 {
+        let sqlite = std::sync::Arc::clone(&sqlite);
+        tasks.push(tokio::spawn(async move {
+            sqlite.perform(Raw(if number == 7 { "NONSENSE" } else { ";" })).await
+        }));
+    }
+    let mut failed = 0;
+    for task in tasks {
+        failed += usize::from(task.await.unwrap().is_err());
+    }
+    assert_eq!(failed, 1);
+}
+
+#[test]
+fn every_earlier_layout_can_be_renewed() {
+    for version in 0..=schema::latest() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(FILE);
+        let mut old = connection::open(&file, Purpose::Write).unwrap();
+        let mut tx = connection::reading(&mut old);
+        connection::at_once(schema::migrate_to(&mut tx, Dialect::Sqlite, version)).unwrap();
+        drop(old);
+        let mut renewed = connection::open(&file, Purpose::Write).unwrap();
+        connection::migrate(&mut renewed).unwrap();
+        connection::migrate(&mut renewed).unwrap();
+        let found: i64 =
+            renewed.query_row("SELECT version FROM highwater_layout", [], |row| row.get(0)).unwrap();
+        assert_eq!(found, schema::latest());
+        for (name, statement) in crate::sql::statement::ALL {
+            assert!(renewed.prepare(statement).is_ok(), "{name} does not fit the layout");
+        }
+    }
+}

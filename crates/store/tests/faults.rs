@@ -1,0 +1,159 @@
+//! What a store that fails does to those who rely on it: nothing is released, nothing is lowered, nothing is lost.
+
+use std::time::Duration;
+
+use highwater_core::annotation::DataClass;
+use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
+use highwater_core::label::Label;
+use highwater_core::session::{ObjectId, ObjectKind};
+use highwater_store::{
+    Declassified, Fault, Memory, SessionHandle, SessionKind, SessionOwner, Store, StoreOptions,
+};
+
+fn session(store: &Store, kind: SessionKind, id: &str) -> SessionHandle {
+    let principal = Principal::new("agent");
+    let key = kind.key(&principal, id);
+    store.session(&key, &SessionOwner { principal, virtual_server: VirtualServerId::new("default"), kind })
+}
+
+fn context(store: &Store) -> SessionHandle {
+    session(store, SessionKind::Context, "a")
+}
+
+fn pii() -> Label {
+    Label::bottom().with_class(DataClass::Pii)
+}
+
+fn web() -> Label {
+    Label::bottom().with_open_world()
+}
+
+fn options() -> StoreOptions {
+    StoreOptions { grace: Some(Duration::from_millis(200)), ..StoreOptions::default() }
+}
+
+#[tokio::test]
+async fn a_write_that_fails_gives_no_proof_and_raises_no_copy() {
+    for shared in [false, true] {
+        let memory = Memory::new(shared);
+        let store = memory.open("boot", &options()).await.unwrap();
+        let handle = context(&store);
+        handle.join(&pii()).await.unwrap();
+        memory.set_fault(Some(Fault::Write));
+        handle.join(&web()).await.unwrap_err();
+        assert_eq!(handle.cached().unwrap().label, pii(), "shared: {shared}");
+        store
+            .mark(&[ObjectId::new(UpstreamId::new("u"), ObjectKind::Object, "1")], &pii())
+            .await
+            .unwrap_err();
+        handle.declassify(0, &Label::bottom(), "ada", "").await.unwrap_err();
+        memory.set_fault(None);
+        assert_eq!(handle.current().await.unwrap().label, pii());
+        assert_eq!(handle.current().await.unwrap().epoch, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_write_whose_answer_is_lost_is_no_proof_but_may_have_happened() {
+    for shared in [false, true] {
+        let memory = Memory::new(shared);
+        let store = memory.open("boot", &options()).await.unwrap();
+        let handle = context(&store);
+        handle.join(&pii()).await.unwrap();
+        memory.set_fault(Some(Fault::LostAnswer));
+        handle.join(&web()).await.unwrap_err();
+        memory.set_fault(None);
+        // Whatever is joined next finds the label as it really is.
+        let joined = handle.join(&Label::bottom().with_origin("o")).await.unwrap();
+        assert!(joined.covers(&pii().joined(&web())), "shared: {shared}");
+    }
+}
+
+/// A declassification that happened without our knowing may not leave a copy that vouches for the old label.
+#[tokio::test]
+async fn a_declassification_whose_answer_is_lost_leaves_no_copy_behind() {
+    let memory = Memory::new(false);
+    let store = memory.open("boot", &options()).await.unwrap();
+    let handle = context(&store);
+    handle.join(&web()).await.unwrap();
+    memory.set_fault(Some(Fault::LostAnswer));
+    handle.declassify(0, &Label::bottom(), "ada", "").await.unwrap_err();
+    memory.set_fault(None);
+    assert!(handle.covered(&web()).is_none(), "a skipped join would be in no label");
+    handle.join(&web()).await.unwrap();
+    let state = handle.current().await.unwrap();
+    assert_eq!((state.epoch, &state.label), (1, &web()));
+}
+
+#[tokio::test]
+async fn a_read_that_fails_says_so_and_a_single_node_needs_none() {
+    let memory = Memory::new(true);
+    let store = memory.open("boot", &options()).await.unwrap();
+    context(&store).join(&pii()).await.unwrap();
+    memory.set_fault(Some(Fault::Read));
+    context(&store).current().await.unwrap_err();
+    context(&store).join(&pii()).await.unwrap_err();
+    let object = ObjectId::new(UpstreamId::new("u"), ObjectKind::Object, "1");
+    store.marks(&[object]).await.unwrap_err();
+
+    let memory = Memory::new(false);
+    let store = memory.open("boot", &options()).await.unwrap();
+    context(&store).join(&pii()).await.unwrap();
+    memory.set_fault(Some(Fault::Read));
+    assert_eq!(context(&store).current().await.unwrap().label, pii());
+    context(&store).join(&pii()).await.unwrap();
+    session(&store, SessionKind::Context, "never read").current().await.unwrap_err();
+}
+
+#[tokio::test]
+async fn a_person_who_stops_waiting_leaves_the_gate_as_it_should_be() {
+    let memory = Memory::new(false);
+    let store = memory.open("boot", &options()).await.unwrap();
+    let handle = context(&store);
+    let joined = handle.join(&web()).await.unwrap();
+    let label = Label::bottom();
+    let impatient = handle.declassify(0, &label, "ada", "");
+    tokio::time::timeout(Duration::from_millis(20), impatient).await.unwrap_err();
+    // It goes on without the person, and waits for the release like any other.
+    drop(joined);
+    loop {
+        if handle.current().await.unwrap().epoch == 1 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(handle.current().await.unwrap().label, Label::bottom());
+    assert!(handle.covered(&Label::bottom()).is_some(), "the gate is open again");
+}
+
+#[tokio::test]
+async fn a_key_that_comes_back_after_a_power_cut_finds_its_row() {
+    let memory = Memory::new(false);
+    let store = memory.open("one", &options()).await.unwrap();
+    session(&store, SessionKind::Principal, "").join(&web()).await.unwrap();
+    session(&store, SessionKind::Principal, "").join(&pii()).await.unwrap();
+    session(&store, SessionKind::Transport, "t").join(&web()).await.unwrap();
+    drop(store);
+    memory.lose_power();
+    // What was not flushed is gone, but nobody can come back and find less than everything.
+    let store = memory.open("two", &options()).await.unwrap();
+    let found = session(&store, SessionKind::Principal, "").current().await.unwrap();
+    assert!(found.label.covers(&Label::top()));
+}
+
+#[tokio::test]
+async fn what_was_declassified_or_marked_survives_a_power_cut() {
+    let memory = Memory::new(false);
+    let store = memory.open("one", &options()).await.unwrap();
+    let object = ObjectId::new(UpstreamId::new("u"), ObjectKind::Object, "1");
+    context(&store).join(&web()).await.unwrap();
+    assert!(matches!(
+        context(&store).declassify(0, &Label::bottom(), "ada", "").await.unwrap(),
+        Declassified::Done(_)
+    ));
+    store.mark(std::slice::from_ref(&object), &pii()).await.unwrap();
+    memory.lose_power();
+    let store = memory.open("one", &options()).await.unwrap();
+    assert_eq!(context(&store).current().await.unwrap().epoch, 1);
+    assert_eq!(store.marks(&[object]).await.unwrap(), pii());
+}

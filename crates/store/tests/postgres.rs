@@ -1,0 +1,207 @@
+//! The suite on a real PostgreSQL, and what only PostgreSQL can do to a store.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    reason = "a test fails by panicking"
+)]
+
+mod suite;
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use highwater_core::annotation::DataClass;
+use highwater_core::label::Label;
+use highwater_store::{PostgresServer, Store, StoreError, StoreOptions, StorePlace};
+use suite::{Backend, context};
+
+/// One server for all tests of a process; each takes a database of its own.
+static SERVER: LazyLock<PostgresServer> = LazyLock::new(PostgresServer::start);
+static DATABASES: AtomicU32 = AtomicU32::new(0);
+
+/// A database that several stores share.
+struct InPostgres {
+    url: String,
+}
+
+impl Backend for InPostgres {
+    async fn new() -> Self {
+        let name = format!("d{}", DATABASES.fetch_add(1, Ordering::Relaxed));
+        let url = tokio::task::spawn_blocking(move || SERVER.url(&name)).await.unwrap();
+        Self { url }
+    }
+
+    async fn open(&self) -> Store {
+        open(&self.url).await.unwrap()
+    }
+
+    async fn open_beside(&self) -> Store {
+        self.open().await
+    }
+}
+
+suite::run!(postgres, super::InPostgres);
+
+async fn open(url: &str) -> Result<Store, StoreError> {
+    Store::open(&StorePlace::Postgres { url: url.to_owned() }, &suite::shared()).await
+}
+
+fn pii() -> Label {
+    Label::bottom().with_class(DataClass::Pii)
+}
+
+/// A server that a test may treat badly.
+async fn own_server() -> (PostgresServer, String) {
+    tokio::task::spawn_blocking(|| {
+        let server = PostgresServer::start();
+        let url = server.url("hw");
+        (server, url)
+    })
+    .await
+    .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_taint_through_one_replica_is_seen_by_the_other_at_once() {
+    let place = InPostgres::new().await;
+    let (one, other) = (place.open().await, place.open().await);
+    let (here, there) = (context(&one, "a"), context(&other, "a"));
+    assert_eq!(there.current().await.unwrap().label, Label::bottom());
+    here.join(&pii()).await.unwrap();
+    assert_eq!(there.current().await.unwrap().label, pii());
+    // The announcement reaches even those who do not ask. It is a hint, so it may take a while.
+    here.join(&pii().with_open_world()).await.unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while there.cached().is_none_or(|copy| !copy.label.open_world()) {
+        assert!(Instant::now() < deadline, "the announcement never came");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_closes_and_its_end_opens_without_a_restart() {
+    let (mut server, url) = own_server().await;
+    let store = open(&url).await.unwrap();
+    let session = context(&store, "a");
+    session.join(&pii()).await.unwrap();
+
+    server = tokio::task::spawn_blocking(move || {
+        server.crash();
+        server
+    })
+    .await
+    .unwrap();
+    let refused = session.join(&pii()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Failed { .. } | StoreError::TimedOut { .. }), "{refused}");
+    session.join(&pii().with_malicious()).await.unwrap_err();
+    session.current().await.unwrap_err();
+    store.mark(&[], &pii()).await.unwrap();
+    store.check().await.unwrap_err();
+    // What has no label needs no store.
+    assert!(session.join(&Label::bottom()).await.unwrap().covers(&Label::bottom()));
+
+    let _server = tokio::task::spawn_blocking(move || {
+        server.restart();
+        server
+    })
+    .await
+    .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while let Err(error) = session.current().await {
+        assert!(Instant::now() < deadline, "{error}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(session.current().await.unwrap().label, pii(), "what failed was not written, the rest was");
+    session.join(&pii().with_malicious()).await.unwrap();
+    store.check().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_stands_still_costs_a_bounded_wait() {
+    let (server, url) = own_server().await;
+    let store = open(&url).await.unwrap();
+    let session = context(&store, "a");
+    session.join(&pii()).await.unwrap();
+    server.pause();
+    let began = Instant::now();
+    assert!(matches!(session.current().await, Err(StoreError::TimedOut { .. })));
+    assert!(matches!(session.join(&pii().with_open_world()).await, Err(StoreError::TimedOut { .. })));
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    server.resume();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while session.join(&pii().with_open_world()).await.is_err() {
+        assert!(Instant::now() < deadline, "no recovery");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(session.current().await.unwrap().label.open_world());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_connection_is_tried_again_where_that_is_harmless() {
+    let place = InPostgres::new().await;
+    let store = place.open().await;
+    let session = context(&store, "a");
+    session.join(&pii()).await.unwrap();
+    let (client, connection) = tokio_postgres::connect(&place.url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    for round in 0..5 {
+        let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                    WHERE application_name='highwater' AND datname=current_database()";
+        client.batch_execute(kill).await.unwrap();
+        session.join(&pii().with_origin(&format!("o{round}"))).await.unwrap();
+        assert_eq!(session.current().await.unwrap().label.origins().members().len(), round + 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_layout_of_a_newer_program_is_refused() {
+    let place = InPostgres::new().await;
+    place.open().await;
+    let (client, connection) = tokio_postgres::connect(&place.url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("UPDATE highwater.highwater_layout SET version=99").await.unwrap();
+    let refused = open(&place.url).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Newer { found: 99, .. }), "{refused}");
+    assert!(refused.to_string().contains("newer Highwater"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replicas_that_start_together_make_the_layout_once() {
+    let place = InPostgres::new().await;
+    let mut tasks = Vec::new();
+    for number in 0..8 {
+        let url = place.url.clone();
+        tasks.push(tokio::spawn(async move {
+            let store = open(&url).await.unwrap();
+            context(&store, "a").join(&Label::bottom().with_origin(&format!("o{number}"))).await.unwrap();
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let label = context(&place.open().await, "a").current().await.unwrap().label.clone();
+    assert_eq!(label.origins().members().len(), 8);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restored_database_taints_every_session() {
+    let place = InPostgres::new().await;
+    let store = place.open().await;
+    context(&store, "a").join(&pii()).await.unwrap();
+    let options = StoreOptions { restored: true, ..StoreOptions::default() };
+    let again = Store::open(&StorePlace::Postgres { url: place.url.clone() }, &options).await.unwrap();
+    assert!(context(&again, "a").current().await.unwrap().label.covers(&Label::top()));
+    assert!(context(&store, "a").current().await.unwrap().label.covers(&Label::top()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_not_there_is_an_error_in_words() {
+    let refused = open("postgres://hw:geheim@127.0.0.1:1/hw").await.unwrap_err().to_string();
+    assert!(refused.contains("renew its layout") && !refused.contains("geheim"), "{refused}");
+    let refused = open("postgres://").await.unwrap_err().to_string();
+    assert!(refused.contains("store.postgres"), "{refused}");
+}
