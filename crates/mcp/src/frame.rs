@@ -32,6 +32,7 @@ struct Inner {
     body: Option<Span>,
     members: Members,
     meta: Members,
+    annotates: bool,
 }
 
 enum Method {
@@ -47,7 +48,8 @@ impl Frame {
         let parts = scan::scan_message(&text, rules)?;
         let (kind, method, body) = Envelope { text: &text, parts: &parts, rules }.check()?;
         let id = parts.id.filter(|span| text.get(span.clone()) != Some("null"));
-        let inner = Inner { kind, id, method, body, members: parts.body, meta: parts.meta, text };
+        let annotates = parts.annotates;
+        let inner = Inner { kind, id, method, body, members: parts.body, meta: parts.meta, annotates, text };
         Ok(Frame { inner: Arc::new(inner) })
     }
 
@@ -115,6 +117,12 @@ impl Frame {
         let body = || self.part(self.inner.body.as_ref());
         let meta = || self.inner.members.get(self.text(), body, "_meta");
         self.inner.meta.get(self.text(), meta, key)
+    }
+
+    /// Whether something within a member of the body, such as a content block, may be annotated or name a resource. The
+    /// scan has seen every key, so that nobody has to search a large reply for them.
+    pub fn may_annotate(&self) -> bool {
+        self.inner.annotates
     }
 
     /// The bytes of a part, sharing the message's buffer. A text that is no part of this frame is copied.

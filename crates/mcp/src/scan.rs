@@ -95,6 +95,9 @@ pub(crate) fn not_utf8(error: &std::str::Utf8Error) -> ScanError {
     ScanError::new(Violation::NotUtf8, String::new(), error.valid_up_to())
 }
 
+/// How many containers are open between the members of a body: the message and the body.
+const BODY_DEPTH: usize = 2;
+
 struct Scanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -301,6 +304,9 @@ impl<'a> Scanner<'a> {
         }
         if role != Role::Other || first == b'$' {
             self.check_key(role)?;
+        }
+        if self.open.len() > BODY_DEPTH && !self.parts.annotates {
+            self.parts.annotates = escaped || self.keys.current().is_some_and(keys::annotates);
         }
         self.skip_whitespace();
         match self.peek() {

@@ -51,12 +51,13 @@ pub fn reply_says(frame: &Frame) -> ReplySays {
     if frame.result().is_none() {
         return ReplySays::default();
     }
-    let part = |key| frame.result_member(key);
+    // The scan saw every key, so a large reply without annotations is not searched for them.
+    let block = |key| frame.result_member(key).filter(|_| frame.may_annotate());
     read(Parts {
-        meta: part("_meta"),
-        content: part("content"),
-        contents: part("contents"),
-        messages: part("messages"),
+        meta: frame.result_member("_meta"),
+        content: block("content"),
+        contents: block("contents"),
+        messages: block("messages"),
     })
 }
 

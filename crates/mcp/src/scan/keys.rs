@@ -191,6 +191,11 @@ fn kind_of(key: &[u8]) -> u64 {
     1 << ((key.len() + usize::from(*first) * 5 + usize::from(*last) * 11) & 63)
 }
 
+/// Whether an object with this key may say something of itself, or name a resource.
+pub(super) fn annotates(key: &str) -> bool {
+    matches!(key, "_meta" | "annotations" | "resource" | "uri")
+}
+
 /// Whether a key must not be read by serde_json.
 pub(super) fn is_private(key: &str) -> bool {
     key.starts_with(PRIVATE)

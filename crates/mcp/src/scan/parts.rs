@@ -36,6 +36,8 @@ pub(crate) struct Parts {
     pub(crate) error: Option<Span>,
     pub(crate) body: Members,
     pub(crate) meta: Members,
+    /// Something within a member of the body may be annotated or name a resource.
+    pub(crate) annotates: bool,
 }
 
 /// Where the members of one object are.
