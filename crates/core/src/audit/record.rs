@@ -6,9 +6,10 @@ use super::label_words::label_of_words;
 use super::{Outcome, Ruling};
 use crate::action::ActionKind;
 use crate::annotation::{self, DataClass, Destination, Source};
-use crate::decide::{AskKind, Effect, Finding, FlowMode, PerMode};
+use crate::decide::{AskKind, Effect, Finding, FlowMode, PerMode, WhatIf};
 use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
 use crate::label::{Label, TextSet};
+use crate::policy::SightingKind;
 
 /// One line of the log.
 #[derive(Clone, Debug, Deserialize)]
@@ -46,7 +47,7 @@ pub enum Recorded {
     Answered {
         /// What was asked, as a digest.
         question: String,
-        /// `approve` or `decline`.
+        /// `approve`, or one of the ways not to.
         answer: String,
         /// Who.
         by: String,
@@ -145,8 +146,14 @@ pub struct RecordedDecision {
     /// Which flow rules were violated, enforced or not.
     #[serde(default)]
     pub violations: Vec<String>,
+    /// The kinds of sighting that must be removed from the reply.
+    #[serde(default)]
+    pub redactions: Vec<SightingKind>,
     /// Every finding.
     pub findings: Vec<Finding>,
+    /// What would have made the decision milder.
+    #[serde(default)]
+    pub what_if: Vec<WhatIf>,
     /// In `observe`: what each mode would have done.
     #[serde(default)]
     pub would: Option<PerMode>,

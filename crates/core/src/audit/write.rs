@@ -6,7 +6,7 @@ use super::{
     AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Question, RECORD_VERSION, Ruling,
 };
 use crate::annotation::{Accepts, Axis, Contract, Word};
-use crate::decide::{Answer, AskKind, Effect, Judgement};
+use crate::decide::{AskKind, Effect, Judgement};
 use crate::label::{Label, TextSet};
 use crate::policy::FlowRule;
 
@@ -33,10 +33,7 @@ impl AuditEvent<'_> {
             Happened::Answered { question, answer, by } => {
                 line.raw(",\"event\":\"answered\"");
                 line.hex(",\"question\":", question.as_bytes());
-                line.raw(match answer {
-                    Answer::Approve => ",\"answer\":\"approve\"",
-                    Answer::Decline => ",\"answer\":\"decline\"",
-                });
+                line.text(",\"answer\":", answer.as_str());
                 line.text(",\"by\":", by);
             }
             Happened::Waived(finding) => {
@@ -150,6 +147,9 @@ fn judged(line: &mut Line<'_>, judgement: &Judgement) {
         line.raw(",\"findings\":[]");
     } else {
         line.member(",\"findings\":", &judgement.findings());
+    }
+    if !judgement.what_if().is_empty() {
+        line.member(",\"what_if\":", &judgement.what_if());
     }
     if let Some(would) = judgement.would() {
         line.member(",\"would\":", &would);

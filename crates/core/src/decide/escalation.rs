@@ -26,13 +26,17 @@ pub struct Escalation {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QuestionDigest([u8; 32]);
 
-/// What a person said.
+/// What a person said. Everything but a yes is a no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Yes, exactly this.
     Approve,
-    /// No; or nobody answered.
+    /// No.
     Decline,
+    /// They closed the question.
+    Cancel,
+    /// Nothing, for as long as we waited.
+    Silence,
 }
 
 /// A person's yes to one action. It permits nothing by itself: the action is judged again.
@@ -89,6 +93,11 @@ impl Escalation {
         &self.judgement
     }
 
+    /// What an approval has to be worth.
+    pub fn grade(&self) -> Effect {
+        self.judgement.effect()
+    }
+
     /// Every finding. For the person who is asked.
     pub fn findings(&self) -> &[Finding] {
         self.judgement.findings()
@@ -115,7 +124,9 @@ impl Escalation {
     /// Takes a person's answer to the question of that digest.
     pub fn answered(self, question: QuestionDigest, answer: Answer) -> Result<Approval, Unapproved> {
         match answer {
-            Answer::Decline => Err(Unapproved::Declined(self.refused(Reason::Declined))),
+            Answer::Decline | Answer::Cancel | Answer::Silence => {
+                Err(Unapproved::Declined(self.refused(Reason::Declined)))
+            }
             Answer::Approve if question != self.question() => Err(Unapproved::AnotherQuestion(self)),
             Answer::Approve => Ok(Approval {
                 told: told(&self.judgement),
@@ -148,6 +159,20 @@ fn told(judgement: &Judgement) -> Vec<(FindingId, Vec<Reason>)> {
         .collect();
     told.sort();
     told
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Decline => "decline",
+            Self::Cancel => "cancel",
+            Self::Silence => "silence",
+        }
+    }
 }
 
 // === impl Approval ===

@@ -10,7 +10,10 @@ mod permit;
 mod reply;
 mod rules;
 mod structural;
+mod told;
 mod verdict;
+mod way_out;
+mod what_if;
 
 pub use crate::policy::Effect;
 pub use crate::policy::{FlowRule, FlowViolations};
@@ -24,13 +27,16 @@ pub use reply::{
     ApprovedReply, HeldReply, Labelled, Pass, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply,
     decide_reply_approved, label_reply,
 };
+pub use told::{Asking, refusal, withheld};
 pub use verdict::{Demands, Denial, Judgement, Redactions, Verdict};
+pub use way_out::WayOut;
+pub use what_if::{Otherwise, WhatIf};
 
 use crate::policy::{Facts, Policy};
 
 /// Judges an action and, if it is allowed, makes the one proof that opens its upstream.
 pub fn decide(policy: &Policy, facts: &Facts<'_>) -> Verdict {
-    settle(facts, judge(policy, facts), None)
+    settle(policy, facts, None)
 }
 
 /// Judges again an action that a person approved, with the policy and the label of this moment.
@@ -38,18 +44,21 @@ pub fn decide(policy: &Policy, facts: &Facts<'_>) -> Verdict {
 /// The approval meets what the person was asked, and nothing more: a block stays a block, and what they were not told
 /// is a new question.
 pub fn decide_approved(policy: &Policy, facts: &Facts<'_>, approval: Approval) -> Verdict {
-    settle(facts, judge(policy, facts), Some(&approval))
+    settle(policy, facts, Some(&approval))
 }
 
-fn settle(facts: &Facts<'_>, judgement: Judgement, approval: Option<&Approval>) -> Verdict {
-    match judgement.effect() {
+fn settle(policy: &Policy, facts: &Facts<'_>, approval: Option<&Approval>) -> Verdict {
+    let judgement = judge(policy, facts);
+    let effect = judgement.effect();
+    let explained = |judgement: Judgement| judgement.changed_by(what_if::what_if(policy, facts, effect));
+    match effect {
         Effect::Allow | Effect::Redact => Verdict::Allow(Permit::mint(facts, judgement, None)),
         Effect::Confirm => match approval.filter(|approval| approval.meets(facts, &judgement)) {
             Some(approval) => Verdict::Allow(Permit::mint(facts, judgement, Some(approval))),
-            None => Verdict::Escalate(Escalation::new(facts, judgement)),
+            None => Verdict::Escalate(Escalation::new(facts, explained(judgement))),
         },
         Effect::Passkey | Effect::Block => {
-            Verdict::Block(Denial::new(facts.decision.clone(), gates::refused(judgement)))
+            Verdict::Block(Denial::new(facts.decision.clone(), gates::refused(explained(judgement))))
         }
     }
 }

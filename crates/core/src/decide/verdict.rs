@@ -3,6 +3,7 @@
 use super::escalation::Escalation;
 use super::finding::{Finding, PerMode};
 use super::permit::Permit;
+use super::what_if::WhatIf;
 use crate::annotation::Words;
 use crate::id::DecisionId;
 use crate::policy::{Effect, FlowViolations, SightingKind};
@@ -17,6 +18,7 @@ pub struct Judgement {
     findings: Vec<Finding>,
     redactions: Redactions,
     violations: FlowViolations,
+    what_if: Vec<WhatIf>,
 }
 
 /// What a judgement asks of the caller. Two that demand the same are the same decision.
@@ -90,11 +92,20 @@ impl Judgement {
     }
 
     pub(super) fn new(findings: Vec<Finding>, redactions: Redactions, violations: FlowViolations) -> Self {
-        Self { findings, redactions, violations }
+        Self { findings, redactions, violations, what_if: Vec::new() }
     }
 
     pub(super) fn push(&mut self, finding: Finding) {
         self.findings.push(finding);
+    }
+
+    pub(super) fn changed_by(self, what_if: Vec<WhatIf>) -> Self {
+        Self { what_if, ..self }
+    }
+
+    /// What would have made the decision milder, where it is not simply to allow.
+    pub fn what_if(&self) -> &[WhatIf] {
+        &self.what_if
     }
 
     /// The strictest effect of all findings; an action that nobody objects to is allowed.

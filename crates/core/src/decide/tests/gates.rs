@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::*;
 use crate::action::{Action, ActionKind};
 use crate::annotation::Claims;
+use crate::decide::*;
 use crate::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use crate::label::Label;
 use crate::policy::Admission;

@@ -1,0 +1,41 @@
+//! What the model is told of a refusal: one sentence and what to do next. It hangs on the effect, on what the person
+//! said and on the name of the tool, and on nothing else; more would be an oracle for whoever steers the model.
+
+use super::{Answer, Effect};
+
+/// Whether a person could be asked, and what they said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// Nobody was to be asked.
+    NotNeeded,
+    /// Somebody was to be asked, and this client has no way to do that.
+    Impossible,
+    /// Somebody was asked.
+    Answered(Answer),
+}
+
+/// The sentence for a call that does not happen. `tool` is its name as the client knows it.
+pub fn refusal(effect: Effect, asking: Asking, tool: &str) -> String {
+    match (effect, asking) {
+        (Effect::Confirm, Asking::Impossible) => format!(
+            "`{tool}` needs the approval of a person, and this client cannot ask for it; tell the user, and do not \
+             call it again unchanged"
+        ),
+        (Effect::Confirm, Asking::Answered(_)) => {
+            format!(
+                "the person who was asked about `{tool}` did not approve; do not call it again unless they say so"
+            )
+        }
+        (Effect::Confirm, Asking::NotNeeded)
+        | (Effect::Allow | Effect::Redact | Effect::Passkey | Effect::Block, _) => {
+            format!(
+                "`{tool}` is not permitted now; do not call it again unchanged, go on without it or tell the user"
+            )
+        }
+    }
+}
+
+/// The sentence for a call that has run and whose reply is not passed on.
+pub fn withheld(tool: &str) -> String {
+    format!("`{tool}` has run, but its reply is withheld; do not call it again to see it, and tell the user")
+}

@@ -1,0 +1,134 @@
+//! The ways out of a finding, for people: what the person in front of the agent can do, and what the operator can
+//! write. Each follows from the finding and the contract on record, so that it can be told later, too.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::finding::{Finding, FindingId, Reason};
+use crate::annotation::{Axis, Words};
+use crate::policy::{Because, Effect, FlowRule};
+
+/// Something that can be done about a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WayOut {
+    /// Say yes when asked.
+    Approve,
+    /// Use a client that can put questions to its user.
+    AskableClient,
+    /// Begin a new conversation.
+    NewSession,
+    /// Read private data before anything from strangers.
+    ReadFirst,
+    /// Lower the session's label, having made sure that the agent has forgotten.
+    Reset,
+    /// Say, under `labels`, what is true of the tool on this axis.
+    Label(Axis),
+    /// Let the class go to the destination, under `clearance`.
+    Clear,
+    /// Write a waiver, which turns a refusal into a question.
+    Waive(FindingId),
+    /// Change the rule.
+    ChangeRule(Arc<str>),
+    /// Call it with the arguments that the rule looks at.
+    GiveArguments,
+    /// Put the tool on the server's allow-list.
+    AllowTool,
+    /// Put the server into the virtual server.
+    HoldServer,
+    /// List the method for the server.
+    ListMethod,
+    /// Wait for passkeys, or ask for less than one.
+    NoPasskeys,
+}
+
+// === impl WayOut ===
+
+impl WayOut {
+    /// What can be done about a finding. `undeclared` are the axes of the contract that nobody spoke of.
+    pub fn of(finding: &Finding, undeclared: Words<Axis>) -> Vec<Self> {
+        let mut ways = Vec::new();
+        let label = |axis: Axis| undeclared.contains(axis).then_some(Self::Label(axis));
+        let because = |reason| finding.reasons.contains(&reason);
+        if finding.effect == Effect::Confirm {
+            ways.push(Self::Approve);
+        }
+        match &finding.id {
+            FindingId::Grant => ways.push(Self::HoldServer),
+            FindingId::AllowList => ways.push(Self::AllowTool),
+            FindingId::Method => ways.push(Self::ListMethod),
+            FindingId::Approval if because(Reason::VerifiedApprovalRequired) => ways.push(Self::NoPasskeys),
+            FindingId::Approval => ways.push(Self::Label(Axis::Approval)),
+            FindingId::Passkey => ways.push(Self::NoPasskeys),
+            FindingId::FlowPolicy => ways.push(Self::NewSession),
+            FindingId::Unapproved if because(Reason::NobodyToAsk) => ways.push(Self::AskableClient),
+            FindingId::Unapproved | FindingId::Ask | FindingId::Reply => {}
+            FindingId::Flow(FlowRule::Write) => {
+                ways.extend([Self::NewSession, Self::Reset]);
+                ways.extend(label(Axis::Destination));
+                if because(Reason::NotAccepted) {
+                    ways.push(Self::Label(Axis::Accepts));
+                }
+                if because(Reason::NotCleared) {
+                    ways.push(Self::Clear);
+                }
+            }
+            FindingId::Flow(FlowRule::Act) => {
+                ways.extend([Self::NewSession, Self::Reset]);
+                ways.extend(label(Axis::Outcomes));
+            }
+            FindingId::Flow(FlowRule::Read) => {
+                ways.extend([Self::ReadFirst, Self::Reset]);
+                ways.extend(label(Axis::Returns));
+            }
+            FindingId::Rule(name) => {
+                ways.extend(finding.saw.iter().filter_map(|saw| Self::of_unknown(&saw.fact, saw.because)));
+                ways.dedup();
+                ways.push(Self::ChangeRule(Arc::clone(name)));
+            }
+        }
+        if finding.effect > Effect::Confirm && !finding.id.is_structural() {
+            ways.push(Self::Waive(finding.id.clone()));
+        }
+        ways
+    }
+
+    /// What makes a fact known that a rule did not know.
+    fn of_unknown(fact: &str, because: Option<Because>) -> Option<Self> {
+        match because? {
+            Because::Undeclared | Because::SeveralPossible => {
+                let axis = Axis::ALL.iter().find(|axis| fact.ends_with(axis.as_str()));
+                axis.map(|axis| Self::Label(*axis))
+            }
+            Because::ArgumentMissing | Because::ArgumentOfOtherType => Some(Self::GiveArguments),
+            Because::Truncated | Because::LabelMayRise => Some(Self::NewSession),
+            Because::ArgumentsUnknown | Because::NotInspected | Because::OtherPhase => None,
+        }
+    }
+}
+
+impl fmt::Display for WayOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Approve => f.write_str("say yes when you are asked about exactly this call"),
+            Self::AskableClient => f.write_str("use a client that can put questions to you (elicitation)"),
+            Self::NewSession => f.write_str("begin a new conversation, which has read nothing yet"),
+            Self::ReadFirst => {
+                f.write_str("begin a new conversation and read what is private before what strangers wrote")
+            }
+            Self::Reset => f.write_str(
+                "if the agent has really forgotten what it read, reset the session: `highwater session reset`",
+            ),
+            Self::Label(axis) => {
+                write!(f, "if you know better, say so under the server's `labels`: `{}` of this tool", axis.as_str())
+            }
+            Self::Clear => f.write_str("let this class of data go to this destination, under `clearance`"),
+            Self::Waive(id) => write!(f, "write a waiver for `{id}`; it turns the refusal into a question"),
+            Self::ChangeRule(name) => write!(f, "change the rule `{name}`"),
+            Self::GiveArguments => f.write_str("call it with the arguments that the rule looks at"),
+            Self::AllowTool => f.write_str("put the tool on the server's `allowed_tools`"),
+            Self::HoldServer => f.write_str("put the server into the virtual server"),
+            Self::ListMethod => f.write_str("list the method under the server's `extra_methods`"),
+            Self::NoPasskeys => f.write_str("passkey approval is not available yet"),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! A stream of choices from one number, for properties with many cases: a case costs microseconds, and a failure is
+//! named by its number.
+
+/// SplitMix64.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below the bound.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound.max(1) as u64).unwrap()
+    }
+
+    /// Whether the one case in so many has come.
+    pub(crate) fn one_in(&mut self, bound: usize) -> bool {
+        self.below(bound) == 0
+    }
+
+    /// One of these.
+    pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+
+    /// Some of these, one of `one_in` on average.
+    pub(crate) fn some<T: Copy, C: FromIterator<T>>(&mut self, choices: &[T], one_in: usize) -> C {
+        choices.iter().copied().filter(|_| self.one_in(one_in)).collect()
+    }
+}
