@@ -2,10 +2,13 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{check, docs, example_server, schema, serve, servers, stdio, stdio_gateway, test};
 use crate::command::{
-    check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs, serve::ServeArgs,
-    servers::ServersArgs, stdio::StdioArgs, stdio_gateway::StdioGatewayArgs, test::TestArgs,
+    check, docs, example_server, explain, schema, serve, servers, stdio, stdio_gateway, test,
+};
+use crate::command::{
+    check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs, explain::ExplainArgs,
+    serve::ServeArgs, servers::ServersArgs, stdio::StdioArgs, stdio_gateway::StdioGatewayArgs,
+    test::TestArgs,
 };
 use crate::exit::Failure;
 use crate::log;
@@ -40,6 +43,11 @@ enum Command {
 
     /// Show how the servers of the running gateway are.
     Servers(ServersArgs),
+
+    /// Tell why a call went as it did.
+    ///
+    /// Reads the audit log of the data directory, whether a gateway runs or not.
+    Explain(ExplainArgs),
 
     /// Check configuration files.
     Check(CheckArgs),
@@ -78,6 +86,7 @@ impl Cli {
             Command::Serve(args) => serve::run(args),
             Command::Stdio(args) => stdio::run(args),
             Command::Servers(args) => servers::run(args),
+            Command::Explain(args) => explain::run(args),
             Command::Check(args) => check::run(args),
             Command::Test(args) => test::run(args),
             Command::Schema => schema::run(),
@@ -98,6 +107,7 @@ impl Command {
             Self::Serve(_) | Self::StdioGateway(_) => "info",
             Self::Stdio(_)
             | Self::Servers(_)
+            | Self::Explain(_)
             | Self::Check(_)
             | Self::Schema
             | Self::ExampleServer(_)

@@ -6,6 +6,7 @@ mod command;
 mod environment;
 mod example;
 mod exit;
+mod explain;
 mod life;
 mod local;
 mod log;

@@ -22,6 +22,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("highwater.schema.json", &["schema"]),
     ("docs/reference/configuration.md", &["docs", "configuration"]),
     ("docs/reference/commands.md", &["docs", "commands"]),
+    ("docs/reference/facts.md", &["docs", "facts"]),
 ];
 
 /// One generated file and, if it is not what the program prints, how it differs.

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod docs;
 pub(crate) mod example_server;
+pub(crate) mod explain;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod servers;

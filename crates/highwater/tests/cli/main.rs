@@ -9,6 +9,7 @@
 )]
 
 mod check;
+mod explain;
 mod help;
 mod http;
 mod program;

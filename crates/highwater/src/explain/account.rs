@@ -1,0 +1,177 @@
+//! Everything on record about one decision.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use anyhow::Context;
+use highwater_core::audit::{Record, Recorded, RecordedDecision, RecordedOutcome, Ruling};
+use highwater_core::decide::WhatIf;
+use highwater_core::id::{DecisionId, Timestamp};
+
+use super::chronicle::{Chronicle, Subject};
+use super::log::{Log, Place, record};
+
+/// One decision with all that belongs to it.
+pub(crate) struct Account {
+    /// Its name.
+    pub(crate) id: DecisionId,
+    /// When it was made.
+    pub(crate) time: Timestamp,
+    /// What was decided in the end. An action that a person was asked about is judged again after their answer.
+    pub(crate) decision: RecordedDecision,
+    /// Everything else on record under its name, in order.
+    pub(crate) course: Vec<Record>,
+    /// What the session had taken in before.
+    pub(crate) chronicle: Chronicle,
+    /// Other decisions about the same question to a person: a client without a standing connection asks and answers in
+    /// two requests.
+    pub(crate) rounds: Vec<DecisionId>,
+}
+
+/// One decision in a list.
+pub(crate) struct Summary {
+    /// Its name.
+    pub(crate) id: DecisionId,
+    /// When it was made.
+    pub(crate) time: Timestamp,
+    /// What was decided.
+    pub(crate) decision: RecordedDecision,
+}
+
+// === impl Account ===
+
+impl Account {
+    /// Puts together what is on record under this name; `None` if nothing is.
+    pub(crate) fn of(log: &Log, id: &DecisionId) -> anyhow::Result<Option<Self>> {
+        let named = serde_json::Value::from(id.as_str()).to_string();
+        let mut found: Vec<(Place, Record)> = Vec::new();
+        let mut decided = false;
+        for segment in log.newest_first() {
+            log.walk_segment(segment, |place, line| {
+                if line.contains(&named)
+                    && let Some(record) = record(line).filter(|record| record.id.as_ref() == Some(id))
+                {
+                    found.push((place, record));
+                }
+            })?;
+            // The outcome of a long call can be in a later segment than its decision, and that a person was asked in an
+            // earlier one.
+            if decided {
+                break;
+            }
+            decided = found.iter().any(|(_, record)| matches!(record.happened, Recorded::Decision(_)));
+        }
+        found.sort_by_key(|(place, _)| *place);
+        let Some(last) =
+            found.iter().rposition(|(_, record)| matches!(record.happened, Recorded::Decision(_)))
+        else {
+            return Ok(None);
+        };
+        let (place, record) = found.remove(last);
+        let (time, decision) = match record.happened {
+            Recorded::Decision(decision) => (record.time, *decision),
+            _ => return Ok(None),
+        };
+        let course: Vec<Record> = found.into_iter().map(|(_, record)| record).collect();
+        let label = decision.label.label();
+        let subject = Subject { session: &decision.session, principal: &decision.principal, label: &label };
+        let chronicle = Chronicle::read(log, &subject, Some(place)).context("the log cannot be read")?;
+        let rounds = rounds(log, id, &course)?;
+        Ok(Some(Self { id: id.clone(), time, decision, course, chronicle, rounds }))
+    }
+
+    /// How the action ended, if it was sent.
+    pub(crate) fn outcome(&self) -> Option<&RecordedOutcome> {
+        self.course.iter().find_map(|record| match &record.happened {
+            Recorded::Outcome(outcome) => Some(&**outcome),
+            _ => None,
+        })
+    }
+
+    /// What would have made the decision milder. It is worked out when a person is asked or the action refused.
+    pub(crate) fn what_if(&self) -> &[WhatIf] {
+        let asked = self.course.iter().filter_map(|record| match &record.happened {
+            Recorded::Decision(earlier) => Some(earlier.what_if.as_slice()),
+            _ => None,
+        });
+        let all = std::iter::once(self.decision.what_if.as_slice()).chain(asked);
+        all.into_iter().find(|what_if| !what_if.is_empty()).unwrap_or_default()
+    }
+
+    /// Whether the action was sent to its server.
+    pub(crate) fn was_sent(&self) -> bool {
+        matches!(self.decision.ruling, Ruling::Allowed | Ruling::Approved)
+    }
+
+    /// What is acted on, as the client calls it.
+    pub(crate) fn what(&self) -> &str {
+        self.decision.tool.as_deref().unwrap_or(&self.decision.target)
+    }
+}
+
+/// The other decisions that speak of the same question.
+fn rounds(log: &Log, id: &DecisionId, course: &[Record]) -> anyhow::Result<Vec<DecisionId>> {
+    let questions: Vec<&str> = course
+        .iter()
+        .filter_map(|record| match &record.happened {
+            Recorded::Asked { question, .. } | Recorded::Answered { question, .. } => Some(question.as_str()),
+            _ => None,
+        })
+        .collect();
+    let mut rounds = Vec::new();
+    if questions.is_empty() {
+        return Ok(rounds);
+    }
+    log.walk(|_, line| {
+        if questions.iter().any(|question| line.contains(*question))
+            && let Some(other) = record(line).and_then(|record| record.id)
+            && other != *id
+            && !rounds.contains(&other)
+        {
+            rounds.push(other);
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(rounds)
+}
+
+/// The latest decision.
+pub(crate) fn last(log: &Log) -> anyhow::Result<Option<DecisionId>> {
+    Ok(latest(log, 1)?.pop().map(|summary| summary.id))
+}
+
+/// The latest decisions, oldest first.
+pub(crate) fn latest(log: &Log, most: usize) -> anyhow::Result<Vec<Summary>> {
+    let mut latest: Vec<Summary> = Vec::new();
+    for segment in log.newest_first() {
+        let mut found = VecDeque::new();
+        log.walk_segment(segment, |_, line| {
+            if line.contains("\"event\":\"decision\"")
+                && let Some(summary) = record(line).and_then(summary)
+            {
+                // What a person was asked about is decided twice under one name.
+                found.retain(|known: &Summary| known.id != summary.id);
+                found.push_back(summary);
+                if found.len() > most {
+                    found.pop_front();
+                }
+            }
+        })?;
+        found.retain(|older| latest.iter().all(|newer| newer.id != older.id));
+        latest.splice(0..0, found);
+        if latest.len() >= most {
+            break;
+        }
+    }
+    latest.drain(..latest.len().saturating_sub(most));
+    Ok(latest)
+}
+
+fn summary(record: Record) -> Option<Summary> {
+    match record.happened {
+        Recorded::Decision(decision) => {
+            Some(Summary { id: record.id?, time: record.time, decision: *decision })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,170 @@
+//! The account of a decision as data. What is on record stays in its recorded form; what was worked out stands beside it.
+
+use highwater_core::audit::{Recorded, RecordedLabel, Ruling};
+use highwater_core::decide::Finding;
+use serde_json::{Value, json};
+
+use super::account::Account;
+use super::advice::Advice;
+use super::chronicle::Chronicle;
+use super::phrase;
+use super::when::moment;
+
+/// The whole account.
+pub(crate) fn data(account: &Account) -> Value {
+    let decision = &account.decision;
+    let advice = Advice::on(account);
+    let contract = &decision.contract;
+    json!({
+        "id": account.id,
+        "time": account.time,
+        "at": moment(account.time),
+        "effect": decision.effect,
+        "ruling": decision.ruling,
+        "sent": account.was_sent(),
+        "action": {
+            "server": decision.upstream,
+            "virtualServer": decision.virtual_server,
+            "kind": decision.kind,
+            "method": decision.method,
+            "tool": decision.tool,
+            "target": decision.target,
+            "digest": decision.digest,
+        },
+        "principal": decision.principal,
+        "mode": decision.mode,
+        "policy": decision.policy,
+        "session": {
+            "key": decision.session,
+            "epoch": decision.epoch,
+            "label": label(&decision.label),
+            "brought": brought(&account.chronicle),
+            "unaccounted": account.chronicle.unaccounted,
+        },
+        "contract": {
+            "destination": contract.destination,
+            "accepts": contract.accepts,
+            "outcomes": contract.outcomes,
+            "source": contract.source,
+            "returns": contract.returns,
+            "approval": contract.approval,
+            "basis": contract.basis,
+        },
+        "findings": findings(account, &decision.findings),
+        "would": decision.would,
+        "course": course(account),
+        "rounds": account.rounds,
+        "whatIf": account.what_if(),
+        "changes": advice.changes,
+        "steps": advice
+            .steps
+            .iter()
+            .map(|step| json!({ "what": step.what, "how": step.how }))
+            .collect::<Vec<_>>(),
+    })
+}
+
+/// The calls that raised a label.
+pub(crate) fn brought(chronicle: &Chronicle) -> Vec<Value> {
+    chronicle
+        .brought
+        .iter()
+        .map(|brought| {
+            json!({
+                "id": brought.id,
+                "time": brought.time,
+                "what": brought.what,
+                "server": brought.upstream,
+                "added": brought.added,
+                "origins": brought.origins,
+                "session": brought.elsewhere,
+            })
+        })
+        .collect()
+}
+
+fn label(label: &RecordedLabel) -> Value {
+    json!({ "words": label.label, "origins": label.origins, "scopes": label.scopes })
+}
+
+fn findings(account: &Account, findings: &[Finding]) -> Vec<Value> {
+    findings
+        .iter()
+        .map(|finding| json!({ "summary": phrase::found(finding, &account.decision), "finding": finding }))
+        .collect()
+}
+
+fn course(account: &Account) -> Vec<Value> {
+    let event = |name: &str, mut rest: Value, time| {
+        if let Some(members) = rest.as_object_mut() {
+            members.insert("event".to_owned(), name.into());
+            members.insert("time".to_owned(), json!(time));
+        }
+        rest
+    };
+    account
+        .course
+        .iter()
+        .filter_map(|record| {
+            let (name, rest) = match &record.happened {
+                Recorded::Decision(decision) => (
+                    "decision",
+                    json!({ "effect": decision.effect, "ruling": decision.ruling,
+                            "findings": findings(account, &decision.findings) }),
+                ),
+                Recorded::Outcome(outcome) => (
+                    "outcome",
+                    json!({ "outcome": outcome.outcome, "bytes": outcome.bytes, "millis": outcome.millis,
+                            "detail": outcome.detail, "label": label(&outcome.label),
+                            "raised": outcome.raised, "findings": findings(account, &outcome.findings),
+                            "would": outcome.would }),
+                ),
+                Recorded::Question(question) => (
+                    "question",
+                    json!({ "server": question.upstream, "kind": question.kind, "effect": question.effect,
+                            "label": label(&question.label), "raised": question.raised,
+                            "findings": findings(account, &question.findings) }),
+                ),
+                Recorded::Asked { question, how } => ("asked", json!({ "question": question, "how": how })),
+                Recorded::Answered { question, answer, by } => {
+                    ("answered", json!({ "question": question, "answer": answer, "by": by }))
+                }
+                Recorded::Remark { what, detail, .. } => {
+                    ("remark", json!({ "what": what, "detail": detail }))
+                }
+                Recorded::Notice { .. }
+                | Recorded::Waived { .. }
+                | Recorded::Declassification { .. }
+                | Recorded::Unknown => return None,
+            };
+            Some(event(name, rest, record.time))
+        })
+        .collect()
+}
+
+/// One decision in a list, as data.
+pub(crate) fn summary(summary: &super::Summary) -> Value {
+    let decision = &summary.decision;
+    json!({
+        "id": summary.id,
+        "time": summary.time,
+        "at": moment(summary.time),
+        "effect": decision.effect,
+        "ruling": decision.ruling,
+        "tool": decision.tool,
+        "target": decision.target,
+        "server": decision.upstream,
+        "session": decision.session,
+        "findings": decision.findings.iter().map(|finding| finding.id.to_string()).collect::<Vec<_>>(),
+    })
+}
+
+/// What was decided, in one word.
+pub(crate) fn ruling(ruling: Ruling) -> &'static str {
+    match ruling {
+        Ruling::Allowed => "allowed",
+        Ruling::Approved => "approved",
+        Ruling::Asked => "asked",
+        Ruling::Blocked => "refused",
+    }
+}

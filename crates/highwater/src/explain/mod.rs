@@ -1,0 +1,22 @@
+//! Why a call went as it did. Everything is read from the audit log, so it can be told whether a gateway runs or not.
+//!
+//! `log` reads the files, `chronicle` says what a session took in and with which call, `account` puts together
+//! everything on record about one decision, `advice` says what would have changed it, and `tell` and `data` are the two
+//! forms in which people and programs get it.
+
+mod account;
+mod advice;
+mod chronicle;
+mod data;
+mod log;
+mod phrase;
+mod tell;
+#[cfg(test)]
+mod tests;
+mod when;
+
+pub(crate) use account::{Account, Summary, last, latest};
+pub(crate) use data::{data, summary};
+pub(crate) use log::Log;
+pub(crate) use phrase::plain;
+pub(crate) use tell::{list, text};
