@@ -7,7 +7,6 @@ use anyhow::Context;
 use highwater_config::{Listen, Settings, StoreSettings};
 use highwater_gateway::{Gateway, Parts};
 use highwater_store::{DataDir, DataDirLock, Store, StoreOptions, StorePlace};
-use serde_json::{Map, Value, json};
 
 use crate::environment;
 use crate::exit::Failure;
@@ -16,6 +15,9 @@ use crate::running::Running;
 
 /// The servers that run when nothing is configured.
 pub(crate) const EXAMPLES: [&str; 4] = ["mail", "files", "repo", "web"];
+
+/// What is configured then.
+const EXAMPLE: &str = include_str!("example/example.yaml");
 
 /// Where the example servers keep their data, below the data directory.
 pub(crate) const EXAMPLE_DATA: &str = "example";
@@ -84,16 +86,14 @@ impl Plan {
 
     /// The example servers: this very program, once for each.
     fn example(&self) -> Result<Settings, Failure> {
-        let program = literal(&text(&program()?)?);
-        let mut servers = Map::new();
-        for name in EXAMPLES {
-            let data = literal(&text(&self.data.join(EXAMPLE_DATA).join(name))?);
-            let entry = json!({ "command": program, "args": ["example-server", name, "--data", data] });
-            servers.insert(name.to_owned(), entry);
-        }
-        let file = json!({ "servers": Value::from(servers) }).to_string();
-        highwater_config::load("built-in example", &file, &environment::variable)
-            .map_err(Failure::configuration)
+        let program = text(&program()?)?;
+        let data = text(&self.data.join(EXAMPLE_DATA))?;
+        let variable = |name: &str| match name {
+            "HIGHWATER_PROGRAM" => Some(program.clone()),
+            "HIGHWATER_EXAMPLE" => Some(data.clone()),
+            _ => None,
+        };
+        highwater_config::load("built-in example", EXAMPLE, &variable).map_err(Failure::configuration)
     }
 }
 
@@ -134,7 +134,28 @@ pub(crate) fn program() -> Result<PathBuf, Failure> {
     Ok(std::env::current_exe().context("cannot tell where this program is")?)
 }
 
-/// A text that stands for itself where `${NAME}` would be replaced.
-fn literal(text: &str) -> String {
-    text.replace("${", "$${")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_configures_each_example_server_and_stands_for_it() {
+        let plan = Plan {
+            source: ConfigSource::Example,
+            data: PathBuf::from("/data/with ${dollar} and: colon"),
+            listen: None,
+            restored: false,
+        };
+        let settings = plan.example().unwrap_or_else(|failure| panic!("{}", failure.words()));
+        let names: Vec<&str> = settings.servers.iter().map(|server| server.name.as_str()).collect();
+        assert_eq!(names, EXAMPLES);
+        for server in &settings.servers {
+            assert!(server.trust.verified(), "{}", server.name);
+            let highwater_config::Transport::Stdio { args, .. } = &server.transport else {
+                panic!("a program")
+            };
+            let data = format!("/data/with ${{dollar}} and: colon/example/{}", server.name);
+            assert_eq!(args.last(), Some(&data));
+        }
+    }
 }
