@@ -10,21 +10,13 @@ const MALICIOUS: &str = "malicious";
 const WROTE_EXTERNALLY: &str = "wroteExternally";
 const SCOPES_OPEN: &str = "scopesTruncated";
 const ORIGINS_OPEN: &str = "originsTruncated";
-/// Stands for a bit that a newer build set.
+/// Stands for the bits that a newer build set.
 const FOREIGN: &str = "unknown";
 
 /// Everything of a label but its scopes and origins: flags, `integrity:tool`, classes, `source:internal`. Nothing for
 /// a session that has read nothing.
 pub fn label_words(label: &Label) -> impl Iterator<Item = &'static str> {
     let bits = label.bits();
-    let flags = [
-        (bits.is_foreign(), FOREIGN),
-        (bits.open_world(), OPEN_WORLD),
-        (bits.malicious(), MALICIOUS),
-        (bits.wrote_externally(), WROTE_EXTERNALLY),
-        (label.scopes().is_open(), SCOPES_OPEN),
-        (label.origins().is_open(), ORIGINS_OPEN),
-    ];
     let integrity = match bits.integrity() {
         TrustLevel::None => Some("integrity:none"),
         TrustLevel::Tool => Some("integrity:tool"),
@@ -33,13 +25,36 @@ pub fn label_words(label: &Label) -> impl Iterator<Item = &'static str> {
         TrustLevel::User => Some("integrity:user"),
         TrustLevel::Owner => None,
     };
-    flags
-        .into_iter()
-        .filter(|(set, _)| *set)
-        .map(|(_, word)| word)
-        .chain(integrity)
-        .chain(bits.classes().iter().map(DataClass::as_str))
-        .chain(bits.sources().iter().map(source_word))
+    let foreign = bits.is_foreign().then_some(FOREIGN);
+    // One look at each bit that is set: this is written for every call.
+    let mut rest = bits.to_i64().cast_unsigned();
+    let set = std::iter::from_fn(move || {
+        loop {
+            let bit = rest.trailing_zeros();
+            if bit == u64::BITS {
+                return None;
+            }
+            rest &= rest - 1;
+            if let Some(word) = bit_word(bit) {
+                return Some(word);
+            }
+        }
+    });
+    foreign.into_iter().chain(integrity).chain(set)
+}
+
+/// The word for a bit of the stored form; none for the bits of integrity, which are one word together.
+fn bit_word(bit: u32) -> Option<&'static str> {
+    Some(match bit {
+        0 => OPEN_WORLD,
+        1 => MALICIOUS,
+        8..=14 => DataClass::ALL.get(bit as usize - 8)?.as_str(),
+        15..=19 => source_word(*Source::ALL.get(19 - bit as usize)?),
+        20 => WROTE_EXTERNALLY,
+        60 => SCOPES_OPEN,
+        61 => ORIGINS_OPEN,
+        _ => return None,
+    })
 }
 
 /// The label that these words and sets describe. A word nobody knows means the top.
@@ -100,6 +115,36 @@ mod tests {
         assert_eq!(label_words(&Label::bottom()).count(), 0);
         let top: Vec<&str> = label_words(&Label::top()).collect();
         assert_eq!(label_of_words(top, TextSet::EMPTY, TextSet::EMPTY), Label::top());
+    }
+
+    #[test]
+    fn every_bit_of_a_label_has_its_word() {
+        for class in DataClass::ALL {
+            assert_eq!(
+                label_words(&Label::bottom().with_class(*class)).collect::<Vec<_>>(),
+                [class.as_str()]
+            );
+        }
+        for source in Source::ALL {
+            assert_eq!(
+                label_words(&Label::bottom().with_source(*source)).collect::<Vec<_>>(),
+                [source_word(*source)]
+            );
+        }
+        for level in TrustLevel::ALL.iter().filter(|level| **level != TrustLevel::Owner) {
+            let words: Vec<&str> = label_words(&Label::bottom().with_integrity(*level)).collect();
+            assert_eq!(words, [format!("integrity:{level}")]);
+        }
+        let flagged = Label::bottom().with_open_world().with_malicious().with_wrote_externally();
+        let open = flagged.with_scopes(&TextSet::EVERY).with_origins(&TextSet::EVERY);
+        let words: Vec<&str> = label_words(&open).collect();
+        let flags = ["openWorld", "malicious", "wroteExternally", "scopesTruncated", "originsTruncated"];
+        assert_eq!(words, [&["integrity:none"][..], &flags].concat());
+        assert_eq!(label_of_words(words, TextSet::EMPTY, TextSet::EMPTY), open);
+        let newer = Label::from_parts(LabelBits::from_i64(1 << 33), TextSet::EMPTY, TextSet::EMPTY);
+        let words: Vec<&str> = label_words(&newer).collect();
+        assert!(words.contains(&"unknown"));
+        assert_eq!(label_of_words(words, TextSet::EMPTY, TextSet::EMPTY).bits(), LabelBits::TOP);
     }
 
     #[test]

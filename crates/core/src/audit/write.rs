@@ -5,61 +5,55 @@ use super::line::Line;
 use super::{
     AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Question, RECORD_VERSION, Ruling,
 };
-use crate::annotation::{Accepts, Axis, Contract, Word};
-use crate::decide::{AskKind, Effect, Judgement};
-use crate::label::{Label, TextSet};
-use crate::policy::FlowRule;
+use crate::annotation::{Accepts, Axis, Contract};
+use crate::decide::{AskKind, Judgement};
+use crate::label::Label;
+use crate::policy::{FlowRule, FlowViolations};
 
 // === impl AuditEvent ===
 
 impl AuditEvent<'_> {
     /// Adds the event to a buffer, as one line with its end.
     pub fn write(&self, out: &mut Vec<u8>) {
-        let mut line = Line::new(out);
-        line.number("{\"v\":", RECORD_VERSION.into());
-        line.number(",\"time\":", self.time.0);
+        let line = &mut Line::new(out);
+        const { assert!(RECORD_VERSION == 2, "the version is in the next line") };
+        line.raw(b"{\"v\":2,\"time\":").number(self.time.0);
         if let Some(id) = self.id {
-            line.text(",\"id\":", id.as_str());
+            line.raw(b",\"id\":\"").text(id.as_str()).raw(b"\"");
         }
         match &self.happened {
-            Happened::Decision(decision) => decision.write(&mut line),
-            Happened::Outcome(ended) => ended.write(&mut line),
-            Happened::Question(question) => question.write(&mut line),
+            Happened::Decision(decision) => decision.write(line),
+            Happened::Outcome(ended) => ended.write(line),
+            Happened::Question(question) => question.write(line),
             Happened::Asked { question, how } => {
-                line.raw(",\"event\":\"asked\"");
-                line.hex(",\"question\":", question.as_bytes());
-                line.text(",\"how\":", how);
+                line.raw(b",\"event\":\"asked\",\"question\":\"").hex(question.as_bytes());
+                line.raw(b"\",\"how\":\"").text(how).raw(b"\"");
             }
             Happened::Answered { question, answer, by } => {
-                line.raw(",\"event\":\"answered\"");
-                line.hex(",\"question\":", question.as_bytes());
-                line.text(",\"answer\":", answer.as_str());
-                line.text(",\"by\":", by);
+                line.raw(b",\"event\":\"answered\",\"question\":\"").hex(question.as_bytes());
+                line.raw(b"\",\"answer\":\"").word(answer.as_str());
+                line.raw(b"\",\"by\":\"").text(by).raw(b"\"");
             }
             Happened::Waived(finding) => {
-                line.raw(",\"event\":\"waived\"");
-                line.member(",\"finding\":", finding);
+                line.raw(b",\"event\":\"waived\",\"finding\":").json(finding);
             }
             Happened::Notice { upstream, target, notice } => {
-                line.raw(",\"event\":\"notice\"");
-                line.text(",\"upstream\":", upstream.as_str());
-                line.text(",\"target\":", target);
-                line.text(",\"notice\":", notice.kind.as_str());
+                line.raw(b",\"event\":\"notice\",\"upstream\":\"").text(upstream.as_str());
+                line.raw(b"\",\"target\":\"").text(target);
+                line.raw(b"\",\"notice\":\"").word(notice.kind.as_str());
                 if let Some(axis) = notice.axis {
-                    line.text(",\"axis\":", axis.short());
+                    line.raw(b"\",\"axis\":\"").word(axis.short());
                 }
-                line.text(",\"from\":", notice.from);
-                line.text(",\"detail\":", &notice.detail);
+                line.raw(b"\",\"from\":\"").text(notice.from);
+                line.raw(b"\",\"detail\":\"").text(&notice.detail).raw(b"\"");
             }
             Happened::Remark { session, what, detail } => {
-                line.raw(",\"event\":\"remark\"");
-                line.text(",\"session\":", session.as_str());
-                line.text(",\"what\":", what);
-                line.text(",\"detail\":", detail);
+                line.raw(b",\"event\":\"remark\",\"session\":\"").text(session.as_str());
+                line.raw(b"\",\"what\":\"").text(what).raw(b"\",\"detail\":\"").text(detail).raw(b"\"");
             }
-            Happened::Declassification(declassification) => declassification.write(&mut line),
+            Happened::Declassification(declassification) => declassification.write(line),
         }
-        line.raw("}\n");
+        line.raw(b"}\n");
     }
 }
 
@@ -68,27 +62,25 @@ impl AuditEvent<'_> {
 impl Decision<'_> {
     fn write(&self, line: &mut Line<'_>) {
         let (facts, action) = (self.facts, self.facts.action);
-        let effect = self.judgement.effect();
-        line.raw(",\"event\":\"decision\"");
-        line.text(",\"principal\":", facts.principal.as_str());
-        line.text(",\"session\":", self.session.as_str());
-        line.number(",\"epoch\":", self.epoch);
-        line.text(",\"virtual_server\":", facts.virtual_server.as_str());
-        line.text(",\"upstream\":", action.upstream().as_str());
-        line.text(",\"kind\":", action.kind().as_str());
-        line.text(",\"method\":", action.method());
-        line.text(",\"target\":", action.target());
+        line.raw(b",\"event\":\"decision\",\"principal\":\"").text(facts.principal.as_str());
+        line.raw(b"\",\"session\":\"").text(self.session.as_str());
+        line.raw(b"\",\"epoch\":").number(self.epoch);
+        line.raw(b",\"virtual_server\":\"").text(facts.virtual_server.as_str());
+        line.raw(b"\",\"upstream\":\"").text(action.upstream().as_str());
+        line.raw(b"\",\"kind\":\"").word(action.kind().as_str());
+        line.raw(b"\",\"method\":\"").text(action.method());
+        line.raw(b"\",\"target\":\"").text(action.target());
         if let Some(tool) = facts.tool_id {
-            line.text(",\"tool\":", tool);
+            line.raw(b"\",\"tool\":\"").text(tool);
         }
-        line.hex(",\"digest\":", action.digest().as_bytes());
-        line.text(",\"mode\":", self.policy.flow(facts.virtual_server).mode.as_str());
-        line.text(",\"effect\":", effect.as_str());
-        line.text(",\"ruling\":", self.ruling.as_str());
+        line.raw(b"\",\"digest\":\"").hex(action.digest().as_bytes());
+        line.raw(b"\",\"mode\":\"").word(self.policy.flow(facts.virtual_server).mode.as_str());
+        line.raw(b"\",\"effect\":\"").word(self.judgement.effect().as_str());
+        line.raw(b"\",\"ruling\":\"").word(self.ruling.as_str());
         if let Some(policy) = self.policy.digest().as_str() {
-            line.text(",\"policy\":", policy);
+            line.raw(b"\",\"policy\":\"").word(policy);
         }
-        line.words(",\"label\":", label_words(facts.session));
+        line.raw(b"\",\"label\":").words(label_words(facts.session));
         let found = !self.judgement.findings().is_empty();
         if found {
             sets(line, facts.session);
@@ -100,59 +92,57 @@ impl Decision<'_> {
 
 /// Which texts a label holds.
 fn sets(line: &mut Line<'_>, label: &Label) {
-    let mut set = |before, texts: &TextSet| {
-        if !texts.members().is_empty() {
-            line.member(before, texts);
-        }
-    };
-    set(",\"origins\":", label.origins());
-    set(",\"scopes\":", label.scopes());
+    if !label.origins().members().is_empty() {
+        line.raw(b",\"origins\":").json(label.origins());
+    }
+    if !label.scopes().members().is_empty() {
+        line.raw(b",\"scopes\":").json(label.scopes());
+    }
 }
 
 fn contract(line: &mut Line<'_>, contract: &Contract, in_full: bool) {
-    line.words(",\"contract\":{\"destination\":", contract.destination().members().iter().map(Word::as_str));
-    line.words(",\"outcomes\":", contract.outcomes().members().iter().map(Word::as_str));
-    line.words(",\"source\":", contract.source().members().iter().map(Word::as_str));
-    line.words(",\"returns\":", contract.returns().classes().iter().map(Word::as_str));
+    line.raw(b",\"contract\":{\"destination\":").set(contract.destination().members());
+    line.raw(b",\"outcomes\":").set(contract.outcomes().members());
+    line.raw(b",\"source\":").set(contract.source().members());
+    line.raw(b",\"returns\":").set(contract.returns().classes());
     if in_full {
         match contract.accepts() {
-            Accepts::Unknown => line.raw(",\"accepts\":\"unknown\""),
-            Accepts::Any => line.raw(",\"accepts\":\"any\""),
-            Accepts::Only(accepted) => line.member(",\"accepts\":", accepted),
+            Accepts::Unknown => line.raw(b",\"accepts\":\"unknown\""),
+            Accepts::Any => line.raw(b",\"accepts\":\"any\""),
+            Accepts::Only(accepted) => line.raw(b",\"accepts\":").json(accepted),
+        };
+        line.raw(b",\"integrity\":\"").word(contract.integrity().as_str());
+        line.raw(b"\",\"approval\":\"").word(contract.approval().as_str());
+        let mut before = "\",\"basis\":{\"";
+        for axis in Axis::ALL {
+            line.word(before).word(axis.short()).raw(b"\":\"").word(contract.basis(*axis).as_str());
+            before = "\",\"";
         }
-        line.text(",\"integrity\":", contract.integrity().as_str());
-        line.text(",\"approval\":", contract.approval().as_str());
-        line.raw(",\"basis\":{");
-        for (place, axis) in Axis::ALL.iter().enumerate() {
-            line.raw(if place == 0 { "" } else { "," });
-            line.word(axis.short());
-            line.text(":", contract.basis(*axis).as_str());
-        }
-        line.raw("}");
+        line.raw(b"\"}");
     }
-    line.raw("}");
+    line.raw(b"}");
 }
 
 /// The findings, and what goes with them.
 fn judged(line: &mut Line<'_>, judgement: &Judgement) {
     let violations = judgement.violations();
-    if violations.bits() != 0 {
+    if violations != FlowViolations::NONE {
         let violated = FlowRule::ALL.into_iter().filter(|rule| violations.has(*rule));
-        line.words(",\"violations\":", violated.map(FlowRule::finding));
+        line.raw(b",\"violations\":").words(violated.map(FlowRule::finding));
     }
     if !judgement.redactions().is_empty() {
-        line.words(",\"redactions\":", judgement.redactions().kinds().iter().map(Word::as_str));
+        line.raw(b",\"redactions\":").set(judgement.redactions().kinds());
     }
     if judgement.findings().is_empty() {
-        line.raw(",\"findings\":[]");
-    } else {
-        line.member(",\"findings\":", &judgement.findings());
+        line.raw(b",\"findings\":[]");
+        return;
     }
+    line.raw(b",\"findings\":").json(&judgement.findings());
     if !judgement.what_if().is_empty() {
-        line.member(",\"what_if\":", &judgement.what_if());
+        line.raw(b",\"what_if\":").json(&judgement.what_if());
     }
     if let Some(would) = judgement.would() {
-        line.member(",\"would\":", &would);
+        line.raw(b",\"would\":").json(&would);
     }
 }
 
@@ -160,15 +150,13 @@ fn judged(line: &mut Line<'_>, judgement: &Judgement) {
 
 impl Ended<'_> {
     fn write(&self, line: &mut Line<'_>) {
-        line.raw(",\"event\":\"outcome\"");
-        line.text(",\"outcome\":", self.outcome.as_str());
-        line.number(",\"bytes\":", self.bytes);
-        line.number(",\"millis\":", self.millis);
+        line.raw(b",\"event\":\"outcome\",\"outcome\":\"").word(self.outcome.as_str());
+        line.raw(b"\",\"bytes\":").number(self.bytes).raw(b",\"millis\":").number(self.millis);
         if let Some(detail) = self.detail {
-            line.text(",\"detail\":", detail);
+            line.raw(b",\"detail\":\"").text(detail).raw(b"\"");
         }
         came_in(line, self.label, self.raised);
-        if let Some(judgement) = self.judgement.filter(|judged| **judged != Judgement::default()) {
+        if let Some(judgement) = self.judgement.filter(|judgement| !judgement.is_empty()) {
             judged(line, judgement);
         }
     }
@@ -177,9 +165,9 @@ impl Ended<'_> {
 /// The label of what came in; its origins only where they are news.
 fn came_in(line: &mut Line<'_>, label: Option<&Label>, raised: bool) {
     let Some(label) = label else { return };
-    line.words(",\"label\":", label_words(label));
+    line.raw(b",\"label\":").words(label_words(label));
     if raised {
-        line.raw(",\"raised\":true");
+        line.raw(b",\"raised\":true");
         sets(line, label);
     }
 }
@@ -188,11 +176,9 @@ fn came_in(line: &mut Line<'_>, label: Option<&Label>, raised: bool) {
 
 impl Question<'_> {
     fn write(&self, line: &mut Line<'_>) {
-        line.raw(",\"event\":\"question\"");
-        line.text(",\"upstream\":", self.upstream.as_str());
-        line.text(",\"kind\":", self.kind.as_str());
-        let effect = if self.put { Effect::Allow } else { Effect::Block };
-        line.text(",\"effect\":", effect.as_str());
+        line.raw(b",\"event\":\"question\",\"upstream\":\"").text(self.upstream.as_str());
+        line.raw(b"\",\"kind\":\"").word(self.kind.as_str());
+        line.raw(b"\",\"effect\":\"").word(if self.put { "allow" } else { "block" }).raw(b"\"");
         came_in(line, self.label, self.raised);
         judged(line, self.judgement);
     }
@@ -202,17 +188,16 @@ impl Question<'_> {
 
 impl Declassification<'_> {
     fn write(&self, line: &mut Line<'_>) {
-        line.raw(",\"event\":\"declassification\"");
-        line.text(",\"session\":", self.session.as_str());
-        line.text(",\"principal\":", self.principal.as_str());
-        line.text(",\"by\":", self.by);
-        line.text(",\"reason\":", self.reason);
-        line.number(",\"epoch\":", self.epoch);
-        line.words(",\"before\":{\"label\":", label_words(self.before));
+        line.raw(b",\"event\":\"declassification\",\"session\":\"").text(self.session.as_str());
+        line.raw(b"\",\"principal\":\"").text(self.principal.as_str());
+        line.raw(b"\",\"by\":\"").text(self.by);
+        line.raw(b"\",\"reason\":\"").text(self.reason);
+        line.raw(b"\",\"epoch\":").number(self.epoch);
+        line.raw(b",\"before\":{\"label\":").words(label_words(self.before));
         sets(line, self.before);
-        line.words("},\"after\":{\"label\":", label_words(self.after));
+        line.raw(b"},\"after\":{\"label\":").words(label_words(self.after));
         sets(line, self.after);
-        line.raw("}");
+        line.raw(b"}");
     }
 }
 

@@ -103,6 +103,11 @@ impl Judgement {
         Self { what_if, ..self }
     }
 
+    /// Whether there is nothing to say: no finding, nothing to remove, no flow rule violated.
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty() && self.redactions.is_empty() && self.violations == FlowViolations::NONE
+    }
+
     /// What would have made the decision milder, where it is not simply to allow.
     pub fn what_if(&self) -> &[WhatIf] {
         &self.what_if

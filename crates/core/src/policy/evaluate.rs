@@ -10,14 +10,18 @@ use super::rule::{Named, Rule, RuleSet};
 use super::value::{Because, Val};
 use super::waiver::{FlowRule, FlowViolations, Waiver};
 
+/// How many facts are remembered in one evaluation.
+const KEPT: usize = 24;
+
 /// The rules, looking at one action.
 #[derive(Debug)]
 pub struct Reading<'a> {
     pub(super) set: &'a RuleSet,
     phase: Phase,
     view: View<'a>,
-    /// What has been read so far, by slot.
-    values: Vec<Option<Val<'a>>>,
+    /// What has been read so far, by slot. Here and not on the heap, because every call makes one; the few facts of a
+    /// large policy that do not fit are read again.
+    values: [Option<Val<'a>>; KEPT],
     /// The arguments, once somebody asked for one: nothing where they cannot be known.
     arguments: Option<Option<Vec<Found<'a>>>>,
 }
@@ -40,13 +44,7 @@ pub struct Hit<'a> {
 impl RuleSet {
     /// Looks at one action. `flow` is what the flow rules found; rules can build on it.
     pub fn read<'a>(&'a self, phase: Phase, facts: &'a Facts<'a>, flow: FlowViolations) -> Reading<'a> {
-        Reading {
-            set: self,
-            phase,
-            view: View { facts, flow },
-            values: vec![None; self.subjects.len()],
-            arguments: None,
-        }
+        Reading { set: self, phase, view: View { facts, flow }, values: [None; KEPT], arguments: None }
     }
 }
 
