@@ -96,9 +96,12 @@ impl SessionHandle {
             && known.label.covers(label)
             && self.entry().has_joined_in(known.epoch)
         {
-            let current = self.read(Some(Arc::clone(&known))).await?;
-            if (current.epoch, current.version) == (known.epoch, known.version) {
-                return Ok(self.for_a_while(current, label, since));
+            let key = self.entry().key.clone();
+            // What the store says counts, not what is kept: a copy may be newer than a database that was set back.
+            if let Found::Same =
+                self.store.perform(ReadSession { key, known: Some(Arc::clone(&known)) }).await?
+            {
+                return Ok(self.for_a_while(known, label, since));
             }
         }
         self.write(label).await
@@ -141,7 +144,14 @@ impl SessionHandle {
 
     async fn write_to(&self, entry: &Arc<Entry>, label: &Label) -> Result<Arc<SessionState>, StoreError> {
         let rows = self.store.perform(operation(entry, label)).await?;
-        let state = entry.adopt(rows.state);
+        let state = match entry.adopt(rows.state.clone()) {
+            state if state.label.covers(label) => state,
+            // The database was set back behind our copy: it is the one that counts.
+            _ => {
+                entry.forget();
+                entry.adopt(rows.state)
+            }
+        };
         Ok(match rows.widest {
             Some(widest) => self.fold(widest),
             None => state,

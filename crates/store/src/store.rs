@@ -16,8 +16,9 @@ use crate::clock;
 use crate::key::SessionOwner;
 use crate::marks::Marks;
 use crate::operation::{
-    FindContext, ListContexts, ListNotices, ListPrincipals, ListSessions, Mark, MarkedKinds, MintContext,
-    Note, OpenConversation, Opening, Operation, Prune, ReadMarks, ReadSession, ShowSession, SplitAgain,
+    FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals, ListSessions, Mark, MarkedKinds,
+    MintContext, Note, OpenConversation, Opening, Operation, Prune, ReadMarks, ReadSession, ShowSession,
+    SplitAgain,
 };
 use crate::people::{Context, Notice, PrincipalRecord, SessionHistory, SessionRecord};
 use crate::postgres::Postgres;
@@ -177,6 +178,9 @@ impl Store {
                 Ok(OpenedSession { handle, fell_back: false })
             }
             Opening::FellBack { widest, folded } => {
+                if !folded.is_empty() {
+                    self.0.perform(KeepFallenBack(owner.principal.clone())).await?;
+                }
                 let entry = self.0.cache.entry(&owner.widest_key(), &owner.widest());
                 let state = entry.adopt(widest);
                 entry.note_joined_in(state.epoch);

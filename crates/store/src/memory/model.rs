@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use highwater_core::id::{Principal, SessionKey, Timestamp, VirtualServerId};
-use highwater_core::label::Label;
+use highwater_core::label::{Label, LabelBits};
 use highwater_core::session::ObjectId;
 use serde_json::value::RawValue;
 
@@ -174,7 +174,11 @@ impl Model {
 
     fn fall_back(&mut self, asked: &OpenConversation, inherited: &Label, folded: Vec<SessionKey>) -> Opening {
         let (key, owner) = (asked.owner.widest_key(), asked.owner.widest());
-        Opening::FellBack { widest: self.join_one(&key, &owner, inherited, asked.now).0, folded }
+        let widest = match self.sessions.get(key.as_str()) {
+            Some(session) if session.state.label.covers(inherited) => session.state.clone(),
+            Some(_) | None => self.join_one(&key, &owner, inherited, asked.now).0,
+        };
+        Opening::FellBack { widest, folded }
     }
 
     fn recent(&self, asked: &OpenConversation) -> Vec<Earlier> {
@@ -183,6 +187,7 @@ impl Model {
             session.owner.principal == asked.owner.principal
                 && session.owner.kind.is_presumed()
                 && !session.folded
+                && session.calls > 0
                 && key.as_str() != asked.key.as_str()
         });
         earlier.sort_by_key(|(key, session)| std::cmp::Reverse((session.created, *key)));
@@ -253,10 +258,15 @@ impl Model {
     }
 
     pub(crate) fn prune(&mut self, before: i64) -> u64 {
-        let all = self.sessions.len();
+        let (all, principals) = (self.sessions.len(), &self.principals);
         self.sessions.retain(|_, session| {
             let is_over = session.ended > 0 && session.ended < before && session.owner.kind.is_presumed();
-            !(is_over && (session.calls > 1 || session.folded))
+            let known = principals.get(session.owner.principal.as_str());
+            let is_inherited = session.calls < 2
+                && !session.folded
+                && session.state.label.bits() != LabelBits::BOTTOM
+                && known.is_none_or(|known| known.held < CONVERSATIONS);
+            !is_over || is_inherited
         });
         (all - self.sessions.len()) as u64
     }

@@ -112,8 +112,11 @@ impl Operation for Prune {
     }
 
     async fn run<T: Tx>(&self, tx: &mut T) -> Result<u64, StoreError> {
-        tx.execute(statement::PRUNE_MEMBERS, &[Value::Int(self.before)]).await?;
-        tx.execute(statement::PRUNE, &[Value::Int(self.before)]).await
+        let pruned = tx.execute(statement::PRUNE, &[Value::Int(self.before)]).await?;
+        if pruned > 0 {
+            tx.execute(statement::PRUNE_MEMBERS, &[]).await?;
+        }
+        Ok(pruned)
     }
 
     #[cfg(any(test, feature = "testing"))]

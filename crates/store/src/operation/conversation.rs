@@ -9,6 +9,7 @@ use highwater_core::label::{Label, TextSet};
 
 use super::join::join;
 use super::people::note;
+use super::read::read;
 use super::{Access, Durability, Operation};
 use crate::key::{SessionKind, SessionOwner};
 use crate::people::Notice;
@@ -44,6 +45,10 @@ pub(crate) enum Opening {
         folded: Vec<SessionKey>,
     },
 }
+
+/// Makes sure that a principal that fell back is still so after a power cut.
+#[derive(Debug)]
+pub(crate) struct KeepFallenBack(pub(crate) Principal);
 
 /// Counts a call of a session, up to two.
 #[derive(Debug)]
@@ -138,7 +143,11 @@ impl OpenConversation {
         folded: Vec<SessionKey>,
     ) -> Result<Opening, StoreError> {
         let (key, owner) = (self.owner.widest_key(), self.owner.widest());
-        let (widest, _) = join(tx, &key, &owner, inherited, None, self.now).await?;
+        // A version that moved for nothing would keep a person on another replica from lowering the label.
+        let widest = match read(tx, &key).await? {
+            Some((state, _)) if state.label.covers(inherited) => state,
+            Some(_) | None => join(tx, &key, &owner, inherited, None, self.now).await?.0,
+        };
         Ok(Opening::FellBack { widest, folded })
     }
 
@@ -165,11 +174,11 @@ impl Earlier {
         Ok(Self { kind, created: row.int(1)?, ended: row.int(2)? != 0, calls: row.int(3)? })
     }
 
-    /// Whether it is over after at most one call. The end of a connection is always seen; many clients never
-    /// say that they are done with a transport session, so there one call and a next session are enough.
+    /// Whether it is over after one call. The end of a connection is always seen; many clients never say that
+    /// they are done with a transport session, so there one call and a next session are enough.
     fn is_short(self) -> bool {
         match self.kind {
-            SessionKind::Transport => self.calls == 1 || (self.calls == 0 && self.ended),
+            SessionKind::Transport => self.calls <= 1,
             SessionKind::Connection => self.calls <= 1 && self.ended,
             SessionKind::Context | SessionKind::Client | SessionKind::Principal => false,
         }
@@ -200,6 +209,29 @@ async fn short_label<T: Tx>(tx: &mut T, agent: Value<'_>, but: Value<'_>) -> Res
         joined.join(&label(row.bits(0)?, std::iter::empty())?);
     }
     Ok(joined)
+}
+
+// === impl KeepFallenBack ===
+
+impl Operation for KeepFallenBack {
+    type Output = ();
+
+    const DOING: &'static str = "open a session";
+
+    fn access(&self) -> Access {
+        Access::Write(Durability::Flushed)
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<(), StoreError> {
+        tx.execute(statement::KEEP_FALLEN_BACK, &[Value::Text(self.0.as_str())]).await.map(|_| ())
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn model(&self, _model: &mut crate::memory::Model) {}
 }
 
 // === impl CountCall ===

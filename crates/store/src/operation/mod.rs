@@ -11,7 +11,7 @@ mod read;
 
 pub(crate) use boot::{Close, Prune, Start};
 pub(crate) use context::{FindContext, MintContext};
-pub(crate) use conversation::{CountCall, End, OpenConversation, Opening, Seen, SplitAgain};
+pub(crate) use conversation::{CountCall, End, KeepFallenBack, OpenConversation, Opening, Seen, SplitAgain};
 pub(crate) use declassify::{CloseEpoch, Closing, Declassify, Lower, Lowering};
 pub(crate) use join::Join;
 pub(crate) use mark::{Mark, MarkedKinds, ReadMarks};

@@ -23,6 +23,7 @@ const FIRST: Migration = &[
      epoch INT NOT NULL, bits INT NOT NULL, ver INT NOT NULL, PRIMARY KEY(id))",
     "CREATE INDEX session_by_agent ON session(agent, created)",
     "CREATE INDEX session_by_seen ON session(seen)",
+    "CREATE INDEX session_by_end ON session(ended)",
     "CREATE TABLE session_set(session TEXT NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL, \
      PRIMARY KEY(session, kind, value))",
     "CREATE TABLE principal(id TEXT NOT NULL, conversations INT NOT NULL, fallen_back INT NOT NULL, \

@@ -45,9 +45,11 @@ statements! {
     PRINCIPALS = "SELECT id,conversations,fallen_back,seen FROM principal ORDER BY seen DESC, id LIMIT $1";
     COUNT_CONVERSATION = "UPDATE principal SET conversations=conversations+1 WHERE id=$1 AND conversations<3";
     FALL_BACK = "UPDATE principal SET fallen_back=$1 WHERE id=$2";
+    /// Changes nothing; what was changed before is on disk with it.
+    KEEP_FALLEN_BACK = "UPDATE principal SET fallen_back=fallen_back WHERE id=$1";
     SPLIT_AGAIN = "UPDATE principal SET fallen_back=0, conversations=0 WHERE id=$1 AND fallen_back>0";
-    /// The last sessions that a principal opened before this one. What was folded has been counted before.
-    RECENT = "SELECT kind,created,ended,calls FROM session WHERE agent=$1 AND id<>$2 AND folded=0 \
+    /// The last sessions of a principal that made a call. What was folded has been counted before.
+    RECENT = "SELECT kind,created,ended,calls FROM session WHERE agent=$1 AND id<>$2 AND calls>0 AND folded=0 \
             AND kind IN ('transport','connection') ORDER BY created DESC, id DESC LIMIT 3";
     SHORT_BITS = "SELECT DISTINCT bits FROM session WHERE agent=$1 AND id<>$2 AND calls<2 AND folded=0 \
             AND kind IN ('transport','connection')";
@@ -90,10 +92,9 @@ statements! {
     TAINT_ALL = "UPDATE session SET bits=$1, ver=ver+1";
 
     /// Sessions that ended long ago, whose keys cannot come back and whose labels nobody inherits.
-    PRUNE_MEMBERS = "DELETE FROM session_set WHERE session IN (SELECT id FROM session \
-            WHERE ended>0 AND ended<$1 AND kind IN ('transport','connection') AND (calls>1 OR folded=1))";
     PRUNE = "DELETE FROM session WHERE ended>0 AND ended<$1 AND kind IN ('transport','connection') \
-            AND (calls>1 OR folded=1)";
+            AND (calls>1 OR folded=1 OR bits=0 OR agent IN (SELECT id FROM principal WHERE conversations>2))";
+    PRUNE_MEMBERS = "DELETE FROM session_set WHERE session NOT IN (SELECT id FROM session)";
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ fn web() -> Label {
     Label::bottom().with_open_world().with_origin("web")
 }
 
-async fn open(store: &Store, id: &str) -> OpenedSession {
+pub(crate) async fn open(store: &Store, id: &str) -> OpenedSession {
     store.open_session(&key(SessionKind::Transport, id), &owner(SessionKind::Transport)).await.unwrap()
 }
 
@@ -32,6 +32,16 @@ async fn call(store: &Store, session: &SessionHandle, id: &str, calls: u64) {
             assert!(waited < 400, "call {number} of {id} was never counted");
         }
     }
+}
+
+/// Three sessions of one call each, and the fourth.
+pub(crate) async fn fall_back(store: &Store, label: &Label) {
+    for id in ["1", "2", "3"] {
+        let opened = open(store, id).await;
+        call(store, &opened.handle, id, 1).await;
+        opened.handle.join(label).await.unwrap();
+    }
+    assert!(open(store, "4").await.fell_back);
 }
 
 pub(crate) async fn a_host_with_a_session_per_call_falls_back<B: Backend>() {
@@ -129,16 +139,31 @@ pub(crate) async fn only_a_person_lets_sessions_split_again<B: Backend>() {
     let store = place.open().await;
     let agent = owner(SessionKind::Transport).principal;
     assert!(!store.split_again(&agent, "ada", "nothing to do").await.unwrap());
-    for id in ["1", "2", "3"] {
-        let opened = open(&store, id).await;
-        call(&store, &opened.handle, id, 1).await;
-        opened.handle.join(&web()).await.unwrap();
-    }
-    assert!(open(&store, "4").await.fell_back);
+    fall_back(&store, &web()).await;
     assert!(store.split_again(&agent, "ada", "it was a test").await.unwrap());
     let split = open(&store, "5").await;
     assert_eq!(split.handle.key().as_str(), "transport/agent/5");
     assert_eq!(split.handle.current().await.unwrap().label, Label::bottom());
     let kinds: Vec<_> = store.notices(10).await.unwrap().into_iter().map(|notice| notice.kind).collect();
     assert!(kinds.contains(&"split-again".to_owned()), "{kinds:?}");
+}
+
+/// Looking at the tools and leaving again is no conversation, and no sign that there are none.
+pub(crate) async fn sessions_without_a_call_count_for_nothing<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    for id in ["1", "2", "3", "4"] {
+        let opened = open(&store, id).await;
+        assert!(!opened.fell_back, "session {id}");
+        opened.handle.end();
+    }
+    // One before each call hides nothing.
+    for id in ["a", "b", "c"] {
+        open(&store, &format!("look-{id}")).await.handle.end();
+        let opened = open(&store, id).await;
+        assert!(!opened.fell_back, "session {id}");
+        call(&store, &opened.handle, id, 1).await;
+        opened.handle.join(&web()).await.unwrap();
+    }
+    assert!(open(&store, "look-d").await.fell_back);
 }

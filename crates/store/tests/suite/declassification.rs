@@ -128,3 +128,20 @@ pub(crate) async fn a_declassification_keeps_its_record<B: Backend>() {
     assert_eq!((record.person.as_str(), record.reason.as_str()), ("ada", "only the page is gone"));
     assert!(record.old_label.get().contains("web") && !record.new_label.get().contains("web"));
 }
+
+/// Opening sessions that go by the principal's label is not joining: it may not keep a person from lowering it.
+pub(crate) async fn a_host_that_fell_back_can_be_declassified_while_it_goes_on<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    super::fall_back(&store, &web()).await;
+    let principal = super::open(&store, "next").await.handle;
+    let lowering = tokio::spawn({
+        let principal = principal.clone();
+        async move { reset(&principal, 0).await }
+    });
+    while !lowering.is_finished() {
+        super::open(&store, "another").await;
+    }
+    assert!(matches!(lowering.await.unwrap(), Declassified::Done(_)));
+    assert_eq!(principal.current().await.unwrap().label, Label::bottom());
+}

@@ -48,6 +48,8 @@ macro_rules! run {
                 until_it_is_known_a_host_starts_from_its_short_sessions,
                 a_call_in_flight_while_falling_back_reaches_the_principal,
                 only_a_person_lets_sessions_split_again,
+                sessions_without_a_call_count_for_nothing,
+                a_host_that_fell_back_can_be_declassified_while_it_goes_on,
                 marks_only_rise_and_come_back,
                 marks_outlive_the_store,
                 an_object_of_any_length_can_be_marked,
