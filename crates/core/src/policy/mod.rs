@@ -164,3 +164,6 @@ impl Admission {
         self.allowed_tools.as_ref().is_none_or(|allowed| allowed.contains(name))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! The engine by example: seed 000's rules, every operator on every kind, every error, waivers, phases,
+//! explanations.
+
+mod errors;
+mod evaluation;
+mod seed_rules;
+mod support;
+mod truth;
+mod waivers;
