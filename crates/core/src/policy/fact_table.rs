@@ -223,6 +223,15 @@ facts! {
         => |of| response(of, |response| sightings(response.sightings));
 }
 
+// === impl Facts ===
+
+impl Facts<'_> {
+    /// What one fact says of the action. A rule reads it so in the phases that know the fact.
+    pub fn value(&self, id: FactId, flow: FlowViolations) -> Val<'_> {
+        (id.fact().get)(&View { facts: self, flow })
+    }
+}
+
 // === impl FactId ===
 
 impl FactId {

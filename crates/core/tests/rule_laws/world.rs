@@ -61,7 +61,7 @@ impl Dice {
 const NAMES: &[&str] = &["send", "read", "mail", "kim", "default", "s", "docs:a", "tools/call"];
 const TEXTS: &[&str] = &["t000", "t001", "t002", "t003", "t400"];
 const GLOBS: &[&str] = &["*", "s*", "*:?", "t00?", "?e*d"];
-const POINTERS: &[&str] = &["arguments.a", "arguments.b", "arguments.a/b", "arguments.c/0"];
+pub(super) const POINTERS: &[&str] = &["arguments.a", "arguments.b", "arguments.a/b", "arguments.c/0"];
 
 fn spanned(text: impl Into<String>) -> Spanned<String> {
     Spanned::new(text.into(), Span::default())
