@@ -3,6 +3,8 @@
 //! Conditions are kept in negation normal form: `not` stands only before tests. That changes no truth value, and
 //! whoever walks one (the evaluator, the analysis, the oracle) meets three cases instead of four.
 
+use std::cmp::Ordering;
+
 use super::arguments::{Found, Pointer};
 use super::fact_table::FactId;
 use super::glob::Glob;
@@ -25,6 +27,8 @@ pub enum Condition {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
     pub(super) slot: Slot,
+    /// The fact at the slot; an argument is none.
+    pub(super) fact: Option<FactId>,
     pub(super) check: Check,
     pub(super) negated: bool,
     pub(super) span: Span,
@@ -50,7 +54,8 @@ pub enum Check {
     Among(u64),
     /// Of a closed set: one of these words is a member.
     Has(u64),
-    /// Of a text: it is one of these. Of an open set: one of these is a member. Sorted.
+    /// Of a text: it is one of these. Of an open set: one of these is a member. The shorter
+    /// come first, and those of one length are sorted.
     Text(Box<[Box<str>]>),
     /// Of a text, or of some member of an open set.
     Matches(Glob),
@@ -147,16 +152,9 @@ impl Test {
         self.span
     }
 
-    /// What the test is worth for this value.
-    pub(super) fn on(&self, value: Val<'_>) -> Truth {
-        let worth = self.check.on(value);
-        if self.negated { !worth } else { worth }
-    }
-
-    /// What the test is worth for this argument.
-    pub(super) fn on_argument(&self, found: Option<&Found<'_>>) -> Truth {
-        let worth = found.map_or(Truth::Unknown, |found| self.check.on_argument(found));
-        if self.negated { !worth } else { worth }
+    /// What the test is worth, given what its check is.
+    pub(super) fn of(&self, check: Truth) -> Truth {
+        if self.negated { !check } else { check }
     }
 }
 
@@ -200,7 +198,9 @@ impl Check {
         }
     }
 
-    fn on_argument(&self, found: &Found<'_>) -> Truth {
+    /// An argument that cannot be known, because the text cannot, is `None`.
+    pub(super) fn on_argument(&self, found: Option<&Found<'_>>) -> Truth {
+        let Some(found) = found else { return Truth::Unknown };
         match (self, found) {
             (Self::Exists, found) => (*found != Found::Missing).into(),
             (Self::Among(wanted), Found::Bool(flag)) => (wanted & if *flag { 2 } else { 1 } != 0).into(),
@@ -224,11 +224,16 @@ impl Check {
     }
 }
 
-/// Whether the sorted list has the text.
-fn listed(sorted: &[Box<str>], text: &str) -> bool {
-    match sorted {
+/// The order of a list of texts: lengths are compared before anything has to be read.
+pub(super) fn by_length(a: &str, b: &str) -> Ordering {
+    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+}
+
+/// Whether the list, in that order, has the text.
+fn listed(ordered: &[Box<str>], text: &str) -> bool {
+    match ordered {
         [only] => **only == *text,
-        many => many.binary_search_by(|member| (**member).cmp(text)).is_ok(),
+        many => many.binary_search_by(|member| by_length(member, text)).is_ok(),
     }
 }
 

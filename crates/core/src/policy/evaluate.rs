@@ -1,8 +1,8 @@
-//! One evaluation: each fact is read at most once, and only if something still depends on it.
+//! One evaluation: a fact is read where something still depends on it, and where no rule fires nothing is allocated.
 
 use super::Facts;
 use super::arguments::{Arguments, Found};
-use super::condition::{Condition, Subject, Test};
+use super::condition::{Condition, Test};
 use super::effect::Effect;
 use super::fact_table::{FactId, View};
 use super::kind::{Phase, Truth};
@@ -82,11 +82,10 @@ impl<'a> Reading<'a> {
 
     /// What a test is worth.
     pub(super) fn test(&mut self, test: &Test) -> Truth {
-        match self.set.subjects.get(test.slot.0) {
-            Some(Subject::Fact(id)) => test.on(self.value(test.slot.0, *id)),
-            Some(Subject::Argument(_)) => test.on_argument(self.argument(test.slot.0)),
-            None => Truth::Unknown,
-        }
+        test.of(match test.fact {
+            Some(id) => test.check.on(self.value(test.slot.0, id)),
+            None => test.check.on_argument(self.argument(test.slot.0)),
+        })
     }
 
     /// Waivers loosen, so they apply only where their condition certainly holds.
@@ -98,6 +97,7 @@ impl<'a> Reading<'a> {
             .find(|waiver| waiver.in_force(now) && self.truth(&waiver.condition).loosens())
     }
 
+    /// What the fact at this slot says.
     pub(super) fn value(&mut self, slot: usize, id: FactId) -> Val<'a> {
         if let Some(Some(known)) = self.values.get(slot) {
             return *known;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::arguments::{Found, Pointer, Wanted};
 use super::condition::Subject;
-use super::facts::{Facts, ManifestState, Permission, ServerTransport, SightingKind, ToolStatus, risk};
+use super::facts::{Facts, ManifestState, Permission, ServerTransport, SightingKind, ToolStatus};
 use super::kind::{Kind, Phase, Phases, Rises};
 use super::value::{Because, Val};
 use super::waiver::{FlowRule, FlowViolations};
@@ -197,7 +197,7 @@ facts! {
     "session.private", BOOL, ALL, Up, "The session has read data of some class."
         => |of| session(of, |_, label| Val::flag(label.private()));
     "session.confidentiality", LEVEL, ALL, Up, "The same in another word: `high` once anything private was read."
-        => |of| session(of, |_, label| Val::flag(label.private()));
+        => |of| session(of, |_, label| Val::word(label.confidentiality().index()));
     "session.integrity", TRUST, ALL, Down, "The lowest trust that contributed to the session."
         => |of| session(of, |_, label| Val::word(label.integrity().index()));
     "session.sensitivity", Kind::Set(DataClass::NAMES), ALL, Up, "The classes of data the session has read."
@@ -211,7 +211,7 @@ facts! {
     "session.wroteExternally", BOOL, ALL, Up, "The session has sent something to a public destination."
         => |of| session(of, |_, label| Val::flag(label.wrote_externally()));
     "session.risk", Kind::Int(0, 100), ALL, Up, "How much the session has to lose, and how likely it is lost."
-        => |of| session(of, |_, label| Val::number(risk(label)));
+        => |of| session(of, |_, label| Val::number(label.risk().into()));
     "flow.violations", Kind::Set(FlowRule::WORDS), CSL, Up, "The flow rules that the action would violate."
         => |of| match of.facts.session_floor {
             None => Val::set(of.flow.bits()),

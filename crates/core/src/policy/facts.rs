@@ -6,7 +6,7 @@ use super::arguments::Arguments;
 use super::kind::Phase;
 use crate::action::{Action, ActionKind};
 use crate::annotation::words::vocabulary;
-use crate::annotation::{CallVariant, Contract, DataClass, Possible, Sensitivity, Source, Words};
+use crate::annotation::{CallVariant, Contract, Possible, Sensitivity, Source, Words};
 use crate::decide::AskKind;
 use crate::id::{DecisionId, Principal, Timestamp, VirtualServerId};
 use crate::label::{Label, TextSet};
@@ -258,29 +258,4 @@ impl From<CallVariant> for Permission {
             CallVariant::Destructive => Self::Destructive,
         }
     }
-}
-
-// === the risk of a session ===
-
-/// How much there is to lose and how likely it is lost, from 0 to 100. A sum of what the label has, so it can
-/// only rise with it.
-pub fn risk(label: &Label) -> i64 {
-    let sensitive = [
-        DataClass::Pii,
-        DataClass::Financial,
-        DataClass::Credentials,
-        DataClass::Regulated,
-        DataClass::Unclassified,
-    ];
-    [
-        (label.untrusted(), 25),
-        (label.open_world(), 10),
-        (label.malicious(), 20),
-        (label.private(), 15),
-        (sensitive.into_iter().any(|class| label.classes().contains(class)), 20),
-        (label.wrote_externally(), 10),
-    ]
-    .into_iter()
-    .map(|(has, points)| if has { points } else { 0 })
-    .sum()
 }

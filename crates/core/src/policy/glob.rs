@@ -80,6 +80,9 @@ impl Segment {
 
     /// What follows the segment at the start of the text.
     fn after_start<'t>(&self, text: &'t str) -> Option<&'t str> {
+        if self.text.is_empty() {
+            return Some(text);
+        }
         if self.wild.is_none() {
             return text.strip_prefix(&*self.text);
         }
@@ -92,6 +95,9 @@ impl Segment {
 
     /// What precedes the segment at the end of the text.
     fn before_end<'t>(&self, text: &'t str) -> Option<&'t str> {
+        if self.text.is_empty() {
+            return Some(text);
+        }
         if self.wild.is_none() {
             return text.strip_suffix(&*self.text);
         }
@@ -103,7 +109,7 @@ impl Segment {
     /// What follows the first place of the segment in the text.
     fn after_first<'t>(&self, text: &'t str) -> Option<&'t str> {
         match &self.wild {
-            None => text.find(&*self.text).and_then(|at| text.get(at + self.text.len()..)),
+            None => find(&self.text, text).and_then(|at| text.get(at + self.text.len()..)),
             Some(shift_and) => shift_and.after_first(text),
         }
     }
@@ -162,6 +168,27 @@ impl ShiftAnd {
         }
         None
     }
+}
+
+/// Up to this length of a text the simple search is quicker than the preparation of a linear one.
+const SHORT: usize = 128;
+
+/// Where the segment first stands in the text. Of a short text the product of both lengths is a small constant.
+fn find(segment: &str, text: &str) -> Option<usize> {
+    if text.len() > SHORT {
+        return text.find(segment);
+    }
+    let (Some((first, rest)), mut left) = (segment.as_bytes().split_first(), text.as_bytes()) else {
+        return Some(0);
+    };
+    // The first byte alone rules out most places, and costs no call.
+    while let Some(at) = left.iter().position(|byte| byte == first) {
+        left = left.get(at + 1..)?;
+        if left.starts_with(rest) {
+            return Some(text.len() - left.len() - 1);
+        }
+    }
+    None
 }
 
 fn set(positions: &mut Positions, position: usize) {

@@ -31,7 +31,7 @@ pub use explain::{Seen, SeenValue};
 pub use fact_table::{FACTS, Fact, FactId};
 pub use facts::{
     Facts, ManifestState, Permission, RequestFacts, ResponseFacts, ServerFacts, ServerTransport,
-    SightingKind, ToolStatus, risk,
+    SightingKind, ToolStatus,
 };
 pub use glob::Glob;
 pub use kind::{Kind, Phase, Phases, Rises, Truth};

@@ -101,7 +101,7 @@ impl RuleSet {
 
     /// Whether some condition mentions the fact of this path, so that it must be known before deciding.
     pub fn mentions(&self, path: &str) -> bool {
-        self.subjects.iter().any(|subject| subject.path() == path)
+        self.subjects.iter().any(|subject| subject.is(path))
     }
 
     pub(super) fn plan(&self, phase: Phase) -> &Plan {
@@ -227,6 +227,13 @@ impl Named {
 // === impl Subject ===
 
 impl Subject {
+    fn is(&self, path: &str) -> bool {
+        match self {
+            Self::Fact(id) => id.is(path),
+            Self::Argument(pointer) => path.strip_prefix("arguments.") == Some(pointer.as_str()),
+        }
+    }
+
     /// The path as a rule writes it.
     pub fn path(&self) -> std::borrow::Cow<'static, str> {
         match self {

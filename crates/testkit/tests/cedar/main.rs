@@ -4,7 +4,12 @@
 //! are compared, the restricting and the loosening reading with them. Phases are Cedar's actions, and its schema is
 //! made from the fact table.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot be set up has failed"
+)]
 
 mod context;
 mod policy;
@@ -33,13 +38,37 @@ fn rules(set: u64, phase: Phase) -> Vec<RuleSource> {
     rules
 }
 
+/// How much was compared, and how often each truth value came up.
+#[derive(Default)]
+struct Count {
+    judged: u64,
+    truths: [u64; 3],
+}
+
 #[test]
 fn cedar_agrees_on_random_rules_and_actions() {
+    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
+    let counts: Vec<Count> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|worker| scope.spawn(move || compare((0..SETS).filter(|set| set % threads == worker))))
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    let judged: u64 = counts.iter().map(|count| count.judged).sum();
+    let truths = [0, 1, 2].map(|truth| counts.iter().map(|count| count.truths[truth]).sum::<u64>());
+    println!("{judged} actions judged; rules false, unknown, true: {truths:?}");
+    assert!(judged >= 100_000);
+    let compared: u64 = truths.iter().sum();
+    assert!(truths.iter().all(|count| *count > compared / 20), "{truths:?}");
+}
+
+/// Asks both engines about every action of these sets.
+fn compare(sets: impl Iterator<Item = u64>) -> Count {
     let schema = schema::schema();
     let validator = Validator::new(schema.clone());
     let (authorizer, no_entities) = (Authorizer::new(), Entities::empty());
-    let (mut judged, mut compared, mut seen) = (0, 0, [0; 3]);
-    for set in 0..SETS {
+    let mut count = Count::default();
+    for set in sets {
         let phase = Phase::ALL[usize::try_from(set % 4).unwrap()];
         let rules = rules(set, phase);
         let ours = compile(&rules, &[]).unwrap();
@@ -63,20 +92,16 @@ fn cedar_agrees_on_random_rules_and_actions() {
                 let name = &rule.name.value;
                 let hit = hits.iter().find(|hit| **hit.rule.name() == **name);
                 let ours = hit.map_or(Truth::False, |hit| hit.truth);
-                let theirs = truth(&reasons, name);
-                assert_eq!(ours, theirs, "set {set}, world {number}: {rule:#?}\n{world:#?}");
-                compared += 1;
-                seen[ours as usize] += 1;
+                assert_eq!(ours, truth(&reasons, name), "set {set}, world {number}: {rule:#?}\n{world:#?}");
+                count.truths[ours as usize] += 1;
             }
             let strictest = hits.iter().map(|hit| hit.effect).max().unwrap_or(Effect::Allow);
             assert_eq!(strictest, effect(&theirs, &reasons), "set {set}, world {number}");
             assert_eq!(strictest == Effect::Allow, answer.decision() == Decision::Allow);
-            judged += 1;
+            count.judged += 1;
         }
     }
-    println!("{judged} actions judged, {compared} rules compared, false/unknown/true {seen:?}");
-    assert!(judged >= 100_000);
-    assert!(seen.iter().all(|count| *count > compared / 20), "{seen:?}");
+    count
 }
 
 fn truth(reasons: &BTreeSet<String>, rule: &str) -> Truth {

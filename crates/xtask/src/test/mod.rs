@@ -98,6 +98,13 @@ const PARTS: &[Part] = &[
         run: rust::unit,
     },
     Part {
+        name: "cedar",
+        about: "the rule engine against Cedar, which is built first",
+        needs: &[],
+        ordinary: true,
+        run: rust::cedar,
+    },
+    Part {
         name: "fuzz-corpus",
         about: "the fuzz targets' corpus, as plain tests",
         needs: &[Need::Build],

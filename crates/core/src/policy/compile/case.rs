@@ -63,7 +63,8 @@ impl CaseSet {
         };
         self.conditions.iter().map(move |condition| {
             condition.truth(&mut |test| {
-                test.on_argument(found.as_ref().and_then(|found| found.get(test.slot().0)))
+                let found = found.as_ref().and_then(|found| found.get(test.slot().0));
+                test.of(test.check().on_argument(found))
             })
         })
     }

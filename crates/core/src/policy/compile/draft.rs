@@ -117,10 +117,14 @@ impl<'c> Draft<'c> {
             let moves = polarity::of(&made.check, id.fact().kind, id.fact().rises, negated);
             self.moves(moves, fact, operator, id.fact().rises, value.span);
         }
+        let id = match &subject {
+            Subject::Fact(id) => Some(*id),
+            Subject::Argument(_) => None,
+        };
         let slot = self.compiler.slot(&fact.value, subject);
         let span =
             Span { start: fact.span.start.min(value.span.start), end: fact.span.end.max(value.span.end) };
-        Some(Test { slot, check: made.check, negated, span })
+        Some(Test { slot, fact: id, check: made.check, negated, span })
     }
 
     fn moves(

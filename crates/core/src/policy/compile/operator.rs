@@ -1,6 +1,6 @@
 //! The operators: which there are, which kinds they fit, and the check each comes down to.
 
-use super::super::condition::Check;
+use super::super::condition::{Check, by_length};
 use super::super::error::{RuleError, RuleErrorCode as Code, choose, listed};
 use super::super::glob::Glob;
 use super::super::kind::Kind;
@@ -233,7 +233,7 @@ fn texts(path: &str, values: &[&ValueSource], folded: bool) -> Result<Check, Rul
             _ => return Err(wrong(path, value, "text")),
         }
     }
-    texts.sort_unstable();
+    texts.sort_unstable_by(|a, b| by_length(a, b));
     texts.dedup();
     Ok(Check::Text(texts.into()))
 }

@@ -12,8 +12,7 @@ fn on(path: &str, operator: &str, value: &str, of: Val<'_>) -> Truth {
     ));
     let tests = set.rules()[0].condition().tests();
     let test = tests.iter().find(|test| set.subject(test.slot()).unwrap().path() == path).unwrap();
-    assert_eq!(test.on(of), if test.negated() { !test.check().on(of) } else { test.check().on(of) });
-    test.on(of)
+    test.of(test.check().on(of))
 }
 
 const FALSE: Truth = Truth::False;
@@ -61,7 +60,8 @@ fn a_number() {
             r#"{{"rules":[{{"name":"r","effect":"block","non_monotone":true,"conditions":{{"fact":"session.risk","{operator}":{value}}}}}]}}"#
         );
         let set = super::support::rules(&rule);
-        assert_eq!(set.rules()[0].condition().tests()[0].on(of), expected, "{operator} {value} on {of:?}");
+        let test = set.rules()[0].condition().tests()[0];
+        assert_eq!(test.of(test.check().on(of)), expected, "{operator} {value} on {of:?}");
     }
 }
 
