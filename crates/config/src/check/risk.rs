@@ -2,7 +2,6 @@
 
 use highwater_core::annotation::{DataClass, Words};
 use highwater_core::label::Label;
-use highwater_core::policy::risk;
 use highwater_core::trust::TrustLevel;
 
 use super::diagram::{ALWAYS, Function, NEVER};
@@ -75,7 +74,7 @@ fn flags(
                 (true, _) => this.with_wrote_externally(),
             };
         }
-        found.push(if fits(risk(&this)) { holds } else { NEVER });
+        found.push(if fits(this.risk().into()) { holds } else { NEVER });
     }
     Ok(space.diagram.any(found)?)
 }

@@ -34,7 +34,7 @@ impl File {
 
     /// What the caret would stand under.
     pub(super) fn at(&self, span: Span) -> &str {
-        &self.text[span.start..span.end]
+        self.text.get(span.start..span.end).unwrap()
     }
 }
 
