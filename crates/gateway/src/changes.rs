@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
+use highwater_core::annotation::{ReplyKind, SourceReading};
 use highwater_core::id::UpstreamId;
+use highwater_core::label::Label;
+use highwater_core::session::label_claims;
+use highwater_mcp::annotations::result_says;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, members, quote, string_member};
+use highwater_store::{Joined, SessionHandle};
 use highwater_upstream::HealthState;
 use highwater_upstream::control::{ListKind, LogLevel};
 use highwater_upstream::event::{Notice, NoticeKind};
 use tokio::sync::mpsc;
 
+use crate::catalog::Contracts;
 use crate::client::Client;
 use crate::gateway::Gateway;
 use crate::registry::Changed;
@@ -25,12 +31,12 @@ impl Gateway {
         tokio::spawn(async move {
             while let Some(notice) = notices.recv().await {
                 let Some(gateway) = gateway.upgrade() else { return };
-                gateway.notice(notice);
+                gateway.notice(notice).await;
             }
         });
     }
 
-    fn notice(self: &Arc<Self>, notice: Notice) {
+    async fn notice(self: &Arc<Self>, notice: Notice) {
         let Notice { upstream, kind } = notice;
         match kind {
             NoticeKind::ToolsChanged => self.relist(upstream, &[ListKind::Tools], Changed::Tools),
@@ -42,8 +48,8 @@ impl Gateway {
                     Changed::Resources,
                 );
             }
-            NoticeKind::ResourceUpdated(frame) => self.resource_updated(&upstream, &frame),
-            NoticeKind::Log(frame) => self.log_line(&upstream, &frame),
+            NoticeKind::ResourceUpdated(frame) => self.resource_updated(&upstream, &frame).await,
+            NoticeKind::Log(frame) => self.log_line(&upstream, &frame).await,
             NoticeKind::Health(HealthState::Failed { why, .. }) => {
                 tracing::warn!(server = %upstream, "down: {why}")
             }
@@ -65,14 +71,21 @@ impl Gateway {
         });
     }
 
-    fn resource_updated(&self, upstream: &UpstreamId, frame: &Frame) {
+    async fn resource_updated(&self, upstream: &UpstreamId, frame: &Frame) {
         let Some(params) = frame.params().map(without_ours) else { return };
         let params = &*params;
         let Some(own) = string_member(params, "uri") else { return };
-        let world = self.world.load();
+        let said = label_claims(&result_says(params).claims);
+        let world = self.world.load_full();
         for server in world.holding(upstream) {
+            let names = server.known();
+            let Some(contracts) = names.contracts(upstream) else { continue };
+            let contract = &contracts.resource(&own).contract;
+            let label = contract.label_of(ReplyKind::Resource, SourceReading::Worst).joined(&said);
             for session in self.registry.sessions_of(&server.id) {
-                if let Some(shown) = session.subscribed_as(upstream, &own) {
+                if let Some(shown) = session.subscribed_as(upstream, &own)
+                    && let Some(_joined) = self.take_in(&session.caller.session, &label, contracts).await
+                {
                     let params = edit_object(
                         params,
                         &[("uri", Edit::Set(&quote(&shown))), ("_meta", unmarked(params))],
@@ -82,7 +95,9 @@ impl Gateway {
                 }
             }
             for listener in self.registry.listeners_of(&server.id) {
-                if let Some(shown) = listener.subscribed_as(upstream, &own) {
+                if let Some(shown) = listener.subscribed_as(upstream, &own)
+                    && let Some(_joined) = self.take_in(&listener.session, &label, contracts).await
+                {
                     let params = edit_object(params, &[("uri", Edit::Set(&quote(&shown)))]);
                     listener.tell("notifications/resources/updated", &params);
                 }
@@ -90,17 +105,35 @@ impl Gateway {
         }
     }
 
+    /// Raises a session's label before something that belongs to no call is said to its client. What cannot be stored is
+    /// not said.
+    async fn take_in(&self, session: &SessionHandle, label: &Label, of: &Contracts) -> Option<Joined> {
+        match self.absorb(session, label, of.server().trust.verified()).await {
+            Ok(absorbed) => Some(absorbed.joined),
+            Err(error) => {
+                tracing::error!(%error, "withheld a notification: its label could not be stored");
+                None
+            }
+        }
+    }
+
     /// A log line that belongs to no call goes to legacy clients that want it; modern ones get log lines on their own
     /// requests alone.
-    fn log_line(&self, upstream: &UpstreamId, frame: &Frame) {
+    async fn log_line(&self, upstream: &UpstreamId, frame: &Frame) {
         let level = frame
             .param("level")
             .and_then(highwater_mcp::text::unquote)
             .and_then(|level| LogLevel::parse(&level));
-        let world = self.world.load();
+        let said = frame.params().map(|params| label_claims(&result_says(params).claims)).unwrap_or_default();
+        let world = self.world.load_full();
         for server in world.holding(upstream) {
+            let names = server.known();
+            let Some(contracts) = names.contracts(upstream) else { continue };
+            let label = contracts.anything().clone().joined(&said);
             for session in self.registry.sessions_of(&server.id) {
-                if Client::Legacy(Arc::clone(&session)).wants_log(level) {
+                if Client::Legacy(Arc::clone(&session)).wants_log(level)
+                    && let Some(_joined) = self.take_in(&session.caller.session, &label, contracts).await
+                {
                     let params = frame.params().map(without_ours);
                     let message = error_code::notification("notifications/message", params.as_deref());
                     (session.aside)(message.into());

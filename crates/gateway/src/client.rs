@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures_util::future::{AbortHandle, AbortRegistration};
-use highwater_core::id::{Principal, SessionKey, UpstreamId, VirtualServerId};
+use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
 use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, pointer};
+use highwater_store::{Joined, SessionHandle};
 use highwater_upstream::channel;
 use highwater_upstream::control::LogLevel;
 use tokio::sync::oneshot;
@@ -19,7 +20,8 @@ use tokio::sync::oneshot;
 pub(crate) struct Caller {
     pub(crate) principal: Principal,
     pub(crate) virtual_server: VirtualServerId,
-    pub(crate) session: SessionKey,
+    /// The agent session, whose label is raised by everything the client is given.
+    pub(crate) session: SessionHandle,
 }
 
 /// The client behind one request.
@@ -79,6 +81,8 @@ pub(crate) struct Answer {
     pub(crate) bytes: Bytes,
     /// The JSON-RPC error code, if it is an error.
     pub(crate) code: Option<i64>,
+    /// Proof that its label is stored. Kept until the first byte is handed over: nobody lowers a label meanwhile.
+    pub(crate) _joined: Option<Joined>,
 }
 
 // === impl Client ===

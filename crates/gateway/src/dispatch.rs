@@ -9,12 +9,14 @@ use highwater_mcp::error_code::{self, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_
 use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{pointer, unquote};
+use highwater_store::SessionHandle;
 use highwater_upstream::control::{ListKind, LogLevel};
 
 use crate::client::{Answer, Client, LegacySession, Outlet};
 use crate::gateway::Gateway;
 use crate::greet::{TASKS_EXTENSION, Unmet};
 use crate::pipeline::Arrival;
+use crate::session::left;
 use crate::world::World;
 
 /// How long a client that sets its log level waits for servers to take it.
@@ -22,12 +24,25 @@ const LEVEL_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Gateway {
     /// Serves one request. Whatever precedes the answer goes to the outlet.
-    pub(crate) async fn serve(self: Arc<Self>, client: Client, frame: Frame, outlet: Outlet) -> Answer {
+    /// `part` is the part of the client's session that the request belongs to, where the client may split it.
+    pub(crate) async fn serve(
+        self: Arc<Self>,
+        client: Client,
+        part: Option<SessionHandle>,
+        frame: Frame,
+        outlet: Outlet,
+    ) -> Answer {
         let _running = self.registry.begin();
-        self.respond(client, frame, &outlet).await
+        self.respond(client, part, frame, &outlet).await
     }
 
-    async fn respond(&self, client: Client, frame: Frame, outlet: &Outlet) -> Answer {
+    async fn respond(
+        &self,
+        client: Client,
+        part: Option<SessionHandle>,
+        frame: Frame,
+        outlet: &Outlet,
+    ) -> Answer {
         let name = frame.method().unwrap_or_default();
         let method = Method::parse(name);
         let id = frame.id().unwrap_or("null").to_owned();
@@ -54,6 +69,7 @@ impl Gateway {
             Some(Method::Initialize | Method::ListTasks) => Err(not_here(name)),
             Some(
                 Method::CallTool
+                | Method::ResolveTool
                 | Method::GetPrompt
                 | Method::ReadResource
                 | Method::Complete
@@ -65,15 +81,30 @@ impl Gateway {
                 | Method::UpdateTask,
             )
             | None => {
-                let arrival =
-                    Arrival { client, method, frame, outlet: outlet.clone(), world: self.world.load_full() };
-                return self.act(arrival).await;
+                let session = part.unwrap_or_else(|| client.caller().session.clone());
+                let (outlet, world) = (outlet.clone(), self.world.load_full());
+                let arrival = Arrival { client, session, method, frame, outlet, attended: true, world };
+                return match method {
+                    Some(Method::ResolveTool) => self.foresee(arrival).await,
+                    _ => self.act(arrival).await,
+                };
             }
         };
         match answered {
-            Ok(bytes) => Answer { bytes: bytes.into(), code: None },
-            Err(unmet) => Answer { bytes: unmet.response(Some(&id)).into(), code: Some(unmet.code) },
+            Ok(bytes) => Answer { bytes: bytes.into(), code: None, _joined: None },
+            Err(unmet) => {
+                Answer { bytes: unmet.response(Some(&id)).into(), code: Some(unmet.code), _joined: None }
+            }
         }
+    }
+
+    /// Says what would become of a call that is not made.
+    async fn foresee(&self, arrival: Arrival) -> Answer {
+        let delivery = match self.outlook(&arrival).await {
+            Ok(delivery) => delivery,
+            Err(refusal) => refusal.into_delivery(&arrival),
+        };
+        delivery.into_answer()
     }
 
     /// Takes an action down the road and remembers what it means for the session.
@@ -97,6 +128,7 @@ impl Gateway {
     pub(crate) fn end_session(self: &Arc<Self>, session: &Arc<LegacySession>) {
         self.registry.remove_session(&session.id);
         session.cancel_all();
+        left(&session.caller.session);
         let uris = session.subscriptions();
         if !uris.is_empty() {
             let (gateway, client) = (Arc::clone(self), Client::Legacy(Arc::clone(session)));

@@ -1,6 +1,6 @@
 //! The gateway itself: what it is made of, how it is started, changed while it runs, and stopped.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -12,7 +12,6 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_config::{Era, ServerSettings, Settings, Start, Transport};
 use highwater_core::id::{DecisionId, Timestamp, UpstreamId, VirtualServerId};
-use highwater_core::policy::{Admission, Policy};
 use highwater_store::{AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret, Store};
 use highwater_upstream::{
     EraSetting, Remember, RememberedEra, ServerSpec, Timeouts, Transport as UpstreamTransport, Upstream,
@@ -20,11 +19,13 @@ use highwater_upstream::{
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-use crate::catalog::{Station, VirtualServer};
+use crate::catalog::{Standing, Standings, Station, VirtualServer};
 use crate::front::http::Workers;
-use crate::pipeline::HeldCalls;
+use crate::pipeline::{HeldCalls, PendingQuestions};
+use crate::policy::{looks_at_origins, policy};
 use crate::registry::Registry;
 use crate::seal::Seal;
+use crate::session::Stories;
 use crate::world::World;
 
 /// How many notices of upstreams may wait before the newest are dropped.
@@ -46,8 +47,11 @@ pub struct Gateway {
     pub(crate) audit: Arc<AuditLog>,
     pub(crate) seal: Seal,
     pub(crate) held: Arc<HeldCalls>,
+    /// Questions to people that wait for their answers.
+    pub(crate) pending: Arc<PendingQuestions>,
     /// Where the labels of sessions and objects are.
     pub(crate) store: Store,
+    pub(crate) stories: Stories,
     pub(crate) registry: Registry,
     pub(crate) agent_token: String,
     pub(crate) operator_token: String,
@@ -122,7 +126,9 @@ impl Gateway {
             audit,
             seal,
             held: Arc::default(),
+            pending: Arc::default(),
             store,
+            stories: Stories::default(),
             registry: Registry::default(),
             agent_token,
             operator_token,
@@ -160,6 +166,15 @@ impl Gateway {
             stations.insert(id, station);
         }
         let policy = Arc::new(policy(&settings));
+        // Origins feed the record and people; unless a rule looks at them they may be written a little later.
+        self.store.defer_origins(!looks_at_origins(&policy));
+        let standings: Arc<Standings> = Arc::new(
+            settings
+                .servers
+                .iter()
+                .map(|server| (UpstreamId::new(server.name.as_str()), Standing::new(server)))
+                .collect(),
+        );
         let virtual_servers = settings
             .virtual_servers
             .iter()
@@ -169,7 +184,10 @@ impl Gateway {
                     .servers
                     .iter()
                     .filter_map(|name| stations.get(&UpstreamId::new(name.as_str())).cloned());
-                (id.clone(), VirtualServer::new(id, server.prefix, Arc::clone(&policy), held.collect()))
+                (id.clone(), {
+                    let (policy, standings) = (Arc::clone(&policy), Arc::clone(&standings));
+                    VirtualServer::new(id, server.prefix, policy, standings, held.collect())
+                })
             })
             .collect();
         for server in settings.servers.iter().filter(|server| server.start == Start::Eager) {
@@ -261,22 +279,6 @@ fn remember(remembered: Arc<RememberedServers>, prints: Arc<Mutex<BTreeMap<Strin
             remembered.remember(upstream.as_str(), &print, era_word(era));
         }
     })
-}
-
-fn policy(settings: &Settings) -> Policy {
-    let admissions = settings.servers.iter().filter(|server| !server.disabled).map(|server| {
-        let admission = Admission {
-            allowed_tools: server.allowed_tools.clone(),
-            extra_methods: server.extra_methods.clone(),
-        };
-        (UpstreamId::new(server.name.as_str()), admission)
-    });
-    let held = settings.virtual_servers.iter().map(|server| {
-        let upstreams: BTreeSet<_> =
-            server.servers.iter().map(|name| UpstreamId::new(name.as_str())).collect();
-        (VirtualServerId::new(server.name.as_str()), upstreams)
-    });
-    Policy::new(admissions.collect(), held.collect())
 }
 
 fn spec(server: &ServerSettings) -> ServerSpec {

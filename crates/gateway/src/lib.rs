@@ -9,11 +9,15 @@ pub mod front;
 mod gateway;
 mod greet;
 mod listen;
+mod people;
 mod pipeline;
+mod policy;
 mod registry;
 mod seal;
+mod session;
 mod status;
 mod world;
 
 pub use gateway::{Gateway, Parts, StartError};
+pub use people::Reset;
 pub use status::ServerStatus;

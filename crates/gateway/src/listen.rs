@@ -104,6 +104,7 @@ impl Gateway {
         // the acknowledgement, the first message on the stream, waits for it.
         let listener = Arc::new(Listener {
             virtual_server: client.caller().virtual_server.clone(),
+            session: client.caller().session.clone(),
             id: id.clone(),
             wants,
             resources: Mutex::default(),
@@ -150,7 +151,16 @@ impl Gateway {
         // Nothing precedes the answer to a subscription, so nobody has to read here.
         let (outlet, _events) = channel::channel(1);
         let world = self.world.load_full();
-        let arrival = Arrival { client: client.clone(), method: Some(method), frame, outlet, world };
+        let session = client.caller().session.clone();
+        let arrival = Arrival {
+            client: client.clone(),
+            session,
+            method: Some(method),
+            frame,
+            outlet,
+            attended: false,
+            world,
+        };
         self.act(arrival).await.code.is_none()
     }
 

@@ -9,6 +9,7 @@ use highwater_core::id::{UpstreamId, VirtualServerId};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
 use highwater_mcp::error_code;
+use highwater_store::SessionHandle;
 use tokio::sync::Notify;
 
 use crate::client::{LegacySession, Outlet};
@@ -26,6 +27,8 @@ pub(crate) struct Registry {
 /// A modern client's open `subscriptions/listen`.
 pub(crate) struct Listener {
     pub(crate) virtual_server: VirtualServerId,
+    /// The agent session that what it hears belongs to.
+    pub(crate) session: SessionHandle,
     /// The id of the listen request, as JSON text.
     pub(crate) id: String,
     pub(crate) wants: Wants,

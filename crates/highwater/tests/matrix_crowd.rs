@@ -62,7 +62,7 @@ async fn crowd(server: Server) -> anyhow::Result<()> {
         }
         false => (None, json!({ "command": fixture, "args": arguments })),
     };
-    home.configure(&json!({ "servers": { "fx": entry } }).to_string())?;
+    home.configure(&json!({ "flow": "observe", "servers": { "fx": entry } }).to_string())?;
     let gateway = home.serve().await?;
 
     // Where questions name no call, a server that has asked once is known to ask: from then on it has one call at a

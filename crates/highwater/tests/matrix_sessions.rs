@@ -16,7 +16,8 @@ async fn gateway() -> Gateway {
     let program = Path::new(env!("CARGO_BIN_EXE_highwater"));
     let fixture = fixture_program(program).unwrap();
     let entry = json!({ "command": fixture, "args": ["--stdio", "--extras"] });
-    let home = Home::new(program, &json!({ "servers": { "fx": entry } }).to_string()).unwrap();
+    let home =
+        Home::new(program, &json!({ "flow": "observe", "servers": { "fx": entry } }).to_string()).unwrap();
     home.serve().await.unwrap()
 }
 

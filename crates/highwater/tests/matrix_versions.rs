@@ -31,7 +31,7 @@ async fn gateway() -> (Gateway, HttpFixture) {
         "old": { "command": fixture, "args": ["--stdio", "--extras", "--era", "legacy"] },
         "new": { "url": modern.url() },
     });
-    home.configure(&json!({ "servers": servers }).to_string()).unwrap();
+    home.configure(&json!({ "flow": "observe", "servers": servers }).to_string()).unwrap();
     (home.serve().await.unwrap(), modern)
 }
 

@@ -23,6 +23,8 @@ pub enum Method {
     ListResourceTemplates,
     /// `tools/call`
     CallTool,
+    /// `tools/resolve`: what would apply to a call with these arguments.
+    ResolveTool,
     /// `prompts/get`
     GetPrompt,
     /// `resources/read`
@@ -54,6 +56,7 @@ const TABLE: &[(Method, &str, &[Era])] = {
     &[
         (Method::CallTool, "tools/call", BOTH),
         (Method::ListTools, "tools/list", BOTH),
+        (Method::ResolveTool, "tools/resolve", BOTH),
         (Method::ReadResource, "resources/read", BOTH),
         (Method::GetPrompt, "prompts/get", BOTH),
         (Method::Complete, "completion/complete", BOTH),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use highwater_mcp::annotations::TOOL_RESOLUTION;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::text::{is_object, member, members, quote, unquote};
@@ -53,7 +54,16 @@ pub(crate) fn capabilities(era: Era, shelves: &[(Arc<Station>, Option<Arc<Stock>
             merged.entry(key.to_owned()).or_insert_with(|| value.to_owned());
         }
     }
-    merged.entry("tools".to_owned()).or_insert_with(|| "{}".to_owned());
+    let tools = merged.entry("tools".to_owned()).or_insert_with(|| "{}".to_owned());
+    // We answer what would apply to a call for every tool, whether or not its server does.
+    match era {
+        Era::Legacy => *tools = edit_object(tools, &[("resolve", Edit::Set("true"))]),
+        Era::Modern => {
+            *tools = edit_object(tools, &[("resolve", Edit::Remove)]);
+            let extensions = merged.entry("extensions".to_owned()).or_insert_with(|| "{}".to_owned());
+            *extensions = edit_object(extensions, &[(TOOL_RESOLUTION, Edit::Set("{}"))]);
+        }
+    }
     // Lists change whenever a server comes or goes, whatever the servers themselves can tell.
     for key in ["tools", "prompts", "resources"] {
         if let Some(value) = merged.get_mut(key) {

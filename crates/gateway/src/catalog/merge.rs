@@ -1,12 +1,14 @@
 //! The lists of several upstreams in one, under the names clients see, kept as the bytes that are sent.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use highwater_config::Prefix;
 use highwater_core::id::UpstreamId;
 use highwater_core::policy::Policy;
+use highwater_mcp::annotations::emit;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::era::meta_key::{OURS, SERVER_INFO};
@@ -16,6 +18,7 @@ use highwater_mcp::text::{member, members, pointer, quote, string_member};
 use highwater_upstream::control::{ListKind, Listing};
 
 use super::capabilities;
+use super::contracts::{Contracts, Known, Standings};
 use super::names::assign;
 use super::station::{Station, Stock};
 use super::uris::Schemes;
@@ -29,6 +32,8 @@ pub(crate) struct Merged {
     pub(super) stamps: Vec<u64>,
     pub(crate) tools: HashMap<Arc<str>, ToolEntry>,
     pub(crate) prompts: HashMap<Arc<str>, Entry>,
+    /// What is known of everything each server offers.
+    contracts: BTreeMap<UpstreamId, Arc<Contracts>>,
     /// Listed resources by the URI clients see.
     resources: HashMap<Arc<str>, Entry>,
     templates: Vec<(UpstreamId, String)>,
@@ -56,6 +61,10 @@ pub(crate) struct ToolEntry {
     pub(crate) headers: Vec<ParamHeader>,
     /// Whether it can be called as a task of 2025-11-25 only.
     pub(crate) needs_task: bool,
+    /// All that is known of it.
+    pub(crate) known: Arc<Known>,
+    /// The tool as clients are shown it; nothing for one that is not listed.
+    shown: Range<usize>,
 }
 
 /// A list result without its closing brace, so that each era can add its own end.
@@ -67,9 +76,17 @@ impl Merged {
     pub(super) fn build(
         prefix: Prefix,
         policy: &Policy,
+        standings: &Standings,
         shelves: &[(Arc<Station>, Option<Arc<Stock>>)],
         stamps: Vec<u64>,
     ) -> Self {
+        let contracts: BTreeMap<_, _> = shelves
+            .iter()
+            .filter_map(|(station, stock)| {
+                let standing = standings.get(station.id())?.clone();
+                Some((station.id().clone(), Arc::new(Contracts::weigh(standing, stock.as_deref()))))
+            })
+            .collect();
         let schemes =
             Schemes::new(prefix, shelves.iter().map(|(station, _)| station.id()), colliding_uris(shelves));
         let mut lists = BTreeMap::new();
@@ -80,19 +97,27 @@ impl Merged {
         });
         let named = rename(prefix, tools, "tool");
         let mut tool_map = HashMap::new();
+        let known =
+            |entry: &Entry| contracts.get(&entry.upstream).map(|all| Arc::clone(all.tool(&entry.name)));
+        let mut items = Vec::with_capacity(named.len());
+        let mut place = ListBytes::start(ListKind::Tools).len();
         for (client_name, entry, item) in &named {
-            tool_map.insert(Arc::clone(client_name), ToolEntry::new(entry.clone(), item));
+            let Some(known) = known(entry) else { continue };
+            // Lists never depend on a label: what is shown of a tool is what holds in every session.
+            let shown = emit::shown_tool(item, client_name, &known.contract);
+            let range = place..place + shown.len();
+            place = range.end + 1;
+            tool_map.insert(Arc::clone(client_name), ToolEntry::new(entry.clone(), item, known, range));
+            items.push(shown);
         }
         // What the allow-list leaves out is not listed and takes no name from what is, but a call to it is still
         // judged and goes on record.
         for (client_name, entry, item) in rename(prefix, hidden, "tool") {
-            tool_map.entry(client_name).or_insert_with(|| ToolEntry::new(entry, item));
+            let Some(known) = known(&entry) else { continue };
+            tool_map.entry(client_name).or_insert_with(|| ToolEntry::new(entry, item, known, 0..0));
         }
-        let items = named
-            .iter()
-            .map(|(name, _, item)| edit_object(&without_ours(item), &[("name", Edit::Set(&quote(name)))]));
-        lists
-            .insert(ListKind::Tools, ListBytes::build(ListKind::Tools, items, shelves, |stock| &stock.tools));
+        let list = ListBytes::build(ListKind::Tools, items.into_iter(), shelves, |stock| &stock.tools);
+        lists.insert(ListKind::Tools, list);
 
         let named = rename(prefix, collect(shelves, |stock| &stock.prompts), "prompt");
         let prompts = named.iter().map(|(name, entry, _)| (Arc::clone(name), entry.clone())).collect();
@@ -139,6 +164,7 @@ impl Merged {
         Self {
             stamps,
             tools: tool_map,
+            contracts,
             prompts,
             resources,
             templates,
@@ -174,6 +200,24 @@ impl Merged {
         out.extend_from_slice(tail.as_bytes());
         out.extend_from_slice(b"}}");
         out
+    }
+
+    /// What is known of everything a server offers.
+    pub(crate) fn contracts(&self, upstream: &UpstreamId) -> Option<&Arc<Contracts>> {
+        self.contracts.get(upstream)
+    }
+
+    /// What clients call a tool.
+    pub(crate) fn shown_tool(&self, upstream: &UpstreamId, own: &str) -> Option<Arc<str>> {
+        let is = |tool: &ToolEntry| tool.entry.upstream == *upstream && *tool.entry.name == *own;
+        self.tools.iter().find(|(_, tool)| is(tool)).map(|(name, _)| Arc::clone(name))
+    }
+
+    /// A tool as it stands in the list, as JSON text.
+    pub(crate) fn listed_tool(&self, tool: &ToolEntry) -> Option<&str> {
+        let list = self.lists.get(&ListKind::Tools)?;
+        let item = list.0.get(tool.shown.clone()).filter(|item| !item.is_empty())?;
+        std::str::from_utf8(item).ok()
     }
 
     /// Whose resource this is, and what its owner calls it.
@@ -221,23 +265,27 @@ impl Merged {
 // === impl ToolEntry ===
 
 impl ToolEntry {
-    fn new(entry: Entry, item: &str) -> Self {
+    fn new(entry: Entry, item: &str, known: Arc<Known>, shown: Range<usize>) -> Self {
         let headers = member(item, "inputSchema").map(param_headers).and_then(Result::ok).unwrap_or_default();
         let needs_task = pointer(item, &["execution", "taskSupport"]) == Some(r#""required""#);
-        Self { entry, headers, needs_task }
+        Self { entry, headers, needs_task, known, shown }
     }
 }
 
 // === impl ListBytes ===
 
 impl ListBytes {
+    fn start(kind: ListKind) -> String {
+        format!("{{\"{}\":[", kind.member())
+    }
+
     fn build(
         kind: ListKind,
         items: impl Iterator<Item = String>,
         shelves: &[(Arc<Station>, Option<Arc<Stock>>)],
         listing: impl Fn(&Stock) -> &Arc<Listing>,
     ) -> Self {
-        let mut out = format!("{{\"{}\":[", kind.member());
+        let mut out = Self::start(kind);
         for (index, item) in items.enumerate() {
             if index > 0 {
                 out.push(',');

@@ -2,12 +2,14 @@
 //! accepts, and the map back from those names. The map is stored, never re-derived by splitting a name.
 
 mod capabilities;
+mod contracts;
 mod merge;
 mod names;
 mod station;
 mod uris;
 mod virtual_server;
 
+pub(crate) use contracts::{Contracts, Known, Standing, Standings};
 pub(crate) use merge::{Entry, Merged};
 pub(crate) use station::Station;
 pub(crate) use virtual_server::VirtualServer;

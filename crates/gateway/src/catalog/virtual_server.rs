@@ -10,6 +10,7 @@ use highwater_core::id::VirtualServerId;
 use highwater_core::policy::Policy;
 
 use super::Station;
+use super::contracts::Standings;
 use super::merge::Merged;
 
 /// One endpoint's view of the upstreams.
@@ -17,6 +18,7 @@ pub(crate) struct VirtualServer {
     pub(crate) id: VirtualServerId,
     prefix: Prefix,
     policy: Arc<Policy>,
+    standings: Arc<Standings>,
     stations: Vec<Arc<Station>>,
     merged: ArcSwapOption<Merged>,
 }
@@ -28,9 +30,10 @@ impl VirtualServer {
         id: VirtualServerId,
         prefix: Prefix,
         policy: Arc<Policy>,
+        standings: Arc<Standings>,
         stations: Vec<Arc<Station>>,
     ) -> Arc<Self> {
-        Arc::new(Self { id, prefix, policy, stations, merged: ArcSwapOption::empty() })
+        Arc::new(Self { id, prefix, policy, standings, stations, merged: ArcSwapOption::empty() })
     }
 
     pub(crate) fn stations(&self) -> &[Arc<Station>] {
@@ -48,7 +51,7 @@ impl VirtualServer {
         let stamps = self.stations.iter().map(|station| station.stamp()).collect();
         let shelves: Vec<_> =
             self.stations.iter().map(|station| (Arc::clone(station), station.stock())).collect();
-        let merged = Arc::new(Merged::build(self.prefix, &self.policy, &shelves, stamps));
+        let merged = Arc::new(Merged::build(self.prefix, &self.policy, &self.standings, &shelves, stamps));
         self.merged.store(Some(Arc::clone(&merged)));
         merged
     }

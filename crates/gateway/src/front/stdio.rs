@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
-use highwater_core::id::{Principal, SessionKey, VirtualServerId};
+use highwater_core::id::{Principal, VirtualServerId};
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::scan::ScanRules;
@@ -17,6 +17,7 @@ use super::client_rules;
 use crate::client::{Caller, Client, LegacySession, Outlet};
 use crate::gateway::Gateway;
 use crate::greet::{is_modern, modern_client};
+use crate::session::{Place, client_session_id, left};
 use crate::world::DEFAULT_VIRTUAL_SERVER;
 
 /// How many messages may wait for a client that does not read.
@@ -35,17 +36,10 @@ pub async fn serve(
     let (outlet, messages) = channel::channel(OUTBOUND_BUFFER);
     let written = tokio::spawn(write_all(writer, messages));
     let id: Arc<str> = format!("stdio-{}", gateway.fresh_id()).into();
-    let connection = Arc::new(Connection {
-        caller: Caller {
-            principal: Principal::new("local"),
-            virtual_server: VirtualServerId::new(virtual_server.as_deref().unwrap_or(DEFAULT_VIRTUAL_SERVER)),
-            session: SessionKey::new(Arc::clone(&id)),
-        },
-        gateway,
-        id,
-        outlet,
-        state: Mutex::default(),
-    });
+    let virtual_server = VirtualServerId::new(virtual_server.as_deref().unwrap_or(DEFAULT_VIRTUAL_SERVER));
+    let caller =
+        gateway.open_caller(Principal::new("local"), virtual_server, None, Place::Connection(&id)).await;
+    let connection = Arc::new(Connection { caller, gateway, id, outlet, state: Mutex::default() });
     connection.read(reader).await;
     connection.leave().await;
     drop(connection);
@@ -205,7 +199,9 @@ impl Connection {
         let mut state = self.state();
         let task = tokio::spawn(async move {
             let gateway = Arc::clone(&connection.gateway);
-            let answer = gateway.serve(client, frame, connection.outlet.clone()).await;
+            let part =
+                client_session_id(None, &frame).and_then(|id| gateway.split(client.caller(), Some(&id)));
+            let answer = gateway.serve(client, part, frame, connection.outlet.clone()).await;
             connection.send(answer.bytes).await;
             connection.state().running.remove(&ended);
         });
@@ -242,6 +238,7 @@ impl Connection {
         if let Some(session) = session {
             self.gateway.end_session(&session);
         }
+        left(&self.caller.session);
     }
 
     async fn refuse(&self, frame: &Frame, message: &str) {

@@ -3,29 +3,30 @@
 use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::audit::{Outcome, Ruling};
-use highwater_core::decide::{PermittedAction, Verdict, decide};
+use highwater_core::audit::Outcome;
+use highwater_core::decide::{Permit, PermittedAction, Verdict};
 use highwater_mcp::frame::Frame;
 use highwater_upstream::event::Ask;
 
+use super::Arrival;
 use super::arrival::Course;
-use super::record::OpenRecord;
-use super::{Arrival, facts_of};
+use super::record::{End, OpenRecord};
+use super::undertaking::Undertaking;
 use crate::gateway::Gateway;
 
 impl Gateway {
     /// Gives a legacy client's answer to the upstream that asked.
-    pub(super) fn give(&self, arrival: &Arrival, course: &Course, ask: Ask, answer: &Frame) {
+    pub(super) async fn give(&self, arrival: &Arrival, course: &Course, ask: Ask, answer: &Frame) {
         match (answer.result(), answer.error()) {
-            (Some(result), _) => self.give_text(arrival, course, ask, result, false),
-            (None, Some(error)) => self.give_text(arrival, course, ask, error, true),
+            (Some(result), _) => self.give_text(arrival, course, ask, result, false).await,
+            (None, Some(error)) => self.give_text(arrival, course, ask, error, true).await,
             (None, None) => {}
         }
     }
 
     /// Gives an answer, as JSON text of a result or of an error, to the upstream that asked. An answer that may not go
     /// out is dropped, and the upstream is told that its question was not answered.
-    pub(super) fn give_text(
+    pub(super) async fn give_text(
         &self,
         arrival: &Arrival,
         course: &Course,
@@ -36,39 +37,40 @@ impl Gateway {
         let method = if is_error { "error" } else { ask.method.as_str() };
         let action =
             Action::new(ActionKind::Answer, course.upstream().clone(), method, ask.method.as_str(), answer);
-        let decision = self.next_decision();
-        let caller = arrival.client.caller();
-        let facts = facts_of(arrival, &decision, &action);
-        let policy = &arrival.world.policy;
-        let permit = match decide(policy, &facts) {
-            Verdict::Allow(permit) => permit,
-            Verdict::Escalate(escalation) => {
-                self.block(policy, &facts, caller, &escalation.unasked());
-                return;
-            }
-            Verdict::Block(denial) => {
-                self.block(policy, &facts, caller, &denial);
-                return;
-            }
-        };
-        let written = match self.record_decision(policy, &facts, caller, permit.judgement(), Ruling::Allowed)
-        {
+        let mut undertaking = self.gather(arrival, course, Arc::new(action)).await;
+        let Some(permit) = self.may_answer(&mut undertaking).await else { return };
+        if let Err(error) = self.mark_written(&undertaking).await {
+            tracing::error!(%error, "what an answer writes could not be marked, so it is not given");
+            return;
+        }
+        let written = match self.record_permit(&undertaking, &permit) {
             Ok(written) => written,
             Err(error) => {
                 tracing::error!(%error, "an answer could not be recorded and is not given");
                 return;
             }
         };
-        let mut record = OpenRecord::open(Arc::clone(&self.audit), decision, written);
-        match PermittedAction::bind(action, permit) {
+        let mut record = OpenRecord::open(Arc::clone(&self.audit), undertaking.decision.clone(), written);
+        match PermittedAction::bind(Arc::clone(&undertaking.action), permit) {
             Ok(permitted) => ask.answer.give(permitted),
             Err(error) => {
                 tracing::error!(%error, "an answer is not given");
                 return;
             }
         }
-        if let Err(error) = record.settle(Outcome::Delivered, 0, None, None) {
+        if let Err(error) = record.settle(Outcome::Delivered, End::default()) {
             tracing::error!(%error, "that an answer was given could not be recorded");
         }
+    }
+
+    /// Whether an answer may go out. A person who has just answered is not asked whether they may.
+    async fn may_answer(&self, undertaking: &mut Undertaking) -> Option<Permit> {
+        let denial = match self.judge(undertaking).await {
+            Verdict::Allow(permit) => return Some(permit),
+            Verdict::Escalate(escalation) => escalation.unasked(),
+            Verdict::Block(denial) => denial,
+        };
+        self.block(undertaking, &denial);
+        None
     }
 }

@@ -6,19 +6,24 @@ use highwater_core::action::Action;
 use highwater_core::id::UpstreamId;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
+use highwater_store::SessionHandle;
 
-use crate::catalog::{Merged, Station};
+use crate::catalog::{Contracts, Known, Merged, Station};
 use crate::client::{Client, Outlet};
 use crate::world::World;
 
 /// A request of a client that wants something done at an upstream.
 pub(crate) struct Arrival {
     pub(crate) client: Client,
+    /// The agent session it belongs to.
+    pub(crate) session: SessionHandle,
     /// `None` for a method outside MCP.
     pub(crate) method: Option<Method>,
     pub(crate) frame: Frame,
     /// Where what precedes the answer goes.
     pub(crate) outlet: Outlet,
+    /// Somebody waits for the answer and could be asked; not so for what we do on a client's behalf.
+    pub(crate) attended: bool,
     /// The state of the gateway that this request sees.
     pub(crate) world: Arc<World>,
 }
@@ -35,11 +40,24 @@ pub(crate) struct Course {
     pub(crate) station: Arc<Station>,
     /// The names in force when the request was routed.
     pub(crate) names: Arc<Merged>,
+    /// What is known of everything the server offers.
+    pub(crate) contracts: Arc<Contracts>,
+    /// What is known of the tool, resource or prompt.
+    pub(crate) known: Arc<Known>,
+    /// The tool as the client calls it, and as its server does.
+    pub(crate) tool: Option<ToolName>,
     pub(crate) method: Option<Method>,
     /// The client's own progress token as JSON text, if it wants progress.
     pub(crate) progress: Option<Box<str>>,
     /// How we speak of tasks for a client that does not.
     pub(crate) task: TaskBridge,
+}
+
+/// What a tool is called on either side.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolName {
+    pub(crate) shown: Arc<str>,
+    pub(crate) own: Arc<str>,
 }
 
 /// Tasks across the eras: a tool that can only be called as a task, for a client that knows no such task.

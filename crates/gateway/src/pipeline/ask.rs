@@ -5,30 +5,40 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use highwater_core::action::{Action, ActionKind};
-use highwater_core::annotation::Claims;
+use highwater_core::audit::Question;
 use highwater_core::decide::{AskFacts, AskKind, AskVerdict, decide_ask};
-use highwater_core::id::DecisionId;
+use highwater_core::label::Label;
+use highwater_mcp::annotations::result_says;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, quote, string_member};
-use highwater_store::Appended;
+use highwater_store::{Appended, Joined};
 use highwater_upstream::event::Ask;
+use tokio::sync::oneshot;
 
+use super::Arrival;
+use super::absorb::Absorbed;
 use super::arrival::Course;
-use super::{Arrival, facts_of};
+use super::undertaking::Undertaking;
 use crate::client::{LegacySession, declares};
 use crate::gateway::Gateway;
 
 /// How long a person may think before the question is taken back.
 const QUESTION_PATIENCE: Duration = Duration::from_secs(900);
 
-/// Takes a question back when nobody waits for its answer any more.
+/// A question that was put. It is taken back when nobody waits for its answer any more.
 struct Asked<'a> {
     session: &'a LegacySession,
     number: u64,
+    answer: oneshot::Receiver<Frame>,
+}
+
+impl Asked<'_> {
+    async fn answer(mut self) -> Option<Frame> {
+        tokio::time::timeout(QUESTION_PATIENCE, &mut self.answer).await.ok()?.ok()
+    }
 }
 
 impl Drop for Asked<'_> {
@@ -52,30 +62,60 @@ pub(super) fn ask_kind(method: &str, params: &str) -> Option<AskKind> {
     }
 }
 
+/// A question that may be put: judged, on record, and in the session's label.
+pub(super) struct Cleared {
+    pub(super) recorded: Appended,
+    pub(super) joined: Joined,
+    pub(super) label: Label,
+}
+
 impl Gateway {
-    /// Whether this question may be put to this client; recorded either way.
-    pub(super) fn judge_ask(
+    /// Whether this question may be put to this client; recorded either way. It is text of an upstream, so it is in the
+    /// session's label before anybody reads it.
+    pub(super) async fn clear_ask(
         &self,
         arrival: &Arrival,
-        course: &Course,
-        during: &DecisionId,
+        undertaking: &Undertaking,
         method: &str,
         params: &str,
-    ) -> Option<Appended> {
+    ) -> Option<Cleared> {
         let kind = ask_kind(method, params)?;
         let declared = declares(arrival.client.capabilities(), kind);
-        let asking = Action::new(ActionKind::CallTool, course.upstream().clone(), "", "", "{}");
-        let call = facts_of(arrival, during, &asking);
-        let claims = Claims::new();
-        let facts =
-            AskFacts { during: Some(&call), upstream: course.upstream(), kind, declared, claims: &claims };
-        let verdict = decide_ask(&arrival.world.policy, during, &facts);
-        match self.record_question(during, &facts, &verdict) {
-            Ok(appended) => matches!(verdict, AskVerdict::Put(_)).then_some(appended),
-            Err(error) => {
-                tracing::error!(%error, decision = %during, "a question could not be recorded and is not asked");
-                None
+        let says = result_says(params);
+        let now = self.label_now(undertaking.session()).await;
+        let during = undertaking.facts_of_reply(&now.label);
+        let facts = AskFacts {
+            during: Some(&during),
+            upstream: undertaking.action.upstream(),
+            kind,
+            declared,
+            claims: &says.claims,
+        };
+        let verdict = decide_ask(&undertaking.policy, &undertaking.decision, &facts);
+        let (judgement, label) = match &verdict {
+            AskVerdict::Put(pass) => (pass.judgement(), Some(pass.label())),
+            AskVerdict::Refuse(denial) => (denial.judgement(), None),
+        };
+        let decision = &undertaking.decision;
+        let absorbed = match label {
+            Some(label) => self.absorb_of(undertaking, label).await.map_err(|error| {
+                tracing::error!(%error, %decision, "a question's label could not be stored, so it is not asked");
+            }),
+            None => Err(()),
+        };
+        let upstream = undertaking.action.upstream();
+        let raised = absorbed.as_ref().is_ok_and(|absorbed| absorbed.raised);
+        let put = absorbed.is_ok();
+        let question = Question { upstream, kind, judgement, put, label: label.filter(|_| put), raised };
+        let recorded = self.record_question(undertaking, question);
+        let recorded = recorded.map_err(|error| {
+            tracing::error!(%error, %decision, "a question could not be recorded and is not asked");
+        });
+        match (absorbed, recorded, label) {
+            (Ok(Absorbed { joined, .. }), Ok(recorded), Some(label)) => {
+                Some(Cleared { recorded, joined, label: label.clone() })
             }
+            _ => None,
         }
     }
 
@@ -85,23 +125,41 @@ impl Gateway {
         arrival: &Arrival,
         session: Arc<LegacySession>,
         course: &Course,
-        during: DecisionId,
+        during: Arc<Undertaking>,
         ask: Ask,
     ) {
         let params = ask.params.clone().unwrap_or_default();
         let params = std::str::from_utf8(&params).ok().filter(|params| !params.is_empty());
-        if self.judge_ask(arrival, course, &during, &ask.method, params.unwrap_or("{}")).is_none() {
+        let Some(cleared) = self.clear_ask(arrival, &during, &ask.method, params.unwrap_or("{}")).await
+        else {
             refuse(ask);
             return;
-        }
+        };
         // Unanswered, `ask` is dropped, and its upstream is told so.
         let params = params.map(without_ours);
-        if let Some(answer) = self.put(arrival, &session, &ask.method, params.as_deref()).await {
-            self.give(arrival, course, ask, &answer);
+        if let Some(answer) =
+            self.put_cleared(arrival, &session, &ask.method, params.as_deref(), cleared).await
+        {
+            self.give(arrival, course, ask, &answer).await;
         }
     }
 
-    /// Asks a legacy client and waits for its answer.
+    /// Asks a legacy client what an upstream wants to know.
+    pub(super) async fn put_cleared(
+        &self,
+        arrival: &Arrival,
+        session: &LegacySession,
+        method: &str,
+        params: Option<&str>,
+        cleared: Cleared,
+    ) -> Option<Frame> {
+        let asked = self.send_question(arrival, session, method, params).await;
+        // Nobody lowers the label before the question is out; the answer may take as long as it takes.
+        drop(cleared);
+        asked?.answer().await
+    }
+
+    /// Asks a legacy client in our own name and waits for its answer.
     pub(super) async fn put(
         &self,
         arrival: &Arrival,
@@ -109,25 +167,34 @@ impl Gateway {
         method: &str,
         params: Option<&str>,
     ) -> Option<Frame> {
+        self.send_question(arrival, session, method, params).await?.answer().await
+    }
+
+    async fn send_question<'a>(
+        &self,
+        arrival: &Arrival,
+        session: &'a LegacySession,
+        method: &str,
+        params: Option<&str>,
+    ) -> Option<Asked<'a>> {
         let (number, answer) = session.ask();
-        let _asked = Asked { session, number };
+        let asked = Asked { session, number, answer };
         let message = error_code::request(&number.to_string(), method, params);
         arrival.outlet.send(message.into()).await.ok()?;
-        tokio::time::timeout(QUESTION_PATIENCE, answer).await.ok()?.ok()
+        Some(asked)
     }
 
     /// Whether a modern client may be asked this; a question it may not be asked is refused here and now.
-    pub(super) fn may_hold(
+    pub(super) async fn may_hold(
         &self,
         arrival: &Arrival,
-        course: &Course,
-        during: &DecisionId,
+        during: &Undertaking,
         ask: Ask,
-    ) -> Option<(Ask, Appended)> {
+    ) -> Option<(Ask, Cleared)> {
         let params = ask.params.clone().unwrap_or_default();
         let params = std::str::from_utf8(&params).ok().filter(|params| !params.is_empty()).unwrap_or("{}");
-        match self.judge_ask(arrival, course, during, &ask.method, params) {
-            Some(recorded) => Some((ask, recorded)),
+        match self.clear_ask(arrival, during, &ask.method, params).await {
+            Some(cleared) => Some((ask, cleared)),
             None => {
                 refuse(ask);
                 None

@@ -1,37 +1,50 @@
 //! Brings a reply home: names, eras and ids as the client knows them, every other byte as the upstream sent it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use highwater_core::id::DecisionId;
+use highwater_core::audit::Outcome;
+use highwater_core::decide::Pass;
+use highwater_core::label::Label;
+use highwater_mcp::annotations::emit::{self, ReplyNote};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, reply as shape};
 use highwater_mcp::error_code;
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{member, pointer, quote, string_member};
-use highwater_store::Appended;
+use highwater_store::{Appended, Joined};
 use highwater_upstream::Reply;
 
+use super::absorb::Absorbed;
 use super::arrival::Course;
-use super::{Arrival, Refusal};
+use super::gather::Letter;
+use super::record::End;
+use super::undertaking::Undertaking;
+use super::{Arrival, Flight, Refusal, objects};
 use crate::client::Answer;
 use crate::gateway::Gateway;
 use crate::seal::Purpose;
 
-/// An answer that may be released: made from a reply whose outcome is on record, or from a refusal.
+/// An answer that may be released: made from a reply whose label and whose outcome are stored, or in our own words.
 #[derive(Debug)]
 pub(crate) struct Delivery(Answer);
 
 // === impl Delivery ===
 
 impl Delivery {
-    /// A refusal carries nothing of an upstream, so nothing has to be on record for it beyond what is there already.
-    pub(super) fn refusal(bytes: Vec<u8>, code: Option<i64>) -> Self {
-        Self(Answer { bytes: bytes.into(), code })
+    /// Our own words carry nothing of an upstream, so nothing has to be stored for them beyond what is already.
+    pub(super) fn ours(bytes: Vec<u8>, code: Option<i64>) -> Self {
+        Self(Answer { bytes: bytes.into(), code, _joined: None })
     }
 
-    /// A reply, once its outcome is on record.
-    pub(super) fn recorded(bytes: Vec<u8>, code: Option<i64>, _recorded: Appended) -> Self {
-        Self(Answer { bytes: bytes.into(), code })
+    /// Something that was on record before, once it is in the session's label again.
+    pub(super) fn joined(bytes: Vec<u8>, joined: Joined) -> Self {
+        Self(Answer { bytes: bytes.into(), code: None, _joined: Some(joined) })
+    }
+
+    /// What an upstream says, once its label and its outcome are stored.
+    pub(super) fn released(bytes: Vec<u8>, code: Option<i64>, _recorded: Appended, joined: Joined) -> Self {
+        Self(Answer { bytes: bytes.into(), code, _joined: Some(joined) })
     }
 
     /// Opens the delivery.
@@ -41,28 +54,59 @@ impl Delivery {
 }
 
 impl Gateway {
-    /// Makes the answer to a request out of the upstream's reply.
-    pub(super) fn deliver(
+    /// Stores everything that must be stored before the first byte of a reply, and makes the answer of it.
+    pub(super) async fn commit(
         &self,
         arrival: &Arrival,
         course: &Course,
-        decision: &DecisionId,
-        reply: Reply,
-        recorded: Appended,
+        mut flight: Flight,
+        pass: Pass<Letter>,
     ) -> Result<Delivery, Refusal> {
+        let undertaking = Arc::clone(&flight.undertaking);
+        let decision = &undertaking.decision;
+        let (label, judgement) = (pass.label().clone(), pass.judgement().clone());
+        let letter = pass.into_reply(|_, _| Err(())).map_err(|()| self.unredacted(&mut flight))?;
+        let Letter { reply, resources } = letter;
+        let handles = objects::handles(course.upstream(), &resources, reply.frame.result());
+        if let Err(error) = self.mark_handles(&undertaking, &handles, &label).await {
+            return Err(self.unlabelled(&mut flight, &error));
+        }
+        let Absorbed { joined, raised } = match self.absorb_of(&undertaking, &label).await {
+            Ok(absorbed) => absorbed,
+            Err(error) => return Err(self.unlabelled(&mut flight, &error)),
+        };
+        // The outcome is on record before the first byte is released.
+        let outcome = if reply.frame.error().is_some() { Outcome::UpstreamError } else { Outcome::Delivered };
+        let bytes = reply.frame.bytes().len();
+        let end = End { bytes, judgement: Some(&judgement), label: Some(&label), raised, ..End::default() };
+        let recorded =
+            flight.record.settle(outcome, end).map_err(|error| self.unrecorded(decision, error))?;
+        let (bytes, code) = self.answer(arrival, course, &undertaking, &reply, &label, &joined).await?;
+        // On a store that others share the proof does not hold for ever.
+        let joined = joined.renewed().await.map_err(|error| Refusal::unlabelled(decision, &error))?;
+        Ok(Delivery::released(bytes, code, recorded, joined))
+    }
+
+    /// The answer to a request out of the upstream's reply, with its error code if it is an error.
+    async fn answer(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        undertaking: &Undertaking,
+        reply: &Reply,
+        label: &Label,
+        joined: &Joined,
+    ) -> Result<(Vec<u8>, Option<i64>), Refusal> {
         let to = arrival.client.era();
         if let Some(error) = reply.frame.error() {
-            if let Some(result) = self.url_round(arrival, course, decision, error, reply.era) {
-                return Ok(Delivery::recorded(
-                    error_code::result_response(arrival.id(), &result),
-                    None,
-                    recorded,
-                ));
+            if let Some(result) = self.url_round(arrival, undertaking, error, reply.era).await {
+                return Ok((error_code::result_response(arrival.id(), &result), None));
             }
             let error = shape::error(error, course.method, reply.era, to);
             let error = in_clients_words(arrival, course, error);
+            let error = without_oracle(error);
             let code = member(&error, "code").and_then(|code| code.parse().ok());
-            return Ok(Delivery::recorded(error_message(arrival.id(), &error), code, recorded));
+            return Ok((error_message(arrival.id(), &error), code));
         }
         let result = reply.frame.result().unwrap_or("{}");
         let result = shape::result(result, course.method, reply.era, to);
@@ -74,13 +118,39 @@ impl Gateway {
         let result = match state {
             // A foreign state that looks like ours would be refused when it comes back, so it travels inside one of ours.
             Some(state) if Purpose::RequestState.claims(&state) => {
-                let wrapped = self.wrap_state(arrival, &state).ok_or_else(|| Refusal::internal(decision))?;
+                let wrapped = self
+                    .wrap_state(arrival, &state)
+                    .ok_or_else(|| Refusal::internal(&undertaking.decision))?;
                 edit_object(&result, &[("requestState", Edit::Set(&quote(&wrapped)))]).into()
             }
             _ => result,
         };
-        Ok(Delivery::recorded(error_code::result_response(arrival.id(), &result), None, recorded))
+        let note = ReplyNote {
+            reply: label,
+            session: &joined.state().label,
+            decision: undertaking.decision.as_str(),
+        };
+        let own = reply.frame.result_member("_meta").and_then(|_| member(&result, "_meta"));
+        let meta = emit::reply_meta(own, &note);
+        let mut out = Vec::with_capacity(arrival.id().len() + result.len() + meta.len() + 48);
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        out.extend_from_slice(arrival.id().as_bytes());
+        out.extend_from_slice(br#","result":"#);
+        emit::with_meta(&mut out, &result, own, &meta);
+        out.push(b'}');
+        Ok((out, None))
     }
+}
+
+/// An error without what an upstream's flow policy says of who contributed: a hijacked model would learn which way is
+/// open.
+fn without_oracle(error: Cow<'_, str>) -> Cow<'_, str> {
+    const VIOLATION: &str = "io.modelcontextprotocol/flowPolicyViolation";
+    if pointer(&error, &["data", VIOLATION]).is_none() {
+        return error;
+    }
+    tracing::info!("an upstream refused data by its flow policy");
+    Cow::Owned(edit_object(&error, &[("data", Edit::Merge(&[(VIOLATION, Edit::Remove)]))]))
 }
 
 /// An error that names the resource names it as the client did.
@@ -102,4 +172,16 @@ fn error_message(id: &str, error: &str) -> Vec<u8> {
     out.push_str(error);
     out.push('}');
     out.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_flow_policy_says_stays_here() {
+        let error = r#"{"code":1,"data":{"io.modelcontextprotocol/flowPolicyViolation":{"x":1},"a":2}}"#;
+        assert_eq!(without_oracle(error.into()), r#"{"code":1,"data":{"a":2}}"#);
+        assert!(matches!(without_oracle(r#"{"code":1}"#.into()), Cow::Borrowed(_)));
+    }
 }

@@ -6,17 +6,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use highwater_core::action::Action;
 use highwater_core::audit::Outcome;
-use highwater_core::decide::{Obligations, PermittedAction};
+use highwater_core::decide::{
+    Obligations, PermittedAction, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply, label_reply,
+};
 use highwater_core::id::DecisionId;
+use highwater_mcp::annotations::result_says;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::string_member;
-use highwater_store::{Appended, AuditError};
+use highwater_store::{Appended, Joined};
 use highwater_upstream::channel;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
@@ -25,8 +27,9 @@ use highwater_upstream::{CallClient, Reply};
 
 use super::Arrival;
 use super::arrival::{Course, TaskBridge};
-use super::inputs::Asked;
-use super::record::OpenRecord;
+use super::ask::Cleared;
+use super::record::{End, OpenRecord};
+use super::undertaking::Undertaking;
 use crate::client::Client;
 use crate::gateway::Gateway;
 use crate::greet::TASKS_EXTENSION;
@@ -42,8 +45,9 @@ pub(super) struct Flight {
     /// this very task for nothing, and another core with it.
     _open: CallSink,
     pub(super) record: OpenRecord,
-    /// What was sent, for the judgement of the reply, and where the upstream wants it again with answers.
-    pub(super) action: Arc<Action>,
+    /// What was judged; whatever comes back is judged with it.
+    pub(super) undertaking: Arc<Undertaking>,
+    /// What the decision left to be done with the reply.
     pub(super) obligations: Obligations,
 }
 
@@ -52,7 +56,7 @@ pub(super) enum Landing {
     /// With a reply: a result or an error of the upstream.
     Reply(Reply),
     /// With a question to a modern client.
-    Asked(Ask, Appended),
+    Asked(Ask, Cleared),
     /// Without a reply.
     Failed(UpstreamError),
 }
@@ -64,21 +68,13 @@ impl Flight {
         self.record.decision()
     }
 
-    /// Puts the outcome of a reply that will be delivered on record.
-    pub(super) fn settle(&mut self, reply: &Reply) -> Result<Appended, AuditError> {
-        let outcome = if reply.frame.error().is_some() { Outcome::UpstreamError } else { Outcome::Delivered };
-        self.record.settle(outcome, reply.frame.bytes().len(), None, None)
-    }
-
     /// Puts a round that ended with questions on record. Nothing is released by it, so a failure to write shows when the
     /// next round is recorded.
-    pub(super) fn settle_round(&mut self, reply: &Reply) -> Asked {
-        if let Err(error) =
-            self.record.settle(Outcome::Delivered, reply.frame.bytes().len(), Some("asked back"), None)
-        {
+    pub(super) fn settle_round(&mut self, reply: &Reply) {
+        let end = End { bytes: reply.frame.bytes().len(), detail: Some("asked back"), ..End::default() };
+        if let Err(error) = self.record.settle(Outcome::Delivered, end) {
             tracing::error!(%error, "a round of questions could not be recorded");
         }
-        Asked { decision: self.decision().clone(), params: self.action.params().into() }
     }
 }
 
@@ -88,12 +84,13 @@ impl Gateway {
         &self,
         arrival: &Arrival,
         course: &Course,
+        undertaking: Arc<Undertaking>,
         permitted: PermittedAction,
         obligations: Obligations,
         written: Appended,
     ) -> Flight {
-        let record = OpenRecord::open(Arc::clone(&self.audit), permitted.decision().clone(), written);
-        let action = Arc::clone(permitted.action());
+        let record = OpenRecord::open(Arc::clone(&self.audit), undertaking.decision.clone(), written);
+        let meta = self.context_for(course, &undertaking);
         let (sender, events) = channel::channel(EVENT_BUFFER);
         let open = sender.clone();
         let upstream = Arc::clone(&course.station.upstream);
@@ -106,17 +103,18 @@ impl Gateway {
                 TaskBridge::Modern => Cow::Owned(with_tasks(client.capabilities())),
                 TaskBridge::None | TaskBridge::Legacy => Cow::Borrowed(client.capabilities()),
             };
-            let client = CallClient { capabilities: &capabilities, log_level, progress };
+            let meta = meta.as_deref();
+            let client = CallClient { capabilities: &capabilities, log_level, progress, meta };
             upstream.perform(permitted, client, &sender).await
         });
-        Flight { work, events, _open: open, record, action, obligations }
+        Flight { work, events, _open: open, record, undertaking, obligations }
     }
 
     /// Stays with a call until it lands.
     pub(super) async fn accompany(&self, arrival: &Arrival, course: &Course, flight: &mut Flight) -> Landing {
         // Made for the first question: most calls have none.
         let mut questions = None;
-        let decision = flight.decision().clone();
+        let (undertaking, obligations) = (Arc::clone(&flight.undertaking), flight.obligations);
         loop {
             let event = tokio::select! {
                 // What came before the reply goes out before the reply.
@@ -126,7 +124,7 @@ impl Gateway {
                 reply = &mut flight.work => {
                     while let Some(event) = flight.events.try_recv() {
                         if let CallEvent::Progress(frame) | CallEvent::Notification(frame) = event {
-                            self.relay(arrival, course, &frame).await;
+                            self.relay(arrival, course, &undertaking, obligations, &frame).await;
                         }
                     }
                     return reply.map_or_else(Landing::Failed, Landing::Reply);
@@ -134,7 +132,7 @@ impl Gateway {
             };
             match event {
                 CallEvent::Progress(frame) | CallEvent::Notification(frame) => {
-                    self.relay(arrival, course, &frame).await
+                    self.relay(arrival, course, &undertaking, obligations, &frame).await
                 }
                 CallEvent::Ask(ask) => match &arrival.client {
                     Client::Legacy(session) => {
@@ -142,13 +140,13 @@ impl Gateway {
                             arrival,
                             Arc::clone(session),
                             course,
-                            decision.clone(),
+                            Arc::clone(&undertaking),
                             ask,
                         ));
                     }
                     Client::Modern(_) => {
-                        if let Some((ask, recorded)) = self.may_hold(arrival, course, &decision, ask) {
-                            return Landing::Asked(ask, recorded);
+                        if let Some((ask, cleared)) = self.may_hold(arrival, &undertaking, ask).await {
+                            return Landing::Asked(ask, cleared);
                         }
                     }
                 },
@@ -156,11 +154,52 @@ impl Gateway {
         }
     }
 
-    /// Passes a notification of a call on to its caller.
-    async fn relay(&self, arrival: &Arrival, course: &Course, frame: &Frame) {
+    /// Passes a notification of a call on to its caller: judged and labelled like a reply, since it is text of the
+    /// upstream too.
+    async fn relay(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        undertaking: &Undertaking,
+        obligations: Obligations,
+        frame: &Frame,
+    ) {
         let Some(message) = outward_notification(arrival, course, frame) else { return };
+        let cleared = self.clear_notification(undertaking, obligations, frame).await;
+        let Some(_joined) = cleared else { return };
         if arrival.outlet.send(message.into()).await.is_err() {
             tracing::debug!("nobody reads the events of a call any more");
+        }
+    }
+
+    async fn clear_notification(
+        &self,
+        undertaking: &Undertaking,
+        obligations: Obligations,
+        frame: &Frame,
+    ) -> Option<Joined> {
+        let claims = frame.params().map(result_says).unwrap_or_default().claims;
+        let policy = &undertaking.policy;
+        let now = self.label_now(undertaking.session()).await;
+        let facts = undertaking.facts_of_reply(&now.label);
+        let known = ReplyFacts { claims, ..ReplyFacts::new(ResultType::Complete) };
+        let labelled = label_reply(policy, &facts, Received::new((), known));
+        match decide_reply(policy, &facts, obligations, labelled) {
+            ReplyVerdict::Pass(pass) if pass.redactions().is_empty() => {
+                match self.absorb_of(undertaking, pass.label()).await {
+                    Ok(absorbed) => Some(absorbed.joined),
+                    Err(error) => {
+                        let decision = &undertaking.decision;
+                        tracing::error!(%error, %decision, "withheld a notification: its label could not be stored");
+                        None
+                    }
+                }
+            }
+            // Nobody is asked about a progress message, and nobody mends one.
+            ReplyVerdict::Pass(_) | ReplyVerdict::Hold(_) | ReplyVerdict::Withhold(_) => {
+                tracing::info!(decision = %undertaking.decision, "withheld a notification by policy");
+                None
+            }
         }
     }
 }

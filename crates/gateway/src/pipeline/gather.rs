@@ -1,14 +1,141 @@
-//! Gathers what can be known of a reply without opening it.
+//! Gathers what can be known: of an action before it is judged, and of a reply without opening it.
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::annotation::{Contract, ReplyKind};
 use highwater_core::decide::{Received, ReplyFacts, ResultType};
+use highwater_core::label::Label;
+use highwater_core::policy::{Arguments, RequestFacts};
+use highwater_core::session::label_claims;
+use highwater_mcp::annotations::{reply_says, request_says};
 use highwater_mcp::era::reply;
+use highwater_mcp::text::member;
+use highwater_store::{SessionHandle, SessionState};
 use highwater_upstream::Reply;
 
-use crate::gateway::Gateway;
+use super::Arrival;
+use super::arrival::Course;
+use super::undertaking::{Held, Undertaking};
+use crate::client::Caller;
+use crate::gateway::{Gateway, now};
+
+/// What the road needs of a reply besides what the judgement needs.
+pub(super) struct Letter {
+    pub(super) reply: Reply,
+    /// The resources that it links to or embeds.
+    pub(super) resources: Vec<Box<str>>,
+}
+
+/// What a client says of its own context.
+#[derive(Default)]
+struct Said {
+    request: RequestFacts,
+    /// It could not be stored.
+    unstored: bool,
+}
 
 impl Gateway {
+    /// Gathers what is known of an action. What cannot be learned is the worst case.
+    pub(super) async fn gather(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        action: Arc<Action>,
+    ) -> Undertaking {
+        let caller = Caller { session: arrival.session.clone(), ..arrival.client.caller().clone() };
+        let Said { request, unstored } = self.take_request_in(arrival, &caller).await;
+        let before = if unstored { worst() } else { self.label_now(&caller.session).await };
+        let known = Arc::clone(&course.known);
+        let arguments = arguments_of(&action);
+        let mut undertaking = Undertaking {
+            policy: Arc::clone(&arrival.world.policy),
+            decision: self.next_decision(),
+            judged: Held::Listed(Arc::clone(&known)),
+            told: Held::Listed(Arc::clone(&known)),
+            server: *course.contracts.server(),
+            tool: course.tool.clone(),
+            now: now(),
+            before,
+            request,
+            unstored,
+            caller,
+            arguments,
+            action,
+            known,
+        };
+        self.narrow(course, &mut undertaking).await;
+        undertaking
+    }
+
+    /// The contract of this one call, inside the bounds of the tool's.
+    async fn narrow(&self, course: &Course, undertaking: &mut Undertaking) {
+        match undertaking.action.kind() {
+            ActionKind::CallTool | ActionKind::GetPrompt => {
+                if let Some(cases) =
+                    undertaking.known.cases.as_ref().filter(|label| !label.cases().is_empty())
+                {
+                    let said = cases.for_call(Arguments::Known(undertaking.arguments()));
+                    if !said.is_empty() {
+                        undertaking.narrow(&said, "an operator's case");
+                    }
+                }
+                if undertaking.known.resolve.is_some()
+                    && let Some(said) = self.resolve(course, undertaking).await
+                {
+                    undertaking.narrow(&said, "its server's resolution");
+                }
+            }
+            // The call was judged as a whole when it began; what is given to it now goes where its arguments went.
+            ActionKind::Answer | ActionKind::TaskStep => {
+                undertaking.judged = Held::Narrowed(Arc::new(undertaking.known.step()));
+            }
+            ActionKind::ReadResource
+            | ActionKind::Subscribe
+            | ActionKind::Complete
+            | ActionKind::ResolveTool
+            | ActionKind::ExtraMethod => {}
+        }
+    }
+
+    /// Takes into the session what the client says of its own context, and says whether that could not be stored. It
+    /// stays: the context that the client speaks of is the one the session stands for.
+    async fn take_request_in(&self, arrival: &Arrival, caller: &Caller) -> Said {
+        let Some(meta) = arrival.frame.param("_meta") else { return Said::default() };
+        let says = request_says(meta);
+        let label = label_claims(&says.claims);
+        let request = RequestFacts {
+            open_world: label.open_world(),
+            attribution: label.origins().clone(),
+            contributors: says.contributors,
+        };
+        if label == Label::bottom() {
+            return Said { request, unstored: false };
+        }
+        let stored = self.absorb(&caller.session, &label, false).await;
+        if let Err(error) = &stored {
+            tracing::error!(%error, "what a client says of its context could not be stored");
+        }
+        Said { request, unstored: stored.is_err() }
+    }
+
+    /// The session's label as it is known here; a session that cannot be read has taken in everything.
+    pub(super) async fn label_now(&self, session: &SessionHandle) -> Arc<SessionState> {
+        if let Some(known) = session.cached() {
+            return known;
+        }
+        match session.current().await {
+            Ok(state) => state,
+            Err(error) => {
+                tracing::error!(%error, session = %session.key(), "its label cannot be read: it counts as the highest");
+                worst()
+            }
+        }
+    }
+
     /// Seals a reply in with its facts. It cannot fail: what cannot be learned is the worst case.
-    pub(super) fn gather_reply(&self, reply: Reply) -> Received<Reply> {
+    pub(super) async fn gather_reply(&self, undertaking: &Undertaking, reply: Reply) -> Received<Letter> {
         // An error of the upstream is a reply too, and complete.
         let result_type = match reply::type_of(&reply.frame, reply.era) {
             reply::ResultType::Complete => ResultType::Complete,
@@ -16,6 +143,70 @@ impl Gateway {
             reply::ResultType::Task => ResultType::Task,
             reply::ResultType::Unknown => ResultType::Unknown,
         };
-        Received::new(reply, ReplyFacts::new(result_type))
+        let says = reply_says(&reply.frame);
+        for notice in &says.notices {
+            tracing::info!(decision = %undertaking.decision, ?notice, "noted about a reply's annotations");
+        }
+        let kind = match undertaking.action.kind() {
+            ActionKind::ReadResource => ReplyKind::Resource,
+            _ if says.embeds_resource => ReplyKind::ServerWithResource,
+            _ => ReplyKind::Server,
+        };
+        let facts = ReplyFacts {
+            result_type,
+            kind,
+            claims: says.claims,
+            marks: self.marks(undertaking).await,
+            contract: contract_of_reply(undertaking, &reply),
+        };
+        Received::new(Letter { reply, resources: says.resources }, facts)
     }
+}
+
+// === impl Undertaking ===
+
+impl Undertaking {
+    /// Narrows both readings of the contract for this call.
+    fn narrow(&mut self, said: &highwater_core::annotation::Claims, by: &str) {
+        let (contract, notices) = self.judged.narrowed(said);
+        for notice in &notices {
+            tracing::info!(decision = %self.decision, ?notice, "noted about {by}");
+        }
+        let contract = Arc::new(contract);
+        self.judged = Held::Narrowed(Arc::clone(&contract));
+        self.told = Held::Narrowed(contract);
+    }
+}
+
+/// The contract that the reply is labelled by, where it is another than that of the action: the tool's own for a step of
+/// a call, narrowed by what an operator's case finds in the reply.
+fn contract_of_reply(undertaking: &Undertaking, reply: &Reply) -> Option<Arc<Contract>> {
+    let cases = undertaking.known.cases.as_ref().filter(|label| !label.results().is_empty());
+    let said = cases.and_then(|cases| reply.frame.result().map(|result| cases.for_reply(result)));
+    let said = said.filter(|said| !said.is_empty())?;
+    let (contract, notices) = undertaking.told.narrowed(&said);
+    for notice in &notices {
+        tracing::info!(decision = %undertaking.decision, ?notice, "noted about an operator's case of a reply");
+    }
+    Some(Arc::new(contract))
+}
+
+/// Where in an action's parameters its arguments are.
+pub(super) fn arguments_of(action: &Action) -> Range<usize> {
+    let params = action.params();
+    let arguments = match action.kind() {
+        ActionKind::CallTool | ActionKind::GetPrompt | ActionKind::ResolveTool => member(params, "arguments"),
+        ActionKind::Complete => member(params, "argument"),
+        ActionKind::Answer | ActionKind::TaskStep | ActionKind::ExtraMethod => Some(params),
+        ActionKind::ReadResource | ActionKind::Subscribe => None,
+    };
+    arguments.map_or(0..0, |part| {
+        let start = part.as_ptr() as usize - params.as_ptr() as usize;
+        start..start + part.len()
+    })
+}
+
+/// A session that may have taken in anything.
+pub(super) fn worst() -> Arc<SessionState> {
+    Arc::new(SessionState { epoch: 0, version: 0, label: Label::top() })
 }

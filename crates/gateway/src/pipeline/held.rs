@@ -9,16 +9,17 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_core::id::Principal;
+use highwater_core::label::Label;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code::{INVALID_PARAMS, UPSTREAM_UNAVAILABLE, result_response};
-use highwater_mcp::text::{member, quote, unquote};
-use highwater_store::Appended;
+use highwater_mcp::text::{elements, is_array, is_object, member, members, quote, quote_into, unquote};
 use highwater_upstream::event::Ask;
 use serde::{Deserialize, Serialize};
 
+use super::approve::Consent;
 use super::arrival::Course;
-use super::ask::modern_question;
+use super::ask::{Cleared, modern_question};
 use super::forward::Flight;
 use super::{Arrival, Delivery, Refusal};
 use crate::client::Client;
@@ -26,7 +27,7 @@ use crate::gateway::{Gateway, now};
 use crate::seal::Purpose;
 
 /// How long a held call waits for its answer.
-const HOLD: Duration = Duration::from_secs(300);
+pub(super) const HOLD: Duration = Duration::from_secs(300);
 
 /// How many calls may be held in all, and for one principal.
 const MAX_HELD: usize = 1024;
@@ -46,6 +47,8 @@ struct HeldCall {
     flight: Flight,
     course: Course,
     ask: Ask,
+    /// The label of the question.
+    label: Label,
 }
 
 /// Too many calls wait for an answer already.
@@ -64,15 +67,26 @@ struct State {
     /// The held call this continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     held: Option<String>,
+    /// The question to a person that this answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<String>,
     /// The upstream's own state, where that had to be wrapped.
     #[serde(skip_serializing_if = "Option::is_none")]
     inner: Option<String>,
 }
 
+/// What a state is for.
+#[derive(Default)]
+struct Round {
+    held: Option<String>,
+    asked: Option<String>,
+    inner: Option<String>,
+}
+
 /// What a request turns out to be once its `requestState` was looked at.
 pub(super) enum Resumed {
-    /// A call of its own, with the upstream's state if we had wrapped it.
-    Fresh(Option<String>),
+    /// A call of its own, with the upstream's state if we had wrapped it, and a person's answer if one was asked.
+    Fresh(Option<String>, Option<Consent>),
     /// The rest of a held call.
     Continued(Flight, Course),
     /// A held call whose question is still open; it is asked again.
@@ -112,14 +126,17 @@ impl Gateway {
         course: Course,
         flight: Flight,
         ask: Ask,
-        recorded: Appended,
+        cleared: Cleared,
     ) -> Result<Delivery, Refusal> {
         let decision = flight.decision().clone();
         let id = self.fresh_id();
-        let state =
-            self.seal_state(arrival, Some(id.clone()), None).ok_or_else(|| Refusal::internal(&decision))?;
+        let state = self
+            .seal_state(arrival, Round { held: Some(id.clone()), ..Round::default() })
+            .ok_or_else(|| Refusal::internal(&decision))?;
         let answer = input_required(arrival, &ask, &state);
-        let call = HeldCall { principal: arrival.client.caller().principal.clone(), flight, course, ask };
+        let Cleared { recorded, joined, label } = cleared;
+        let principal = arrival.client.caller().principal.clone();
+        let call = HeldCall { principal, flight, course, ask, label };
         if self.held.put(&id, call).is_err() {
             // Dropped here, the call is cancelled upstream and recorded so.
             return Err(Refusal::about(
@@ -129,14 +146,14 @@ impl Gateway {
             ));
         }
         expire_later(&self.held, id);
-        Ok(Delivery::recorded(answer, None, recorded))
+        Ok(Delivery::released(answer, None, recorded, joined))
     }
 
     /// Looks at the request's `requestState`, if it is one of ours.
     pub(super) async fn resume(&self, arrival: &Arrival) -> Result<Resumed, Refusal> {
         let state = arrival.frame.param("requestState").and_then(unquote);
         let Some(text) = state.filter(|state| Purpose::RequestState.claims(state)) else {
-            return Ok(Resumed::Fresh(None));
+            return Ok(Resumed::Fresh(None, None));
         };
         let invalid =
             || Refusal::invalid(INVALID_PARAMS, "`params.requestState` was not made for this request");
@@ -144,7 +161,7 @@ impl Gateway {
         let state: State = self.seal.open(Purpose::RequestState, &text).ok_or_else(invalid)?;
         let caller = arrival.client.caller();
         let fits = state.principal == caller.principal.as_str()
-            && state.session == caller.session.as_str()
+            && state.session == arrival.session.key().as_str()
             && Some(state.method.as_str()) == arrival.frame.method()
             && state.params == params_digest(arrival);
         if !fits {
@@ -153,53 +170,96 @@ impl Gateway {
         if state.expires < now().0 {
             return Err(Refusal::expired());
         }
-        let Some(id) = state.held else { return Ok(Resumed::Fresh(state.inner)) };
-        let HeldCall { principal, flight, mut course, ask } =
+        if let Some(id) = &state.asked {
+            return Ok(match self.consent(arrival, id)? {
+                Some(consent) => Resumed::Fresh(None, Some(consent)),
+                None => Resumed::AskedAgain(self.question_again(arrival, id, &text)?),
+            });
+        }
+        let Some(id) = state.held else { return Ok(Resumed::Fresh(state.inner, None)) };
+        let HeldCall { principal, flight, mut course, ask, label } =
             self.held.take(&id).ok_or_else(Refusal::expired)?;
         let answer = arrival.frame.param("inputResponses").and_then(|answers| member(answers, QUESTION));
         let Some(answer) = answer else {
             let again = input_required(arrival, &ask, &text);
-            if self.held.put(&id, HeldCall { principal, flight, course, ask }).is_err() {
+            // Its words may be in no label any more: a person may have lowered it since.
+            let absorbed = self.absorb_of(&flight.undertaking, &label).await;
+            let absorbed = absorbed.map_err(|error| Refusal::unlabelled(flight.decision(), &error))?;
+            if self.held.put(&id, HeldCall { principal, flight, course, ask, label }).is_err() {
                 return Err(Refusal::expired());
             }
-            return Ok(Resumed::AskedAgain(Delivery::refusal(again, None)));
+            return Ok(Resumed::AskedAgain(Delivery::joined(again, absorbed.joined)));
         };
-        self.give_text(arrival, &course, ask, answer, false);
+        self.give_text(arrival, &course, ask, answer, false).await;
         course.progress = arrival.frame.meta("progressToken").map(Into::into);
         Ok(Resumed::Continued(flight, course))
     }
 
     /// Wraps an upstream's own state that looks like ours.
     pub(super) fn wrap_state(&self, arrival: &Arrival, inner: &str) -> Option<String> {
-        self.seal_state(arrival, None, Some(inner.to_owned()))
+        self.seal_state(arrival, Round { inner: Some(inner.to_owned()), ..Round::default() })
     }
 
-    fn seal_state(&self, arrival: &Arrival, held: Option<String>, inner: Option<String>) -> Option<String> {
+    /// The state of a question to a person.
+    pub(super) fn asked_state(&self, arrival: &Arrival, id: String) -> Option<String> {
+        self.seal_state(arrival, Round { asked: Some(id), ..Round::default() })
+    }
+
+    fn seal_state(&self, arrival: &Arrival, round: Round) -> Option<String> {
+        let Round { held, asked, inner } = round;
         let caller = arrival.client.caller();
         let hold = u64::try_from(HOLD.as_millis()).unwrap_or(u64::MAX);
         let state = State {
             principal: caller.principal.as_str().to_owned(),
-            session: caller.session.as_str().to_owned(),
+            session: arrival.session.key().as_str().to_owned(),
             method: arrival.frame.method().unwrap_or_default().to_owned(),
             params: params_digest(arrival),
             expires: now().0.saturating_add(hold),
             held,
+            asked,
             inner,
         };
         self.seal.close(Purpose::RequestState, &state)
     }
 }
 
-/// The digest of what is asked, without what changes from round to round. Member order does not count: clients build
-/// the retry anew.
+/// The digest of what is asked, without what changes from round to round.
 fn params_digest(arrival: &Arrival) -> String {
     const CHANGING: [(&str, Edit<'static>); 3] =
         [("inputResponses", Edit::Remove), ("requestState", Edit::Remove), ("_meta", Edit::Remove)];
     let lasting = edit_object(arrival.frame.params().unwrap_or("{}"), &CHANGING);
-    // Scanned text that is still no value, such as a number out of range, is compared as it is written.
-    let sorted =
-        serde_json::from_str::<serde_json::Value>(&lasting).map_or(lasting, |value| value.to_string());
+    let mut sorted = String::with_capacity(lasting.len());
+    sort(&lasting, &mut sorted);
     URL_SAFE_NO_PAD.encode(digest(&SHA256, sorted.as_bytes()))
+}
+
+/// Writes a value so that two texts of the same value are the same. Member order and escapes do not count, since clients
+/// build the retry anew; numbers count as they are written, since no two programs read them alike.
+fn sort(raw: &str, out: &mut String) {
+    if is_object(raw) {
+        let mut all: Vec<_> = members(raw).collect();
+        all.sort_unstable();
+        out.push('{');
+        for (key, value) in all {
+            quote_into(out, &key);
+            out.push(':');
+            sort(value, out);
+            out.push(',');
+        }
+        out.push('}');
+    } else if is_array(raw) {
+        out.push('[');
+        for element in elements(raw) {
+            sort(element, out);
+            out.push(',');
+        }
+        out.push(']');
+    } else {
+        match unquote(raw) {
+            Some(text) => quote_into(out, &text),
+            None => out.push_str(raw),
+        }
+    }
 }
 
 fn input_required(arrival: &Arrival, ask: &Ask, state: &str) -> Vec<u8> {
@@ -223,4 +283,30 @@ fn expire_later(held: &Arc<HeldCalls>, id: String) {
             drop(held.take(&id));
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(raw: &str) -> String {
+        let mut out = String::new();
+        sort(raw, &mut out);
+        out
+    }
+
+    #[test]
+    fn two_texts_of_one_value_are_the_same_and_no_others() {
+        let text = r#"{"b":[1,{"y":"\u0061","x":null}],"a":true}"#;
+        assert_eq!(sorted(text), sorted(r#"{ "a" : true, "b" : [ 1, {"x":null,"y":"a"} ] }"#));
+        for other in [
+            r#"{"b":[1,{"y":"a","x":null}],"a":false}"#,
+            r#"{"b":[1.0,{"y":"a","x":null}],"a":true}"#,
+            r#"{"b":[{"y":"a","x":null},1],"a":true}"#,
+            r#"{"b":[1,{"y":"A","x":null}],"a":true}"#,
+        ] {
+            assert_ne!(sorted(text), sorted(other), "{other}");
+        }
+        assert_ne!(sorted("9007199254740993"), sorted("9007199254740992"));
+    }
 }

@@ -12,6 +12,7 @@ use highwater_upstream::Reply;
 
 use super::arrival::{Course, RoutedAction};
 use super::ask::{ask_kind, legacy_question, modern_question};
+use super::undertaking::Undertaking;
 use super::{Arrival, Refusal};
 use crate::client::Client;
 use crate::gateway::Gateway;
@@ -38,13 +39,6 @@ impl Questions {
     }
 }
 
-/// The call in whose course the questions came.
-pub(super) struct Asked {
-    pub(super) decision: DecisionId,
-    /// Its parameters as sent.
-    pub(super) params: Box<str>,
-}
-
 impl Gateway {
     /// The questions in a reply to a legacy client, which must be put to it as requests.
     pub(super) fn questions_for_legacy(&self, arrival: &Arrival, reply: &Reply) -> Option<Questions> {
@@ -61,16 +55,16 @@ impl Gateway {
         &self,
         arrival: &Arrival,
         course: &Course,
-        asked: Asked,
+        asked: &Undertaking,
         questions: Questions,
     ) -> Result<RoutedAction, Refusal> {
-        let answers = self.ask_all(arrival, course, &asked.decision, &questions).await?;
+        let answers = self.ask_all(arrival, asked, &questions).await?;
         let mut edits = vec![("inputResponses", Edit::Set(answers.as_str()))];
         match &questions.state {
             Some(state) => edits.push(("requestState", Edit::Set(state))),
             None => edits.push(("requestState", Edit::Remove)),
         }
-        let params = edit_object(&asked.params, &edits);
+        let params = edit_object(asked.action.params(), &edits);
         let method = course.method.map_or("", Method::as_str);
         // An answer is an action: it carries the client's data to the server that asked.
         let action = Action::new(ActionKind::Answer, course.upstream().clone(), method, method, params);
@@ -81,25 +75,26 @@ impl Gateway {
     pub(super) async fn ask_all(
         &self,
         arrival: &Arrival,
-        course: &Course,
-        during: &DecisionId,
+        during: &Undertaking,
         questions: &Questions,
     ) -> Result<String, Refusal> {
-        let Client::Legacy(session) = &arrival.client else { return Err(Refusal::internal(during)) };
+        let Client::Legacy(session) = &arrival.client else {
+            return Err(Refusal::internal(&during.decision));
+        };
         let mut answers = Vec::with_capacity(questions.requests.len());
         for (key, method, params) in &questions.requests {
-            let answer = match self.judge_ask(arrival, course, during, method, params) {
+            let answer = match self.clear_ask(arrival, during, method, params).await {
                 None => None,
-                Some(_) => {
+                Some(cleared) => {
                     let params = legacy_question(method, params, || self.fresh_id());
-                    self.put(arrival, session, method, Some(&params)).await
+                    self.put_cleared(arrival, session, method, Some(&params), cleared).await
                 }
             };
             let answer = answer.as_ref().and_then(|answer| answer.result()).map(str::to_owned);
             let answer = match answer {
                 Some(answer) => answer,
                 None if method == "elicitation/create" => r#"{"action":"cancel"}"#.to_owned(),
-                None => return Err(Refusal::unanswered(during)),
+                None => return Err(Refusal::unanswered(&during.decision)),
             };
             answers.push(format!("{}:{answer}", quote(key)));
         }
@@ -107,11 +102,10 @@ impl Gateway {
     }
 
     /// The legacy error "visit a page first", as the question a modern client understands.
-    pub(super) fn url_round(
+    pub(super) async fn url_round(
         &self,
         arrival: &Arrival,
-        course: &Course,
-        during: &DecisionId,
+        during: &Undertaking,
         error: &str,
         from: Era,
     ) -> Option<String> {
@@ -122,7 +116,7 @@ impl Gateway {
         let mut requests = Vec::new();
         for (index, page) in elements(member(member(error, "data")?, "elicitations")?).enumerate() {
             ask_kind("elicitation/create", page)?;
-            self.judge_ask(arrival, course, during, "elicitation/create", page)?;
+            self.clear_ask(arrival, during, "elicitation/create", page).await?;
             let params = modern_question(page);
             requests.push(format!(r#""page_{index}":{{"method":"elicitation/create","params":{params}}}"#));
         }

@@ -100,12 +100,13 @@ impl Gateway {
                 return Err(Refusal::about(flight.decision(), REPLY_WITHHELD, message));
             }
             journey.rounds += 1;
-            let asked = flight.settle_round(&reply);
-            return Ok(Leg::On(self.collect_answers(arrival, course, asked, questions).await?));
+            flight.settle_round(&reply);
+            let asked = Arc::clone(&flight.undertaking);
+            return Ok(Leg::On(self.collect_answers(arrival, course, &asked, questions).await?));
         }
         if wants_tasks_declared(course, &reply) {
-            let asked = flight.settle_round(&reply);
-            return Ok(Leg::On(declared(course, &asked.params)));
+            flight.settle_round(&reply);
+            return Ok(Leg::On(declared(course, flight.undertaking.action.params())));
         }
         self.follow_modern_task(arrival, course, flight, reply, journey).await
     }
@@ -165,7 +166,7 @@ impl Gateway {
             Some("input_required") => {
                 let questions = Questions::read(result);
                 flight.settle_round(&reply);
-                let answers = self.ask_all(arrival, course, &decision, &questions).await?;
+                let answers = self.ask_all(arrival, &flight.undertaking, &questions).await?;
                 let params = format!(r#"{{"taskId":{task},"inputResponses":{answers}}}"#);
                 journey.updating = true;
                 return Ok(Leg::On(task_step(course, "tasks/update", &task, params)));
@@ -190,13 +191,16 @@ impl Gateway {
     fn watch(&self, arrival: &Arrival, course: &Course, task: &str) -> Option<TaskWatch> {
         let own = highwater_mcp::text::unquote(task)?;
         let principal = arrival.client.caller().principal.as_str();
-        let shown = self.seal.close(Purpose::TaskId, &(principal, course.upstream().as_str(), own))?;
+        let tool = course.tool.as_ref().map(|tool| &*tool.own);
+        let shown = self.seal.close(Purpose::TaskId, &(principal, course.upstream().as_str(), own, tool))?;
         let params = format!(r#"{{"taskId":{}}}"#, quote(&shown));
         let message = error_code::request("0", "tasks/cancel", Some(&params));
         let frame = Frame::parse(message.into(), &ScanRules::FROM_CLIENT).ok()?;
         let (outlet, _) = channel::channel(1);
         let (client, world) = (arrival.client.clone(), Arc::clone(&arrival.world));
-        let arrival = Arrival { client, method: Some(Method::CancelTask), frame, outlet, world };
+        let session = arrival.session.clone();
+        let method = Some(Method::CancelTask);
+        let arrival = Arrival { client, session, method, frame, outlet, attended: false, world };
         Some(TaskWatch { gateway: self.myself(), arrival: Some(arrival) })
     }
 

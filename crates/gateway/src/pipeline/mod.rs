@@ -2,31 +2,39 @@
 //!
 //! Read `run` from top to bottom; each verb is a file beside this one.
 
+mod absorb;
 mod answer;
+mod approve;
 mod arrival;
 mod ask;
+mod context;
+mod decide;
 mod deliver;
 mod forward;
 mod gather;
 mod held;
 mod inputs;
 mod journey;
+mod marks;
+mod objects;
+mod outlook;
 mod record;
 mod refuse;
+mod resolve;
 mod route;
 mod tasks;
+mod undertaking;
 
 use std::sync::Arc;
 
-use highwater_core::action::Action;
-use highwater_core::audit::Ruling;
-use highwater_core::decide::{PermittedAction, ReplyVerdict, Verdict, decide, decide_reply, label_reply};
-use highwater_core::id::DecisionId;
-use highwater_core::label::Label;
-use highwater_core::policy::Facts;
+use highwater_core::decide::{PermittedAction, ReplyVerdict, Verdict, decide_reply, label_reply};
+use highwater_upstream::Reply;
 
+use approve::Approved;
+use approve::Consent;
+pub(crate) use approve::PendingQuestions;
 pub(crate) use arrival::Arrival;
-use arrival::RoutedAction;
+use arrival::{Course, RoutedAction};
 pub(crate) use deliver::Delivery;
 use forward::{Flight, Landing};
 pub(crate) use held::HeldCalls;
@@ -34,10 +42,16 @@ use held::Resumed;
 use journey::{Journey, Leg};
 pub(crate) use refuse::Refusal;
 
-use highwater_mcp::error_code::REPLY_WITHHELD;
-
 use crate::client::Client;
 use crate::gateway::Gateway;
+
+/// How the first stretch of the road ends.
+enum Departure {
+    /// The action is on its way.
+    Gone(Flight, Course),
+    /// A person is asked first, by ending the client's request.
+    Asked(Delivery),
+}
 
 impl Gateway {
     /// Takes one action from its arrival to its delivery.
@@ -46,80 +60,101 @@ impl Gateway {
         let (mut flight, mut course) = match self.resume(arrival).await? {
             Resumed::Continued(flight, course) => (flight, course),
             Resumed::AskedAgain(delivery) => return Ok(delivery),
-            Resumed::Fresh(state) => {
+            Resumed::Fresh(state, consent) => {
+                arrival.session.note_call();
                 let routed = self.route(arrival, state.as_deref()).await?;
-                let course = routed.course.clone();
-                (self.decide_and_forward(arrival, routed).await?, course)
+                match self.depart(arrival, routed, consent).await? {
+                    Departure::Gone(flight, course) => (flight, course),
+                    Departure::Asked(delivery) => return Ok(delivery),
+                }
             }
         };
         let mut journey = Journey::default();
-        let received = loop {
+        let reply = loop {
             match self.accompany(arrival, &course, &mut flight).await {
                 // A modern client is asked by ending its request; the call itself stays open.
-                Landing::Asked(ask, recorded) => return self.hold(arrival, course, flight, ask, recorded),
+                Landing::Asked(ask, cleared) => return self.hold(arrival, course, flight, ask, cleared),
                 Landing::Reply(reply) => {
                     match self.next_leg(arrival, &course, &mut flight, reply, &mut journey).await? {
-                        Leg::Arrived(reply) => break self.gather_reply(reply),
-                        Leg::On(routed) => {
-                            course = routed.course.clone();
-                            flight = self.decide_and_forward(arrival, routed).await?;
-                        }
+                        Leg::Arrived(reply) => break reply,
+                        Leg::On(routed) => match self.depart(arrival, routed, None).await? {
+                            Departure::Gone(next, onward) => (flight, course) = (next, onward),
+                            Departure::Asked(delivery) => return Ok(delivery),
+                        },
                     }
                 }
-                Landing::Failed(error) => return Err(self.upstream_failed(flight, error)),
+                Landing::Failed(error) => return Err(self.upstream_failed(flight, error).await),
             }
         };
         journey.ended();
-        let (policy, decision) = (&arrival.world.policy, flight.decision().clone());
-        let action = Arc::clone(&flight.action);
-        let facts = facts_of(arrival, &decision, &action);
-        let labelled = label_reply(policy, &facts, received);
-        match decide_reply(policy, &facts, flight.obligations, labelled) {
-            // The outcome is on record before the first byte is released.
-            ReplyVerdict::Pass(pass) => {
-                let redact = |_, _| Err(Refusal::about(&decision, REPLY_WITHHELD, "the reply is withheld"));
-                let reply = pass.into_reply(redact)?;
-                let appended = flight.settle(&reply).map_err(|error| self.unrecorded(&flight, error))?;
-                self.deliver(arrival, &course, flight.decision(), reply, appended)
-            }
-            ReplyVerdict::Hold(held) => Err(self.withhold(flight, &held.unasked())),
-            ReplyVerdict::Withhold(denial) => Err(self.withhold(flight, &denial)),
-        }
+        self.arrive(arrival, &course, flight, reply).await
     }
 
     /// Judges an action and, if it may happen, sends it off with its trace already written.
-    async fn decide_and_forward(&self, arrival: &Arrival, routed: RoutedAction) -> Result<Flight, Refusal> {
+    async fn depart(
+        &self,
+        arrival: &Arrival,
+        routed: RoutedAction,
+        consent: Option<Consent>,
+    ) -> Result<Departure, Refusal> {
         let RoutedAction { action, course } = routed;
-        let decision = self.next_decision();
-        let caller = arrival.client.caller();
-        let facts = facts_of(arrival, &decision, &action);
-        let policy = &arrival.world.policy;
-        let permit = match decide(policy, &facts) {
+        // A person's answer is about exactly the action they were asked about.
+        let action = consent.as_ref().map_or_else(|| Arc::new(action), |consent| Arc::clone(&consent.action));
+        let mut undertaking = self.gather(arrival, &course, action).await;
+        let permit = match self.judge(&mut undertaking).await {
             Verdict::Allow(permit) => permit,
             Verdict::Escalate(escalation) => {
-                return Err(self.block(policy, &facts, caller, &escalation.unasked()));
+                match self.approve(arrival, &course, &mut undertaking, escalation, consent).await? {
+                    Approved::Granted(permit) => permit,
+                    Approved::Asked(delivery) => return Ok(Departure::Asked(delivery)),
+                }
             }
             Verdict::Block(denial) => {
-                let refusal = self.block(policy, &facts, caller, &denial);
-                return Err(refusal.hiding(&denial, arrival));
+                return Err(self.block(&undertaking, &denial).hiding(&denial, arrival));
             }
         };
+        // Nothing can be removed from a reply yet, so what would need that is not done.
+        if !permit.obligations().redactions().is_empty() {
+            return Err(self.unredactable(&undertaking, &permit));
+        }
+        // Whoever reads what this writes reads what the session has read.
+        self.mark_written(&undertaking)
+            .await
+            .map_err(|error| Refusal::unmarked(&undertaking.decision, &error))?;
         // Write-ahead: an irreversible call leaves its trace before it happens.
         let written = self
-            .record_decision(policy, &facts, caller, permit.judgement(), Ruling::Allowed)
-            .map_err(|error| Refusal::unrecorded(&decision, &error))?;
+            .record_permit(&undertaking, &permit)
+            .map_err(|error| Refusal::unrecorded(&undertaking.decision, &error))?;
         let obligations = permit.obligations();
-        let permitted = PermittedAction::bind(action, permit).map_err(|_| Refusal::internal(&decision))?;
+        let permitted = PermittedAction::bind(Arc::clone(&undertaking.action), permit)
+            .map_err(|_| Refusal::internal(&undertaking.decision))?;
         if let (Client::Modern(_), Some(level)) = (&arrival.client, arrival.client.log_level()) {
             course.station.want_log_level(level).await;
         }
-        Ok(self.forward(arrival, &course, permitted, obligations, written))
+        let flight = self.forward(arrival, &course, Arc::new(undertaking), permitted, obligations, written);
+        Ok(Departure::Gone(flight, course))
     }
-}
 
-/// What is known of an action. No label is kept yet, so every session is as if it had read nothing.
-fn facts_of<'a>(arrival: &'a Arrival, decision: &'a DecisionId, action: &'a Action) -> Facts<'a> {
-    static NOTHING_READ: Label = Label::bottom();
-    let caller = arrival.client.caller();
-    Facts::of(decision, &caller.principal, &caller.virtual_server, action).under(&NOTHING_READ)
+    /// Labels a reply, judges it, and releases it once its label and its outcome are stored.
+    async fn arrive(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        mut flight: Flight,
+        reply: Reply,
+    ) -> Result<Delivery, Refusal> {
+        let undertaking = Arc::clone(&flight.undertaking);
+        let received = self.gather_reply(&undertaking, reply).await;
+        let policy = &undertaking.policy;
+        // The session as it is before this reply, with whatever else came meanwhile.
+        let now = self.label_now(undertaking.session()).await;
+        let facts = undertaking.facts_of_reply(&now.label);
+        let labelled = label_reply(policy, &facts, received);
+        let pass = match decide_reply(policy, &facts, flight.obligations, labelled) {
+            ReplyVerdict::Pass(pass) => pass,
+            ReplyVerdict::Hold(held) => self.approve_reply(arrival, &mut flight, held).await?,
+            ReplyVerdict::Withhold(denial) => return Err(self.withhold(&mut flight, &denial)),
+        };
+        self.commit(arrival, course, flight, pass).await
+    }
 }

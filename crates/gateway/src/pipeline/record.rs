@@ -1,51 +1,112 @@
-//! Puts decisions, questions and outcomes on record. What cannot be recorded does not happen.
+//! Puts decisions, questions, answers and outcomes on record. What cannot be recorded does not happen.
 
 use std::sync::Arc;
 
 use highwater_core::audit::{AuditEvent, Decision, Ended, Happened, Outcome, Question, Ruling};
-use highwater_core::decide::{AskFacts, AskVerdict, Judgement};
+use highwater_core::decide::{Answer, Escalation, Judgement, Permit, QuestionDigest};
 use highwater_core::id::DecisionId;
-use highwater_core::policy::{Facts, Policy};
+use highwater_core::label::Label;
 use highwater_store::{Appended, AuditError, AuditLog};
 use tokio::time::Instant;
 
-use crate::client::Caller;
+use super::Refusal;
+use super::undertaking::Undertaking;
 use crate::gateway::{Gateway, now};
 
+/// How an action ended, with whatever there is to say about it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct End<'a> {
+    pub(super) bytes: usize,
+    /// What went wrong, in our words.
+    pub(super) detail: Option<&'a str>,
+    /// What was judged of the reply.
+    pub(super) judgement: Option<&'a Judgement>,
+    pub(super) label: Option<&'a Label>,
+    /// Whether the session's label rose with it.
+    pub(super) raised: bool,
+}
+
 impl Gateway {
+    /// Writes down that an action was allowed, with whatever was found about it.
+    pub(super) fn record_permit(
+        &self,
+        undertaking: &Undertaking,
+        permit: &Permit,
+    ) -> Result<Appended, AuditError> {
+        let ruling = if permit.obligations().approved() { Ruling::Approved } else { Ruling::Allowed };
+        self.record_decision(undertaking, permit.judgement(), ruling)
+    }
+
+    /// Writes down that a person is to be asked.
+    pub(super) fn record_escalation(
+        &self,
+        undertaking: &Undertaking,
+        escalation: &Escalation,
+    ) -> Result<(), Refusal> {
+        let judged = self.record_decision(undertaking, escalation.judgement(), Ruling::Asked);
+        judged.map(|_| ()).map_err(|error| Refusal::unrecorded(&undertaking.decision, &error))
+    }
+
+    /// Writes down that a question went out to a person.
+    pub(super) fn record_asked(
+        &self,
+        undertaking: &Undertaking,
+        question: QuestionDigest,
+    ) -> Result<(), Refusal> {
+        self.note(undertaking, Happened::Asked { question, how: "form" })
+    }
+
+    /// Writes down what a person said.
+    pub(super) fn record_answer(
+        &self,
+        undertaking: &Undertaking,
+        question: QuestionDigest,
+        answer: Answer,
+    ) -> Result<(), Refusal> {
+        let by = undertaking.caller.principal.as_str();
+        self.note(undertaking, Happened::Answered { question, answer, by })
+    }
+
+    fn note(&self, undertaking: &Undertaking, happened: Happened<'_>) -> Result<(), Refusal> {
+        let event = AuditEvent { time: now(), id: Some(&undertaking.decision), happened };
+        let noted = self.audit.append(&event);
+        noted.map(|_| ()).map_err(|error| Refusal::unrecorded(&undertaking.decision, &error))
+    }
+
     /// Writes a decision down.
     pub(super) fn record_decision(
         &self,
-        policy: &Policy,
-        facts: &Facts<'_>,
-        caller: &Caller,
+        undertaking: &Undertaking,
         judgement: &Judgement,
         ruling: Ruling,
     ) -> Result<Appended, AuditError> {
-        let session = &caller.session;
+        let facts = undertaking.facts();
+        let session = undertaking.session().key();
+        let (epoch, policy) = (undertaking.before.epoch, &undertaking.policy);
         self.audit.append(&AuditEvent {
             time: now(),
-            id: Some(facts.decision),
-            happened: Happened::Decision(Decision { session, epoch: 0, policy, facts, judgement, ruling }),
+            id: Some(&undertaking.decision),
+            happened: Happened::Decision(Decision {
+                session,
+                epoch,
+                policy,
+                facts: &facts,
+                judgement,
+                ruling,
+            }),
         })
     }
 
     /// Writes down that an upstream asked something.
     pub(super) fn record_question(
         &self,
-        decision: &DecisionId,
-        facts: &AskFacts<'_>,
-        verdict: &AskVerdict,
+        undertaking: &Undertaking,
+        question: Question<'_>,
     ) -> Result<Appended, AuditError> {
-        let (judgement, label) = match verdict {
-            AskVerdict::Put(pass) => (pass.judgement(), Some(pass.label())),
-            AskVerdict::Refuse(denial) => (denial.judgement(), None),
-        };
-        let (upstream, kind, put) = (facts.upstream, facts.kind, label.is_some());
         self.audit.append(&AuditEvent {
             time: now(),
-            id: Some(decision),
-            happened: Happened::Question(Question { upstream, kind, judgement, put, label, raised: false }),
+            id: Some(&undertaking.decision),
+            happened: Happened::Question(question),
         })
     }
 }
@@ -72,27 +133,15 @@ impl OpenRecord {
     }
 
     /// Writes the outcome.
-    pub(super) fn settle(
-        &mut self,
-        outcome: Outcome,
-        bytes: usize,
-        detail: Option<&str>,
-        judgement: Option<&Judgement>,
-    ) -> Result<Appended, AuditError> {
+    pub(super) fn settle(&mut self, outcome: Outcome, end: End<'_>) -> Result<Appended, AuditError> {
         self.settled = true;
         let millis = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let End { bytes, detail, judgement, label, raised } = end;
+        let bytes = bytes as u64;
         self.audit.append(&AuditEvent {
             time: now(),
             id: Some(&self.decision),
-            happened: Happened::Outcome(Ended {
-                outcome,
-                bytes: bytes as u64,
-                millis,
-                detail,
-                judgement,
-                label: None,
-                raised: false,
-            }),
+            happened: Happened::Outcome(Ended { outcome, bytes, millis, detail, judgement, label, raised }),
         })
     }
 }
@@ -100,7 +149,7 @@ impl OpenRecord {
 impl Drop for OpenRecord {
     fn drop(&mut self) {
         if !self.settled
-            && let Err(error) = self.settle(Outcome::Cancelled, 0, None, None)
+            && let Err(error) = self.settle(Outcome::Cancelled, End::default())
         {
             tracing::error!(%error, decision = %self.decision, "a cancelled call could not be recorded");
         }

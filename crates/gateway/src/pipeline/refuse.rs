@@ -2,18 +2,18 @@
 //! full reason is on record under the decision's id.
 
 use highwater_core::audit::{Outcome, Ruling};
-use highwater_core::decide::{Denial, Finding, FindingId};
+use highwater_core::decide::{Answer, Asking, Denial, Effect, Finding, FindingId, Permit, refusal, withheld};
 use highwater_core::id::DecisionId;
-use highwater_core::policy::{Facts, Policy};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code;
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, unquote};
-use highwater_store::AuditError;
+use highwater_store::{AuditError, StoreError};
 use highwater_upstream::error::{Cause, UpstreamError};
 
+use super::record::End;
+use super::undertaking::Undertaking;
 use super::{Arrival, Delivery, Flight};
-use crate::client::Caller;
 use crate::gateway::Gateway;
 
 /// Why there is no reply.
@@ -26,8 +26,17 @@ pub(crate) struct Refusal {
     data: Option<String>,
     /// A tool's caller gets a result, because models read results and often never see errors.
     as_tool_result: bool,
-    /// Nothing was executed, so the client may be told that asking for authorisation could help.
-    denied: bool,
+    /// Nothing was executed, and this is what the client is told about getting it authorised after all.
+    denied: Option<Remediation>,
+}
+
+/// Whether an authorisation that is missing can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remediation {
+    /// No: it must not be tried again unchanged.
+    Unavailable,
+    /// There is a way, but not through this client.
+    Undisclosed,
 }
 
 // === impl Refusal ===
@@ -41,7 +50,7 @@ impl Refusal {
             decision: None,
             data: None,
             as_tool_result: false,
-            denied: false,
+            denied: None,
         }
     }
 
@@ -79,6 +88,36 @@ impl Refusal {
             decision: Some(decision.clone()),
             as_tool_result: true,
             ..Self::invalid(error_code::REFUSED, "not done: the gateway could not record the call")
+        }
+    }
+
+    /// The label of what came could not be stored, so it stays here.
+    pub(super) fn unlabelled(decision: &DecisionId, error: &StoreError) -> Self {
+        tracing::error!(%error, %decision, "withheld: its label could not be stored");
+        let message = "the call has run, but its result could not be labelled and is withheld";
+        Self::about(decision, error_code::RESULT_WITHHELD, message)
+    }
+
+    /// What is to be written could not be marked, so nothing was done.
+    pub(super) fn unmarked(decision: &DecisionId, error: &StoreError) -> Self {
+        tracing::error!(%error, %decision, "refused: what it writes could not be marked");
+        let message = "not done: the gateway could not mark what the call writes";
+        Self::about(decision, error_code::REFUSED, message)
+    }
+
+    /// The tool is another than the one a person was asked about.
+    pub(super) fn changed(decision: &DecisionId) -> Self {
+        let message = "not done: the tool or its server changed while the user was asked; call again";
+        Self::about(decision, error_code::REFUSED, message)
+    }
+
+    /// Too many questions wait for a person already.
+    pub(super) fn too_many_questions(decision: &DecisionId) -> Self {
+        let message =
+            "this call needs the user's confirmation, but too many questions wait for an answer already";
+        Self {
+            denied: Some(Remediation::Undisclosed),
+            ..Self::about(decision, error_code::NEEDS_APPROVAL, message)
         }
     }
 
@@ -130,15 +169,14 @@ impl Refusal {
         let decision = self.decision.as_ref().map(|decision| quote(decision.as_str()));
         if self.as_tool_result && arrival.method == Some(Method::CallTool) {
             let mut meta = String::new();
-            if self.denied
-                && let Some(decision) = &decision
-            {
+            if let (Some(remediation), Some(decision)) = (self.denied, &decision) {
+                let word = remediation.word();
                 meta.push_str(&format!(
-                    r#""io.modelcontextprotocol/authorization":{{"reason":"insufficient_authorization","remediation":"unavailable","authorizationContextId":{decision}}},"#
+                    r#""io.modelcontextprotocol/authorization":{{"reason":"insufficient_authorization","remediation":"{word}","authorizationContextId":{decision}}},"#
                 ));
             }
             if let Some(decision) = &decision {
-                meta.push_str(&format!(r#""dev.highwater/decision":{decision}"#));
+                meta.push_str(&format!(r#""dev.highwater/decision":{{"id":{decision}}}"#));
             }
             let era = match arrival.client.era() {
                 Era::Modern => r#","resultType":"complete""#,
@@ -151,7 +189,7 @@ impl Refusal {
             let meta = if meta.is_empty() { String::new() } else { format!(r#","_meta":{{{meta}}}"#) };
             let result =
                 format!(r#"{{"content":[{{"type":"text","text":{text}}}],"isError":true{era}{meta}}}"#);
-            return Delivery::refusal(error_code::result_response(arrival.id(), &result), None);
+            return Delivery::ours(error_code::result_response(arrival.id(), &result), None);
         }
         let data = match (self.data, decision) {
             (Some(data), _) => Some(data),
@@ -159,33 +197,74 @@ impl Refusal {
             (None, None) => None,
         };
         let bytes = error_code::error_response(Some(arrival.id()), self.code, &self.message, data.as_deref());
-        Delivery::refusal(bytes, Some(self.code))
+        Delivery::ours(bytes, Some(self.code))
+    }
+}
+
+// === impl Remediation ===
+
+impl Remediation {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Unavailable => "unavailable",
+            Self::Undisclosed => "undisclosed",
+        }
     }
 }
 
 impl Gateway {
-    /// Records a blocked action and refuses it.
-    pub(super) fn block(
-        &self,
-        policy: &Policy,
-        facts: &Facts<'_>,
-        caller: &Caller,
-        denial: &Denial,
-    ) -> Refusal {
-        let recorded = self.record_decision(policy, facts, caller, denial.judgement(), Ruling::Blocked);
-        if let Err(error) = recorded {
-            return Refusal::unrecorded(facts.decision, &error);
+    /// Records a blocked action and refuses it. What led here is on record under the decision's id and nowhere in the
+    /// words: they would tell a hijacked model where to try next.
+    pub(super) fn block(&self, undertaking: &Undertaking, denial: &Denial) -> Refusal {
+        self.deny(undertaking, denial, Asking::NotNeeded, error_code::REFUSED, Remediation::Unavailable)
+    }
+
+    /// Records that a reply would have to be edited, which nobody can yet.
+    pub(super) fn unredactable(&self, undertaking: &Undertaking, permit: &Permit) -> Refusal {
+        if let Err(error) = self.record_decision(undertaking, permit.judgement(), Ruling::Blocked) {
+            return Refusal::unrecorded(&undertaking.decision, &error);
         }
+        let message = refusal(Effect::Block, Asking::NotNeeded, undertaking.name());
         Refusal {
-            decision: Some(denial.decision().clone()),
-            as_tool_result: true,
-            denied: true,
-            ..Refusal::invalid(error_code::REFUSED, "this call is not permitted; do not retry it unchanged")
+            denied: Some(Remediation::Unavailable),
+            ..Refusal::about(&undertaking.decision, error_code::REFUSED, &message)
         }
     }
 
+    /// Records that a person said no, or nothing.
+    pub(super) fn declined(&self, undertaking: &Undertaking, denial: &Denial) -> Refusal {
+        let (asking, code) = (Asking::Answered(Answer::Decline), error_code::APPROVAL_DECLINED);
+        self.deny(undertaking, denial, asking, code, Remediation::Unavailable)
+    }
+
+    /// Records that a person should have been asked and cannot be.
+    pub(super) fn unasked(&self, undertaking: &Undertaking, denial: &Denial) -> Refusal {
+        let (asking, code) = (Asking::Impossible, error_code::NEEDS_APPROVAL);
+        self.deny(undertaking, denial, asking, code, Remediation::Undisclosed)
+    }
+
+    fn deny(
+        &self,
+        undertaking: &Undertaking,
+        denial: &Denial,
+        asking: Asking,
+        code: i64,
+        remediation: Remediation,
+    ) -> Refusal {
+        if let Err(error) = self.record_decision(undertaking, denial.judgement(), Ruling::Blocked) {
+            return Refusal::unrecorded(&undertaking.decision, &error);
+        }
+        // What was asked about is what a person would have had to agree to, not the refusal that follows.
+        let effect = match asking {
+            Asking::NotNeeded => denial.judgement().effect(),
+            Asking::Impossible | Asking::Answered(_) => Effect::Confirm,
+        };
+        let message = refusal(effect, asking, undertaking.name());
+        Refusal { denied: Some(remediation), ..Refusal::about(denial.decision(), code, &message) }
+    }
+
     /// Records that no reply came, or none that can be passed on.
-    pub(super) fn upstream_failed(&self, mut flight: Flight, error: UpstreamError) -> Refusal {
+    pub(super) async fn upstream_failed(&self, mut flight: Flight, error: UpstreamError) -> Refusal {
         let (outcome, code) = match &error.cause {
             Cause::TimedOut(_) => (Outcome::TimedOut, error_code::UPSTREAM_UNAVAILABLE),
             Cause::TooLarge { .. } | Cause::Malformed(_) => (Outcome::Failed, error_code::RESULT_WITHHELD),
@@ -193,43 +272,54 @@ impl Gateway {
         };
         let text = error.to_string();
         tracing::warn!(decision = %flight.decision(), "{text}");
-        if let Err(error) = flight.record.settle(outcome, 0, Some(&text), None) {
-            return self.unrecorded(&flight, error);
+        if error.sent {
+            self.note_sent(&flight.undertaking).await;
+        }
+        let end = End { detail: Some(&text), ..End::default() };
+        if let Err(error) = flight.record.settle(outcome, end) {
+            return self.unrecorded(flight.decision(), error);
         }
         let advice = if error.sent {
             "it may have taken effect: check before calling again"
         } else {
             "nothing was executed: try again later or use another tool"
         };
-        Refusal {
-            decision: Some(flight.decision().clone()),
-            as_tool_result: true,
-            ..Refusal::invalid(code, format!("{text}; {advice}"))
-        }
+        Refusal::about(flight.decision(), code, &format!("{text}; {advice}"))
     }
 
     /// Records that a reply is not passed on. The call has run, so the refusal never says that nothing happened.
-    pub(super) fn withhold(&self, mut flight: Flight, denial: &Denial) -> Refusal {
-        if let Err(error) = flight.record.settle(Outcome::Withheld, 0, None, Some(denial.judgement())) {
-            return self.unrecorded(&flight, error);
+    pub(super) fn withhold(&self, flight: &mut Flight, denial: &Denial) -> Refusal {
+        let end = End { judgement: Some(denial.judgement()), ..End::default() };
+        if let Err(error) = flight.record.settle(Outcome::Withheld, end) {
+            return self.unrecorded(flight.decision(), error);
         }
-        Refusal {
-            decision: Some(flight.decision().clone()),
-            as_tool_result: true,
-            ..Refusal::invalid(error_code::REPLY_WITHHELD, "the call has run, but its reply is withheld")
+        let message = withheld(flight.undertaking.name());
+        Refusal::about(flight.decision(), error_code::REPLY_WITHHELD, &message)
+    }
+
+    /// The label of a reply could not be stored: it stays here.
+    pub(super) fn unlabelled(&self, flight: &mut Flight, error: &StoreError) -> Refusal {
+        let end = End { detail: Some("its label could not be stored"), ..End::default() };
+        if let Err(error) = flight.record.settle(Outcome::Withheld, end) {
+            return self.unrecorded(flight.decision(), error);
         }
+        Refusal::unlabelled(flight.decision(), error)
+    }
+
+    /// Something must be removed from a reply that cannot be removed: it stays here.
+    pub(super) fn unredacted(&self, flight: &mut Flight) -> Refusal {
+        let end = End { detail: Some("it would have to be redacted"), ..End::default() };
+        if let Err(error) = flight.record.settle(Outcome::Withheld, end) {
+            return self.unrecorded(flight.decision(), error);
+        }
+        let message = withheld(flight.undertaking.name());
+        Refusal::about(flight.decision(), error_code::REPLY_WITHHELD, &message)
     }
 
     /// The outcome could not be recorded: the reply stays here.
-    pub(super) fn unrecorded(&self, flight: &Flight, error: AuditError) -> Refusal {
-        tracing::error!(%error, decision = %flight.decision(), "withheld: the outcome could not be recorded");
-        Refusal {
-            decision: Some(flight.decision().clone()),
-            as_tool_result: true,
-            ..Refusal::invalid(
-                error_code::RESULT_WITHHELD,
-                "the call has run, but its result could not be recorded and is withheld",
-            )
-        }
+    pub(super) fn unrecorded(&self, decision: &DecisionId, error: AuditError) -> Refusal {
+        tracing::error!(%error, %decision, "withheld: the outcome could not be recorded");
+        let message = "the call has run, but its result could not be recorded and is withheld";
+        Refusal::about(decision, error_code::RESULT_WITHHELD, message)
     }
 }

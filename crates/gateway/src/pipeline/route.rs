@@ -10,10 +10,40 @@ use highwater_mcp::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, string_member, unquote};
 
-use super::arrival::{Course, RoutedAction, TaskBridge};
+use super::arrival::{Course, RoutedAction, TaskBridge, ToolName};
+use super::tasks::OpenTask;
 use super::{Arrival, Refusal};
-use crate::catalog::{Entry, Merged, VirtualServer};
+use crate::catalog::{Entry, Known, Merged, VirtualServer};
 use crate::gateway::Gateway;
+
+/// Where a name leads.
+struct Found {
+    entry: Entry,
+    names: Arc<Merged>,
+    subject: Subject,
+}
+
+impl Found {
+    fn plain(entry: Entry, names: Arc<Merged>) -> Self {
+        Self { entry, names, subject: Subject::default() }
+    }
+}
+
+/// What is known of an action's subject beforehand.
+#[derive(Default)]
+struct Subject {
+    known: Option<Arc<Known>>,
+    tool: Option<ToolName>,
+}
+
+impl Subject {
+    /// A tool, by its server's own name.
+    fn of_tool(names: &Merged, upstream: &UpstreamId, own: &str) -> Self {
+        let known = names.contracts(upstream).map(|contracts| Arc::clone(contracts.tool(own)));
+        let shown = names.shown_tool(upstream, own).unwrap_or_else(|| own.into());
+        Self { known, tool: Some(ToolName { shown, own: own.into() }) }
+    }
+}
 
 impl Gateway {
     /// Routes an arrival. `state` replaces the request's `requestState`, if we had wrapped the upstream's own.
@@ -28,13 +58,17 @@ impl Gateway {
             .virtual_server(&caller.virtual_server)
             .ok_or_else(|| Refusal::unknown("virtual server", caller.virtual_server.as_str(), &[]))?;
         match arrival.method {
-            Some(Method::CallTool) => {
+            Some(Method::CallTool | Method::ResolveTool) => {
                 let name = text_param(arrival, "name")?;
                 let look = |merged: &Merged| merged.tools.get(&*name).cloned();
                 let (tool, names) = server.find(look).await.ok_or_else(|| unknown(server, "tool", &name))?;
-                let mut routed =
-                    self.named(arrival, ActionKind::CallTool, "name", tool.entry, names, state)?;
+                let called = ToolName { shown: name.as_str().into(), own: Arc::clone(&tool.entry.name) };
+                let known = Arc::clone(&tool.known);
+                let subject = Subject { known: Some(known), tool: Some(called) };
+                let found = Found { entry: tool.entry, names, subject };
+                let mut routed = self.named(arrival, ActionKind::CallTool, "name", found, state)?;
                 if tool.needs_task
+                    && arrival.method == Some(Method::CallTool)
                     && arrival.client.era() == Era::Modern
                     && era_of(&routed.course) == Some(Era::Legacy)
                 {
@@ -47,7 +81,7 @@ impl Gateway {
                 let look = |merged: &Merged| merged.prompts.get(&*name).cloned();
                 let (entry, names) =
                     server.find(look).await.ok_or_else(|| unknown(server, "prompt", &name))?;
-                self.named(arrival, ActionKind::GetPrompt, "name", entry, names, state)
+                self.named(arrival, ActionKind::GetPrompt, "name", Found::plain(entry, names), state)
             }
             Some(method @ (Method::ReadResource | Method::Subscribe | Method::Unsubscribe)) => {
                 let kind = if method == Method::ReadResource {
@@ -60,17 +94,22 @@ impl Gateway {
                 let found = server.find(look).await;
                 let (entry, names) =
                     found.ok_or_else(|| Refusal::unknown_resource(&uri, arrival.client.era()))?;
-                self.named(arrival, kind, "uri", entry, names, state)
+                self.named(arrival, kind, "uri", Found::plain(entry, names), state)
             }
             Some(Method::Complete) => self.completion(arrival, server).await,
             Some(Method::GetTask | Method::TaskResult | Method::CancelTask | Method::UpdateTask) => {
                 let shown = text_param(arrival, "taskId")?;
-                let (upstream, own) = self
+                let OpenTask { upstream, own, tool } = self
                     .open_task_id(arrival, &shown)
-                    .filter(|(upstream, _)| arrival.world.stations.contains_key(upstream))
+                    .filter(|task| arrival.world.stations.contains_key(&task.upstream))
                     .ok_or_else(|| Refusal::invalid(INVALID_PARAMS, "unknown task"))?;
+                let names = server.known();
+                let subject = match tool {
+                    Some(tool) => Subject::of_tool(&names, &upstream, &tool),
+                    None => Subject::default(),
+                };
                 let entry = Entry { upstream, name: own.into() };
-                self.named(arrival, ActionKind::TaskStep, "taskId", entry, server.known(), state)
+                self.named(arrival, ActionKind::TaskStep, "taskId", Found { entry, names, subject }, state)
             }
             None => self.extra(arrival, server),
             Some(_) => Err(method_not_found(arrival)),
@@ -83,11 +122,11 @@ impl Gateway {
         arrival: &Arrival,
         kind: ActionKind,
         member: &'static str,
-        entry: Entry,
-        names: Arc<Merged>,
+        found: Found,
         state: Option<&str>,
     ) -> Result<RoutedAction, Refusal> {
-        let course = self.course(arrival, &entry.upstream, names)?;
+        let Found { entry, names, subject } = found;
+        let course = self.course(arrival, kind, &entry, names, subject)?;
         let own_name = quote(&entry.name);
         let state = state.map(quote);
         let mut edits = vec![(member, Edit::Set(own_name.as_str()))];
@@ -125,7 +164,7 @@ impl Gateway {
             _ => merged.template(&shown).or_else(|| merged.resource(&shown)),
         };
         let (entry, names) = server.find(look).await.ok_or_else(|| unknown(server, what, &shown))?;
-        let course = self.course(arrival, &entry.upstream, names)?;
+        let course = self.course(arrival, ActionKind::Complete, &entry, names, Subject::default())?;
         let own_name = quote(&entry.name);
         let inner = [(key, Edit::Set(own_name.as_str()))];
         let params = edit_object(arrival.frame.params().unwrap_or("{}"), &[("ref", Edit::Merge(&inner))]);
@@ -150,7 +189,9 @@ impl Gateway {
             let message = format!("method `{method}` is listed for several servers, so it leads nowhere");
             return Err(Refusal::invalid(METHOD_NOT_FOUND, message));
         }
-        let course = self.course(arrival, taker.id(), server.known())?;
+        let entry = Entry { upstream: taker.id().clone(), name: method.into() };
+        let course =
+            self.course(arrival, ActionKind::ExtraMethod, &entry, server.known(), Subject::default())?;
         let params = arrival.frame.params().unwrap_or("{}");
         let action = Action::new(ActionKind::ExtraMethod, taker.id().clone(), method, method, params);
         Ok(RoutedAction { action, course })
@@ -159,16 +200,29 @@ impl Gateway {
     fn course(
         &self,
         arrival: &Arrival,
-        upstream: &UpstreamId,
+        kind: ActionKind,
+        entry: &Entry,
         names: Arc<Merged>,
+        subject: Subject,
     ) -> Result<Course, Refusal> {
-        let station = arrival
-            .world
-            .stations
-            .get(upstream)
-            .ok_or_else(|| Refusal::unknown("server", upstream.as_str(), &[]))?;
+        let upstream = &entry.upstream;
+        let no_server = || Refusal::unknown("server", upstream.as_str(), &[]);
+        let station = arrival.world.stations.get(upstream).ok_or_else(no_server)?;
+        let contracts = Arc::clone(names.contracts(upstream).ok_or_else(no_server)?);
+        let known = subject.known.unwrap_or_else(|| match kind {
+            ActionKind::ReadResource | ActionKind::Subscribe => contracts.resource(&entry.name),
+            ActionKind::GetPrompt => contracts.prompt(&entry.name),
+            ActionKind::Complete => Arc::clone(contracts.completion()),
+            ActionKind::ResolveTool => Arc::clone(contracts.resolving()),
+            ActionKind::CallTool | ActionKind::TaskStep | ActionKind::Answer | ActionKind::ExtraMethod => {
+                Arc::clone(contracts.unknown())
+            }
+        });
         Ok(Course {
             station: Arc::clone(station),
+            contracts,
+            known,
+            tool: subject.tool,
             names,
             method: arrival.method,
             progress: arrival.frame.meta("progressToken").map(Into::into),

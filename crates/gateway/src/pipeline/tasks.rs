@@ -17,11 +17,22 @@ use crate::seal::Purpose;
 /// Where a legacy result names the task it belongs to.
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
+/// What stands behind a task id that we gave out.
+pub(super) struct OpenTask {
+    pub(super) upstream: UpstreamId,
+    /// The upstream's own id.
+    pub(super) own: String,
+    /// The tool whose call it is, by the upstream's own name: what comes of the task is what the tool returns.
+    pub(super) tool: Option<String>,
+}
+
 impl Gateway {
     /// The upstream and its own id behind a task id, if it was given to this principal.
-    pub(super) fn open_task_id(&self, arrival: &Arrival, shown: &str) -> Option<(UpstreamId, String)> {
-        let (principal, upstream, own): (String, String, String) = self.seal.open(Purpose::TaskId, shown)?;
-        (principal == arrival.client.caller().principal.as_str()).then(|| (UpstreamId::new(upstream), own))
+    pub(super) fn open_task_id(&self, arrival: &Arrival, shown: &str) -> Option<OpenTask> {
+        let (principal, upstream, own, tool): (String, String, String, Option<String>) =
+            self.seal.open(Purpose::TaskId, shown)?;
+        let theirs = principal == arrival.client.caller().principal.as_str();
+        theirs.then(|| OpenTask { upstream: UpstreamId::new(upstream), own, tool })
     }
 
     /// The result with the task ids that belong to it sealed. Where they are depends on what was asked, never on what
@@ -46,8 +57,9 @@ impl Gateway {
         let seal = |raw: &str| {
             let own = unquote(raw)?;
             let principal = arrival.client.caller().principal.as_str();
+            let tool = course.tool.as_ref().map(|tool| &*tool.own);
             self.seal
-                .close(Purpose::TaskId, &(principal, course.upstream().as_str(), own))
+                .close(Purpose::TaskId, &(principal, course.upstream().as_str(), own, tool))
                 .map(|id| quote(&id))
         };
         let flat = member(result, "taskId").and_then(seal);

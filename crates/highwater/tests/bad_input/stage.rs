@@ -16,7 +16,7 @@ pub(crate) fn home() -> (Home, Journal) {
     let journal = Journal::at(home.path().join("saw.jsonl"));
     let fixture = fixture_program(Path::new(PROGRAM)).unwrap();
     let config = format!(
-        "servers:\n  up:\n    command: {fixture:?}\n    args: [--stdio, --extras]\n    env: {{ FIXTURE_LOG: {journal:?} }}\n\
+        "flow: observe\nservers:\n  up:\n    command: {fixture:?}\n    args: [--stdio, --extras]\n    env: {{ FIXTURE_LOG: {journal:?} }}\n\
          virtual_servers:\n  default: {{ servers: [up] }}\n  other: {{ servers: [up] }}\n",
         journal = journal.path(),
     );

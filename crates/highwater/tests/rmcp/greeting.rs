@@ -8,7 +8,7 @@ use super::stage::{CLIENTS, Mode, Stage, Way};
 
 async fn stage() -> Stage {
     let harbour = Harbour::new(Speaks::Everything);
-    Stage::served(&json!({ "servers": { "harbour": harbour.behind_http().await } })).await
+    Stage::served(&json!({ "flow": "observe", "servers": { "harbour": harbour.behind_http().await } })).await
 }
 
 #[tokio::test]

@@ -134,7 +134,7 @@ fn home(config: &Value) -> Home {
 pub(crate) fn real_servers(folder: &Path) -> Value {
     let node = peer("node/node_modules/.bin/node");
     let package = |name: &str| peer(&format!("node/node_modules/@modelcontextprotocol/{name}/dist/index.js"));
-    json!({ "servers": {
+    json!({ "flow": "observe", "servers": {
         "everything": { "command": node, "args": [package("server-everything"), "stdio"] },
         "filesystem": { "command": node, "args": [package("server-filesystem"), folder] },
         "git": { "command": peer("python/servers/bin/mcp-server-git") },

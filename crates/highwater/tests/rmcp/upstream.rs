@@ -50,7 +50,7 @@ async fn in_every_cell(story: impl AsyncFn(&Client, &Berth)) {
             };
             servers.insert(berth.alias.to_owned(), entry);
         }
-        let stage = Stage::served(&json!({ "servers": servers })).await;
+        let stage = Stage::served(&json!({ "flow": "observe", "servers": servers })).await;
         let client = stage.client(way, mode).await;
         for berth in &berths {
             eprintln!("{way:?}, {mode:?}, in front of {}", berth.alias);

@@ -73,7 +73,7 @@ async fn every_reply_reaches_its_own_caller_while_servers_are_killed() {
         over_http.push((board, fixture, seen));
     }
     let program = ground.fixture().to_owned();
-    let stage = ground.serve(&json!({ "servers": servers })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
 
     let count = Arc::new(Count::default());
     let killer = tokio::spawn({

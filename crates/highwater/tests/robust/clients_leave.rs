@@ -93,7 +93,8 @@ async fn a_stdio_client_that_closes_its_input_still_gets_its_answers() {
 #[tokio::test]
 async fn a_stdio_client_that_is_killed_leaves_no_call_behind() {
     let ground = Ground::new();
-    let config = json!({ "servers": { "a": ground.stdio("a") }, "limits": { "drain": "300ms" } });
+    let config =
+        json!({ "flow": "observe", "servers": { "a": ground.stdio("a") }, "limits": { "drain": "300ms" } });
     let stage = ground.serve(&config).await;
     for era in [Era::Legacy, Era::Modern] {
         let client = stage.gateway.stdio(era).connect().await.unwrap();
@@ -169,7 +170,8 @@ async fn connections_that_say_nothing_or_half_of_it_stop_nobody_else() {
 #[tokio::test]
 async fn one_session_too_many_is_refused_and_a_place_that_is_given_up_is_free_again() {
     let ground = Ground::new();
-    let config = json!({ "servers": { "a": ground.stdio("a") }, "limits": { "sessions": 2 } });
+    let config =
+        json!({ "flow": "observe", "servers": { "a": ground.stdio("a") }, "limits": { "sessions": 2 } });
     let stage = ground.serve(&config).await;
     let first = stage.client(Era::Legacy).await;
     let second = stage.client(Era::Legacy).await;

@@ -36,7 +36,7 @@ async fn goes_and_comes(arguments: &[&str], path: &str) {
     assert!(fixture.url().ends_with(path), "{}", fixture.url());
     board.plug(fixture.url());
     let servers = json!({ "a": { "url": board.url(path) }, "b": ground.stdio("b") });
-    let stage = ground.serve(&json!({ "servers": servers })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let legacy = stage.client(Era::Legacy).await;
     let modern = stage.client(Era::Modern).await;
 

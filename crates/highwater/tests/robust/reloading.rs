@@ -16,7 +16,7 @@ async fn calls_in_flight_finish_at_servers_that_stay_change_or_go() {
     let mut changed = ground.stdio("changes");
     changed["env"]["ANOTHER"] = json!("value");
     let after = json!({ "stays": ground.stdio("stays"), "changes": changed, "comes": ground.stdio("comes") });
-    let stage = ground.serve(&json!({ "servers": before })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": before })).await;
     let clients = [
         stage.gateway.http(Era::Legacy).connect().await.unwrap(),
         stage.client(Era::Modern).await,
@@ -35,7 +35,7 @@ async fn calls_in_flight_finish_at_servers_that_stay_change_or_go() {
     for server in ["stays", "changes", "goes"] {
         old.push(stage.processes(server).await);
     }
-    stage.gateway.home().configure(&json!({ "servers": after }).to_string()).unwrap();
+    stage.gateway.home().configure(&json!({ "flow": "observe", "servers": after }).to_string()).unwrap();
     stage.gateway.signal(Signal::HUP).unwrap();
     clients[0].next_notification("notifications/tools/list_changed").await.unwrap();
     assert_eq!(names(&stage).await, ["changes", "comes", "stays"]);
@@ -70,7 +70,7 @@ async fn a_storm_of_reloads_costs_no_reply() {
     let config = |round: usize| {
         let mut restless = ground.stdio("b");
         restless["env"]["ROUND"] = json!(round.to_string());
-        json!({ "servers": { "a": ground.stdio("a"), "b": restless } })
+        json!({ "flow": "observe", "servers": { "a": ground.stdio("a"), "b": restless } })
     };
     let configs: Vec<Value> = (0..10).map(config).collect();
     let stage = ground.serve(&configs[0]).await;

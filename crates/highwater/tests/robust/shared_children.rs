@@ -13,7 +13,9 @@ use crate::stage::{Ground, Stage, assert_echo, journal, status};
 #[tokio::test]
 async fn clients_that_come_at_once_find_one_gateway_and_share_its_servers() {
     let ground = Ground::new();
-    ground.configure(&json!({ "servers": { "a": ground.stdio("a"), "b": ground.stdio("b") } }));
+    ground.configure(
+        &json!({ "flow": "observe", "servers": { "a": ground.stdio("a"), "b": ground.stdio("b") } }),
+    );
     let connect = |era| ground.home.stdio(era).connect();
     let (first, second, third, fourth) =
         tokio::join!(connect(Era::Legacy), connect(Era::Modern), connect(Era::Legacy), connect(Era::Modern));
@@ -40,7 +42,7 @@ async fn clients_that_come_at_once_find_one_gateway_and_share_its_servers() {
 #[tokio::test]
 async fn whoever_came_first_can_be_killed_without_hurting_the_others() {
     let ground = Ground::new();
-    ground.configure(&json!({ "servers": { "a": ground.stdio("a") } }));
+    ground.configure(&json!({ "flow": "observe", "servers": { "a": ground.stdio("a") } }));
     let first = ground.home.stdio(Era::Legacy).connect().await.unwrap();
     assert_echo(&first, "a", "first").await;
     let (_, server) = of_server(&ground.home.path().join("a.jsonl")).await;
@@ -64,7 +66,7 @@ async fn whoever_came_first_can_be_killed_without_hurting_the_others() {
 async fn stdio_clients_and_http_clients_share_the_servers_of_one_gateway() {
     let ground = Ground::new();
     let servers = json!({ "a": ground.stdio("a") });
-    let stage = ground.serve(&json!({ "servers": servers })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let over_http = stage.client(Era::Modern).await;
     let joined = stage.gateway.stdio(Era::Legacy).connect().await.unwrap();
     assert_echo(&over_http, "a", "http").await;

@@ -75,7 +75,7 @@ impl Stage {
         let ground = Ground::new();
         let servers: serde_json::Map<_, _> =
             names.iter().map(|name| ((*name).to_owned(), ground.stdio(name))).collect();
-        ground.serve(&json!({ "servers": servers })).await
+        ground.serve(&json!({ "flow": "observe", "servers": servers })).await
     }
 
     /// A client over HTTP without a stream of its own.

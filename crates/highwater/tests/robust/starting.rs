@@ -24,7 +24,7 @@ async fn listed(client: &Client) -> Vec<String> {
 async fn beside(bad: impl FnOnce(&Ground) -> Value, words: &[&str]) {
     let ground = Ground::new();
     let servers = json!({ "bad": bad(&ground), "good": ground.stdio("good") });
-    let stage = ground.serve(&json!({ "servers": servers })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     for era in [Era::Legacy, Era::Modern] {
         let client = stage.client(era).await;
         let tools = listed(&client).await;
@@ -54,7 +54,7 @@ async fn a_server_that_exits_at_start() {
 async fn a_server_that_says_why_it_exits() {
     let ground = Ground::new();
     let servers = json!({ "bad": ground.script("bad", "echo the database is not there >&2; exit 7") });
-    let stage = ground.serve(&json!({ "servers": servers })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let client = stage.client(Era::Legacy).await;
     assert!(listed(&client).await.is_empty());
     let said = |status: &Value| status["stderr"].to_string().contains("the database is not there");
@@ -133,7 +133,7 @@ async fn the_first_call_of_a_good_server_does_not_wait_for_one_that_hangs_at_sta
     let mut hangs = ground.script("bad", "exec sleep 3600");
     hangs["timeouts"] = json!({ "start": "10m", "probe": "5m" });
     let servers = json!({ "bad": hangs, "good": ground.stdio("good") });
-    let stage = ground.serve(&json!({ "servers": servers })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     // A modern client can call before it has listed anything.
     let client = stage.gateway.http(Era::Modern).connect_silently().await.unwrap();
     let began = Instant::now();
@@ -161,7 +161,7 @@ async fn a_server_that_can_be_started_after_all_is_there_from_then_on() {
     let script = r#"[ -e "$FIXTURE_LOG.go" ] || exit 1; exec "$FIXTURE" --stdio --extras"#;
     let go = ground.home.path().join("late.jsonl.go");
     let servers = json!({ "late": ground.script("late", script) });
-    let stage = ground.serve(&json!({ "servers": servers })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let client = stage.gateway.http(Era::Legacy).connect().await.unwrap();
     assert!(listed(&client).await.is_empty());
     std::fs::write(go, "").unwrap();
@@ -182,7 +182,7 @@ async fn a_call_to_a_server_that_cannot_be_started_again_says_so() {
     let script =
         r#"if mkdir "$FIXTURE_LOG.tried" 2>/dev/null; then exec "$FIXTURE" --stdio --extras; fi; exit 9"#;
     let servers = json!({ "once": ground.script("once", script) });
-    let stage = ground.serve(&json!({ "servers": servers })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let client = stage.client(Era::Modern).await;
     assert_echo(&client, "once", "before").await;
     let (_, server) = stage.processes("once").await;

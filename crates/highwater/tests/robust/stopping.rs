@@ -59,7 +59,8 @@ async fn told_to_stop_it_takes_no_new_clients() {
 #[tokio::test]
 async fn a_call_that_does_not_end_delays_the_end_no_longer_than_allowed() {
     let ground = Ground::new();
-    let config = json!({ "servers": { "a": ground.stdio("a") }, "limits": { "drain": "500ms" } });
+    let config =
+        json!({ "flow": "observe", "servers": { "a": ground.stdio("a") }, "limits": { "drain": "500ms" } });
     let mut stage = ground.serve(&config).await;
     let legacy = stage.client(Era::Legacy).await;
     let modern = stage.client(Era::Modern).await;
@@ -87,7 +88,8 @@ async fn a_call_that_does_not_end_delays_the_end_no_longer_than_allowed() {
 #[tokio::test]
 async fn open_streams_do_not_delay_the_end() {
     let ground = Ground::new();
-    let config = json!({ "servers": { "a": ground.stdio("a") }, "limits": { "drain": "1h" } });
+    let config =
+        json!({ "flow": "observe", "servers": { "a": ground.stdio("a") }, "limits": { "drain": "1h" } });
     let mut stage = ground.serve(&config).await;
     let legacy = stage.gateway.http(Era::Legacy).connect().await.unwrap();
     let modern = stage.client(Era::Modern).await;
@@ -106,7 +108,7 @@ async fn a_server_that_does_not_want_to_end_is_ended() {
     let ground = Ground::new();
     let stubborn =
         ground.script("a", r#"trap "" TERM INT HUP; "$FIXTURE" --stdio --extras; while :; do sleep 1; done"#);
-    let mut stage = ground.serve(&json!({ "servers": { "a": stubborn } })).await;
+    let mut stage = ground.serve(&json!({ "flow": "observe", "servers": { "a": stubborn } })).await;
     let client = stage.client(Era::Legacy).await;
     assert_echo(&client, "a", "before").await;
     let status = stage.gateway.stop().await.unwrap();
@@ -127,7 +129,7 @@ const FAMILY: usize = 5;
 async fn killed_it_leaves_no_process_not_even_one_with_a_session_of_its_own() {
     let ground = Ground::new();
     let servers = json!({ "a": ground.script("a", WITH_FAMILY), "b": ground.stdio("b") });
-    let mut stage = ground.serve(&json!({ "servers": servers })).await;
+    let mut stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let client = stage.client(Era::Legacy).await;
     assert_echo(&client, "a", "before").await;
     assert_echo(&client, "b", "before").await;
@@ -145,7 +147,7 @@ async fn killed_it_leaves_no_process_not_even_one_with_a_session_of_its_own() {
 #[tokio::test]
 async fn killed_behind_a_stdio_client_it_leaves_no_process_either_and_the_next_client_starts_anew() {
     let ground = Ground::new();
-    ground.configure(&json!({ "servers": { "a": ground.script("a", WITH_FAMILY) } }));
+    ground.configure(&json!({ "flow": "observe", "servers": { "a": ground.script("a", WITH_FAMILY) } }));
     let first = ground.home.stdio(Era::Legacy).connect().await.unwrap();
     assert_echo(&first, "a", "before").await;
     let family = ground.home.path().join("a.jsonl");
@@ -169,7 +171,7 @@ async fn killed_behind_a_stdio_client_it_leaves_no_process_either_and_the_next_c
 async fn a_server_told_to_end_takes_its_whole_family_along() {
     let ground = Ground::new();
     let servers = json!({ "a": ground.script("a", WITH_FAMILY) });
-    let mut stage = ground.serve(&json!({ "servers": servers })).await;
+    let mut stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let client = stage.client(Era::Legacy).await;
     assert_echo(&client, "a", "before").await;
     let family = stage.gateway.home().path().join("a.jsonl");

@@ -16,7 +16,7 @@ async fn with_a_full_disk_under_the_audit_log_nothing_reaches_a_server() {
     // Every write to it fails as on a full disk.
     symlink("/dev/full", audit.join("000001.jsonl")).unwrap();
     let servers = json!({ "a": ground.stdio("a") });
-    let stage = ground.serve(&json!({ "servers": servers })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     for era in [Era::Legacy, Era::Modern] {
         let client = stage.client(era).await;
         let text = failure(&client.call("a__echo", json!({ "body": "unrecorded" })).await.unwrap());

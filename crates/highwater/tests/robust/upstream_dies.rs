@@ -166,7 +166,7 @@ async fn a_server_that_dies_while_its_caller_is_being_asked_ends_the_call() {
     let mut entry = ground.stdio("a");
     // A legacy server asks in the middle of the call; to a modern one the call is over when it asks.
     entry["args"] = json!(["--stdio", "--extras", "--era", "legacy"]);
-    let stage = ground.serve(&json!({ "servers": { "a": entry } })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": { "a": entry } })).await;
     let asked = |era| {
         stage.gateway.http(era).capabilities(json!({ "elicitation": {} })).answering(|_| Reply::Silence)
     };

@@ -114,7 +114,7 @@ async fn stage(era: Era, over_http: bool) -> (Stage, Option<HttpFixture>) {
     };
     entry["timeouts"] = json!({ "call": "1s" });
     let servers = json!({ "a": entry, "b": ground.stdio("b") });
-    (ground.serve(&json!({ "servers": servers })).await, server)
+    (ground.serve(&json!({ "flow": "observe", "servers": servers })).await, server)
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ async fn a_call_that_hangs_is_given_up_and_its_server_lives_on() {
     let ground = Ground::new();
     let mut hangs = ground.stdio("a");
     hangs["timeouts"] = json!({ "call": "500ms" });
-    let stage = ground.serve(&json!({ "servers": { "a": hangs } })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": { "a": hangs } })).await;
     for era in [Era::Legacy, Era::Modern] {
         let client = stage.client(era).await;
         let mark = format!("given-up-{era:?}");
@@ -46,7 +46,7 @@ async fn a_server_with_all_its_places_taken_delays_nobody_else() {
     let mut full = ground.stdio("a");
     full["concurrency"] = json!(2);
     let servers = json!({ "a": full, "b": ground.stdio("b") });
-    let stage = ground.serve(&json!({ "servers": servers })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let client = stage.client(Era::Legacy).await;
     let mut hanging = Vec::new();
     for number in 0..4 {
@@ -113,7 +113,7 @@ async fn a_reply_of_a_hundred_megabytes_over_http_is_refused_in_bounded_memory()
     let seen = journal(ground.home.path(), "a");
     let fixture = HttpFixture::start(ground.fixture(), &["--extras"], &seen).await.unwrap();
     let servers = json!({ "a": { "url": fixture.url() }, "b": ground.stdio("b") });
-    let stage = ground.serve(&json!({ "servers": servers })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let client = patient(&stage.gateway, Era::Modern).connect().await.unwrap();
     too_much(&stage, &client).await;
 }
@@ -138,7 +138,7 @@ async fn a_large_reply_that_is_allowed_arrives_whole() {
     let ground = Ground::new();
     let mut small = ground.stdio("small");
     small["max_reply"] = json!("1MiB");
-    let stage = ground.serve(&json!({ "servers": { "small": small } })).await;
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": { "small": small } })).await;
     let client = patient(&stage.gateway, Era::Legacy).connect().await.unwrap();
     let answer = client.call("small__big", json!({ "bytes": 1_000_000 })).await.unwrap();
     assert_eq!(answer.text().unwrap().len(), 1_000_000);

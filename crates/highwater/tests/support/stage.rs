@@ -116,7 +116,7 @@ impl Stage {
                 (Some(server), entry)
             }
         };
-        home.configure(&json!({ "servers": { ALIAS: entry } }).to_string())?;
+        home.configure(&json!({ "flow": "observe", "servers": { ALIAS: entry } }).to_string())?;
         let house = match cell.front {
             Front::Stdio => House::Home(home),
             Front::Http => House::Gateway(Box::new(home.serve().await?)),

@@ -26,8 +26,12 @@ use tokio::time::timeout;
 /// Longer than anything here should take, on however busy a machine.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
-pub(crate) const CLIENT: CallClient<'static> =
-    CallClient { capabilities: r#"{"elicitation":{"form":{}}}"#, log_level: None, progress: true };
+pub(crate) const CLIENT: CallClient<'static> = CallClient {
+    capabilities: r#"{"elicitation":{"form":{}}}"#,
+    log_level: None,
+    progress: true,
+    meta: None,
+};
 
 /// What a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

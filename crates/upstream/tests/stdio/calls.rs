@@ -17,7 +17,12 @@ use tokio::time::{Duration, timeout};
 async fn a_legacy_server_is_called_as_it_expects() {
     let stage = script("legacy").set();
     let (sink, _) = channel(1);
-    let client = CallClient { capabilities: r#"{"sampling":{}}"#, log_level: Some("info"), progress: false };
+    let client = CallClient {
+        capabilities: r#"{"sampling":{}}"#,
+        log_level: Some("info"),
+        progress: false,
+        meta: None,
+    };
     let params = r#"{"name":"echo","arguments":{"text":"a\u0041","n":12345678901234567890123},"_meta":{"k":1,"progressToken":"theirs"}}"#;
     let action = permit(ActionKind::CallTool, "tools/call", "echo", params);
     let reply = stage.upstream.perform(action, client, &sink).await.unwrap();

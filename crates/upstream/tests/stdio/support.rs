@@ -25,7 +25,7 @@ use tokio::time::timeout;
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 pub(crate) const CLIENT: CallClient<'static> =
-    CallClient { capabilities: "{}", log_level: None, progress: false };
+    CallClient { capabilities: "{}", log_level: None, progress: false, meta: None };
 
 /// One server and all that the gateway hears from it.
 pub(crate) struct Stage {

@@ -160,7 +160,7 @@ impl Peers<'_> {
                 .join("dist/index.js")
         };
         let python = |name: &str| Group::PythonServers.folder(&self.stage.repository).join("bin").join(name);
-        json!({ "servers": {
+        json!({ "flow": "observe", "servers": {
             "everything": { "command": node, "args": [package("server-everything"), "stdio"] },
             "filesystem": { "command": node, "args": [package("server-filesystem"), self.folder] },
             "git": { "command": python("mcp-server-git") },

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn answer(text: &'static str) -> Option<Answer> {
-        Some(Answer { bytes: Bytes::from_static(text.as_bytes()), code: None })
+        Some(Answer { bytes: Bytes::from_static(text.as_bytes()), code: None, _joined: None })
     }
 
     #[tokio::test]

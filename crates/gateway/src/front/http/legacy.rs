@@ -10,6 +10,7 @@ use highwater_core::id::Principal;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::headers::{PROTOCOL_VERSION, SESSION_ID};
+use highwater_store::SessionHandle;
 use http::header::{HeaderMap, HeaderValue};
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -20,6 +21,7 @@ use super::sessions::HttpSession;
 use super::stream_log::Manner;
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
+use crate::session::{CLIENT_SESSION_ID, Place, client_session_id};
 
 /// A call that takes longer than this is answered as a stream, which keeps the connection alive and can be resumed.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -48,7 +50,12 @@ impl HttpFront {
             Err(refused) => return *refused,
         };
         match frame.kind() {
-            FrameKind::Request => self.legacy_request(session, frame, request::prefers_events(headers)).await,
+            FrameKind::Request => {
+                let named = headers.get(CLIENT_SESSION_ID).and_then(|id| id.to_str().ok());
+                let part = client_session_id(named, &frame)
+                    .and_then(|id| self.gateway.split(&session.session.caller, Some(&id)));
+                self.legacy_request(session, frame, part, request::prefers_events(headers)).await
+            }
             FrameKind::Notification => {
                 if frame.method() == Some("notifications/cancelled")
                     && let Some(id) = frame.param("requestId")
@@ -82,7 +89,9 @@ impl HttpFront {
         };
         let aside = HttpSession::new_aside();
         let way_out = Arc::clone(&aside);
-        let caller = endpoint.caller(principal, Some(&id));
+        let (place, context) = (Place::Transport(&id), endpoint.context.as_deref());
+        let caller =
+            self.gateway.open_caller(principal, endpoint.virtual_server.clone(), context, place).await;
         let met = self
             .gateway
             .initialize(&frame, caller, id, Box::new(move |message| way_out.push_now(message)))
@@ -102,6 +111,7 @@ impl HttpFront {
         &self,
         session: Arc<HttpSession>,
         frame: Frame,
+        part: Option<SessionHandle>,
         as_events: bool,
     ) -> Response<ResponseBody> {
         let id: Box<str> = frame.id().unwrap_or("null").into();
@@ -113,7 +123,7 @@ impl HttpFront {
         let (gateway, running) = (Arc::clone(&self.gateway), Arc::clone(&session.session));
         let mut call = Call::new(Orphan::GoesOn, |outlet| {
             Box::pin(async move {
-                let serving = gateway.serve(Client::Legacy(Arc::clone(&running)), frame, outlet);
+                let serving = gateway.serve(Client::Legacy(Arc::clone(&running)), part, frame, outlet);
                 let answer = Abortable::new(serving, registration).await.ok();
                 running.end(&id);
                 answer

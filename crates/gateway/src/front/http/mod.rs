@@ -1,5 +1,6 @@
 //! The HTTP front: Streamable HTTP of both eras on one endpoint, and a few pages for people and monitors.
 
+mod api;
 mod authenticate;
 mod call;
 mod connection;
@@ -19,7 +20,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use highwater_config::Listen;
-use highwater_core::id::{Principal, SessionKey, VirtualServerId};
+use highwater_core::id::{Principal, VirtualServerId};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::watch;
@@ -28,7 +29,6 @@ use tokio::task::JoinSet;
 use self::response::ResponseBody;
 use self::sessions::HttpSessions;
 pub(crate) use self::workers::Workers;
-use crate::client::Caller;
 use crate::gateway::Gateway;
 use crate::world::DEFAULT_VIRTUAL_SERVER;
 
@@ -146,7 +146,8 @@ impl HttpFront {
         }
         match endpoint(request.uri().path()) {
             Some(endpoint) => self.mcp(request, endpoint, &settings).await,
-            None => self.page(&request),
+            None if request.uri().path().starts_with(api::ROOT) => self.api(request).await,
+            None => self.page(&request).await,
         }
     }
 
@@ -164,11 +165,33 @@ impl HttpFront {
             let message = format!("there is no virtual server `{}`", endpoint.virtual_server);
             return response::text(StatusCode::NOT_FOUND, &message);
         }
+        if let Some(context) = &endpoint.context
+            && let Err(refused) = self.check_context(context).await
+        {
+            return *refused;
+        }
         match *request.method() {
             Method::POST => self.post(request, endpoint, principal, settings).await,
             Method::GET => self.open_stream(&request, &endpoint, &principal),
             Method::DELETE => self.end_session(&request, &endpoint, &principal),
             _ => response::method_not_allowed(),
+        }
+    }
+
+    /// A context splits a session, so it must be one that was made here: whoever could make up contexts could leave a
+    /// label behind.
+    async fn check_context(&self, context: &str) -> Result<(), response::Refused> {
+        match self.gateway.store.knows_context(context).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Box::new(response::text(
+                StatusCode::NOT_FOUND,
+                "there is no such context; make one with `highwater session new`",
+            ))),
+            Err(error) => {
+                tracing::error!(%error, "a context could not be looked up");
+                let message = "the context could not be looked up; try again later";
+                Err(Box::new(response::text(StatusCode::SERVICE_UNAVAILABLE, message)))
+            }
         }
     }
 
@@ -193,18 +216,6 @@ impl HttpFront {
         } else {
             self.legacy(&head.headers, frame, endpoint, principal).await
         }
-    }
-}
-
-impl Endpoint {
-    /// Who calls, and in which agent session: the context of the URL, else the transport session, else the principal.
-    fn caller(&self, principal: Principal, transport_session: Option<&str>) -> Caller {
-        let session = match (&self.context, transport_session) {
-            (Some(context), _) => format!("{principal}/c/{context}"),
-            (None, Some(id)) => format!("{principal}/s/{id}"),
-            (None, None) => principal.to_string(),
-        };
-        Caller { principal, virtual_server: self.virtual_server.clone(), session: SessionKey::new(session) }
     }
 }
 

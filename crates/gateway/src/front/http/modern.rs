@@ -25,6 +25,7 @@ use super::response::{self, ResponseBody};
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
 use crate::greet;
+use crate::session::{CLIENT_SESSION_ID, client_session_id};
 
 /// How often a silent stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -66,15 +67,22 @@ impl HttpFront {
             let bytes = error_code::error_response(frame.id(), mismatch.code(), &mismatch.to_string(), None);
             return response::json(StatusCode::BAD_REQUEST, bytes);
         }
-        let client = match greet::modern_client(&frame, endpoint.caller(principal, None)) {
+        let named = headers.get(CLIENT_SESSION_ID).and_then(|id| id.to_str().ok());
+        let caller = self.gateway.passing_caller(
+            principal,
+            endpoint.virtual_server.clone(),
+            endpoint.context.as_deref(),
+            client_session_id(named, &frame).as_deref(),
+        );
+        let client = match greet::modern_client(&frame, caller) {
             Ok(client) => client,
             Err(unmet) => return response::json(StatusCode::BAD_REQUEST, unmet.response(frame.id())),
         };
         let gateway = Arc::clone(&self.gateway);
         let mut call = Call::new(Orphan::Ends, |outlet| {
-            Box::pin(
-                async move { Some(gateway.serve(Client::Modern(Arc::new(client)), frame, outlet).await) },
-            )
+            Box::pin(async move {
+                Some(gateway.serve(Client::Modern(Arc::new(client)), None, frame, outlet).await)
+            })
         });
         match call.next().await {
             Step::Answer(answer) => match status(answer.code) {

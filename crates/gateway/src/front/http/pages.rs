@@ -1,4 +1,4 @@
-//! What is at the other paths: health for monitors, the state of servers for the operator.
+//! What is at the other paths: health and numbers for monitors.
 
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -7,10 +7,10 @@ use super::response::{self, ResponseBody};
 use super::{HttpFront, authenticate};
 
 /// The paths besides MCP's.
-const PAGES: [&str; 5] = ["/", "/healthz", "/readyz", "/metrics", "/api/v1/servers"];
+const PAGES: [&str; 4] = ["/", "/healthz", "/readyz", "/metrics"];
 
 impl HttpFront {
-    pub(super) fn page(&self, request: &Request<Incoming>) -> Response<ResponseBody> {
+    pub(super) async fn page(&self, request: &Request<Incoming>) -> Response<ResponseBody> {
         let path = request.uri().path();
         if !PAGES.contains(&path) {
             return response::text(StatusCode::NOT_FOUND, "nothing is here; MCP is at /mcp");
@@ -23,22 +23,20 @@ impl HttpFront {
                 StatusCode::OK,
                 "Highwater is running. MCP clients connect to /mcp; `highwater servers` shows its servers.",
             ),
-            "/healthz" | "/readyz" => response::text(StatusCode::OK, "ok"),
+            "/healthz" => response::text(StatusCode::OK, "ok"),
+            "/readyz" => match self.gateway.store.check().await {
+                Ok(()) => response::text(StatusCode::OK, "ok"),
+                Err(error) => {
+                    tracing::error!(%error, "not ready");
+                    response::text(StatusCode::SERVICE_UNAVAILABLE, "the session store does not answer")
+                }
+            },
             // Beyond this machine even the names of servers are nobody's business.
             "/metrics" if !self.gateway.settings.load().listen.is_loopback() => {
                 authenticate::operator(request.headers(), &self.gateway)
                     .map_or_else(|refused| *refused, |()| self.metrics())
             }
             "/metrics" => self.metrics(),
-            "/api/v1/servers" => match authenticate::operator(request.headers(), &self.gateway) {
-                Ok(()) => match serde_json::to_vec(&self.gateway.servers()) {
-                    Ok(servers) => response::json(StatusCode::OK, servers),
-                    Err(_) => {
-                        response::text(StatusCode::INTERNAL_SERVER_ERROR, "the servers could not be listed")
-                    }
-                },
-                Err(refused) => *refused,
-            },
             _ => response::text(StatusCode::NOT_FOUND, "nothing is here; MCP is at /mcp"),
         }
     }

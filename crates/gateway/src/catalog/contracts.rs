@@ -1,0 +1,269 @@
+//! What is known of each tool, resource and prompt of one server, weighed when it lists them: its own words for what
+//! they are worth, the operator's above them. A call finds its contract and the label of its reply ready.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use highwater_config::{HttpKind, Labels, ServerSettings, ShareContext, Transport};
+use highwater_core::annotation::{
+    Accepts, Authority, Claim, Claims, Contract, Destination, OperatorLabel, Possible, Words,
+};
+use highwater_core::id::UpstreamId;
+use highwater_core::label::Label;
+use highwater_core::policy::{ManifestState, ServerFacts, ServerTransport};
+use highwater_core::trust::ServerTrust;
+use highwater_mcp::annotations::emit::Share;
+use highwater_mcp::annotations::{Reading, ResolveForm, ServerSays, resolvable, server_says, tool_claims};
+use highwater_mcp::schema_headers::param_headers;
+use highwater_mcp::text::{member, string_member};
+
+use super::station::Stock;
+
+/// All that is known of one tool, resource or prompt.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// What holds for every call.
+    pub(crate) contract: Contract,
+    /// The operator's word, where it has cases that hold for some calls or replies alone.
+    pub(crate) cases: Option<Arc<OperatorLabel>>,
+    /// How its server can be asked about one call.
+    pub(crate) resolve: Option<ResolveForm>,
+}
+
+/// What the operator says of one server. Kept apart from how it is reached: it changes without a restart.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
+    upstream: UpstreamId,
+    facts: ServerFacts,
+    labels: Labels,
+    share: Share,
+    over_http: bool,
+}
+
+/// What the operator says of every server.
+pub(crate) type Standings = BTreeMap<UpstreamId, Standing>;
+
+/// Everything known of what one server offers.
+#[derive(Debug)]
+pub(crate) struct Contracts {
+    standing: Standing,
+    /// Whether it says whose data it takes, and so wants to know whose it gets.
+    has_flow_policy: bool,
+    tools: HashMap<Arc<str>, Arc<Known>>,
+    /// A resource, a prompt or a completion of which the operator says nothing.
+    reading: Arc<Known>,
+    /// Asking it about a call.
+    resolving: Arc<Known>,
+    /// A method, a tool or a task of which nothing is known.
+    unknown: Arc<Known>,
+    /// Everything that any of its tools may say: for messages that belong to no call.
+    anything: Label,
+}
+
+// === impl Standing ===
+
+impl Standing {
+    pub(crate) fn new(server: &ServerSettings) -> Self {
+        let transport = match &server.transport {
+            Transport::Stdio { .. } => ServerTransport::Stdio,
+            Transport::Http { kind: HttpKind::Sse, .. } => ServerTransport::Sse,
+            Transport::Http { .. } => ServerTransport::Http,
+        };
+        Self {
+            upstream: UpstreamId::new(server.name.as_str()),
+            facts: ServerFacts {
+                trust: server.trust,
+                transport: Some(transport),
+                sandboxed: false,
+                manifest: ManifestState::Absent,
+            },
+            labels: server.labels.clone(),
+            share: match server.share_context {
+                ShareContext::None => Share::Nothing,
+                ShareContext::Hints => Share::Hints,
+                ShareContext::Full => Share::Full,
+            },
+            over_http: transport != ServerTransport::Stdio,
+        }
+    }
+
+    fn trust(&self) -> ServerTrust {
+        self.facts.trust
+    }
+
+    fn origin(&self, what: &str) -> String {
+        format!("mcp:{}:{what}", self.upstream)
+    }
+}
+
+// === impl Contracts ===
+
+impl Contracts {
+    /// Weighs everything a server lists. Without a stock nothing is known of its tools.
+    pub(crate) fn weigh(standing: Standing, stock: Option<&Stock>) -> Self {
+        let capabilities =
+            stock.and_then(|stock| std::str::from_utf8(&stock.greeting.capabilities).ok()).unwrap_or("{}");
+        let says = server_says(capabilities);
+        let items = stock.map_or(&[][..], |stock| &stock.tools.items);
+        let items = items.iter().filter_map(|item| std::str::from_utf8(item).ok());
+        let mut tools = HashMap::new();
+        for item in items {
+            let Some(name) = string_member(item, "name") else { continue };
+            let name: Arc<str> = name.into();
+            // The first of a name counts, as it does in the list.
+            tools.entry(Arc::clone(&name)).or_insert_with(|| Arc::new(tool(&standing, &name, item, &says)));
+        }
+        let destination = tools
+            .values()
+            .fold(Words::EMPTY, |all, tool: &Arc<Known>| all.union(tool.contract.destination().members()));
+        let destination = Possible::of(destination).unwrap_or_else(Possible::any);
+        let mut anything = Label::bottom();
+        for tool in tools.values() {
+            anything.join(tool.contract.reply_label());
+        }
+        let unknown = Known::of(
+            Contract::unknown()
+                .weighed(&Claims::new(), &standing.trust())
+                .0
+                .with_origin(standing.origin("?")),
+        );
+        if tools.is_empty() {
+            anything.join(unknown.contract.reply_label());
+        }
+        let reading = reading(&standing, destination, None, "resources");
+        let resolving = Contract::resolving(tools.values().map(|tool| &tool.contract))
+            .weighed(&Claims::new(), &standing.trust())
+            .0;
+        Self {
+            has_flow_policy: says.accept_from.is_some(),
+            tools,
+            reading: Arc::new(reading),
+            resolving: Arc::new(Known::of(resolving)),
+            unknown: Arc::new(unknown),
+            anything,
+            standing,
+        }
+    }
+
+    /// What rules may know of the server.
+    pub(crate) fn server(&self) -> &ServerFacts {
+        &self.standing.facts
+    }
+
+    /// How much the server is told of the context of a call.
+    pub(crate) fn share(&self) -> Share {
+        self.standing.share
+    }
+
+    /// Whether the server wants to know who contributed to the context of a call.
+    pub(crate) fn has_flow_policy(&self) -> bool {
+        self.has_flow_policy
+    }
+
+    /// A tool, by its server's own name.
+    pub(crate) fn tool(&self, own: &str) -> &Arc<Known> {
+        self.tools.get(own).unwrap_or(&self.unknown)
+    }
+
+    /// A resource, by its server's own URI.
+    pub(crate) fn resource(&self, own: &str) -> Arc<Known> {
+        match self.standing.labels.resource(own) {
+            Some(label) => Arc::new(reading(
+                &self.standing,
+                self.reading.contract.destination(),
+                Some(label),
+                "resources",
+            )),
+            None => Arc::clone(&self.reading),
+        }
+    }
+
+    /// A prompt, by its server's own name.
+    pub(crate) fn prompt(&self, own: &str) -> Arc<Known> {
+        let label = self.standing.labels.prompt(own);
+        Arc::new(reading(&self.standing, self.reading.contract.destination(), label, own))
+    }
+
+    /// A completion.
+    pub(crate) fn completion(&self) -> &Arc<Known> {
+        &self.reading
+    }
+
+    /// Asking the server about a call.
+    pub(crate) fn resolving(&self) -> &Arc<Known> {
+        &self.resolving
+    }
+
+    /// Something of which nothing is known.
+    pub(crate) fn unknown(&self) -> &Arc<Known> {
+        &self.unknown
+    }
+
+    /// The label of a message of the server that belongs to no call.
+    pub(crate) fn anything(&self) -> &Label {
+        &self.anything
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    fn of(contract: Contract) -> Self {
+        Self { contract, cases: None, resolve: None }
+    }
+
+    /// What giving more to a call under way takes: nothing happens that was not judged with the call, and what is
+    /// given goes where the call's arguments go.
+    pub(crate) fn step(&self) -> Contract {
+        let mut claims = Claims::new();
+        if let Accepts::Only(classes) = self.contract.accepts() {
+            // What the tool takes as an argument it takes as an answer.
+            claims.push(Claim::SetAccepts(classes.clone()), Authority::Catalogue, "step");
+        }
+        Contract::reading(self.contract.destination()).weighed(&claims, &self.contract.server()).0
+    }
+}
+
+fn tool(standing: &Standing, name: &str, item: &str, says: &ServerSays) -> Known {
+    let Reading { mut claims, mut notices } = tool_claims(item, says, standing.trust().declaring());
+    // Every hop on the way sees what stands in a header.
+    let in_headers = member(item, "inputSchema").map(param_headers).and_then(Result::ok).unwrap_or_default();
+    if standing.over_http && !in_headers.is_empty() {
+        let claim = Claim::AddDestination(Words::only(Destination::Internal));
+        claims.push(claim, Authority::Inferred, "x-mcp-header");
+    }
+    let label = standing.labels.tool(name);
+    if let Some(label) = label {
+        claims.extend(label.claims());
+    }
+    let (contract, weighed) = Contract::weigh(&claims, &standing.trust());
+    notices.extend(weighed);
+    for notice in &notices {
+        tracing::info!(server = %standing.upstream, tool = name, ?notice, "noted about its annotations");
+    }
+    Known {
+        contract: contract.with_origin(standing.origin(name)),
+        cases: label.filter(|label| has_cases(label)).cloned(),
+        resolve: resolvable(item, says),
+    }
+}
+
+fn reading(
+    standing: &Standing,
+    destination: Possible<Destination>,
+    label: Option<&Arc<OperatorLabel>>,
+    origin: &str,
+) -> Known {
+    let nothing = Claims::new();
+    let claims = label.map_or(&nothing, |label| label.claims());
+    let contract = Contract::reading(destination).weighed(claims, &standing.trust()).0;
+    Known {
+        contract: contract.with_origin(standing.origin(origin)),
+        cases: label.filter(|label| has_cases(label)).cloned(),
+        resolve: None,
+    }
+}
+
+fn has_cases(label: &OperatorLabel) -> bool {
+    !label.cases().is_empty() || !label.results().is_empty()
+}

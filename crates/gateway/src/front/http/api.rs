@@ -1,0 +1,198 @@
+//! The JSON interface for people: sessions, contexts, principals. Only the operator token opens it; no agent has that.
+
+use bytes::Bytes;
+use highwater_core::id::{Principal, SessionKey};
+use highwater_store::StoreError;
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use serde::{Deserialize, Serialize};
+
+use super::request::collect;
+use super::response::{self, ResponseBody};
+use super::{HttpFront, authenticate};
+use crate::people::Reset;
+
+/// Where the interface begins.
+pub(super) const ROOT: &str = "/api/v1/";
+
+/// How much a request may hold.
+const MAX_BODY: usize = 64 * 1024;
+
+/// How many entries a list has, unless fewer are asked for.
+const MOST: u32 = 1000;
+
+/// A person's act, with what goes on record about it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Act {
+    /// Who; the operator, if nobody says.
+    #[serde(default)]
+    person: Option<String>,
+    #[serde(default)]
+    reason: String,
+    /// What for.
+    #[serde(default)]
+    note: String,
+    /// The epoch of the session that the person looked at.
+    #[serde(default)]
+    epoch: Option<u64>,
+}
+
+/// An answer that is no success.
+#[derive(Serialize)]
+struct Problem<'a> {
+    error: &'a str,
+}
+
+// === impl Act ===
+
+impl Act {
+    fn person(&self) -> &str {
+        self.person.as_deref().filter(|person| !person.is_empty()).unwrap_or("operator")
+    }
+}
+
+impl HttpFront {
+    /// Answers a request to the interface.
+    pub(super) async fn api(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+        if let Err(refused) = authenticate::operator(request.headers(), &self.gateway) {
+            return *refused;
+        }
+        let (head, body) = request.into_parts();
+        let path = head.uri.path().strip_prefix(ROOT).unwrap_or_default().to_owned();
+        let parts: Vec<String> = path.split('/').filter_map(unescaped).collect();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let act = match head.method {
+            Method::GET | Method::HEAD => None,
+            Method::POST => match read(body).await {
+                Ok(act) => Some(act),
+                Err(problem) => return problem,
+            },
+            _ => return response::not_allowed("GET, HEAD, POST", "this path takes GET or POST"),
+        };
+        let query = head.uri.query().unwrap_or_default();
+        self.answer(&parts, query, act).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "the store could not answer a person");
+            problem(StatusCode::SERVICE_UNAVAILABLE, &error.to_string())
+        })
+    }
+
+    async fn answer(
+        &self,
+        path: &[&str],
+        query: &str,
+        act: Option<Act>,
+    ) -> Result<Response<ResponseBody>, StoreError> {
+        let gateway = &self.gateway;
+        Ok(match (path, act) {
+            (["servers"], None) => json(StatusCode::OK, &gateway.servers()),
+            (["sessions"], None) => {
+                let principal = asked(query, "principal").map(Principal::new);
+                let most = asked(query, "most").and_then(|most| most.parse().ok()).unwrap_or(MOST);
+                json(StatusCode::OK, &gateway.sessions(principal.as_ref(), most.min(MOST)).await?)
+            }
+            (["sessions", key], None) => match gateway.session(&SessionKey::new(*key)).await? {
+                Some(session) => json(StatusCode::OK, &session),
+                None => problem(StatusCode::NOT_FOUND, "there is no such session"),
+            },
+            (["sessions", key, "reset"], Some(act)) => {
+                let key = SessionKey::new(*key);
+                reset(gateway.reset_session(&key, act.epoch, act.person(), &act.reason).await?)
+            }
+            (["contexts"], None) => json(StatusCode::OK, &gateway.contexts(MOST).await?),
+            (["contexts"], Some(act)) => {
+                json(StatusCode::CREATED, &gateway.new_context(act.person(), &act.note).await?)
+            }
+            (["principals"], None) => json(StatusCode::OK, &gateway.principals(MOST).await?),
+            (["principals", name, "split"], Some(act)) => {
+                if act.reason.trim().is_empty() {
+                    return Ok(problem(StatusCode::BAD_REQUEST, "say why, in `reason`"));
+                }
+                let name = Principal::new(*name);
+                let split = gateway.split_again(&name, act.person(), &act.reason).await?;
+                json(StatusCode::OK, &serde_json::json!({ "changed": split }))
+            }
+            (["notices"], None) => json(StatusCode::OK, &gateway.notices(MOST).await?),
+            _ => problem(StatusCode::NOT_FOUND, "nothing is here"),
+        })
+    }
+}
+
+fn reset(outcome: Reset) -> Response<ResponseBody> {
+    let shown = |status, state: &highwater_store::SessionState| {
+        json(status, &serde_json::json!({ "epoch": state.epoch, "label": state.label }))
+    };
+    match outcome {
+        Reset::Done(state) => shown(StatusCode::OK, &state),
+        Reset::Changed(state) => shown(StatusCode::CONFLICT, &state),
+        Reset::Unknown => problem(StatusCode::NOT_FOUND, "there is no such session"),
+        Reset::NoReason => problem(StatusCode::BAD_REQUEST, "say why, in `reason`"),
+    }
+}
+
+async fn read(body: Incoming) -> Result<Act, Response<ResponseBody>> {
+    let bytes = match collect(body, MAX_BODY, 0).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => return Err(problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")),
+        Err(_) => return Err(problem(StatusCode::BAD_REQUEST, "the body could not be read")),
+    };
+    if bytes.is_empty() {
+        return Ok(Act::default());
+    }
+    serde_json::from_slice(&bytes)
+        .map_err(|error| problem(StatusCode::BAD_REQUEST, &format!("the body is not understood: {error}")))
+}
+
+fn json(status: StatusCode, value: &impl Serialize) -> Response<ResponseBody> {
+    match serde_json::to_vec(value) {
+        Ok(bytes) => response::json(status, Bytes::from(bytes)),
+        Err(_) => response::text(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be written"),
+    }
+}
+
+fn problem(status: StatusCode, error: &str) -> Response<ResponseBody> {
+    json(status, &Problem { error })
+}
+
+/// The value of a query's key.
+fn asked(query: &str, key: &str) -> Option<String> {
+    let pair = query.split('&').filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == key)?;
+    unescaped(pair.1)
+}
+
+/// A part of a path with its percent escapes undone; `None` if that is no text.
+fn unescaped(part: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        match (*first, tail) {
+            (b'%', [high, low, after @ ..]) => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                bytes.push(u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()?);
+                rest = after;
+            }
+            (b'%', _) => return None,
+            (byte, after) => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_undone_once() {
+        assert_eq!(unescaped("context%2Fagent%2Fa").as_deref(), Some("context/agent/a"));
+        assert_eq!(unescaped("a%252F").as_deref(), Some("a%2F"));
+        for bad in ["%", "%2", "%zz", "%ff"] {
+            assert_eq!(unescaped(bad), None, "{bad}");
+        }
+        assert_eq!(asked("a=1&principal=x%20y", "principal").as_deref(), Some("x y"));
+        assert_eq!(asked("a=1", "principal"), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! What people can see of agent sessions and do to them. The one act that lowers a label is here, and it takes a person, a
+//! reason, and the session as the person saw it.
+
+use highwater_core::audit::{AuditEvent, Declassification, Happened};
+use highwater_core::id::{Principal, SessionKey};
+use highwater_core::label::Label;
+use highwater_store::{
+    Context, Declassified, Notice, PrincipalRecord, SessionHandle, SessionHistory, SessionRecord,
+    SessionState, StoreError,
+};
+
+use crate::gateway::{Gateway, now};
+
+/// The longest reason that is kept.
+const MAX_REASON: usize = 2000;
+
+/// How an attempt to reset a session ended.
+#[derive(Debug)]
+pub enum Reset {
+    /// The label is at its bottom; a new epoch has begun.
+    Done(SessionState),
+    /// It is no longer as the person saw it; this is how it is.
+    Changed(SessionState),
+    /// There is no such session.
+    Unknown,
+    /// No reason was given, or a very long one.
+    NoReason,
+}
+
+impl Gateway {
+    /// Agent sessions, last used first.
+    pub async fn sessions(
+        &self,
+        principal: Option<&Principal>,
+        most: u32,
+    ) -> Result<Vec<SessionRecord>, StoreError> {
+        self.store.sessions(principal, None, most).await
+    }
+
+    /// One agent session with its history.
+    pub async fn session(&self, key: &SessionKey) -> Result<Option<SessionHistory>, StoreError> {
+        self.store.show(key).await
+    }
+
+    /// Lowers a session's label to nothing by a person's word. `epoch` is the one the person looked at; without it, the
+    /// one that is.
+    pub async fn reset_session(
+        &self,
+        key: &SessionKey,
+        epoch: Option<u64>,
+        person: &str,
+        reason: &str,
+    ) -> Result<Reset, StoreError> {
+        if reason.trim().is_empty() || reason.len() > MAX_REASON {
+            return Ok(Reset::NoReason);
+        }
+        let Some(session) = self.store.find_session(key).await? else { return Ok(Reset::Unknown) };
+        let before = session.current().await?;
+        let epoch = epoch.unwrap_or(before.epoch);
+        Ok(match session.declassify(epoch, &Label::bottom(), person, reason).await? {
+            Declassified::Done(state) => {
+                self.record_reset(&session, &before, &state, person, reason);
+                self.stories.with(session.key(), |story| story.forget());
+                Reset::Done(state)
+            }
+            Declassified::Moved(state) | Declassified::Overtaken(state) => Reset::Changed(state),
+            Declassified::Unknown => Reset::Unknown,
+        })
+    }
+
+    /// The store has it on record already; the audit log tells it among everything else.
+    fn record_reset(
+        &self,
+        session: &SessionHandle,
+        before: &SessionState,
+        after: &SessionState,
+        by: &str,
+        reason: &str,
+    ) {
+        tracing::warn!(session = %session.key(), person = by, reason, epoch = after.epoch, "its label was reset");
+        let happened = Happened::Declassification(Declassification {
+            session: session.key(),
+            by,
+            principal: &session.owner().principal,
+            reason,
+            epoch: after.epoch,
+            before: &before.label,
+            after: &after.label,
+        });
+        if let Err(error) = self.audit.append(&AuditEvent { time: now(), id: None, happened }) {
+            tracing::error!(%error, "that a label was reset could not be recorded in the audit log");
+        }
+    }
+
+    /// Makes a context id, whose sessions have a label of their own.
+    pub async fn new_context(&self, person: &str, note: &str) -> Result<Context, StoreError> {
+        self.store.mint_context(person, note).await
+    }
+
+    /// Context ids, newest first.
+    pub async fn contexts(&self, most: u32) -> Result<Vec<Context>, StoreError> {
+        self.store.contexts(most).await
+    }
+
+    /// What is known of the hosts behind each principal.
+    pub async fn principals(&self, most: u32) -> Result<Vec<PrincipalRecord>, StoreError> {
+        self.store.principals(most).await
+    }
+
+    /// Takes a principal's sessions for conversations again, by a person's word. Whether that changed anything.
+    pub async fn split_again(
+        &self,
+        principal: &Principal,
+        person: &str,
+        reason: &str,
+    ) -> Result<bool, StoreError> {
+        self.store.split_again(principal, person, reason).await
+    }
+
+    /// Things that people should know of.
+    pub async fn notices(&self, most: u32) -> Result<Vec<Notice>, StoreError> {
+        self.store.notices(most).await
+    }
+}

@@ -1,0 +1,221 @@
+//! Asks a person about a call that is held: by a form, in whichever way the client's era has for that. The answer is
+//! bound to the exact call, used once, and the call is judged again before it goes out.
+
+mod form;
+mod pending;
+mod words;
+
+use std::sync::Arc;
+
+use highwater_core::action::Action;
+use highwater_core::decide::{
+    Answer, AskKind, Escalation, HeldReply, Pass, Permit, QuestionDigest, ReplyVerdict, Unapproved, Verdict,
+    decide_reply_approved,
+};
+use highwater_mcp::method::Method;
+
+pub(super) use form::APPROVAL;
+pub(crate) use pending::PendingQuestions;
+use pending::{Pending, Subject};
+
+use super::arrival::Course;
+use super::gather::Letter;
+use super::undertaking::Undertaking;
+use super::{Arrival, Delivery, Flight, Refusal};
+use crate::client::{Client, declares};
+use crate::gateway::Gateway;
+
+/// How often a person is asked in the course of one call: what has changed while they thought is a new question.
+const MAX_QUESTIONS: usize = 3;
+
+/// What a person said to a question that an earlier request put.
+pub(super) struct Consent {
+    /// Exactly what was asked about.
+    pub(super) action: Arc<Action>,
+    question: QuestionDigest,
+    answer: Answer,
+}
+
+/// What becomes of an action, or of a reply, that a person must see.
+pub(super) enum Approved<T> {
+    /// They agreed.
+    Granted(T),
+    /// The client's request ends with the question.
+    Asked(Delivery),
+}
+
+/// How this client can be asked.
+enum Way<'a> {
+    /// By a request on the stream of its own.
+    Inline(&'a Arc<crate::client::LegacySession>),
+    /// By ending its request with the question.
+    Return,
+    /// Not at all.
+    None,
+}
+
+impl Gateway {
+    /// Holds an action until a person has answered, and judges it again with everything as it is then.
+    pub(super) async fn approve(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        undertaking: &mut Undertaking,
+        escalation: Escalation,
+        mut consent: Option<Consent>,
+    ) -> Result<Approved<Permit>, Refusal> {
+        let mut escalation = escalation;
+        for _ in 0..MAX_QUESTIONS {
+            self.record_escalation(undertaking, &escalation)?;
+            let (question, answer) = match consent.take() {
+                Some(consent) => (consent.question, consent.answer),
+                None => match way(arrival) {
+                    Way::Inline(session) => {
+                        let text = self.stories.with(undertaking.session().key(), |story| {
+                            words::question(undertaking, escalation.findings(), story)
+                        });
+                        self.record_asked(undertaking, escalation.question())?;
+                        (escalation.question(), self.ask_person(arrival, session, &text).await)
+                    }
+                    Way::Return => {
+                        self.record_asked(undertaking, escalation.question())?;
+                        let delivery = self.return_question(arrival, undertaking, &escalation)?;
+                        return Ok(Approved::Asked(delivery));
+                    }
+                    Way::None => return Err(self.unasked(undertaking, &escalation.unasked())),
+                },
+            };
+            self.record_answer(undertaking, question, answer)?;
+            escalation = match escalation.answered(question, answer) {
+                Ok(approval) => {
+                    self.refresh(course, undertaking)?;
+                    match self.judge_approved(undertaking, approval).await {
+                        Verdict::Allow(permit) => return Ok(Approved::Granted(permit)),
+                        Verdict::Escalate(another) => another,
+                        Verdict::Block(denial) => return Err(self.block(undertaking, &denial)),
+                    }
+                }
+                Err(Unapproved::Declined(denial)) => return Err(self.declined(undertaking, &denial)),
+                Err(Unapproved::AnotherQuestion(escalation)) => escalation,
+            };
+        }
+        Err(self.declined(undertaking, &escalation.unasked()))
+    }
+
+    /// The policy and the tool's definition of this moment: a person may have thought for long.
+    fn refresh(&self, course: &Course, undertaking: &mut Undertaking) -> Result<(), Refusal> {
+        let world = self.world.load_full();
+        let gone = || Refusal::changed(&undertaking.decision);
+        let server = world.virtual_server(&undertaking.caller.virtual_server).ok_or_else(gone)?;
+        let names = server.known();
+        let contracts = names.contracts(undertaking.action.upstream()).ok_or_else(gone)?;
+        if let Some(tool) = &course.tool
+            && contracts.tool(&tool.own).contract != undertaking.known.contract
+        {
+            return Err(gone());
+        }
+        undertaking.policy = Arc::clone(&world.policy);
+        Ok(())
+    }
+
+    /// Holds a reply until a person has answered. The call has run.
+    pub(super) async fn approve_reply(
+        &self,
+        arrival: &Arrival,
+        flight: &mut Flight,
+        held: HeldReply<Letter>,
+    ) -> Result<Pass<Letter>, Refusal> {
+        let undertaking = Arc::clone(&flight.undertaking);
+        let Way::Inline(session) = way(arrival) else {
+            return Err(self.withhold(flight, &held.unasked()));
+        };
+        let findings = held.escalation().findings();
+        let text = words::question_about_reply(&undertaking, findings);
+        let question = held.escalation().question();
+        self.record_asked(&undertaking, question)?;
+        let answer = self.ask_person(arrival, session, &text).await;
+        self.record_answer(&undertaking, question, answer)?;
+        let approved = match held.answered(question, answer) {
+            Ok(approved) => approved,
+            Err(denial) => return Err(self.withhold(flight, &denial)),
+        };
+        let policy = Arc::clone(&self.world.load().policy);
+        let now = self.label_now(undertaking.session()).await;
+        match decide_reply_approved(&policy, &undertaking.facts_of_reply(&now.label), approved) {
+            ReplyVerdict::Pass(pass) => Ok(pass),
+            ReplyVerdict::Hold(held) => Err(self.withhold(flight, &held.unasked())),
+            ReplyVerdict::Withhold(denial) => Err(self.withhold(flight, &denial)),
+        }
+    }
+
+    /// Ends a modern client's request with the question. Its retry brings the answer.
+    fn return_question(
+        &self,
+        arrival: &Arrival,
+        undertaking: &Undertaking,
+        escalation: &Escalation,
+    ) -> Result<Delivery, Refusal> {
+        let decision = &undertaking.decision;
+        let text = self.stories.with(undertaking.session().key(), |story| {
+            words::question(undertaking, escalation.findings(), story)
+        });
+        let id = self.fresh_id();
+        let state = self.asked_state(arrival, id.clone()).ok_or_else(|| Refusal::internal(decision))?;
+        let pending = Pending {
+            principal: undertaking.caller.principal.clone(),
+            subject: Subject { action: Arc::clone(&undertaking.action), question: escalation.question() },
+            text: text.clone(),
+        };
+        self.pending.put(&self.pending, id, pending).map_err(|_| Refusal::too_many_questions(decision))?;
+        Ok(Delivery::ours(form::input_required(arrival.id(), decision, &text, &state), None))
+    }
+
+    /// Takes the answer out of a retried request; `None` if it brings none, so that the question is put again.
+    pub(super) fn consent(&self, arrival: &Arrival, id: &str) -> Result<Option<Consent>, Refusal> {
+        let answers = arrival.frame.param("inputResponses");
+        let Some(answer) = answers.and_then(|answers| highwater_mcp::text::member(answers, APPROVAL)) else {
+            return Ok(None);
+        };
+        // Taken, and so used up, whatever the answer is.
+        let Pending { subject: Subject { action, question }, .. } =
+            self.pending.take(id).ok_or_else(Refusal::expired)?;
+        Ok(Some(Consent { action, question, answer: form::answer(Some(answer)) }))
+    }
+
+    /// The question once more, for a retry that did not answer it.
+    pub(super) fn question_again(
+        &self,
+        arrival: &Arrival,
+        id: &str,
+        state: &str,
+    ) -> Result<Delivery, Refusal> {
+        let text = self.pending.text(id).ok_or_else(Refusal::expired)?;
+        Ok(Delivery::ours(form::input_required_again(arrival.id(), &text, state), None))
+    }
+
+    async fn ask_person(
+        &self,
+        arrival: &Arrival,
+        session: &crate::client::LegacySession,
+        text: &str,
+    ) -> Answer {
+        let params = form::params(text);
+        let answer = self.put(arrival, session, "elicitation/create", Some(&params)).await;
+        match &answer {
+            Some(answer) => form::answer(answer.result()),
+            None => Answer::Silence,
+        }
+    }
+}
+
+fn way(arrival: &Arrival) -> Way<'_> {
+    let askable = arrival.attended && declares(arrival.client.capabilities(), AskKind::ElicitForm);
+    match &arrival.client {
+        Client::Legacy(session) if askable => Way::Inline(session),
+        Client::Modern(_) if askable => match arrival.method {
+            Some(Method::CallTool | Method::GetPrompt | Method::ReadResource) => Way::Return,
+            _ => Way::None,
+        },
+        Client::Legacy(_) | Client::Modern(_) => Way::None,
+    }
+}

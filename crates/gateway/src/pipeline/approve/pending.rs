@@ -1,0 +1,73 @@
+//! Questions that were put to a person by ending a request, until the retry brings the answer. Each is answered once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use highwater_core::action::Action;
+use highwater_core::decide::QuestionDigest;
+use highwater_core::id::Principal;
+
+use super::super::held::HOLD;
+
+/// How many questions may be open in all, and for one principal.
+const MAX_PENDING: usize = 1024;
+const MAX_PENDING_EACH: usize = 64;
+
+/// The questions that wait for an answer.
+#[derive(Default)]
+pub(crate) struct PendingQuestions(Mutex<HashMap<String, Pending>>);
+
+/// One question.
+pub(super) struct Pending {
+    pub(super) principal: Principal,
+    pub(super) subject: Subject,
+    /// What the person reads.
+    pub(super) text: String,
+}
+
+/// Exactly what is asked about.
+pub(super) struct Subject {
+    pub(super) action: Arc<Action>,
+    pub(super) question: QuestionDigest,
+}
+
+/// Too many questions wait already.
+pub(super) struct TooMany;
+
+// === impl PendingQuestions ===
+
+impl PendingQuestions {
+    /// Keeps a question until it is answered or its time is over.
+    pub(super) fn put(&self, all: &Arc<Self>, id: String, pending: Pending) -> Result<(), TooMany> {
+        {
+            let mut open = self.open();
+            let theirs = open.values().filter(|other| other.principal == pending.principal).count();
+            if open.len() >= MAX_PENDING || theirs >= MAX_PENDING_EACH {
+                return Err(TooMany);
+            }
+            open.insert(id.clone(), pending);
+        }
+        let all: Weak<Self> = Arc::downgrade(all);
+        tokio::spawn(async move {
+            tokio::time::sleep(HOLD).await;
+            if let Some(all) = all.upgrade() {
+                all.take(&id);
+            }
+        });
+        Ok(())
+    }
+
+    /// Takes a question: nobody can answer it a second time.
+    pub(super) fn take(&self, id: &str) -> Option<Pending> {
+        self.open().remove(id)
+    }
+
+    /// What a question says, if it is still open.
+    pub(super) fn text(&self, id: &str) -> Option<String> {
+        self.open().get(id).map(|pending| pending.text.clone())
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<String, Pending>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

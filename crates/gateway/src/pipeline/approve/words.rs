@@ -1,0 +1,155 @@
+//! What a person reads who is asked. It is made from our own state: names that the operator or the catalog gave, classes
+//! of data, and origins. Nothing of the arguments and no text of an upstream is in it.
+
+use std::sync::Arc;
+
+use highwater_core::action::ActionKind;
+use highwater_core::annotation::{ClassSet, DataClass};
+use highwater_core::decide::{Finding, FindingId};
+use highwater_core::label::Label;
+use highwater_core::policy::{Effect, FlowRule};
+
+use super::super::undertaking::Undertaking;
+use crate::session::Story;
+
+/// How many origins are named.
+const MAX_ORIGINS: usize = 3;
+
+/// The longest origin that is shown.
+const MAX_ORIGIN: usize = 120;
+
+/// The whole question.
+pub(super) fn question(undertaking: &Undertaking, findings: &[Finding], story: &Story) -> String {
+    let session = &undertaking.before.label;
+    let mut text = format!("Allow {}?\n", subject(undertaking));
+    let mut told = Vec::new();
+    for finding in findings.iter().filter(|finding| finding.effect >= Effect::Confirm) {
+        let sentence = match &finding.id {
+            FindingId::Flow(FlowRule::Write) => private(session, story),
+            FindingId::Flow(FlowRule::Act) => {
+                format!("{} It may be they who want this done.", doubtful(session, story))
+            }
+            FindingId::Flow(FlowRule::Read) => {
+                format!("{} Now it would get private data.", doubtful(session, story))
+            }
+            FindingId::Approval => {
+                "The tool's description asks that a person looks at every call of it.".to_owned()
+            }
+            FindingId::Rule(name) => match &finding.message {
+                Some(message) => format!("Rule `{name}`: {message}"),
+                None => format!("Rule `{name}` asks that a person looks at this call."),
+            },
+            _ => "The gateway asks that a person looks at this call.".to_owned(),
+        };
+        if !told.contains(&sentence) {
+            told.push(sentence);
+        }
+    }
+    for sentence in told {
+        text.push('\n');
+        text.push_str(&sentence);
+    }
+    text.push_str("\n\nThe answer counts for this one call, exactly as it was made.");
+    text
+}
+
+/// The question about a reply that is held back.
+pub(super) fn question_about_reply(undertaking: &Undertaking, findings: &[Finding]) -> String {
+    let mut text = format!("Let the agent read the reply to {}?\n", subject(undertaking));
+    for finding in findings.iter().filter(|finding| finding.effect >= Effect::Confirm) {
+        let sentence = match (&finding.id, &finding.message) {
+            (FindingId::Rule(name), Some(message)) => format!("\nRule `{name}`: {message}"),
+            (FindingId::Rule(name), None) => format!("\nRule `{name}` asks that a person looks at it."),
+            _ => "\nIt holds private data, and the session has read text that strangers may have written."
+                .to_owned(),
+        };
+        text.push_str(&sentence);
+    }
+    text.push_str("\n\nThe call has run already. The answer counts for this one reply.");
+    text
+}
+
+/// What is to be done, in names that are ours.
+fn subject(undertaking: &Undertaking) -> String {
+    let server = undertaking.action.upstream();
+    match (&undertaking.tool, undertaking.action.kind()) {
+        (Some(tool), _) => format!("`{}` of server `{server}`", tool.shown),
+        (None, ActionKind::ReadResource | ActionKind::Subscribe) => {
+            format!("reading a resource of server `{server}`")
+        }
+        (None, ActionKind::GetPrompt) => format!("a prompt of server `{server}`"),
+        (None, ActionKind::Complete) => format!("a completion by server `{server}`"),
+        (None, ActionKind::Answer) => format!("an answer to a question of server `{server}`"),
+        (None, _) => format!("a request to server `{server}`"),
+    }
+}
+
+fn private(session: &Label, story: &Story) -> String {
+    let mut text = format!("The session holds {}", classes(session.classes()));
+    from(&mut text, &story.of(Label::private));
+    text.push_str(", and the call may send it where it should not go.");
+    if session.untrusted() {
+        text.push(' ');
+        text.push_str(&doubtful(session, story));
+    }
+    text
+}
+
+fn doubtful(session: &Label, story: &Story) -> String {
+    let mut text = "The session has read text that strangers may have written".to_owned();
+    from(&mut text, &story.of(Label::untrusted));
+    text.push('.');
+    if session.malicious() {
+        text.push_str(" Some of it was reported as malicious.");
+    }
+    text
+}
+
+/// Names origins: our own first, as `TOOL of server SERVER`; then what verified servers say, if it is a plain address.
+fn from(text: &mut String, origins: &[(Arc<str>, bool)]) {
+    let ours = origins.iter().filter_map(|(origin, _)| our_origin(origin));
+    let theirs = origins
+        .iter()
+        .filter(|(origin, vouched)| *vouched && is_plain_address(origin))
+        .map(|(origin, _)| format!("`{origin}`"));
+    let named: Vec<String> = ours.chain(theirs).collect();
+    let (shown, more) = named.split_at(named.len().min(MAX_ORIGINS));
+    if !shown.is_empty() {
+        text.push_str(", from ");
+        text.push_str(&shown.join(", "));
+    }
+    if !more.is_empty() {
+        text.push_str(&format!(" and {} more", more.len()));
+    }
+}
+
+fn our_origin(origin: &str) -> Option<String> {
+    let (server, tool) = origin.strip_prefix("mcp:")?.split_once(':')?;
+    let plain =
+        |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'));
+    (tool.len() <= MAX_ORIGIN && plain(server) && plain(tool))
+        .then(|| format!("`{tool}` of server `{server}`"))
+}
+
+/// An address without room for sentences.
+fn is_plain_address(origin: &str) -> bool {
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '/' | '.' | '-' | '_' | '#' | '@' | '~');
+    origin.len() <= MAX_ORIGIN && origin.contains("://") && origin.chars().all(plain)
+}
+
+fn classes(classes: ClassSet) -> String {
+    let words: Vec<&str> = classes
+        .iter()
+        .map(|class| match class {
+            DataClass::User => "data of the user",
+            DataClass::Pii => "personal data",
+            DataClass::Financial => "financial data",
+            DataClass::Credentials => "credentials",
+            DataClass::Regulated => "regulated data",
+            DataClass::Confidential => "confidential data",
+            DataClass::Unclassified => "data that nobody classified",
+        })
+        .collect();
+    words.join(", ")
+}

@@ -1,0 +1,39 @@
+//! What a server is told about the context a call comes from, as far as the operator lets it know.
+
+use highwater_core::policy::Policy;
+use highwater_core::session::{Assurance, Contributor, Contributors};
+use highwater_mcp::annotations::emit::{Context, context_meta};
+use highwater_mcp::text::member;
+
+use super::arrival::Course;
+use super::undertaking::Undertaking;
+use crate::gateway::Gateway;
+
+impl Gateway {
+    /// The `_meta` that goes to the upstream in place of the client's; `None` where that stays as it is.
+    pub(super) fn context_for(&self, course: &Course, undertaking: &Undertaking) -> Option<String> {
+        let session = &undertaking.before.label;
+        let contributors =
+            course.contracts.has_flow_policy().then(|| contributors(&undertaking.policy, undertaking));
+        let context =
+            Context { session, share: course.contracts.share(), contributors: contributors.as_ref() };
+        context_meta(member(undertaking.action.params(), "_meta"), &context)
+    }
+}
+
+/// Everybody who contributed to the session: the user, the servers its origins name, and whoever the client says. Unless
+/// the operator says that this host reads nothing elsewhere, there may be others.
+fn contributors(policy: &Policy, undertaking: &Undertaking) -> Contributors {
+    let origins = undertaking.before.label.origins();
+    let servers = origins.members().iter().map(|origin| match policy.contributor_of(origin) {
+        Some((_, contributor)) => contributor.clone(),
+        None => Contributor::unnamed(Assurance::Unverified),
+    });
+    let sole = policy.flow(&undertaking.caller.virtual_server).sole_gateway;
+    let complete = sole && !origins.is_open();
+    let known = Contributors::new(std::iter::once(Contributor::user()).chain(servers), complete);
+    match &undertaking.request.contributors {
+        Some(said) => known.and(said),
+        None => known,
+    }
+}

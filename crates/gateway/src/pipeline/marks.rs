@@ -1,0 +1,53 @@
+//! Marks on stored things: what a call writes is marked before it is sent, what a reply hands out before it is released.
+
+use highwater_core::label::Label;
+use highwater_core::session::ObjectId;
+use highwater_store::StoreError;
+
+use super::objects;
+use super::undertaking::Undertaking;
+use crate::gateway::Gateway;
+
+impl Gateway {
+    /// Marks what an action writes with the label of the session that writes it.
+    pub(super) async fn mark_written(&self, undertaking: &Undertaking) -> Result<(), StoreError> {
+        let label = &undertaking.before.label;
+        let written = objects::written(&undertaking.told, &undertaking.action);
+        self.mark(&written, label).await
+    }
+
+    /// Marks handles that a reply gives out with the reply's own label, where reading them would not bring it anyway.
+    pub(super) async fn mark_handles(
+        &self,
+        undertaking: &Undertaking,
+        handles: &[ObjectId],
+        label: &Label,
+    ) -> Result<(), StoreError> {
+        if undertaking.told.reply_label().covers(label) && handles.is_empty() {
+            return Ok(());
+        }
+        self.mark(handles, label).await
+    }
+
+    async fn mark(&self, objects: &[ObjectId], label: &Label) -> Result<(), StoreError> {
+        if objects.is_empty() || *label == Label::bottom() {
+            return Ok(());
+        }
+        self.store.mark(objects, label).await.map(|_| ())
+    }
+
+    /// The labels of what the reply may have been made from, as they are now that it has come.
+    pub(super) async fn marks(&self, undertaking: &Undertaking) -> Label {
+        let asked = objects::read(&undertaking.told, &undertaking.action);
+        if let Some(label) = self.store.known_marks(&asked) {
+            return label;
+        }
+        match self.store.marks(&asked).await {
+            Ok(label) => label,
+            Err(error) => {
+                tracing::error!(%error, decision = %undertaking.decision, "the marks of a reply cannot be read");
+                Label::top()
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Our own answer to `tools/resolve`: what would apply to a call with these arguments, in this session, without making it.
+//! No reasons: a hijacked model would look for the ungated path.
+
+use std::sync::Arc;
+
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::decide::demands;
+use highwater_mcp::annotations::emit::{Outlook, resolution, resolution_of_tool};
+use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::era::Era;
+use highwater_mcp::error_code;
+
+use super::{Arrival, Delivery, Refusal};
+use crate::gateway::Gateway;
+
+impl Gateway {
+    /// Says what would become of a call.
+    pub(crate) async fn outlook(&self, arrival: &Arrival) -> Result<Delivery, Refusal> {
+        let routed = self.route(arrival, None).await?;
+        let course = routed.course;
+        let no_tool = || Refusal::unknown("tool", "", &[]);
+        let tool = course.tool.clone().ok_or_else(no_tool)?;
+        // Judged as the call it speaks of, which is not made.
+        let params = routed.action.params().to_owned();
+        let action = Action::new(
+            ActionKind::CallTool,
+            course.upstream().clone(),
+            "tools/call",
+            Arc::clone(&tool.own),
+            params,
+        );
+        let undertaking = self.gather(arrival, &course, Arc::new(action)).await;
+        let effect = demands(&undertaking.policy, &undertaking.facts()).effect;
+        let outlook = Outlook {
+            effect: effect.as_str(),
+            would_taint: !undertaking.before.label.covers(undertaking.told.reply_label()),
+        };
+        let entry = course.names.tools.get(&tool.shown).ok_or_else(no_tool)?;
+        let result = match arrival.client.era() {
+            Era::Modern => {
+                let plain = resolution(&tool.shown, &undertaking.told, outlook);
+                edit_object(&plain, &[("resultType", Edit::Set(r#""complete""#))])
+            }
+            Era::Legacy => match course.names.listed_tool(entry) {
+                Some(shown) => resolution_of_tool(shown, &undertaking.told, outlook),
+                None => return Err(no_tool()),
+            },
+        };
+        Ok(Delivery::ours(error_code::result_response(arrival.id(), &result), None))
+    }
+}

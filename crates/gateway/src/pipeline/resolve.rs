@@ -1,0 +1,99 @@
+//! Asks a server about one call before it is judged: `tools/resolve`. The arguments leave with that, so it is an action of
+//! its own; where it is not plainly allowed nobody is asked, and the tool's declared possible set stands at its worst.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::annotation::{Claims, Contract};
+use highwater_core::audit::Outcome;
+use highwater_core::decide::{PermittedAction, Verdict};
+use highwater_mcp::annotations::{TOOL_RESOLUTION, resolved_claims};
+use highwater_mcp::text::quote;
+use highwater_upstream::{CallClient, channel};
+
+use super::arrival::Course;
+use super::record::{End, OpenRecord};
+use super::undertaking::{Held, Undertaking};
+use crate::gateway::Gateway;
+
+/// How long a server may think about a call that has not been made yet.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Gateway {
+    /// What the server says of this call, if it may be asked and answers.
+    pub(super) async fn resolve(&self, course: &Course, call: &Undertaking) -> Option<Claims> {
+        if is_settled(&call.judged) {
+            return None;
+        }
+        let own = call.action.target();
+        let params = format!(r#"{{"name":{},"arguments":{}}}"#, quote(own), call.arguments());
+        let upstream = call.action.upstream().clone();
+        let action = Action::new(ActionKind::ResolveTool, upstream, "tools/resolve", Arc::clone(own), params);
+        let resolving = Held::Listed(Arc::clone(course.contracts.resolving()));
+        let mut asking = Undertaking {
+            policy: Arc::clone(&call.policy),
+            decision: self.next_decision(),
+            arguments: super::gather::arguments_of(&action),
+            action: Arc::new(action),
+            caller: call.caller.clone(),
+            before: Arc::clone(&call.before),
+            judged: resolving.clone(),
+            told: resolving,
+            known: Arc::clone(course.contracts.resolving()),
+            server: call.server,
+            request: call.request.clone(),
+            tool: call.tool.clone(),
+            unstored: call.unstored,
+            now: call.now,
+        };
+        let Verdict::Allow(permit) = self.judge(&mut asking).await else {
+            return None;
+        };
+        let written = self.record_permit(&asking, &permit).ok()?;
+        let mut record = OpenRecord::open(Arc::clone(&self.audit), asking.decision.clone(), written);
+        let permitted = PermittedAction::bind(Arc::clone(&asking.action), permit).ok()?;
+        let capabilities = format!(r#"{{"extensions":{{"{TOOL_RESOLUTION}":{{}}}}}}"#);
+        let client = CallClient { capabilities: &capabilities, log_level: None, progress: false, meta: None };
+        // Whatever it says besides its answer is heard by nobody.
+        let (events, _unheard) = channel::channel(1);
+        let answer =
+            tokio::time::timeout(PATIENCE, course.station.upstream.perform(permitted, client, &events));
+        let reply = match answer.await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "a call could not be resolved");
+                record.settle(Outcome::Failed, End::default()).ok()?;
+                return None;
+            }
+            Err(_) => {
+                record.settle(Outcome::TimedOut, End::default()).ok()?;
+                return None;
+            }
+        };
+        let end = End { bytes: reply.frame.bytes().len(), ..End::default() };
+        record.settle(Outcome::Delivered, end).ok()?;
+        let result = reply.frame.result()?;
+        match resolved_claims(result, own, call.server.trust.resolving()) {
+            Ok(reading) => {
+                for notice in &reading.notices {
+                    tracing::info!(decision = %asking.decision, ?notice, "noted about a resolution");
+                }
+                Some(reading.claims)
+            }
+            Err(error) => {
+                tracing::warn!(%error, server = %course.upstream(), "a resolution is not used");
+                None
+            }
+        }
+    }
+}
+
+/// Whether there is nothing left to be narrowed.
+fn is_settled(contract: &Contract) -> bool {
+    let one = |count: usize| count == 1;
+    one(contract.destination().members().iter().count())
+        && one(contract.outcomes().members().iter().count())
+        && one(contract.source().members().iter().count())
+        && contract.returns().classes().is_empty()
+}

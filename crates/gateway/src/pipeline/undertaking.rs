@@ -1,0 +1,106 @@
+//! An action with everything that is known of it. It is judged with that, and so is whatever comes back.
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use highwater_core::action::Action;
+use highwater_core::annotation::Contract;
+use highwater_core::id::{DecisionId, Timestamp};
+use highwater_core::label::Label;
+use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts, ToolStatus};
+use highwater_store::{SessionHandle, SessionState};
+
+use super::arrival::ToolName;
+use crate::catalog::Known;
+use crate::client::Caller;
+
+/// What is about to be done, or has been.
+pub(super) struct Undertaking {
+    /// The operator's word of the moment it is judged in.
+    pub(super) policy: Arc<Policy>,
+    pub(super) decision: DecisionId,
+    pub(super) action: Arc<Action>,
+    pub(super) caller: Caller,
+    /// The session as it was when the action arrived, or the most that it may have taken in.
+    pub(super) before: Arc<SessionState>,
+    /// What the action itself is judged by.
+    pub(super) judged: Held,
+    /// What everything that comes back is labelled by.
+    pub(super) told: Held,
+    /// What is known of the tool, with the operator's cases.
+    pub(super) known: Arc<Known>,
+    pub(super) server: ServerFacts,
+    pub(super) request: RequestFacts,
+    /// The tool, if there is one.
+    pub(super) tool: Option<ToolName>,
+    /// What the client says of its context could not be stored, so the session counts as having taken in anything.
+    pub(super) unstored: bool,
+    /// Where in the parameters the arguments are.
+    pub(super) arguments: Range<usize>,
+    pub(super) now: Timestamp,
+}
+
+/// A contract: as it was weighed when the tool was listed, or narrowed for one call.
+#[derive(Clone)]
+pub(super) enum Held {
+    Listed(Arc<Known>),
+    Narrowed(Arc<Contract>),
+}
+
+// === impl Undertaking ===
+
+impl Undertaking {
+    /// What is known of the action before it is sent.
+    pub(super) fn facts(&self) -> Facts<'_> {
+        Facts {
+            tool_id: self.tool.as_ref().map(|tool| &*tool.shown),
+            tool_name: self.tool.as_ref().map(|tool| &*tool.own),
+            // Definitions are not held for a person yet: what is listed can be called.
+            tool_status: ToolStatus::Approved,
+            contract: &self.judged,
+            server: &self.server,
+            session: &self.before.label,
+            request: &self.request,
+            arguments: Arguments::Known(self.arguments()),
+            now: self.now,
+            ..Facts::of(&self.decision, &self.caller.principal, &self.caller.virtual_server, &self.action)
+        }
+    }
+
+    /// The same once something has come back, under the session's label of that moment.
+    pub(super) fn facts_of_reply<'a>(&'a self, session: &'a Label) -> Facts<'a> {
+        Facts { contract: &self.told, ..self.facts().under(session) }
+    }
+
+    /// The arguments as JSON text.
+    pub(super) fn arguments(&self) -> &str {
+        self.action.params().get(self.arguments.clone()).filter(|text| !text.is_empty()).unwrap_or("{}")
+    }
+
+    /// What the client knows it by.
+    pub(super) fn name(&self) -> &str {
+        self.tool.as_ref().map_or_else(|| &**self.action.method(), |tool| &tool.shown)
+    }
+
+    pub(super) fn session(&self) -> &SessionHandle {
+        &self.caller.session
+    }
+
+    /// Whether the operator verified the server.
+    pub(super) fn vouched(&self) -> bool {
+        self.server.trust.verified()
+    }
+}
+
+// === impl Held ===
+
+impl Deref for Held {
+    type Target = Contract;
+
+    fn deref(&self) -> &Contract {
+        match self {
+            Self::Listed(known) => &known.contract,
+            Self::Narrowed(contract) => contract,
+        }
+    }
+}

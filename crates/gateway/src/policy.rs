@@ -1,0 +1,61 @@
+//! The operator's standing word as the judgement takes it, made from the configuration.
+
+use std::collections::BTreeSet;
+
+use highwater_config::{ServerSettings, Settings, Transport};
+use highwater_core::id::{UpstreamId, VirtualServerId};
+use highwater_core::policy::{Admission, Policy, RuleSet};
+use highwater_core::session::{Assurance, Contributor};
+
+/// The facts that show where a session's data came from.
+const ORIGIN_FACTS: [&str; 2] = ["session.attribution", "request.annotations.attribution"];
+
+/// The whole policy.
+pub(crate) fn policy(settings: &Settings) -> Policy {
+    let admissions = used(settings).map(|(id, server)| {
+        let admission = Admission {
+            allowed_tools: server.allowed_tools.clone(),
+            extra_methods: server.extra_methods.clone(),
+        };
+        (id, admission)
+    });
+    let held = settings.virtual_servers.iter().map(|server| {
+        let upstreams: BTreeSet<_> =
+            server.servers.iter().map(|name| UpstreamId::new(name.as_str())).collect();
+        (VirtualServerId::new(server.name.as_str()), upstreams)
+    });
+    let flows = settings
+        .virtual_servers
+        .iter()
+        .map(|server| (VirtualServerId::new(server.name.as_str()), server.flow));
+    let contributors = used(settings).map(|(id, server)| (id, contributor(server)));
+    Policy::new(admissions.collect(), held.collect())
+        .with_flows(flows.collect())
+        .with_contributors(contributors.collect())
+        .with_rules(RuleSet::clone(settings.rules.set()))
+}
+
+/// Whether some rule looks at where a session's data came from.
+pub(crate) fn looks_at_origins(policy: &Policy) -> bool {
+    ORIGIN_FACTS.iter().any(|fact| policy.rules().mentions(fact))
+}
+
+/// A server as one who contributes to sessions. What the operator stands for was approved when it was first seen; a signed
+/// manifest would say more.
+fn contributor(server: &ServerSettings) -> Contributor {
+    let assurance = if server.trust.verified() { Assurance::Tofu } else { Assurance::Unverified };
+    Contributor { principal: address(server).map(Into::into), ..Contributor::unnamed(assurance) }
+}
+
+/// Where a server is, if it is anywhere: without a query, which may hold a secret.
+fn address(server: &ServerSettings) -> Option<&str> {
+    match &server.transport {
+        Transport::Http { url, .. } => url.split('?').next(),
+        Transport::Stdio { .. } => None,
+    }
+}
+
+fn used(settings: &Settings) -> impl Iterator<Item = (UpstreamId, &ServerSettings)> {
+    let used = settings.servers.iter().filter(|server| !server.disabled);
+    used.map(|server| (UpstreamId::new(server.name.as_str()), server))
+}

@@ -1,0 +1,88 @@
+//! Which origin brought what into a session, as far as this process saw it. For people who are asked: the label alone
+//! says what is in a session, not what came from where.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use highwater_core::label::{Label, LabelBits};
+
+/// How many origins are remembered.
+const MAX_ORIGINS: usize = 256;
+
+/// What is known of the origins of one session.
+#[derive(Debug, Default)]
+pub(crate) struct Story {
+    brought: BTreeMap<Arc<str>, Brought>,
+}
+
+/// What came from one origin.
+#[derive(Clone, Copy, Debug)]
+struct Brought {
+    bits: LabelBits,
+    /// The operator stands for whoever named this origin.
+    vouched: bool,
+}
+
+// === impl Story ===
+
+impl Story {
+    /// Takes in a message with this label. `vouched` says that the operator verified the server it came from.
+    pub(crate) fn take_in(&mut self, label: &Label, vouched: bool) {
+        for origin in label.origins().members() {
+            if let Some(known) = self.brought.get_mut(origin) {
+                known.bits = known.bits.union(label.bits());
+                known.vouched |= vouched;
+            } else if self.brought.len() < MAX_ORIGINS {
+                self.brought.insert(Arc::clone(origin), Brought { bits: label.bits(), vouched });
+            }
+        }
+    }
+
+    /// A person has declassified: what came before no longer explains anything.
+    pub(crate) fn forget(&mut self) {
+        self.brought.clear();
+    }
+
+    /// The origins whose messages had this in their label, with whether the operator stands for who named them.
+    pub(crate) fn of(&self, has: impl Fn(&Label) -> bool) -> Vec<(Arc<str>, bool)> {
+        let label = |bits| Label::from_parts(bits, Default::default(), Default::default());
+        self.brought
+            .iter()
+            .filter(|(_, brought)| has(&label(brought.bits)))
+            .map(|(origin, brought)| (Arc::clone(origin), brought.vouched))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_core::annotation::DataClass;
+
+    use super::*;
+
+    fn names(found: &[(Arc<str>, bool)]) -> Vec<&str> {
+        found.iter().map(|(origin, _)| &**origin).collect()
+    }
+
+    #[test]
+    fn each_origin_answers_for_what_it_brought() {
+        let mut story = Story::default();
+        story.take_in(&Label::bottom().with_open_world().with_origin("mcp:web:fetch"), false);
+        story.take_in(&Label::bottom().with_class(DataClass::Pii).with_origin("mcp:mail:read"), true);
+        assert_eq!(names(&story.of(Label::untrusted)), ["mcp:web:fetch"]);
+        assert_eq!(names(&story.of(Label::private)), ["mcp:mail:read"]);
+        story.take_in(&Label::bottom().with_open_world().with_origin("mcp:mail:read"), true);
+        assert_eq!(names(&story.of(Label::untrusted)), ["mcp:mail:read", "mcp:web:fetch"]);
+        story.forget();
+        assert!(story.of(|_| true).is_empty());
+    }
+
+    #[test]
+    fn the_story_is_bounded() {
+        let mut story = Story::default();
+        for number in 0..2 * MAX_ORIGINS {
+            story.take_in(&Label::bottom().with_origin(&format!("o{number}")), true);
+        }
+        assert_eq!(story.of(|_| true).len(), MAX_ORIGINS);
+    }
+}
