@@ -34,7 +34,7 @@ pub use handle::SessionHandle;
 pub use joined::Joined;
 pub use key::{SessionKind, SessionOwner};
 #[cfg(any(test, feature = "testing"))]
-pub use memory::{Fault, Memory};
+pub use memory::{Fault, Link, Memory, Passage};
 pub use people::{
     Context, Declassification, DeclassificationOutcome, Declassified, Notice, PrincipalRecord,
     SessionHistory, SessionRecord,

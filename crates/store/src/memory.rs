@@ -2,12 +2,16 @@
 
 mod model;
 
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use highwater_core::id::SessionKey;
 pub(crate) use model::Model;
 
 use crate::backend::Backend;
 use crate::operation::{Access, Durability, Operation};
+use crate::people::SessionHistory;
 use crate::{Store, StoreError, StoreOptions};
 
 /// A database in memory. Copies are the same database, so several stores can lie in it as replicas would.
@@ -15,6 +19,7 @@ use crate::{Store, StoreError, StoreOptions};
 pub struct Memory {
     database: Arc<Mutex<Database>>,
     is_shared: bool,
+    link: Option<Arc<dyn Link>>,
 }
 
 #[derive(Debug, Default)]
@@ -22,6 +27,8 @@ struct Database {
     model: Model,
     /// As it was when something was last on disk.
     flushed: Model,
+    /// What a standby that lags behind would answer.
+    standby: Model,
     fault: Option<Fault>,
 }
 
@@ -38,12 +45,39 @@ pub enum Fault {
     Hang,
 }
 
+/// The way between one store and its database, which may be long and unsafe.
+pub trait Link: Debug + Send + Sync {
+    /// What happens to the next operation.
+    fn passage(&self, writes: bool) -> Passage;
+
+    /// Whether what is on its way still arrives.
+    fn arrives(&self) -> bool;
+}
+
+/// What happens to one operation on its way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Passage {
+    /// How long it takes to get there.
+    pub there: Duration,
+    /// What goes wrong.
+    pub fault: Option<Fault>,
+    /// Whether a read is answered by the standby.
+    pub lagging: bool,
+    /// How long the answer takes.
+    pub back: Duration,
+}
+
 // === impl Memory ===
 
 impl Memory {
     /// An empty database, for one node or for several.
     pub fn new(is_shared: bool) -> Self {
-        Self { database: Arc::default(), is_shared }
+        Self { database: Arc::default(), is_shared, link: None }
+    }
+
+    /// The same database at the end of a way of its own.
+    pub fn over(&self, link: Arc<dyn Link>) -> Self {
+        Self { link: Some(link), ..self.clone() }
     }
 
     /// Opens a store in it, as a node that was started at this start of the machine.
@@ -66,6 +100,17 @@ impl Memory {
         database.model = database.flushed.clone();
     }
 
+    /// Brings the standby up to date.
+    pub fn catch_up(&self) {
+        let mut database = self.database();
+        database.standby = database.model.clone();
+    }
+
+    /// A session as it lies in the database at this moment, whatever the ways there are like.
+    pub fn look(&self, key: &SessionKey) -> Option<SessionHistory> {
+        self.database().model.show(key)
+    }
+
     pub(crate) fn is_shared(&self) -> bool {
         self.is_shared
     }
@@ -73,8 +118,11 @@ impl Memory {
     pub(crate) async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
         // An answer takes a moment, in which others are served.
         tokio::task::yield_now().await;
-        let fault = self.database().fault;
-        if fault == Some(Fault::Hang) {
+        let is_write = matches!(operation.access(), Access::Write(_));
+        let passage = self.link.as_ref().map(|link| link.passage(is_write)).unwrap_or_default();
+        wait(passage.there).await;
+        let fault = passage.fault.or(self.database().fault);
+        if fault == Some(Fault::Hang) || self.link.as_ref().is_some_and(|link| !link.arrives()) {
             std::future::pending::<()>().await;
         }
         let failed = || StoreError::Failed { doing: O::DOING, why: "a fault was asked for".into() };
@@ -84,7 +132,12 @@ impl Memory {
             }
             _ => {}
         }
-        let done = self.database().run(&operation, self.is_shared);
+        let done = if passage.lagging && !is_write {
+            operation.model(&mut self.database().standby)
+        } else {
+            self.database().run(&operation, self.is_shared)
+        };
+        wait(passage.back).await;
         match (operation.access(), fault) {
             (Access::Write(_), Some(Fault::LostAnswer)) => Err(failed()),
             _ => Ok(done),
@@ -93,6 +146,12 @@ impl Memory {
 
     fn database(&self) -> std::sync::MutexGuard<'_, Database> {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn wait(time: Duration) {
+    if !time.is_zero() {
+        tokio::time::sleep(time).await;
     }
 }
 

@@ -1,0 +1,241 @@
+//! One call on its way through a gateway: the calls into core and the store, in the order of the pipeline. Each mutant
+//! leaves out or turns round one thing that the protocol is made of.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_core::decide::{
+    Effect, Obligations, Received, ReplyFacts, ReplyVerdict, ResultType, Verdict, decide, decide_reply,
+    demands, label_reply,
+};
+use highwater_core::label::{Label, LabelBits};
+use highwater_core::policy::Policy;
+use highwater_store::{Joined, SessionHandle, SessionState, StoreError};
+
+use crate::history::Call;
+use crate::oracle::key;
+use crate::tools::Saying;
+use crate::world::{Node, World, owner};
+
+/// What a careless gateway would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mutant {
+    /// A message is released first, and its label joined after.
+    ReleaseBeforeWrite,
+    /// The two judgements differ, and the store is not asked.
+    NoRead,
+    /// Reads are answered by a standby that lags behind.
+    LaggingStandby,
+    /// After a power cut labels are taken for what they were.
+    NoBootIdRule,
+    /// What comes after a declassification is put down to the time before it.
+    LateReplyIntoOldEpoch,
+    /// The copy covers the label, so nothing is joined, although the copy may be old.
+    SkipOnOldCopy,
+    /// A label is lowered at once although replies are in flight.
+    NoGrace,
+    /// What the copy does not hold counts as absent in the second judgement too.
+    UnknownIsFalse,
+    /// Bits of a newer version are dropped.
+    ForeignBitsAreDropped,
+    /// A label that cannot be read is the one last known.
+    FailedReadIsOldCopy,
+    /// Progress and errors are released without their labels.
+    OnlyReplies,
+    /// A proof is used however long ago it was made.
+    NoRenewal,
+    /// Written objects are marked with the label last known.
+    MarksOfOldCopy,
+    /// Replies are judged under the label last known.
+    RepliesUnderOldCopy,
+}
+
+/// Which message of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Message {
+    Progress,
+    Reply,
+}
+
+/// A call that has arrived at a gateway.
+pub(crate) struct Served {
+    world: Arc<World>,
+    node: Arc<Node>,
+    call: Arc<Call>,
+    issued: u64,
+    session: SessionHandle,
+}
+
+// === impl Served ===
+
+impl Served {
+    pub(crate) fn new(world: Arc<World>, node: Arc<Node>, call: Arc<Call>, issued: u64) -> Self {
+        let session = node.store.session(&key(call.agent), &owner());
+        Self { world, node, call, issued, session }
+    }
+
+    /// The whole way.
+    pub(crate) async fn run(self) {
+        self.session.note_call();
+        let Call { tool, object, .. } = *self.call;
+        let begun = self.label_now().await;
+        let mut before = Arc::clone(&begun);
+        if self.is_shared() && !self.certain(&before.label) && !self.is(Mutant::NoRead) {
+            before = self.look_again().await;
+        }
+        let verdict = decide(self.policy(), &tool.facts(&before.label));
+        let allowed = matches!(verdict, Verdict::Allow(_));
+        self.world.oracle().judged(self.policy(), &self.call, self.issued, allowed);
+        let Verdict::Allow(permit) = verdict else { return };
+        if let Some(object) = tool.written(object) {
+            if self.is_shared() && !self.is(Mutant::MarksOfOldCopy) {
+                before = self.look_again().await;
+            }
+            if self.node.store.mark(&object.marks_of_write(), &before.label).await.is_err() {
+                return;
+            }
+        }
+        pause(self.call.there).await;
+        let content = self.world.oracle().performed(&self.call, self.issued);
+        pause(self.call.back).await;
+        let obligations = permit.obligations();
+        if let Some(says) = self.call.progress {
+            self.pass_on(Message::Progress, says, obligations, &begun, &content).await;
+            pause(self.call.back).await;
+        }
+        self.pass_on(Message::Reply, self.call.reply, obligations, &begun, &content).await;
+    }
+
+    /// Labels a message, judges it, stores its label and releases it; or does not release it.
+    async fn pass_on(
+        &self,
+        message: Message,
+        says: Saying,
+        obligations: Obligations,
+        begun: &SessionState,
+        content: &Label,
+    ) {
+        let marks = match self.call.tool.read(self.call.object) {
+            Some(object) => {
+                self.node.store.marks(&object.marks_of_read()).await.unwrap_or_else(|_| Label::top())
+            }
+            None => Label::bottom(),
+        };
+        let now = if self.is_shared() && !self.is(Mutant::RepliesUnderOldCopy) {
+            self.look_again().await
+        } else {
+            self.label_now().await
+        };
+        let Some(label) = self.passed(says, marks, &now.label, obligations) else {
+            return self.world.oracle().count("withheld by policy");
+        };
+        let careless = self.is(Mutant::OnlyReplies) && (message == Message::Progress || self.call.fails)
+            || self.is(Mutant::LateReplyIntoOldEpoch) && self.world.epoch(self.call.agent) > begun.epoch
+            || self.is(Mutant::SkipOnOldCopy)
+                && self.session.cached().is_some_and(|copy| copy.label.covers(&label));
+        if careless || self.is(Mutant::ReleaseBeforeWrite) {
+            self.release(message, says, obligations, content);
+            if !careless {
+                pause(self.call.slow).await;
+                self.session.join(&label).await.ok();
+            }
+            return;
+        }
+        match self.joined(&label).await {
+            Ok(joined) => {
+                self.release(message, says, obligations, content);
+                drop(joined);
+            }
+            Err(_) => self.world.oracle().count("withheld by the store"),
+        }
+    }
+
+    /// The label of a message that may pass under this label of the session.
+    fn passed(&self, says: Saying, marks: Label, now: &Label, obligations: Obligations) -> Option<Label> {
+        let facts = self.call.tool.facts(now);
+        let known = ReplyFacts { claims: says.claims(), marks, ..ReplyFacts::new(ResultType::Complete) };
+        let labelled = label_reply(self.policy(), &facts, Received::new((), known));
+        match decide_reply(self.policy(), &facts, obligations, labelled) {
+            ReplyVerdict::Pass(pass) => Some(pass.label().clone()),
+            ReplyVerdict::Hold(_) | ReplyVerdict::Withhold(_) => None,
+        }
+    }
+
+    /// The label is in the store, and stays there until what it stands for is released.
+    async fn joined(&self, label: &Label) -> Result<Joined, StoreError> {
+        let joined = match self.session.covered(label) {
+            Some(joined) => joined,
+            None => self.session.join(label).await?,
+        };
+        // The outcome is written to the audit.
+        pause(self.call.slow).await;
+        if self.is(Mutant::NoRenewal) { Ok(joined) } else { joined.renewed().await }
+    }
+
+    /// The first byte. Nothing waits between the proof and this.
+    fn release(&self, message: Message, says: Saying, obligations: Obligations, content: &Label) {
+        let mut oracle = self.world.oracle();
+        let Call { agent, tool, .. } = *self.call;
+        let past = oracle.past(agent, self.issued);
+        match self.passed(says, content.clone(), &past, obligations) {
+            Some(truth) => oracle.give(agent, &truth, &format!("{message:?} of {tool:?}")),
+            None => oracle
+                .violate(format!("{message:?} of {tool:?} reached agent {agent}, and its past forbids it")),
+        }
+        drop(oracle);
+        self.world.follow_up(&self.call, message == Message::Reply);
+    }
+
+    fn certain(&self, label: &Label) -> bool {
+        let facts = self.call.tool.facts(label);
+        let known = demands(self.policy(), &facts);
+        known.effect <= Effect::Redact
+            && self.policy().rules().monotone()
+            && (self.is(Mutant::UnknownIsFalse) || known == demands(self.policy(), &facts.at_worst()))
+    }
+
+    async fn label_now(&self) -> Arc<SessionState> {
+        match self.session.cached() {
+            Some(known) => self.seen(known),
+            None => self.look_again().await,
+        }
+    }
+
+    async fn look_again(&self) -> Arc<SessionState> {
+        let worst = || Arc::new(SessionState { label: Label::top(), ..SessionState::unborn() });
+        match self.session.current().await {
+            Ok(state) => self.seen(state),
+            Err(_) if self.is(Mutant::FailedReadIsOldCopy) => {
+                self.session.cached().unwrap_or_else(|| Arc::new(SessionState::unborn()))
+            }
+            Err(_) => worst(),
+        }
+    }
+
+    fn seen(&self, state: Arc<SessionState>) -> Arc<SessionState> {
+        if !self.is(Mutant::ForeignBitsAreDropped) {
+            return state;
+        }
+        let SessionState { epoch, version, label } = (*state).clone();
+        let known = LabelBits::from_i64(label.bits().to_i64() & 0x3000_0000_001f_ff7f);
+        let label = Label::from_parts(known, label.scopes().clone(), label.origins().clone());
+        Arc::new(SessionState { epoch, version, label })
+    }
+
+    fn is(&self, mutant: Mutant) -> bool {
+        self.world.mutant == Some(mutant)
+    }
+
+    fn is_shared(&self) -> bool {
+        self.node.store.is_shared()
+    }
+
+    fn policy(&self) -> &'static Policy {
+        self.world.policy
+    }
+}
+
+/// Waits so many milliseconds.
+pub(crate) async fn pause(time: u64) {
+    tokio::time::sleep(Duration::from_millis(time)).await;
+}

@@ -1,0 +1,172 @@
+//! The tools of the simulated servers, what their messages say of themselves, and the policies they are judged by.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::annotation::{
+    Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity, Source, Words,
+};
+use highwater_core::decide::{Clearance, FlowMode, FlowPolicy};
+use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
+use highwater_core::label::Label;
+use highwater_core::policy::{Admission, Arguments, Facts, Policy, ServerFacts, ToolStatus};
+use highwater_core::session::{ObjectId, ObjectKind};
+use highwater_core::trust::{ServerTrust, TrustLevel};
+
+use crate::dice::Dice;
+
+/// A tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// Harmless under any label.
+    Clock,
+    /// Gives personal data.
+    Inbox,
+    /// Gives credentials.
+    Vault,
+    /// Asks the open web.
+    Page,
+    /// Tells the public.
+    Send,
+    /// Writes something down.
+    Keep,
+    /// Reads what was written down.
+    Recall,
+}
+
+/// What a message says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Saying {
+    Nothing,
+    OpenWorld,
+    Malicious,
+    Pii,
+}
+
+/// What is the same in every call of a tool.
+struct Known {
+    action: Action,
+    contract: Contract,
+}
+
+static NAMES: LazyLock<(DecisionId, Principal, VirtualServerId)> =
+    LazyLock::new(|| (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("default")));
+
+static SERVER: LazyLock<ServerFacts> =
+    LazyLock::new(|| ServerFacts { trust: trust(), ..ServerFacts::default() });
+
+static KNOWN: LazyLock<Vec<Known>> =
+    LazyLock::new(|| Tool::ALL.iter().map(|tool| tool.described()).collect());
+
+/// The policies: three modes, and one that lets everything into the company.
+pub(crate) static POLICIES: LazyLock<Vec<Policy>> = LazyLock::new(|| {
+    let mode = |mode| FlowPolicy { mode, ..FlowPolicy::default() };
+    let everything = Clearance::default().with(Destination::Internal, Words::all());
+    let wide = FlowPolicy { clearance: everything, ..mode(FlowMode::Balanced) };
+    let flows = [mode(FlowMode::Balanced), mode(FlowMode::Strict), mode(FlowMode::Samos), wide];
+    flows.into_iter().map(policy).collect()
+});
+
+fn policy(flow: FlowPolicy) -> Policy {
+    let (server, virtual_server) = (UpstreamId::new("server"), NAMES.2.clone());
+    Policy::new(
+        BTreeMap::from([(server.clone(), Admission::default())]),
+        BTreeMap::from([(virtual_server.clone(), BTreeSet::from([server]))]),
+    )
+    .with_flows(BTreeMap::from([(virtual_server, flow)]))
+}
+
+fn trust() -> ServerTrust {
+    ServerTrust::new(TrustLevel::Tool, TrustLevel::None, true)
+}
+
+// === impl Tool ===
+
+impl Tool {
+    const ALL: [Self; 7] =
+        [Self::Clock, Self::Inbox, Self::Vault, Self::Page, Self::Send, Self::Keep, Self::Recall];
+
+    pub(crate) fn any(dice: &mut Dice) -> Self {
+        let among = [Self::Inbox, Self::Page, Self::Send, Self::Send, Self::Keep, Self::Recall, Self::Recall];
+        if dice.one_in(8) { dice.pick(&Self::ALL) } else { dice.pick(&among) }
+    }
+
+    fn described(self) -> Known {
+        use Destination::{Ephemeral, Internal, Public};
+        use Source::{System, TrustedPublic, UntrustedPublic, User};
+        let (destination, outcome, source, returns) = match self {
+            Self::Clock => (Ephemeral, Outcome::Benign, System, None),
+            Self::Inbox => (Ephemeral, Outcome::Benign, User, Some(DataClass::Pii)),
+            Self::Vault => (Ephemeral, Outcome::Benign, User, Some(DataClass::Credentials)),
+            Self::Page => (Public, Outcome::Benign, UntrustedPublic, None),
+            Self::Send => (Public, Outcome::Consequential, TrustedPublic, None),
+            Self::Keep => (Internal, Outcome::Benign, System, None),
+            Self::Recall => (Ephemeral, Outcome::Benign, TrustedPublic, None),
+        };
+        let mut claims = Claims::new();
+        for claim in [
+            Claim::SetDestination(Possible::only(destination)),
+            Claim::AcceptsAny,
+            Claim::SetOutcomes(Possible::only(outcome)),
+            Claim::SetSource(Possible::only(source)),
+            Claim::SetReturns(Sensitivity::of(returns)),
+        ] {
+            claims.push(claim, Authority::Operator, "operator");
+        }
+        let name = format!("{self:?}");
+        Known {
+            action: Action::new(ActionKind::CallTool, UpstreamId::new("server"), "tools/call", &*name, "{}"),
+            contract: Contract::weigh(&claims, &trust()).0,
+        }
+    }
+
+    /// The facts of a call under a label.
+    pub(crate) fn facts(self, session: &Label) -> Facts<'_> {
+        let (decision, principal, virtual_server) = &*NAMES;
+        let Known { action, contract } = &KNOWN[self as usize];
+        Facts {
+            contract,
+            session,
+            server: &SERVER,
+            tool_status: ToolStatus::Approved,
+            arguments: Arguments::Known("{}"),
+            ..Facts::of(decision, principal, virtual_server, action)
+        }
+    }
+
+    /// What the call writes.
+    pub(crate) fn written(self, object: usize) -> Option<ObjectId> {
+        (self == Self::Keep).then(|| id(object))
+    }
+
+    /// What the call reads.
+    pub(crate) fn read(self, object: usize) -> Option<ObjectId> {
+        (self == Self::Recall).then(|| id(object))
+    }
+}
+
+fn id(object: usize) -> ObjectId {
+    ObjectId::new(UpstreamId::new("server"), ObjectKind::Object, &object.to_string())
+}
+
+// === impl Saying ===
+
+impl Saying {
+    pub(crate) fn any(dice: &mut Dice) -> Self {
+        let some = [Self::OpenWorld, Self::Malicious, Self::Pii];
+        if dice.one_in(3) { dice.pick(&some) } else { Self::Nothing }
+    }
+
+    pub(crate) fn claims(self) -> Claims {
+        let mut claims = Claims::new();
+        let claim = match self {
+            Self::Nothing => return claims,
+            Self::OpenWorld => Claim::OpenWorld,
+            Self::Malicious => Claim::Malicious,
+            Self::Pii => Claim::AddReturns(Sensitivity::of([DataClass::Pii])),
+        };
+        claims.push(claim, Authority::DeclaredVerified, "reply");
+        claims
+    }
+}
