@@ -235,7 +235,7 @@ impl World {
                 };
                 let sent = if matches!(person, Person::IsBypassed) { &elsewhere } else { &facts };
                 match decide_approved(&self.policy, sent, approval) {
-                    Verdict::Allow(permit) => (permit, !matches!(person, Person::IsBypassed)),
+                    Verdict::Allow(permit) => (permit, matches!(person, Person::Approves)),
                     Verdict::Escalate(_) | Verdict::Block(_) => return Came { sent: None, delivered: false },
                 }
             }
