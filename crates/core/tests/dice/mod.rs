@@ -1,6 +1,8 @@
 //! A stream of choices from one number, for properties with many cases: a case costs microseconds, and a failure is
 //! named by its number.
 
+use highwater_core::annotation::{Word, Words};
+
 /// SplitMix64.
 pub(crate) struct Dice(u64);
 
@@ -32,8 +34,13 @@ impl Dice {
         choices[self.below(choices.len())]
     }
 
-    /// Some of these, one of `one_in` on average.
-    pub(crate) fn some<T: Copy, C: FromIterator<T>>(&mut self, choices: &[T], one_in: usize) -> C {
-        choices.iter().copied().filter(|_| self.one_in(one_in)).collect()
+    /// Mostly something.
+    pub(crate) fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        (!self.one_in(3)).then(|| make(self))
+    }
+
+    /// A few words.
+    pub(crate) fn words<T: Word>(&mut self) -> Words<T> {
+        (0..=self.below(3)).map(|_| self.of(T::ALL)).collect()
     }
 }

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../dice/mod.rs"]
+#[expect(dead_code, reason = "the laws of rules and decisions throw more")]
 mod dice;
 mod model;
 
@@ -66,8 +67,12 @@ fn classes(dice: &mut Dice) -> Classes {
     match dice.below(8) {
         0..3 => Classes::new(),
         3..7 => Classes::from([dice.of(&CLASSES)]),
-        _ => dice.some(&CLASSES, 2),
+        _ => some(&CLASSES, dice),
     }
+}
+
+fn some(of: &[&'static str], dice: &mut Dice) -> Classes {
+    of.iter().copied().filter(|_| dice.one_in(2)).collect()
 }
 
 fn tool(dice: &mut Dice) -> Tool {
@@ -78,7 +83,7 @@ fn tool(dice: &mut Dice) -> Tool {
     }
     Tool {
         destinations,
-        accepts: if dice.one_in(2) { None } else { Some(dice.some(&CLASSES[..5], 2)) },
+        accepts: if dice.one_in(2) { None } else { Some(some(&CLASSES[..5], dice)) },
         outcome: dice.of(&["benign", "consequential", "irreversible"]),
         returns: classes(dice),
         by_strangers: dice.one_in(2),

@@ -2,12 +2,14 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot be set up has failed")]
 
+#[path = "../dice/mod.rs"]
+mod dice;
 mod world;
 
+use dice::Dice;
 use highwater_core::policy::{Effect, Facts, FlowRule, FlowViolations, Phase, RuleSet, Truth, compile};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use world::Dice;
 
 /// Rule sets a law is tried on, and actions each of them judges: more than a hundred thousand cases a law.
 const SETS: u32 = 2_500;

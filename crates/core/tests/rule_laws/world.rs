@@ -1,6 +1,6 @@
 //! Random rules that mostly load, and random actions to judge with them.
 //!
-//! Each is made from one number, so that a case costs microseconds and a failure is named by its numbers.
+//! Each is made from one number, so that a failure is named by its numbers.
 
 use std::sync::Arc;
 
@@ -18,43 +18,7 @@ use highwater_core::policy::{
 };
 use highwater_core::trust::{ServerTrust, TrustLevel};
 
-/// A stream of choices.
-pub(super) struct Dice(u64);
-
-impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// SplitMix64.
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound.max(1) as u64).unwrap()
-    }
-
-    pub(super) fn one_in(&mut self, bound: usize) -> bool {
-        self.below(bound) == 0
-    }
-
-    pub(super) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
-    }
-
-    fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        (!self.one_in(3)).then(|| make(self))
-    }
-
-    fn words<T: Word>(&mut self) -> Words<T> {
-        (0..=self.below(3)).map(|_| self.of(T::ALL)).collect()
-    }
-}
+use super::dice::Dice;
 
 // === rules ===
 

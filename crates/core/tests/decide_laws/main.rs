@@ -1,0 +1,277 @@
+//! Laws of the decision, over random policies in every mode and random actions: it is monotone in the label, blind to
+//! order, bounded from above by the judgement at the worst; waivers leave a question at least and never reach a
+//! structural gate; an approval opens its own action and nothing stricter than a question; untrusted text never helps.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+#[path = "../dice/mod.rs"]
+mod dice;
+#[path = "../rule_laws/world.rs"]
+#[expect(dead_code, reason = "the laws of the rules look at more")]
+mod world;
+
+use std::collections::BTreeSet;
+
+use dice::Dice;
+use highwater_core::annotation::{
+    ApprovalWish, Authority, Claim, Claims, DataClass, Destination, Sensitivity,
+};
+use highwater_core::decide::{
+    Answer, Clearance, Demands, Effect, Finding, FlowMode, FlowPolicy, Judgement, Obligations, Received,
+    ReplyFacts, ReplyVerdict, ResultType, Verdict, decide, decide_approved, decide_reply, demands, judge,
+    label_reply,
+};
+use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
+use highwater_core::label::Label;
+use highwater_core::policy::{
+    Admission, Fact, Facts, FlowRule, Phase, Policy, RuleSet, RuleSource, Span, Spanned, WaiverSource,
+    compile,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use world::World;
+
+/// Policies a law is tried on, and actions each of them judges: twenty thousand cases a law.
+const POLICIES: u32 = 800;
+const WORLDS: u64 = 25;
+
+// === random policies ===
+
+fn flow(dice: &mut Dice) -> FlowPolicy {
+    let mut clearance = Clearance::default();
+    if dice.one_in(3) {
+        clearance = clearance.with(dice.of(Destination::ALL), dice.words::<DataClass>());
+    }
+    FlowPolicy { mode: dice.of(FlowMode::ALL), clearance, sole_gateway: dice.one_in(2) }
+}
+
+fn policy(flow: FlowPolicy, rules: RuleSet) -> Policy {
+    let (mail, default) = (UpstreamId::new("mail"), VirtualServerId::new("default"));
+    Policy::new(
+        [(
+            mail.clone(),
+            Admission { extra_methods: BTreeSet::from(["tools/call".to_owned()]), ..Admission::default() },
+        )]
+        .into(),
+        [(default.clone(), [mail].into())].into(),
+    )
+    .with_flows([(default, flow)].into())
+    .with_rules(rules)
+}
+
+/// Rules for calls and for resources, and waivers of them and of the flow rules.
+fn rules(seeds: &[u64], non_monotone: bool, keep: fn(&Fact) -> bool) -> Vec<RuleSource> {
+    let phases = [Phase::Call, Phase::Resource, Phase::Result];
+    let made = phases.iter().flat_map(|phase| world::rules(seeds, *phase, non_monotone, keep));
+    let mut rules: Vec<RuleSource> = made.collect();
+    for (number, rule) in rules.iter_mut().enumerate() {
+        rule.name.value = format!("r{number}");
+    }
+    rules
+}
+
+fn waivers(seeds: &[u64], rules: &[RuleSource]) -> Vec<WaiverSource> {
+    let mut waivers = world::waivers(seeds, Phase::Call, rules);
+    for waiver in &mut waivers {
+        let dice = &mut Dice::new(waiver.waive.len() as u64);
+        let flow = dice.of(&FlowRule::ALL).finding().to_owned();
+        waiver.waive.push(Spanned::new(flow, Span::default()));
+    }
+    waivers.retain(|waiver| compile(rules, std::slice::from_ref(waiver)).is_ok());
+    waivers
+}
+
+fn seeds() -> impl Strategy<Value = Vec<u64>> {
+    vec(any::<u64>(), 0..4)
+}
+
+fn dice(seed: u64) -> impl Iterator<Item = Dice> {
+    (0..WORLDS).map(move |number| Dice::new(seed.wrapping_add(number.wrapping_mul(0x5851_f42d_4c95_7f2d))))
+}
+
+/// Adds to a label what one more reply may bring.
+fn risen(world: &World, dice: &mut Dice) -> Label {
+    world.session.clone().joined(&world::label(dice))
+}
+
+fn at_least(stricter: &Demands, milder: &Demands) -> bool {
+    stricter.effect >= milder.effect && stricter.redactions.kinds().covers(milder.redactions.kinds())
+}
+
+fn structural(judgement: &Judgement) -> Vec<&Finding> {
+    judgement.findings().iter().filter(|finding| finding.id.is_structural()).collect()
+}
+
+fn grade<R>(verdict: &ReplyVerdict<R>) -> u8 {
+    match verdict {
+        ReplyVerdict::Pass(_) => 0,
+        ReplyVerdict::Hold(_) => 1,
+        ReplyVerdict::Withhold(_) => 2,
+    }
+}
+
+// === the laws ===
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: POLICIES, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_decision_is_monotone_in_the_label(made in seeds(), waived in seeds(), seed: u64) {
+        let rules = rules(&made, false, |_| true);
+        let set = compile(&rules, &waivers(&waived, &rules)).unwrap();
+        prop_assert!(set.monotone());
+        let policy = policy(flow(&mut Dice::new(seed)), set);
+        for mut dice in dice(seed) {
+            let world = world::world(&mut dice);
+            let low = world.facts();
+            let label = risen(&world, &mut dice);
+            let high = low.under(&label);
+            let (before, after) = (judge(&policy, &low), judge(&policy, &high));
+            prop_assert!(at_least(&after.demands(), &before.demands()), "{:?} became {:?}", before, after);
+            // So is what the other modes would have done.
+            let would = |judgement: &Judgement, mode| judgement.would().map_or(Effect::Allow, |would| would.get(mode));
+            for mode in FlowMode::ENFORCING {
+                prop_assert!(would(&before, mode) <= would(&after, mode));
+            }
+            // The short form says the same.
+            prop_assert_eq!(demands(&policy, &low), before.demands());
+        }
+    }
+
+    #[test]
+    fn the_judgement_at_the_worst_is_above_every_label(made in seeds(), waived in seeds(), seed: u64) {
+        // Also for rules that may fall silent as the label rises: what is unknown fires.
+        let rules = rules(&made, true, |_| true);
+        let policy = policy(flow(&mut Dice::new(seed)), compile(&rules, &waivers(&waived, &rules)).unwrap());
+        for mut dice in dice(seed) {
+            let world = world::world(&mut dice);
+            let label = risen(&world, &mut dice);
+            let worst = demands(&policy, &world.facts().at_worst());
+            prop_assert!(at_least(&worst, &demands(&policy, &world.facts())));
+            prop_assert!(at_least(&worst, &demands(&policy, &world.facts().under(&label))));
+        }
+    }
+
+    #[test]
+    fn order_means_nothing(made in seeds(), waived in seeds(), seed: u64) {
+        let mut rules = rules(&made, true, |_| true);
+        let mut waivers = waivers(&waived, &rules);
+        let flow = flow(&mut Dice::new(seed));
+        let first = policy(flow, compile(&rules, &waivers).unwrap());
+        rules.reverse();
+        waivers.reverse();
+        let second = policy(flow, compile(&rules, &waivers).unwrap());
+        for mut dice in dice(seed) {
+            let world = world::world(&mut dice);
+            let (one, other) = (judge(&first, &world.facts()), judge(&second, &world.facts()));
+            prop_assert_eq!(one.demands(), other.demands());
+            // A finding may be lowered by one of two waivers that both apply; all else is the same.
+            let plain = |judgement: &Judgement| -> BTreeSet<String> {
+                let lowered = |finding: &Finding| finding.waived.is_some();
+                judgement.findings().iter().filter(|finding| !lowered(finding)).map(|finding| format!("{finding:?}")).collect()
+            };
+            prop_assert_eq!(plain(&one), plain(&other));
+            prop_assert_eq!(one.findings().len(), other.findings().len());
+        }
+    }
+
+    #[test]
+    fn a_waiver_leaves_a_question_and_no_structural_gate_hears_of_it(made in seeds(), waived in vec(any::<u64>(), 1..6), seed: u64) {
+        let rules = rules(&made, true, |_| true);
+        let flow = flow(&mut Dice::new(seed));
+        let strict = policy(flow, compile(&rules, &[]).unwrap());
+        let waiving = policy(flow, compile(&rules, &waivers(&waived, &rules)).unwrap());
+        for mut dice in dice(seed) {
+            let world = world::world(&mut dice);
+            let (before, after) = (judge(&strict, &world.facts()), judge(&waiving, &world.facts()));
+            prop_assert!(after.effect() >= before.effect().min(Effect::Confirm));
+            prop_assert!(after.effect() <= before.effect());
+            prop_assert_eq!(structural(&before), structural(&after));
+            prop_assert_eq!(before.redactions(), after.redactions());
+            prop_assert_eq!(before.findings().len(), after.findings().len());
+        }
+    }
+
+    #[test]
+    fn an_approval_opens_its_own_action_and_nothing_stricter(made in seeds(), seed: u64) {
+        let policy = policy(flow(&mut Dice::new(seed)), compile(&rules(&made, true, |_| true), &[]).unwrap());
+        let eve = Principal::new("eve");
+        for mut dice in dice(seed) {
+            let (mine, other) = (world::world(&mut dice), world::world(&mut dice));
+            let approve = |world: &World| match decide(&policy, &world.facts()) {
+                Verdict::Escalate(escalation) => {
+                    let question = escalation.question();
+                    Some(escalation.answered(question, Answer::Approve).unwrap())
+                }
+                Verdict::Allow(_) | Verdict::Block(_) => None,
+            };
+            let Some(approval) = approve(&mine) else { continue };
+            prop_assert!(matches!(decide_approved(&policy, &mine.facts(), approval), Verdict::Allow(_)));
+            let label = risen(&mine, &mut dice);
+            for elsewhere in [other.facts(), mine.facts().under(&label), Facts { principal: &eve, ..mine.facts() }] {
+                let judgement = judge(&policy, &elsewhere);
+                let same = elsewhere.action.digest() == mine.facts().action.digest()
+                    && elsewhere.principal == mine.facts().principal;
+                let known: BTreeSet<_> =
+                    judge(&policy, &mine.facts()).findings().iter().map(|finding| finding.id.clone()).collect();
+                let told = judgement.findings().iter().all(|finding| finding.effect < Effect::Confirm || known.contains(&finding.id));
+                let opened = matches!(decide_approved(&policy, &elsewhere, approve(&mine).unwrap()), Verdict::Allow(_));
+                let free = judgement.effect() < Effect::Confirm;
+                prop_assert!(!opened || free || same && told && judgement.effect() == Effect::Confirm);
+            }
+        }
+    }
+
+    #[test]
+    fn untrusted_text_never_helps(made in seeds(), seed: u64) {
+        // A rule may look at what a reply says of itself and do as its author wants; the laws are about the rest.
+        let rules = rules(&made, false, |fact| !fact.path.starts_with("response."));
+        let policy = policy(flow(&mut Dice::new(seed)), compile(&rules, &[]).unwrap());
+        for mut dice in dice(seed) {
+            let world = world::world(&mut dice);
+            let facts = world.facts();
+            let mut claims = Claims::new();
+            let judged = |claims: Claims, marks: &Label| {
+                let known = ReplyFacts { claims, marks: marks.clone(), ..ReplyFacts::new(ResultType::Complete) };
+                let labelled = label_reply(&policy, &facts, Received::new((), known));
+                let label = labelled.label().clone();
+                (grade(&decide_reply(&policy, &facts, Obligations::default(), labelled)), label)
+            };
+            let (plain, little) = judged(claims.clone(), &Label::bottom());
+            let said = [
+                Claim::OpenWorld,
+                Claim::Malicious,
+                Claim::Untrusted,
+                Claim::AddReturns(Sensitivity::of(dice.words::<DataClass>().iter())),
+                Claim::SetReturns(Sensitivity::none()),
+                Claim::SetApproval(ApprovalWish::None),
+                Claim::AcceptsAny,
+            ];
+            for _ in 0..dice.below(3) {
+                claims.push(said[dice.below(said.len())].clone(), Authority::DeclaredVerified, "test");
+            }
+            let (wordy, more) = judged(claims, &world::label(&mut dice));
+            prop_assert!(wordy >= plain && more.covers(&little));
+            // And what was read makes nothing milder that comes after it.
+            let after = world.session.clone().joined(&more);
+            prop_assert!(at_least(&demands(&policy, &facts.under(&after)), &demands(&policy, &facts)));
+        }
+    }
+}
+
+/// Laws about policies that always allow, or never, would say nothing.
+#[test]
+fn random_decisions_are_worth_looking_at() {
+    let mut seen = [0; 5];
+    for seed in 0..3_000 {
+        let dice = &mut Dice::new(seed);
+        let flow = flow(dice);
+        let policy = policy(flow, compile(&rules(&[seed], true, |_| true), &[]).unwrap());
+        let world = world::world(dice);
+        let judgement = judge(&policy, &world.facts());
+        seen[judgement.effect() as usize] += 1;
+        let told: BTreeSet<_> = judgement.findings().iter().map(|finding| &finding.id).collect();
+        assert_eq!(told.len(), judgement.findings().len(), "no gate is told twice: {judgement:?}");
+    }
+    assert!(seen.iter().all(|count| *count > 50), "{seen:?}");
+}
