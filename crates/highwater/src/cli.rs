@@ -3,12 +3,12 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    check, docs, example_server, explain, schema, serve, servers, stdio, stdio_gateway, test,
+    check, docs, example_server, explain, schema, serve, servers, session, stdio, stdio_gateway, test,
 };
 use crate::command::{
     check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs, explain::ExplainArgs,
-    serve::ServeArgs, servers::ServersArgs, stdio::StdioArgs, stdio_gateway::StdioGatewayArgs,
-    test::TestArgs,
+    serve::ServeArgs, servers::ServersArgs, session::SessionArgs, stdio::StdioArgs,
+    stdio_gateway::StdioGatewayArgs, test::TestArgs,
 };
 use crate::exit::Failure;
 use crate::log;
@@ -49,6 +49,11 @@ enum Command {
     /// Reads the audit log of the data directory, whether a gateway runs or not.
     Explain(ExplainArgs),
 
+    /// Show agent sessions and their labels, take a label down, make a context.
+    ///
+    /// Talks to the gateway that runs on the data directory.
+    Session(SessionArgs),
+
     /// Check configuration files.
     Check(CheckArgs),
 
@@ -87,6 +92,7 @@ impl Cli {
             Command::Stdio(args) => stdio::run(args),
             Command::Servers(args) => servers::run(args),
             Command::Explain(args) => explain::run(args),
+            Command::Session(args) => session::run(args),
             Command::Check(args) => check::run(args),
             Command::Test(args) => test::run(args),
             Command::Schema => schema::run(),
@@ -108,6 +114,7 @@ impl Command {
             Self::Stdio(_)
             | Self::Servers(_)
             | Self::Explain(_)
+            | Self::Session(_)
             | Self::Check(_)
             | Self::Schema
             | Self::ExampleServer(_)

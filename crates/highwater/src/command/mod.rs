@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod servers;
+pub(crate) mod session;
 pub(crate) mod stdio;
 pub(crate) mod stdio_gateway;
 pub(crate) mod test;

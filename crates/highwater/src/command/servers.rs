@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ServersArgs) -> Result<(), Failure> {
     let visit = visit(&data, &Hello::ask(Ask::Servers)).context("cannot reach the gateway")?;
     let servers = match visit {
         Visit::Welcome { welcome, .. } => {
-            welcome.servers.context("the gateway does not say how its servers are")?
+            welcome.answer.context("the gateway does not say how its servers are")?
         }
         Visit::Refused(why) => return Err(Failure::failed(why)),
         Visit::Absent => {

@@ -84,6 +84,11 @@ impl Chronicle {
         Ok(reader.finish())
     }
 
+    /// Reads what a session has taken in by now.
+    pub(crate) fn of_session(log: &Log, subject: &Subject<'_>) -> anyhow::Result<Self> {
+        Self::read(log, subject, None)
+    }
+
     /// The calls that brought any of these words.
     pub(crate) fn bringers(&self, words: &[String]) -> Vec<&Brought> {
         self.brought.iter().filter(|brought| brought.added.iter().any(|word| words.contains(word))).collect()

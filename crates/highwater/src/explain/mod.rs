@@ -13,10 +13,11 @@ mod phrase;
 mod tell;
 #[cfg(test)]
 mod tests;
-mod when;
+pub(crate) mod when;
 
 pub(crate) use account::{Account, Summary, last, latest};
-pub(crate) use data::{data, summary};
+pub(crate) use chronicle::{Chronicle, Subject};
+pub(crate) use data::{brought as brought_data, data, summary};
 pub(crate) use log::Log;
-pub(crate) use phrase::plain;
-pub(crate) use tell::{list, text};
+pub(crate) use phrase::{listed, plain};
+pub(crate) use tell::{brought, list, table, text};

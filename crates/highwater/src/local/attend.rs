@@ -10,7 +10,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, watch};
 
-use super::hello::{Ask, Hello, LONGEST_HELLO, VERSION, Welcome, line};
+use super::answer::answer;
+use super::hello::{Hello, LONGEST_HELLO, VERSION, Welcome, line};
 
 /// How long a visitor may take to say what it wants.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -137,12 +138,8 @@ impl House {
             let why = "the gateway is of another version of Highwater; restart it";
             return reply(&mut write, &Welcome::refused(why)).await;
         }
-        match hello.ask {
-            Some(Ask::Servers) => {
-                let servers = serde_json::value::to_raw_value(&self.gateway.servers())?;
-                return reply(&mut write, &Welcome::servers(servers)).await;
-            }
-            None => {}
+        if let Some(ask) = &hello.ask {
+            return reply(&mut write, &answer(&self.gateway, ask).await?).await;
         }
         if let Some(name) = &hello.virtual_server
             && self.settings.borrow().virtual_server(name).is_none()

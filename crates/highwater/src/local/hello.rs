@@ -3,13 +3,15 @@
 //! ```text
 //! > {"highwater":1,"virtual_server":"coding"}       join as a client; then MCP, one message a line
 //! > {"highwater":1,"ask":"servers"}                 ask something and leave
+//! > {"highwater":1,"ask":{"session":{"key":"…"}}}   the same with something to say
 //! < {"highwater":1}                                 welcome
-//! < {"highwater":1,"servers":[…]}                   the answer
+//! < {"highwater":1,"answer":[…]}                    the answer
 //! < {"highwater":1,"refused":"…"}                   no, and why
 //! ```
 //!
 //! A line that ends before it is answered means that the gateway was about to stop: nothing was lost, ask again.
 
+use highwater_core::id::{Principal, SessionKey};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -17,7 +19,7 @@ use serde_json::value::RawValue;
 pub(crate) const VERSION: u32 = 1;
 
 /// Longer first lines come from something else than us.
-pub(crate) const LONGEST_HELLO: usize = 4096;
+pub(crate) const LONGEST_HELLO: usize = 16 * 1024;
 
 /// What the visitor writes first.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -33,11 +35,43 @@ pub(crate) struct Hello {
 }
 
 /// What can be asked.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+///
+/// Whoever opens the socket is the user who owns the data directory, as is whoever can read the operator's token.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Ask {
     /// How the servers are.
     Servers,
+    /// Which agent sessions there are.
+    Sessions {
+        /// Only those of this agent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        principal: Option<Principal>,
+    },
+    /// How one session is, with its history.
+    Session {
+        /// Which.
+        key: SessionKey,
+    },
+    /// Take a session's label down.
+    Reset {
+        /// Which.
+        key: SessionKey,
+        /// The epoch that the person looked at.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        epoch: Option<u64>,
+        /// Who.
+        person: String,
+        /// Why.
+        reason: String,
+    },
+    /// Make a context.
+    NewContext {
+        /// Who.
+        person: String,
+        /// What for.
+        note: String,
+    },
 }
 
 /// What the gateway writes first.
@@ -48,9 +82,9 @@ pub(crate) struct Welcome {
     /// Why the visitor does not get what it wants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) refused: Option<String>,
-    /// The answer to [`Ask::Servers`].
+    /// The answer to what was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) servers: Option<Box<RawValue>>,
+    pub(crate) answer: Option<Box<RawValue>>,
 }
 
 // === impl Hello ===
@@ -73,11 +107,12 @@ impl Welcome {
     }
 
     pub(crate) fn refused(why: impl Into<String>) -> Self {
-        Self { highwater: VERSION, refused: Some(why.into()), servers: None }
+        Self { highwater: VERSION, refused: Some(why.into()), answer: None }
     }
 
-    pub(crate) fn servers(servers: Box<RawValue>) -> Self {
-        Self { highwater: VERSION, refused: None, servers: Some(servers) }
+    pub(crate) fn answer(answer: &impl Serialize) -> serde_json::Result<Self> {
+        let answer = serde_json::value::to_raw_value(answer)?;
+        Ok(Self { highwater: VERSION, refused: None, answer: Some(answer) })
     }
 }
 

@@ -1,8 +1,9 @@
 //! The way to a running gateway on the same machine: a socket of the data directory's owner.
 //!
-//! `hello` is the first line on it, `socket` is where it is, `attend` is the gateway's side of it and `visit` the
-//! other.
+//! `hello` is the first line on it, `socket` is where it is, `attend` is the gateway's side of it, with `answer` for
+//! those who only ask, and `visit` is the other.
 
+mod answer;
 pub(crate) mod attend;
 pub(crate) mod hello;
 pub(crate) mod socket;

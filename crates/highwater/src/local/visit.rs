@@ -28,12 +28,17 @@ pub(crate) enum Visit {
 
 /// Goes to the gateway of a data directory and says hello.
 pub(crate) fn visit(data: &Path, hello: &Hello) -> io::Result<Visit> {
+    visit_for(data, hello, PATIENCE)
+}
+
+/// The same, where the answer may take this long.
+pub(crate) fn visit_for(data: &Path, hello: &Hello, patience: Duration) -> io::Result<Visit> {
     let mut stream = match UnixStream::connect(socket::find(data)) {
         Ok(stream) => stream,
         Err(error) if is_absence(&error) => return Ok(Visit::Absent),
         Err(error) => return Err(error),
     };
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(patience))?;
     let mut first = Vec::new();
     let mut reader = BufReader::new(stream.try_clone()?);
     let spoken = stream.write_all(&line(hello)?).and_then(|()| reader.read_until(b'\n', &mut first));

@@ -29,7 +29,7 @@ fn a_decision_is_explained_by_its_id_or_as_the_last() {
     assert!(by_id.status.success(), "{}", text(&by_id.stderr));
     let said = text(&by_id.stdout);
     assert!(said.starts_with("refused: `mail__send_message` of server `mail`\n  --> hwd_a2,"), "{said}");
-    assert!(said.contains("  09:49:54  hwd_a1  web__fetch_page  openWorld, integrity none"), "{said}");
+    assert!(said.contains("  09:49:54  hwd_a1  web__fetch_page  integrity none, openWorld"), "{said}");
     assert!(said.contains("use a client that can put questions to you"), "{said}");
     assert!(!said.contains('\u{1b}'), "text of servers must not move the cursor: {said}");
     assert_eq!(text(&site.run(&["explain", "--last"]).stdout), said);

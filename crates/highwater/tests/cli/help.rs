@@ -5,12 +5,24 @@ use crate::program::{Site, text};
 #[test]
 fn help_says_what_there_is() {
     let site = Site::new();
-    for command in ["", "serve", "stdio", "servers", "explain", "check", "test", "schema", "example-server"] {
+    for command in [
+        "",
+        "session reset",
+        "serve",
+        "stdio",
+        "servers",
+        "explain",
+        "session",
+        "check",
+        "test",
+        "schema",
+        "example-server",
+    ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let output = site.run(&arguments);
         assert!(output.status.success(), "{command}");
         let name = if command.is_empty() { "highwater" } else { command };
-        insta::assert_snapshot!(format!("help_{name}"), text(&output.stdout));
+        insta::assert_snapshot!(format!("help_{}", name.replace(' ', "-")), text(&output.stdout));
     }
 }
 
@@ -51,7 +63,9 @@ fn a_failure_exits_with_one_and_says_what_to_do() {
 #[test]
 fn generated_pages_name_every_command() {
     let page = text(&Site::new().run(&["docs", "commands"]).stdout);
-    for command in ["serve", "stdio", "servers", "explain", "check", "test", "schema", "example-server"] {
+    for command in
+        ["serve", "stdio", "servers", "explain", "session", "check", "test", "schema", "example-server"]
+    {
         assert!(page.contains(&format!("\n## `{command}`\n")), "{command}");
     }
     assert!(

@@ -15,6 +15,7 @@ mod http;
 mod program;
 mod reload;
 mod serve;
+mod session;
 mod stdio;
 mod stop;
 mod test;

@@ -170,8 +170,8 @@ fn what_no_record_accounts_for_is_said_to_be_so() {
     stage.says_open_world();
     let id = stage.call("repo", "open_pull_request", Person::Declines);
     let account = stage.account(&id).unwrap();
-    assert_eq!(account.chronicle.unaccounted, ["openWorld", "integrity:none"]);
-    assert!(stage.explain(&id).contains("not accounted for in this log: openWorld, integrity none\n"));
+    assert_eq!(account.chronicle.unaccounted, ["integrity:none", "openWorld"]);
+    assert!(stage.explain(&id).contains("not accounted for in this log: integrity none, openWorld\n"));
 }
 
 #[test]

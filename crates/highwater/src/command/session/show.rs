@@ -1,0 +1,196 @@
+//! Sessions as the gateway describes them, and as people see them.
+
+use std::fmt::Write;
+
+use highwater_core::audit::label_of_words;
+use highwater_core::id::{Principal, SessionKey, Timestamp};
+use highwater_core::label::{Label, TextSet};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::explain::when::{date, moment};
+use crate::explain::{Chronicle, brought, listed, plain};
+
+/// One session in a list.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Row {
+    pub(super) key: SessionKey,
+    pub(super) principal: Principal,
+    virtual_server: String,
+    created: Timestamp,
+    seen: Timestamp,
+    ended: Option<Timestamp>,
+    folded: bool,
+    epoch: u64,
+    pub(super) label: Published,
+}
+
+/// One session with its history.
+#[derive(Debug, Deserialize)]
+pub(super) struct Shown {
+    #[serde(flatten)]
+    pub(super) session: Row,
+    declassifications: Vec<Lowered>,
+}
+
+/// A label that a person took down, or wanted to.
+#[derive(Debug, Deserialize)]
+struct Lowered {
+    epoch: u64,
+    at: Timestamp,
+    person: String,
+    reason: String,
+    outcome: String,
+}
+
+/// How a session is after an attempt to reset it.
+#[derive(Debug, Deserialize)]
+pub(super) struct State {
+    pub(super) done: bool,
+    pub(super) epoch: u64,
+    pub(super) label: Published,
+}
+
+/// A label in its published form.
+#[derive(Debug, Deserialize)]
+pub(super) struct Published {
+    secrecy: Vec<Value>,
+    integrity: String,
+    origins: Vec<String>,
+    flags: Vec<String>,
+    #[serde(default)]
+    sources: Vec<String>,
+}
+
+// === impl Published ===
+
+impl Published {
+    /// The classes and, of regulated data, the scopes.
+    fn classes(&self) -> (Vec<String>, Vec<String>) {
+        let (mut classes, mut scopes) = (Vec::new(), Vec::new());
+        for class in &self.secrecy {
+            match class {
+                Value::String(word) => classes.push(word.clone()),
+                other => {
+                    classes.push("regulated".to_owned());
+                    let listed = other.pointer("/regulated/scopes").and_then(Value::as_array);
+                    scopes.extend(listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned));
+                }
+            }
+        }
+        (classes, scopes)
+    }
+
+    /// The label itself.
+    pub(super) fn label(&self) -> Label {
+        let (classes, scopes) = self.classes();
+        let integrity = Some(format!("integrity:{}", self.integrity)).filter(|_| self.integrity != "owner");
+        let sources = self.sources.iter().map(|source| format!("source:{source}"));
+        let words: Vec<String> =
+            self.flags.iter().cloned().chain(integrity).chain(classes).chain(sources).collect();
+        let set = |texts: &[String]| TextSet::of(texts.iter().map(String::as_str));
+        label_of_words(words.iter().map(String::as_str), set(&scopes), set(&self.origins))
+    }
+
+    fn secrecy(&self) -> String {
+        let (classes, scopes) = self.classes();
+        match (classes.is_empty(), scopes.is_empty()) {
+            (true, _) => "-".to_owned(),
+            (false, true) => listed(&classes),
+            (false, false) => format!("{} ({})", listed(&classes), listed(&scopes)),
+        }
+    }
+
+    /// In one line.
+    pub(super) fn words(&self) -> String {
+        let mut words = format!("integrity {}, secrecy {}", plain(&self.integrity), self.secrecy());
+        if !self.flags.is_empty() {
+            words.push_str(&format!(", {}", listed(&self.flags)));
+        }
+        words
+    }
+}
+
+/// Sessions, one a line.
+pub(super) fn table(rows: &[Row]) -> String {
+    let mut lines =
+        vec![["session", "integrity", "secrecy", "flags", "epoch", "last used (UTC)"].map(str::to_owned)];
+    for row in rows {
+        let flags = if row.label.flags.is_empty() { "-".to_owned() } else { listed(&row.label.flags) };
+        lines.push([
+            plain(row.key.as_str()),
+            plain(&row.label.integrity),
+            row.label.secrecy(),
+            flags,
+            row.epoch.to_string(),
+            minute(row.seen),
+        ]);
+    }
+    let mut text = String::new();
+    crate::explain::table(&mut text, "", &lines).unwrap_or_default();
+    text
+}
+
+/// One session.
+pub(super) fn text(shown: &Shown, chronicle: &Chronicle) -> String {
+    let mut text = String::new();
+    // Writing to a text cannot fail.
+    write(&mut text, shown, chronicle).unwrap_or_default();
+    text
+}
+
+fn write(text: &mut String, shown: &Shown, chronicle: &Chronicle) -> std::fmt::Result {
+    let Shown { session, declassifications } = shown;
+    let Row { label, .. } = session;
+    writeln!(text, "session `{}`, epoch {}", plain(session.key.as_str()), session.epoch)?;
+    writeln!(
+        text,
+        "   = of `{}`, first used through virtual server `{}`",
+        plain(session.principal.as_str()),
+        plain(&session.virtual_server)
+    )?;
+    writeln!(text, "   = since {}, last used {} UTC", moment(session.created), minute(session.seen))?;
+    if let Some(ended) = session.ended {
+        writeln!(text, "   = ended {}", moment(ended))?;
+    }
+    if session.folded {
+        writeln!(text, "   = its label went over to the agent's own session, which all its sessions share")?;
+    }
+    writeln!(text, "\nwhat it has taken in")?;
+    let rows = [
+        ["secrecy", &label.secrecy()],
+        ["integrity", &plain(&label.integrity)],
+        ["flags", &listed(&label.flags)],
+        ["sources", &listed(&label.sources)],
+        ["origins", &listed(&label.origins)],
+    ];
+    let rows: Vec<[String; 2]> =
+        rows.into_iter().filter(|[_, value]| !value.is_empty()).map(|row| row.map(str::to_owned)).collect();
+    crate::explain::table(text, "  ", &rows)?;
+    brought(text, chronicle)?;
+    if !declassifications.is_empty() {
+        writeln!(text, "\ntaken down by people")?;
+    }
+    for lowered in declassifications {
+        let outcome = match lowered.outcome.as_str() {
+            "done" => String::new(),
+            other => format!(" ({})", plain(other)),
+        };
+        writeln!(
+            text,
+            "  {}  epoch {} by `{}`{outcome}: {}",
+            moment(lowered.at),
+            lowered.epoch,
+            plain(&lowered.person),
+            plain(&lowered.reason)
+        )?;
+    }
+    Ok(())
+}
+
+/// Sessions are seen to the minute.
+fn minute(time: Timestamp) -> String {
+    let clock = crate::explain::when::clock(time);
+    format!("{} {}", date(time), clock.get(..5).unwrap_or(&clock))
+}
