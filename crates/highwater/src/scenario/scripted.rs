@@ -314,7 +314,12 @@ impl Player {
     }
 
     fn message(&self, id: &Value, era: Era, result: Value) -> Value {
-        result_message(id, era, result, Cache::Contents, &self.info())
+        let stated = result.get("resultType").cloned();
+        let mut message = result_message(id, era, result, Cache::Contents, &self.info());
+        if let (Some(stated), Some(kind)) = (stated, message.pointer_mut("/result/resultType")) {
+            *kind = stated;
+        }
+        message
     }
 
     /// One write a line, before anything is answered: whoever has an answer can read what led to it.

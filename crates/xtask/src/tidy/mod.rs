@@ -6,6 +6,7 @@ mod files;
 mod licence;
 mod links;
 mod lints;
+mod scenarios;
 mod sources;
 
 use std::process::ExitCode;
@@ -54,6 +55,9 @@ pub(crate) fn checks(repository: &Repository) -> Result<Vec<Check>> {
         Check::new("no test is ignored", sources::ignored(&files)),
         Check::new("no path of one machine and no registry host", sources::machine_paths(&files)),
         Check::new("links in documents lead somewhere", links::check(&files)),
+        Check::new("every fact is named by a scenario", scenarios::facts(&files)),
+        Check::new("every finding is named by a scenario", scenarios::findings(&files)),
+        Check::new("every key of the configuration is used by a scenario", scenarios::keys(&files)),
     ])
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct ExpectFile {
 }
 
 /// What became of the action. All but the last are the effects of the decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum EffectWord {
     Allow,

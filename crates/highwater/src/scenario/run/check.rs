@@ -11,6 +11,9 @@ use crate::scenario::file::{Listing, Texts};
 use crate::scenario::model::{Telling, What};
 use highwater_config::document::{Field, Shaped};
 
+/// The finding that a person was to be asked and did not agree.
+const UNAPPROVED: &str = "structural.unapproved";
+
 /// One part of a step that was not as expected.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(crate) struct Mismatch {
@@ -86,15 +89,19 @@ fn findings(expect: &ExpectFile, seen: &Seen, found: &mut Vec<Mismatch>) {
             ids.dedup();
             ids
         };
-        if sorted(expected) != sorted(&seen.findings) {
-            found.push(Mismatch::new("findings", list(&sorted(expected)), list(&sorted(&seen.findings))));
+        // That there was no yes is told by `asked` and `upstream_saw`; it is compared where somebody says it.
+        let said = |id: &&String| *id != UNAPPROVED || expected.contains(id);
+        let found_ids: Vec<String> = seen.findings.iter().filter(said).cloned().collect();
+        if sorted(expected) != sorted(&found_ids) {
+            found.push(Mismatch::new("findings", list(&sorted(expected)), list(&sorted(&found_ids))));
         }
     }
     if let Some(would) = expect.would.value() {
         let modes = [("balanced", &would.balanced), ("strict", &would.strict), ("samos", &would.samos)];
         for (mode, expected) in modes {
             let Some(expected) = expected.value() else { continue };
-            let recorded = seen.would.get(mode).and_then(Value::as_str).unwrap_or("nothing recorded");
+            // A mode in which nothing is found would allow it.
+            let recorded = seen.would.get(mode).copied().unwrap_or(EffectWord::Allow).word();
             if recorded != expected.word() {
                 let part = "would";
                 found.push(Mismatch::new(

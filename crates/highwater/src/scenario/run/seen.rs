@@ -1,5 +1,7 @@
 //! What one step showed: to the client, to the servers, in the audit log.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::client::Heard;
@@ -14,7 +16,7 @@ pub(super) struct Seen {
     pub(super) effect: Option<EffectWord>,
     pub(super) findings: Vec<String>,
     /// What each mode would have done, as recorded.
-    pub(super) would: Value,
+    pub(super) would: BTreeMap<String, EffectWord>,
     /// The label of the reply.
     pub(super) label: Option<Value>,
     /// The label of the session after it, where somebody asked.
@@ -66,19 +68,16 @@ impl Seen {
         let is = |event: &Value, what: &str| event.get("event").and_then(Value::as_str) == Some(what);
         let text =
             |event: &Value, key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        for event in audit {
-            let notices = event.get("notices").and_then(Value::as_array).into_iter().flatten();
-            self.notices.extend(notices.map(word));
-        }
+        let notices = audit.iter().filter(|event| is(event, "notice"));
+        self.notices.extend(notices.map(|event| text(event, "notice")));
         let decision = audit.iter().find(|event| is(event, "decision") && text(event, "method") == method);
         let Some(decision) = decision else { return };
         self.effect = effect(&text(decision, "effect"));
-        self.add_findings(decision);
-        self.would = decision.get("would").cloned().unwrap_or_default();
         let id = text(decision, "id");
-        for outcome in audit.iter().filter(|event| is(event, "outcome") && text(event, "id") == id) {
-            self.add_findings(outcome);
-            if text(outcome, "outcome") == "withheld" {
+        for event in audit.iter().filter(|event| text(event, "id") == id) {
+            // What a person said to a held call is a further record of the same decision.
+            self.add_findings(event);
+            if text(event, "outcome") == "withheld" {
                 self.effect = Some(EffectWord::Withhold);
             }
         }
@@ -89,6 +88,10 @@ impl Seen {
             let id = finding.get("id").and_then(Value::as_str).unwrap_or_default();
             if !self.findings.iter().any(|known| known == id) {
                 self.findings.push(id.to_owned());
+            }
+            for (mode, word) in finding.get("would").and_then(Value::as_object).into_iter().flatten() {
+                let known = self.would.entry(mode.clone()).or_insert(EffectWord::Allow);
+                *known = effect(word.as_str().unwrap_or_default()).map_or(*known, |found| found.max(*known));
             }
         }
     }
@@ -134,13 +137,6 @@ fn effect(word: &str) -> Option<EffectWord> {
         "block" => EffectWord::Block,
         _ => return None,
     })
-}
-
-/// A notice is a word, or something that has one.
-fn word(notice: &Value) -> String {
-    let named =
-        notice.as_str().or_else(|| notice.get("id")?.as_str()).or_else(|| notice.get("notice")?.as_str());
-    named.map_or_else(|| notice.to_string(), str::to_owned)
 }
 
 /// Every text that a result shows to its reader.

@@ -1,0 +1,172 @@
+//! Whether the scenarios speak of everything there is: a fact, a finding or a key that no story names is one that
+//! nobody has seen at work.
+
+use serde_json::Value;
+
+use super::files::Files;
+
+/// Where the rows of the fact table are.
+const FACTS: &str = "crates/core/src/policy/fact_table.rs";
+
+/// Where the ids of findings are.
+const FINDINGS: &str = "crates/core/src/decide/finding.rs";
+
+/// The schema of the configuration, in which every key stands.
+const SCHEMA: &str = "highwater.schema.json";
+
+/// The findings that are not made of a name and therefore not listed with the others.
+const FLOW: [&str; 3] = ["flow.write", "flow.act", "flow.read"];
+
+/// Findings that no client can bring about, because what they refuse is not even listed; the laws of the core do.
+const UNREACHABLE: [&str; 2] = ["structural.grant", "structural.method"];
+
+/// Keys that a scenario cannot use, because it brings its own servers, listener and token; tests of the program do.
+const UNTOLD: &[&str] = &[
+    "allow_plain_http",
+    "allowed_hosts",
+    "allowed_origins",
+    "args",
+    "auth",
+    "command",
+    "cwd",
+    "headers",
+    "listen",
+    "mcpServers",
+    "postgres",
+    "rules_files",
+    "type",
+    "url",
+];
+
+/// Facts that no scenario names.
+pub(super) fn facts(files: &Files) -> Vec<String> {
+    let rows: Vec<&str> = lines(files, FACTS)
+        .filter_map(|line| first_text(line, "\""))
+        .filter(|name| name.contains('.'))
+        .collect();
+    unnamed(files, "fact", &rows, FACTS)
+}
+
+/// Findings that no scenario names.
+pub(super) fn findings(files: &Files) -> Vec<String> {
+    let rows = lines(files, FINDINGS).filter(|line| line.contains("FindingId::"));
+    let rows = rows.filter_map(|line| first_text(line, "(\"")).chain(FLOW);
+    let rows: Vec<&str> = rows.filter(|id| !UNREACHABLE.contains(id)).collect();
+    unnamed(files, "finding", &rows, FINDINGS)
+}
+
+/// Keys of the configuration that no scenario uses.
+pub(super) fn keys(files: &Files) -> Vec<String> {
+    let Some(schema) = files.files.iter().find(|file| file.name == SCHEMA) else {
+        return vec![format!("{SCHEMA}: is missing")];
+    };
+    let Ok(schema) = serde_json::from_str::<Value>(&schema.text) else {
+        return vec![format!("{SCHEMA}: is no JSON")];
+    };
+    let mut keys = Vec::new();
+    collect(&schema, &mut keys);
+    keys.sort();
+    keys.dedup();
+    let mut problems = Vec::new();
+    for key in &keys {
+        let told = stories(files).any(|text| uses_key(text, key));
+        if !told && !UNTOLD.contains(&key.as_str()) {
+            problems.push(format!("scenarios: no file uses the key `{key}`"));
+        }
+    }
+    for excused in UNTOLD.iter().filter(|excused| !keys.iter().any(|key| key == *excused)) {
+        problems.push(format!("scenarios: the key `{excused}` is excused and does not exist"));
+    }
+    problems
+}
+
+fn unnamed(files: &Files, what: &str, names: &[&str], table: &str) -> Vec<String> {
+    if names.is_empty() {
+        return vec![format!("{table}: no {what} was found here; the check reads another shape")];
+    }
+    let is_told = |name: &&&str| !stories(files).any(|text| names_it(text, name));
+    names.iter().filter(is_told).map(|name| format!("scenarios: no file names the {what} `{name}`")).collect()
+}
+
+fn stories(files: &Files) -> impl Iterator<Item = &str> {
+    files.ending_in(".yaml").filter(|file| file.name.starts_with("scenarios/")).map(|file| file.text.as_str())
+}
+
+fn lines<'a>(files: &'a Files, name: &'a str) -> impl Iterator<Item = &'a str> {
+    files
+        .files
+        .iter()
+        .filter(move |file| file.name == name)
+        .flat_map(|file| file.text.lines())
+        .map(str::trim_start)
+}
+
+/// The text that a line begins with, behind `start` and up to the next quote.
+fn first_text<'a>(line: &'a str, start: &str) -> Option<&'a str> {
+    line.strip_prefix(start)?.split_once('"').map(|(text, _)| text)
+}
+
+/// Every name of a property, at any depth.
+fn collect(schema: &Value, keys: &mut Vec<String>) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::Object(properties)) = members.get("properties") {
+                keys.extend(properties.keys().cloned());
+            }
+            members.values().for_each(|member| collect(member, keys));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, keys)),
+        _ => {}
+    }
+}
+
+/// Whether a name stands in a text, and not only a longer one that holds it.
+fn names_it(text: &str, name: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
+    text.match_indices(name).any(|(at, _)| {
+        let (before, behind) = text.split_at(at);
+        let behind = behind.strip_prefix(name).and_then(|rest| rest.chars().next());
+        !before.chars().next_back().is_some_and(part) && !behind.is_some_and(part)
+    })
+}
+
+/// Whether a key stands in a text, with its colon.
+fn uses_key(text: &str, key: &str) -> bool {
+    let start = |c: char| c.is_whitespace() || matches!(c, '{' | ',' | '"');
+    text.match_indices(&format!("{key}:"))
+        .any(|(at, _)| text.get(..at).is_some_and(|before| before.chars().next_back().is_none_or(start)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_longer_name_does_not_count() {
+        assert!(names_it("findings: [flow.write]", "flow.write"));
+        assert!(!names_it("findings: [flow.writes, rule.flow.write]", "flow.write"));
+        assert!(names_it("{ session.private: true }", "session.private"));
+    }
+
+    #[test]
+    fn a_key_stands_with_its_colon() {
+        assert!(uses_key("config: { flow: strict }", "flow"));
+        assert!(!uses_key("overflow: 1, flow", "flow"));
+    }
+
+    #[test]
+    fn keys_are_found_at_any_depth() {
+        let schema = json!({ "properties": { "a": { "anyOf": [{ "properties": { "b": {} } }] } }, "$defs": { "x": { "properties": { "c": {} } } } });
+        let mut keys = Vec::new();
+        collect(&schema, &mut keys);
+        keys.sort();
+        assert_eq!(keys, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn rows_are_read_from_the_tables() {
+        assert_eq!(first_text("\"tool.id\", STR, CRL, No, \"doc\"", "\""), Some("tool.id"));
+        assert_eq!(first_text("(\"structural.grant\", FindingId::Grant),", "(\""), Some("structural.grant"));
+    }
+}
