@@ -99,13 +99,17 @@ impl Entry {
         }
     }
 
-    /// Adds to the copy what is queued to be written and decides nothing.
-    pub(crate) fn add_to_copy(&self, label: &Label) {
+    /// Adds to the copy what is queued to be written and decides nothing. Gives the copy.
+    pub(crate) fn add_to_copy(&self, label: &Label) -> Arc<SessionState> {
         let _one_at_a_time = self.adopting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = self.state.load_full() {
-            let label = known.label.clone().joined(label);
-            self.state.store(Some(Arc::new(SessionState { label, ..(*known).clone() })));
+        let known = self.state.load_full().unwrap_or_else(|| Arc::new(SessionState::unborn()));
+        let label = known.label.clone().joined(label);
+        let state = Arc::new(SessionState { label, ..(*known).clone() });
+        // A copy that was dropped meanwhile is not made again from this alone.
+        if self.state.load().is_some() {
+            self.state.store(Some(Arc::clone(&state)));
         }
+        state
     }
 
     /// Drops the copy: somebody else may have written.

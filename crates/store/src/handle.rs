@@ -143,6 +143,7 @@ impl SessionHandle {
     }
 
     async fn write_to(&self, entry: &Arc<Entry>, label: &Label) -> Result<Arc<SessionState>, StoreError> {
+        let before = entry.state().filter(|_| !self.store.is_shared());
         let rows = self.store.perform(operation(entry, label)).await?;
         let state = match entry.adopt(rows.state.clone()) {
             state if state.label.covers(label) => state,
@@ -154,7 +155,13 @@ impl SessionHandle {
         };
         Ok(match rows.widest {
             Some(widest) => self.fold(widest),
-            None => state,
+            // Origins may be in the copy and only on their way to the store. Within an epoch nothing goes down.
+            None => match before {
+                Some(before) if before.epoch == state.epoch && !state.label.covers(&before.label) => {
+                    entry.add_to_copy(&before.label)
+                }
+                Some(_) | None => state,
+            },
         })
     }
 
@@ -281,11 +288,13 @@ impl SessionHandle {
 }
 
 fn operation(entry: &Entry, label: &Label) -> Join {
+    let known = entry.state();
     Join {
         key: entry.key.clone(),
         owner: entry.owner.clone(),
         label: label.clone(),
-        known: entry.state(),
+        is_new: known.as_ref().is_none_or(|known| known.version == 0),
+        known,
         now: clock::now(),
     }
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 use highwater_core::id::{Principal, SessionKey, Timestamp};
 use highwater_core::label::Label;
 use highwater_core::session::ObjectId;
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::backend::Backend;
 use crate::cache::Cache;
@@ -31,6 +33,9 @@ pub const GRACE: Duration = Duration::from_secs(2);
 
 /// The most objects whose marks are looked at for one message.
 pub const MOST_OBJECTS: usize = 1024;
+
+/// How long the end waits for what nobody waits for.
+const CLOSE_LIMIT: Duration = Duration::from_secs(3);
 
 /// How long a session that ended is kept for people to look at.
 const KEPT_AFTER_END: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -69,6 +74,8 @@ pub(crate) struct Inner {
     contexts: RwLock<HashSet<String>>,
     pub(crate) grace: Duration,
     defers_origins: AtomicBool,
+    /// How many things are still to be done that nobody waits for.
+    unfinished: watch::Sender<usize>,
 }
 
 /// Proof that objects are marked. Only the store can make it.
@@ -125,6 +132,7 @@ impl Store {
             contexts: RwLock::default(),
             grace,
             defers_origins: AtomicBool::new(false),
+            unfinished: watch::Sender::new(0),
         });
         if let Backend::Postgres(postgres) = &inner.backend {
             postgres.listen(Arc::downgrade(&inner));
@@ -293,12 +301,16 @@ impl Store {
     ) -> Result<Vec<SessionRecord>, StoreError> {
         let seen_until = seen_until.map_or(i64::MAX, |time| i64::try_from(time.0).unwrap_or(i64::MAX));
         let principal = of.map(|principal| principal.as_str().to_owned()).unwrap_or_default();
-        self.0.backend.list(ListSessions { principal, seen_until, most }).await
+        let mut sessions = self.0.backend.list(ListSessions { principal, seen_until, most }).await?;
+        sessions.iter_mut().for_each(|session| self.0.complete(session));
+        Ok(sessions)
     }
 
     /// One session with its declassifications.
     pub async fn show(&self, key: &SessionKey) -> Result<Option<SessionHistory>, StoreError> {
-        self.0.backend.list(ShowSession(key.clone())).await
+        let mut found = self.0.backend.list(ShowSession(key.clone())).await?;
+        found.iter_mut().for_each(|found| self.0.complete(&mut found.session));
+        Ok(found)
     }
 
     /// What is known of principals, last seen first.
@@ -339,6 +351,10 @@ impl Store {
 
     /// Ends in order: what is queued is written, and the next start knows that nothing is missing.
     pub async fn close(&self) -> Result<(), StoreError> {
+        let mut unfinished = self.0.unfinished.subscribe();
+        if timeout(CLOSE_LIMIT, unfinished.wait_for(|unfinished| *unfinished == 0)).await.is_err() {
+            tracing::warn!("notes about sessions were left unwritten");
+        }
         match &self.0.backend {
             Backend::Sqlite(sqlite) => sqlite.close().await,
             Backend::Postgres(postgres) => {
@@ -390,11 +406,23 @@ impl Inner {
     pub(crate) fn queue<O: Operation>(self: &Arc<Self>, operation: O) {
         if let Err(operation) = self.backend.queue(operation) {
             let this = Arc::clone(self);
+            this.unfinished.send_modify(|unfinished| *unfinished += 1);
             tokio::spawn(async move {
                 if let Err(error) = this.perform(operation).await {
                     tracing::warn!(%error, "a note was not kept");
                 }
+                this.unfinished.send_modify(|unfinished| *unfinished -= 1);
             });
+        }
+    }
+
+    /// On a single node the copy knows more than the file: origins may be on their way.
+    fn complete(&self, session: &mut SessionRecord) {
+        if let Some(state) = self.cache.get(&session.key).and_then(|entry| entry.state())
+            && !self.is_shared
+            && state.epoch == session.epoch
+        {
+            session.label.join(&state.label);
         }
     }
 

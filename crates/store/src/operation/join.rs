@@ -18,6 +18,8 @@ pub(crate) struct Join {
     pub(crate) label: Label,
     /// The copy of the caller, which spares reading the sets back while nobody else writes.
     pub(crate) known: Option<Arc<SessionState>>,
+    /// Whether the session may have no row yet.
+    pub(crate) is_new: bool,
     pub(crate) now: i64,
 }
 
@@ -38,8 +40,7 @@ impl Operation for Join {
 
     fn access(&self) -> Access {
         // The boot-id rule taints the rows it finds. A key that comes back after a power cut must find its row.
-        let is_new = self.known.as_ref().is_none_or(|known| known.version == 0);
-        let flushed = is_new && self.owner.kind.outlives_us();
+        let flushed = self.is_new && self.owner.kind.outlives_us();
         Access::Write(if flushed { Durability::Flushed } else { Durability::Ordinary })
     }
 

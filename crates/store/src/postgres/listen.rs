@@ -33,10 +33,6 @@ pub(super) async fn follow(
             }
             _ = closing.changed() => return,
         }
-        // What was announced meanwhile was missed, so nothing that is held counts.
-        if let Some(store) = store.upgrade() {
-            store.cache.forget_all();
-        }
         tokio::time::sleep(AGAIN).await;
     }
 }
@@ -56,6 +52,10 @@ async fn listen(server: &Server, replica: &str, store: &Weak<Inner>) -> Result<(
     };
     let take = async {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+        // What was announced before this was missed, so nothing that is held counts.
+        if let Some(store) = store.upgrade() {
+            store.cache.forget_all();
+        }
         while let Some(payload) = keys.recv().await {
             refresh(&payload, replica, store).await;
         }
