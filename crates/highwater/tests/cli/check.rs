@@ -70,7 +70,14 @@ fn the_schema_knows_servers() {
 fn every_configuration_in_the_documents_is_right() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut checked = 0;
-    for document in ["README.md", "docs/guide/getting-started.md", "docs/guide/configuration.md"] {
+    for document in [
+        "README.md",
+        "docs/guide/getting-started.md",
+        "docs/guide/configuration.md",
+        "docs/guide/labels.md",
+        "docs/guide/rules.md",
+        "docs/concepts/flow-modes.md",
+    ] {
         let words = std::fs::read_to_string(root.join(document)).unwrap();
         for block in words.split("```yaml\n").skip(1) {
             let block = block.split("```").next().unwrap();
