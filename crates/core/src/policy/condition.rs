@@ -48,7 +48,7 @@ pub enum Subject {
 }
 
 /// What a test asks of its fact. All operators come down to these.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
     /// Of a Bool, an enum or a possible set: the value is one of these words.
     Among(u64),

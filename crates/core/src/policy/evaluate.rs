@@ -57,17 +57,28 @@ impl<'a> Reading<'a> {
         let plan = self.set.plan(self.phase);
         let mut hits = Vec::new();
         let (named, by_id) = (self.candidates(&plan.by_name), self.candidates(&plan.by_id));
-        for index in plan.general.iter().chain(named).chain(by_id) {
-            let Some(rule) = self.set.rules.get(*index) else { continue };
-            let truth = self.truth(&rule.condition);
-            if truth.restricts() {
-                let waiver = if rule.effect > Effect::Confirm { self.waiver(&rule.waivers) } else { None };
-                let effect = if waiver.is_some() { rule.effect.waived() } else { rule.effect };
-                hits.push(Hit { rule, effect, waiver, truth });
+        for block in plan.general.blocks() {
+            let alive = block.survivors(|test| self.test(test));
+            for index in block.places(alive) {
+                hits.extend(self.hit(index));
             }
+        }
+        for index in named.iter().chain(by_id) {
+            hits.extend(self.hit(*index));
         }
         hits.sort_by(|a, b| (b.effect, &a.rule.name).cmp(&(a.effect, &b.rule.name)));
         hits
+    }
+
+    fn hit(&mut self, index: usize) -> Option<Hit<'a>> {
+        let rule = self.set.rules.get(index)?;
+        let truth = self.truth(&rule.condition);
+        if !truth.restricts() {
+            return None;
+        }
+        let waiver = if rule.effect > Effect::Confirm { self.waiver(&rule.waivers) } else { None };
+        let effect = if waiver.is_some() { rule.effect.waived() } else { rule.effect };
+        Some(Hit { rule, effect, waiver, truth })
     }
 
     /// The waiver that lowers a finding of this flow rule, if one does here and now.

@@ -6,7 +6,7 @@
 use super::limits;
 
 /// A checked pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Glob {
     pattern: Box<str>,
     /// What stands before the first star, between stars and behind the last. One segment: there is no star.
@@ -14,7 +14,7 @@ pub struct Glob {
 }
 
 /// A run of the pattern without a star.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Segment {
     text: Box<str>,
     /// Where the segment has a `?`, what is needed to look for it anywhere.
@@ -23,7 +23,7 @@ struct Segment {
 
 /// One bit for each position of a segment: which positions a character fits. Looking for the segment then is one
 /// shift and one `and` per character of the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ShiftAnd {
     anything: Positions,
     /// The characters of the segment, sorted.

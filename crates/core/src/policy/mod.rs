@@ -10,6 +10,7 @@ mod explain;
 mod fact_table;
 mod facts;
 mod glob;
+mod guard;
 mod kind;
 pub mod limits;
 mod rule;

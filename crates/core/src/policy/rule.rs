@@ -8,6 +8,7 @@ use super::condition::{Check, Condition, Slot, Subject};
 use super::effect::Effect;
 use super::error::RuleError;
 use super::fact_table::FactId;
+use super::guard::Guarded;
 use super::kind::{Phase, Phases};
 use super::value::Val;
 use super::waiver::{FlowRule, Waiver};
@@ -45,7 +46,7 @@ pub struct Rule {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     /// Rules that may concern any action.
-    pub(super) general: Vec<usize>,
+    pub(super) general: Guarded,
     /// Rules that concern only tools of certain names, by the name the server gave.
     pub(super) by_name: Named,
     /// The same, by the name the client calls.
@@ -136,9 +137,11 @@ impl RuleSet {
     pub(super) fn index(&mut self) {
         self.plans = Phase::ALL.map(|phase| {
             let mut plan = Plan::default();
-            for (index, rule) in self.rules.iter().enumerate().filter(|(_, rule)| rule.phases.has(phase)) {
-                plan.add(index, rule, &self.subjects);
-            }
+            let rules = self.rules.iter().enumerate().filter(|(_, rule)| rule.phases.has(phase));
+            let general = rules
+                .filter_map(|(index, rule)| (!plan.add(index, rule, &self.subjects)).then_some(index))
+                .collect();
+            plan.general = Guarded::new(general, &self.rules);
             plan
         });
         self.wanted = Wanted::of(&self.subjects);
@@ -187,19 +190,22 @@ impl Rule {
 // === impl Plan ===
 
 impl Plan {
-    fn add(&mut self, index: usize, rule: &Rule, subjects: &[Subject]) {
+    /// Sorts a rule by the names it is about, if it is about any.
+    fn add(&mut self, index: usize, rule: &Rule, subjects: &[Subject]) -> bool {
         for test in rule.condition.required().filter(|test| !test.negated) {
             let (Check::Text(texts), Some(Subject::Fact(id))) = (&test.check, subjects.get(test.slot.0))
             else {
                 continue;
             };
-            match id.fact().path {
-                "tool.name" => return self.by_name.add(index, *id, texts),
-                "tool.id" => return self.by_id.add(index, *id, texts),
-                _ => {}
-            }
+            let named = match id.fact().path {
+                "tool.name" => &mut self.by_name,
+                "tool.id" => &mut self.by_id,
+                _ => continue,
+            };
+            named.add(index, *id, texts);
+            return true;
         }
-        self.general.push(index);
+        false
     }
 }
 
