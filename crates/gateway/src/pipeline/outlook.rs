@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::decide::demands;
+use highwater_core::label::{Label, TextSet};
 use highwater_mcp::annotations::emit::{Outlook, resolution, resolution_of_tool};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
@@ -33,7 +34,7 @@ impl Gateway {
         let effect = demands(&undertaking.policy, &undertaking.facts()).effect;
         let outlook = Outlook {
             effect: effect.as_str(),
-            would_taint: !undertaking.before.label.covers(undertaking.told.reply_label()),
+            would_taint: !undertaking.before.label.covers(&without_origins(undertaking.told.reply_label())),
         };
         let entry = course.names.tools.get(&tool.shown).ok_or_else(no_tool)?;
         let result = match arrival.client.era() {
@@ -48,4 +49,9 @@ impl Gateway {
         };
         Ok(Delivery::ours(error_code::result_response(arrival.id(), &result), None))
     }
+}
+
+/// What of a label changes what a session may do: where something came from does not.
+fn without_origins(label: &Label) -> Label {
+    Label::from_parts(label.bits(), label.scopes().clone(), TextSet::EMPTY)
 }

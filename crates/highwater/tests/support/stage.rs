@@ -104,7 +104,7 @@ impl Stage {
         let home = Home::new(highwater(), "{}")?;
         let journal = Journal::at(home.path().join("journal"));
         let Program { path, arguments } = server(cell.upstream, home.path(), &journal)?;
-        let (server, entry) = match cell.upstream {
+        let (server, mut entry) = match cell.upstream {
             Upstream::StdioLegacy | Upstream::StdioModern => {
                 let environment = json!({ "FIXTURE_LOG": journal.path() });
                 (None, json!({ "command": path, "args": arguments, "env": environment }))
@@ -116,6 +116,8 @@ impl Stage {
                 (Some(server), entry)
             }
         };
+        // What passes through is looked at here, not what is made of it: the server's own words count, nothing is stopped.
+        entry["trust"] = json!({ "server_trust": "tool", "verified": true });
         home.configure(&json!({ "flow": "observe", "servers": { ALIAS: entry } }).to_string())?;
         let house = match cell.front {
             Front::Stdio => House::Home(home),

@@ -7,7 +7,7 @@ use highwater_testkit::client::Request;
 use serde_json::json;
 
 use super::script::{ESCAPED, PRETTY, expected, sent};
-use super::{Members, one_era, same, same_result};
+use super::{Members, one_era, same, same_but_ours, same_result};
 use crate::stage::{Front, Stage, Upstream};
 
 pub(crate) async fn messages_of_several_lines(stage: &Stage) -> anyhow::Result<()> {
@@ -18,7 +18,7 @@ pub(crate) async fn messages_of_several_lines(stage: &Stage) -> anyhow::Result<(
     let over_http = matches!(stage.cell.upstream, Upstream::HttpLegacy | Upstream::HttpModern);
     if over_http && stage.cell.front == Front::Http && one_era(stage) {
         let result = answer.message.result().context("no result")?;
-        same(result, &sent(PRETTY, stage.cell.upstream))?;
+        same_but_ours(result, &sent(PRETTY, stage.cell.upstream))?;
     }
     // And up: a client over HTTP may write on several lines to a server that reads them one by one.
     if stage.cell.front == Front::Http {
@@ -107,6 +107,7 @@ pub(crate) async fn names_of_ours_are_ours(stage: &Stage) -> anyhow::Result<()> 
     client.send(request.raw_meta(meta)).await?;
     let note = stage.journal.wait("tools/call", r#""odd""#).await?;
     ensure!(note.raw.contains(r#""com.example/a":1"#), "{}", note.raw);
-    ensure!(!note.raw.contains("forged"), "a client spoke in our name: {}", note.raw);
+    let forged = note.raw.contains("forged 1") || note.raw.contains("forged 2");
+    ensure!(!forged, "a client spoke in our name: {}", note.raw);
     Ok(())
 }

@@ -36,10 +36,10 @@ impl Members {
         self.get(key).is_ok()
     }
 
-    /// The members besides those of the eras.
+    /// The members besides those of the eras and what is looked at by itself.
     fn lasting(&self) -> Vec<(&str, &str)> {
         let members = self.0.iter().map(|(key, value)| (key.get(), value.get()));
-        members.filter(|(key, _)| !ERA_FIELDS.contains(key)).collect()
+        members.filter(|(key, _)| !ERA_FIELDS.contains(key) && *key != r#""_meta""#).collect()
     }
 }
 
@@ -70,6 +70,54 @@ pub(crate) fn elements(array: &str) -> anyhow::Result<Vec<Box<RawValue>>> {
     serde_json::from_str(array).with_context(|| format!("no array: {array}"))
 }
 
+/// What the gateway adds to the `_meta` of tools and results. Everything else must be as it was.
+const OURS: [&str; 6] = [
+    "annotations",
+    "dev.highwater/contract",
+    "dev.highwater/decision",
+    "dev.highwater/label",
+    "io.modelcontextprotocol/tool-resolution",
+    "io.modelcontextprotocol/trust-annotations",
+];
+
+/// A tool or a result is what it should be, to the byte, but for what the gateway says of it at the end of its `_meta`, or
+/// in one of its own at the end.
+pub(crate) fn same_but_ours(got: &str, expected: &str) -> anyhow::Result<()> {
+    let differs = || format!("the text differs\n     got: {got}\nexpected: {expected}");
+    let open = |object: &'_ str| object.trim_end().strip_suffix('}').map(|open| open.trim_end().len());
+    let wanted = Members::of(expected)?;
+    let (before, meta, after) = match wanted
+        .get("_meta")
+        .ok()
+        .and_then(|meta| expected.split_once(meta).map(|around| (around, meta)))
+    {
+        Some(((before, after), meta)) => (before, meta, after),
+        None => (expected.get(..open(expected).with_context(differs)?).with_context(differs)?, "{}", "}"),
+    };
+    let rest =
+        got.strip_prefix(before).with_context(differs)?.trim_start_matches([' ', '\n', '\r', '\t', ',']);
+    let rest = rest.strip_prefix(r#""_meta":"#).unwrap_or(rest);
+    let said = rest.strip_suffix(after).with_context(differs)?;
+    let kept = meta.get(..open(meta).with_context(differs)?).with_context(differs)?;
+    ensure!(said.starts_with(kept), differs());
+    only_ours_added(&Members::of(said)?, &Members::of(meta)?).with_context(differs)
+}
+
+/// Whether one `_meta` is another with nothing but our own words besides.
+fn only_ours_added(shown: &Members, wanted: &Members) -> anyhow::Result<()> {
+    ensure!(
+        shown.has("dev.highwater/label") || shown.has("dev.highwater/contract"),
+        "the gateway says nothing of it"
+    );
+    let ours = |key: &str| OURS.contains(&key.trim_matches('"'));
+    let shown: Vec<_> = shown.0.iter().map(|(key, value)| (key.get(), value.get())).collect();
+    let (kept, added): (Vec<_>, Vec<_>) = shown.into_iter().partition(|(key, _)| !ours(key));
+    let wanted: Vec<_> = wanted.0.iter().map(|(key, value)| (key.get(), value.get())).collect();
+    ensure!(kept == wanted, "`_meta` differs\n     got: {kept:?}\nexpected: {wanted:?}");
+    ensure!(!added.is_empty(), "the gateway says nothing of it");
+    Ok(())
+}
+
 pub(crate) fn same(got: &str, expected: &str) -> anyhow::Result<()> {
     ensure!(got == expected, "the text differs\n     got: {got}\nexpected: {expected}");
     Ok(())
@@ -90,8 +138,11 @@ pub(crate) fn same_result(stage: &Stage, got: &str, expected: &str) -> anyhow::R
     let (shown, wanted) = (Members::of(got)?, Members::of(expected)?);
     ensure!(shown.has("resultType") == stage.modern(), "a field of the wrong era: {got}");
     if one_era(stage) && !wanted.has("ttlMs") {
-        return same(got, expected);
+        return same_but_ours(got, expected);
     }
+    let nothing = Members(Vec::new());
+    let meta = |of: &Members| of.get("_meta").and_then(Members::of);
+    only_ours_added(&meta(&shown)?, &meta(&wanted).unwrap_or(nothing))?;
     let (shown, wanted) = (shown.lasting(), wanted.lasting());
     ensure!(shown == wanted, "members differ\n     got: {shown:?}\nexpected: {wanted:?}");
     Ok(())
