@@ -1,12 +1,6 @@
 //! The judgement on the road: labels rise before what raised them is released, people are asked about exactly one call,
 //! and what a session has read follows it wherever it goes. Through the shipped program, with a real server behind it.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod confirm;
 mod context;

@@ -104,20 +104,20 @@ impl Stage {
         let home = Home::new(highwater(), "{}")?;
         let journal = Journal::at(home.path().join("journal"));
         let Program { path, arguments } = server(cell.upstream, home.path(), &journal)?;
-        let (server, mut entry) = match cell.upstream {
+        // What passes through is looked at here, not what is made of it: the server's own words count, nothing is stopped.
+        let trust = json!({ "server_trust": "tool", "verified": true });
+        let (server, entry) = match cell.upstream {
             Upstream::StdioLegacy | Upstream::StdioModern => {
                 let environment = json!({ "FIXTURE_LOG": journal.path() });
-                (None, json!({ "command": path, "args": arguments, "env": environment }))
+                (None, json!({ "command": path, "args": arguments, "env": environment, "trust": trust }))
             }
             Upstream::HttpLegacy | Upstream::HttpModern | Upstream::Sse => {
                 let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
                 let server = HttpFixture::start(&path, &arguments, &journal).await?;
-                let entry = json!({ "url": server.url() });
+                let entry = json!({ "url": server.url(), "trust": trust });
                 (Some(server), entry)
             }
         };
-        // What passes through is looked at here, not what is made of it: the server's own words count, nothing is stopped.
-        entry["trust"] = json!({ "server_trust": "tool", "verified": true });
         home.configure(&json!({ "flow": "observe", "servers": { ALIAS: entry } }).to_string())?;
         let house = match cell.front {
             Front::Stdio => House::Home(home),
