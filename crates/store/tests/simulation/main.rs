@@ -30,8 +30,6 @@ use world::{Outcome, play};
 /// How many histories are played with every change.
 const HISTORIES: u64 = 10_000;
 
-/// How many when somebody wants to know better: `cargo test -p highwater-store --test simulation -- --ignored`.
-const MANY_HISTORIES: u64 = 300_000;
 
 /// How many histories a mutant may survive.
 const PATIENCE: u64 = 4_000;
@@ -57,12 +55,6 @@ fn tell(history: &History, mutant: Option<Mutant>) -> String {
 #[test]
 fn no_call_is_allowed_that_its_past_forbids() {
     hold(HISTORIES);
-}
-
-#[test]
-#[ignore = "it takes half an hour"]
-fn no_call_is_ever_allowed_that_its_past_forbids() {
-    hold(MANY_HISTORIES);
 }
 
 fn hold(histories: u64) {
