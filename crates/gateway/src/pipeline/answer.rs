@@ -39,7 +39,7 @@ impl Gateway {
             Action::new(ActionKind::Answer, course.upstream().clone(), method, ask.method.as_str(), answer);
         let mut undertaking = self.gather(arrival, course, Arc::new(action)).await;
         let Some(permit) = self.may_answer(&mut undertaking).await else { return };
-        if let Err(error) = self.mark_written(&undertaking).await {
+        if let Err(error) = self.mark_written(&mut undertaking).await {
             tracing::error!(%error, "what an answer writes could not be marked, so it is not given");
             return;
         }

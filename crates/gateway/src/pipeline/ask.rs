@@ -82,7 +82,7 @@ impl Gateway {
         let kind = ask_kind(method, params)?;
         let declared = declares(arrival.client.capabilities(), kind);
         let says = result_says(params);
-        let now = self.label_now(undertaking.session()).await;
+        let now = self.label_of_moment(undertaking.session()).await;
         let during = undertaking.facts_of_reply(&now.label);
         let facts = AskFacts {
             during: Some(&during),

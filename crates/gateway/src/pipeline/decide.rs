@@ -23,7 +23,7 @@ impl Gateway {
     }
 
     /// Reads the session's label anew.
-    async fn look_again(&self, undertaking: &mut Undertaking) {
+    pub(super) async fn look_again(&self, undertaking: &mut Undertaking) {
         if undertaking.unstored {
             return;
         }

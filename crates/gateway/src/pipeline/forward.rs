@@ -180,9 +180,10 @@ impl Gateway {
     ) -> Option<Joined> {
         let claims = frame.params().map(result_says).unwrap_or_default().claims;
         let policy = &undertaking.policy;
-        let now = self.label_now(undertaking.session()).await;
+        let now = self.label_of_moment(undertaking.session()).await;
         let facts = undertaking.facts_of_reply(&now.label);
-        let known = ReplyFacts { claims, ..ReplyFacts::new(ResultType::Complete) };
+        let marks = self.marks(undertaking).await;
+        let known = ReplyFacts { claims, marks, ..ReplyFacts::new(ResultType::Complete) };
         let labelled = label_reply(policy, &facts, Received::new((), known));
         match decide_reply(policy, &facts, obligations, labelled) {
             ReplyVerdict::Pass(pass) if pass.redactions().is_empty() => {

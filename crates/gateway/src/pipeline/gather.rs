@@ -60,6 +60,7 @@ impl Gateway {
             before,
             request,
             unstored,
+            met: None,
             caller,
             arguments,
             action,
@@ -132,6 +133,17 @@ impl Gateway {
                 worst()
             }
         }
+    }
+
+    /// The label that something that came back is judged under: on a store that others share, as it is there.
+    pub(super) async fn label_of_moment(&self, session: &SessionHandle) -> Arc<SessionState> {
+        if !self.store.is_shared() {
+            return self.label_now(session).await;
+        }
+        session.current().await.unwrap_or_else(|error| {
+            tracing::error!(%error, session = %session.key(), "its label cannot be read: it counts as the highest");
+            worst()
+        })
     }
 
     /// Seals a reply in with its facts. It cannot fail: what cannot be learned is the worst case.

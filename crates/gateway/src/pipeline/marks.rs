@@ -10,10 +10,17 @@ use crate::gateway::Gateway;
 
 impl Gateway {
     /// Marks what an action writes with the label of the session that writes it.
-    pub(super) async fn mark_written(&self, undertaking: &Undertaking) -> Result<(), StoreError> {
-        let label = &undertaking.before.label;
+    pub(super) async fn mark_written(&self, undertaking: &mut Undertaking) -> Result<(), StoreError> {
         let written = objects::written(&undertaking.told, &undertaking.action);
-        self.mark(&written, label).await
+        if written.is_empty() {
+            return Ok(());
+        }
+        // On a store that others share the label known here may be old, and a mark that is too low launders.
+        if self.store.is_shared() {
+            self.look_again(undertaking).await;
+        }
+        undertaking.met = Some(self.asked_marks(undertaking).await);
+        self.mark(&written, &undertaking.before.label).await
     }
 
     /// Marks handles that a reply gives out with the reply's own label, where reading them would not bring it anyway.
@@ -36,8 +43,17 @@ impl Gateway {
         self.store.mark(objects, label).await.map(|_| ())
     }
 
-    /// The labels of what the reply may have been made from, as they are now that it has come.
+    /// The labels of what a reply may have been made from, as they are now that it has come. What the call itself has set
+    /// says nothing of the reply: it is what the session knew already.
     pub(super) async fn marks(&self, undertaking: &Undertaking) -> Label {
+        let now = self.asked_marks(undertaking).await;
+        match &undertaking.met {
+            Some(met) if met.clone().joined(&undertaking.before.label).covers(&now) => met.clone(),
+            _ => now,
+        }
+    }
+
+    async fn asked_marks(&self, undertaking: &Undertaking) -> Label {
         let asked = objects::read(&undertaking.told, &undertaking.action);
         if let Some(label) = self.store.known_marks(&asked) {
             return label;

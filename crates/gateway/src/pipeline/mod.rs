@@ -118,7 +118,7 @@ impl Gateway {
             return Err(self.unredactable(&undertaking, &permit));
         }
         // Whoever reads what this writes reads what the session has read.
-        self.mark_written(&undertaking)
+        self.mark_written(&mut undertaking)
             .await
             .map_err(|error| Refusal::unmarked(&undertaking.decision, &error))?;
         // Write-ahead: an irreversible call leaves its trace before it happens.
@@ -147,7 +147,7 @@ impl Gateway {
         let received = self.gather_reply(&undertaking, reply).await;
         let policy = &undertaking.policy;
         // The session as it is before this reply, with whatever else came meanwhile.
-        let now = self.label_now(undertaking.session()).await;
+        let now = self.label_of_moment(undertaking.session()).await;
         let facts = undertaking.facts_of_reply(&now.label);
         let labelled = label_reply(policy, &facts, received);
         let pass = match decide_reply(policy, &facts, flight.obligations, labelled) {

@@ -2,7 +2,7 @@
 //! it back when they are read, in whatever session.
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::annotation::{ArgumentRole, Contract, Destination};
+use highwater_core::annotation::{ArgumentRole, CallVariant, Contract, Destination};
 use highwater_core::id::UpstreamId;
 use highwater_core::session::{ObjectId, ObjectKind};
 use highwater_mcp::text::{elements, is_array, is_number, is_object, member, members, pointer, unquote};
@@ -15,8 +15,19 @@ const MAX_DEPTH: usize = 16;
 
 /// The marks that an action sets before it is sent. Where the object cannot be told it is all that the server keeps.
 pub(super) fn written(contract: &Contract, action: &Action) -> Vec<ObjectId> {
-    // What is kept nowhere cannot be read again.
-    if !contract.acts() || contract.destination().is_only(Destination::Ephemeral) {
+    let keeps = match action.kind() {
+        ActionKind::CallTool | ActionKind::Answer | ActionKind::TaskStep | ActionKind::ExtraMethod => true,
+        ActionKind::ResolveTool
+        | ActionKind::ReadResource
+        | ActionKind::Subscribe
+        | ActionKind::GetPrompt
+        | ActionKind::Complete => false,
+    };
+    // What is kept nowhere cannot be read again, and who only reads keeps nothing. A benign call may well: a draft is one.
+    if !keeps
+        || contract.variant() == CallVariant::Read
+        || contract.destination().is_only(Destination::Ephemeral)
+    {
         return Vec::new();
     }
     marks(action, contract, ObjectId::marks_of_write)
@@ -122,7 +133,7 @@ fn at<'a>(arguments: &'a str, argument: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use highwater_core::annotation::{Authority, Claim, Claims, Outcome, Possible};
+    use highwater_core::annotation::{Authority, Claim, Claims, Hints, Outcome, Possible};
     use highwater_core::trust::ServerTrust;
 
     use super::*;
@@ -150,8 +161,16 @@ mod tests {
     }
 
     #[test]
-    fn a_read_writes_nothing() {
-        assert!(written(&contract(Outcome::Benign, &["path"]), &call(r#"{"path":"a"}"#)).is_empty());
+    fn a_read_writes_nothing_and_a_benign_call_that_keeps_something_does() {
+        let call = call(r#"{"path":"a"}"#);
+        assert!(!written(&contract(Outcome::Benign, &["path"]), &call).is_empty());
+        let said = |claim| {
+            let mut claims = Claims::new();
+            claims.push(claim, Authority::Operator, "test");
+            written(&Contract::weigh(&claims, &ServerTrust::default()).0, &call)
+        };
+        assert!(said(Claim::Hints(Hints { read_only: Some(true), ..Hints::default() })).is_empty());
+        assert!(said(Claim::SetDestination(Possible::only(Destination::Ephemeral))).is_empty());
     }
 
     #[test]

@@ -45,6 +45,7 @@ impl Gateway {
             request: call.request.clone(),
             tool: call.tool.clone(),
             unstored: call.unstored,
+            met: None,
             now: call.now,
         };
         let Verdict::Allow(permit) = self.judge(&mut asking).await else {

@@ -33,6 +33,8 @@ pub(super) struct Undertaking {
     pub(super) request: RequestFacts,
     /// The tool, if there is one.
     pub(super) tool: Option<ToolName>,
+    /// The marks of what it reads as they were before it set its own, where it sets any.
+    pub(super) met: Option<Label>,
     /// What the client says of its context could not be stored, so the session counts as having taken in anything.
     pub(super) unstored: bool,
     /// Where in the parameters the arguments are.
@@ -55,8 +57,8 @@ impl Undertaking {
         Facts {
             tool_id: self.tool.as_ref().map(|tool| &*tool.shown),
             tool_name: self.tool.as_ref().map(|tool| &*tool.own),
-            // Definitions are not held for a person yet: what is listed can be called.
-            tool_status: ToolStatus::Approved,
+            // Who vouches for a server has approved what it lists.
+            tool_status: if self.vouched() { ToolStatus::Approved } else { ToolStatus::Pending },
             contract: &self.judged,
             server: &self.server,
             session: &self.before.label,

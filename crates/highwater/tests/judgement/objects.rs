@@ -36,7 +36,11 @@ async fn what_was_written_by_a_doubtful_session_is_doubtful_for_all() {
 async fn a_named_object_is_doubtful_and_the_others_are_not() {
     let named = |outcomes: &str, source: &str| {
         json!({
-            "inputMetadata": { "destination": "internal", "sensitivity": "any", "outcomes": outcomes },
+            "inputMetadata": {
+                "destination": if outcomes == "benign" { "ephemeral" } else { "internal" },
+                "sensitivity": "any",
+                "outcomes": outcomes,
+            },
             "returnMetadata": { "source": source, "sensitivity": "none" },
             "roles": { "path": "object" },
         })
@@ -64,7 +68,7 @@ async fn a_link_remembers_the_label_under_which_it_was_given() {
     let stage = Stage::new(json!({ "flow": "observe", "servers": { "up": {
         "trust": { "resource_trust": "tool" },
         "labels": { "test_embedded_resource": {
-            "inputMetadata": { "destination": "internal", "sensitivity": "any", "outcomes": "benign" },
+            "inputMetadata": { "destination": "ephemeral", "sensitivity": "any", "outcomes": "benign" },
             "returnMetadata": { "source": "user", "sensitivity": "financial" },
         } },
         "resource_labels": { "test://*": {

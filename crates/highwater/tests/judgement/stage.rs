@@ -32,7 +32,7 @@ pub(crate) struct Stage {
 
 /// The labels of the server's tools.
 pub(crate) fn labels() -> Value {
-    let inside = json!({ "destination": "internal", "sensitivity": "any", "outcomes": "benign" });
+    let inside = json!({ "destination": "ephemeral", "sensitivity": "any", "outcomes": "benign" });
     let known = json!({ "source": "system", "sensitivity": "none" });
     json!({
         "test_simple_text": {

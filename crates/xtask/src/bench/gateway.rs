@@ -85,7 +85,7 @@ pub(super) fn write_config(
 /// A label under which a session can go on for ever: the flow rules look at every call and find nothing.
 fn label() -> Value {
     json!({
-        "inputMetadata": { "destination": "internal", "sensitivity": ["user", "pii"], "outcomes": "benign" },
+        "inputMetadata": { "destination": "ephemeral", "sensitivity": ["user", "pii"], "outcomes": "benign" },
         "returnMetadata": { "source": "internal", "sensitivity": "user" },
     })
 }

@@ -140,7 +140,7 @@ impl Gateway {
             Err(denial) => return Err(self.withhold(flight, &denial)),
         };
         let policy = Arc::clone(&self.world.load().policy);
-        let now = self.label_now(undertaking.session()).await;
+        let now = self.label_of_moment(undertaking.session()).await;
         match decide_reply_approved(&policy, &undertaking.facts_of_reply(&now.label), approved) {
             ReplyVerdict::Pass(pass) => Ok(pass),
             ReplyVerdict::Hold(held) => Err(self.withhold(flight, &held.unasked())),
