@@ -11,15 +11,15 @@ const INVALID_PARAMS: i64 = -32602;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INTERNAL_ERROR: i64 = -32603;
 
-/// The definition of `echo` as the fixture writes it, after its name.
+/// The definition of `echo` as the fixture writes it, after its name, up to where the gateway has its say.
 const ECHO: &str = concat!(
     r#""title": "Echo", "description": "Returns its arguments","#,
     r#""inputSchema": {"type": "object", "properties": {"#,
     r#""to": {"type": "string"}, "body": {"type": "string"}, "amount": {"maximum": 12345678901234567890123}}},"#,
     r#""annotations": {"readOnlyHint": true, "openWorldHint": false, "maliciousActivityHint": false},"#,
     r#""execution": {"taskSupport": "forbidden"},"#,
-    r#""flowPolicy": {"z": 1, "a": [1e2, 0.10]},"#,
-    r#""_meta": {"test.example/note": {"kept": "as it is"}}}"#
+    r#""flowPolicy": {"acceptFrom": ["self", "user", "tofu", "unverified"], "z": 1, "a": [1e2, 0.10]},"#,
+    r#""_meta": {"test.example/note": {"kept": "as it is"},"dev.highwater/contract":{"#
 );
 
 pub(crate) async fn lists_and_calls(stage: &Stage) -> anyhow::Result<()> {
