@@ -143,6 +143,10 @@ pub(crate) fn count(settings: &Settings) -> String {
         0 => {}
         named => text.push_str(&format!(", {}", many(named, "virtual server"))),
     }
+    match settings.rules.set().rules().len() {
+        0 => {}
+        rules => text.push_str(&format!(", {}", many(rules, "rule"))),
+    }
     text
 }
 

@@ -3,6 +3,7 @@
 mod announce;
 mod cli;
 mod command;
+mod configuration;
 mod environment;
 mod example;
 mod exit;

@@ -10,6 +10,7 @@ use highwater_config::Settings;
 use highwater_gateway::Gateway;
 use tokio::sync::watch;
 
+use crate::configuration::beside;
 use crate::exit::Failure;
 use crate::place::ConfigSource;
 use crate::wire::Plan;
@@ -25,7 +26,7 @@ pub(crate) struct Follower {
     plan: Plan,
     gateway: Arc<Gateway>,
     current: watch::Sender<Arc<Settings>>,
-    seen: Option<Stamp>,
+    seen: Vec<Option<Stamp>>,
 }
 
 /// What a file looks like from outside. It differs when the content does, as far as the system knows.
@@ -41,7 +42,7 @@ struct Stamp {
 impl Follower {
     /// Starts from the settings the gateway runs on.
     pub(crate) fn new(plan: Plan, gateway: Arc<Gateway>, settings: Settings) -> Self {
-        let seen = plan.source.stamp();
+        let seen = stamps(&plan.source, &settings);
         Self { plan, gateway, current: watch::Sender::new(Arc::new(settings)), seen }
     }
 
@@ -54,13 +55,13 @@ impl Follower {
     pub(crate) async fn changed(&mut self) {
         loop {
             tokio::time::sleep(LOOK).await;
-            let mut stamp = self.plan.source.stamp();
+            let mut stamp = self.stamps();
             if stamp == self.seen {
                 continue;
             }
             loop {
                 tokio::time::sleep(REST).await;
-                let later = self.plan.source.stamp();
+                let later = self.stamps();
                 if later == stamp {
                     break;
                 }
@@ -77,15 +78,26 @@ impl Follower {
             return;
         };
         // Taken before the file is read: a change in between is seen the next time.
-        self.seen = self.plan.source.stamp();
+        self.seen = self.stamps();
         let name = file.display().to_string();
-        match self.take_up() {
+        let outcome = self.take_up();
+        // Rule files that are named now and were not before have not been looked at.
+        let configuration = self.seen.first().copied();
+        if self.seen.len() != self.stamps().len() {
+            self.seen = configuration.into_iter().chain(self.stamps().into_iter().skip(1)).collect();
+        }
+        match outcome {
             Ok(changes) if changes.is_empty() => eprintln!("`{name}` was read again; nothing changed"),
             Ok(changes) => eprintln!("`{name}` was read again: {}", changes.join(", ")),
             Err(failure) => {
                 eprintln!("{}\n\nthe gateway keeps running on what `{name}` said before", failure.words());
             }
         }
+    }
+
+    /// What the files look like from which the present settings were read.
+    fn stamps(&self) -> Vec<Option<Stamp>> {
+        stamps(&self.plan.source, &self.current.borrow())
     }
 
     fn take_up(&self) -> Result<Vec<String>, Failure> {
@@ -142,6 +154,8 @@ fn changes(old: &Settings, new: &Settings) -> Vec<String> {
         ("allowed_hosts", old.allowed_hosts != new.allowed_hosts),
         ("allowed_origins", old.allowed_origins != new.allowed_origins),
         ("limits", old.limits != new.limits),
+        ("rules", old.rules != new.rules),
+        ("partition", old.partition != new.partition),
     ] {
         if is_other {
             changes.push(format!("changed `{key}`"));
@@ -150,16 +164,14 @@ fn changes(old: &Settings, new: &Settings) -> Vec<String> {
     changes
 }
 
-// === impl ConfigSource ===
-
-impl ConfigSource {
-    fn stamp(&self) -> Option<Stamp> {
-        match self {
-            Self::File(file) => Stamp::of(file),
-            Self::Example => None,
-        }
-    }
+/// What the configuration and the rule files it names look like, the configuration first.
+fn stamps(source: &ConfigSource, settings: &Settings) -> Vec<Option<Stamp>> {
+    let ConfigSource::File(file) = source else { return Vec::new() };
+    let others = settings.rules_files.iter().map(|path| Stamp::of(&beside(file, path)));
+    std::iter::once(Stamp::of(file)).chain(others).collect()
 }
+
+// === impl Stamp ===
 
 impl Stamp {
     fn of(file: &Path) -> Option<Self> {

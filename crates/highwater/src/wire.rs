@@ -8,6 +8,7 @@ use highwater_config::{Listen, Settings, StoreSettings};
 use highwater_gateway::{Gateway, Parts};
 use highwater_store::{DataDir, DataDirLock, Store, StoreOptions, StorePlace};
 
+use crate::configuration;
 use crate::environment;
 use crate::exit::Failure;
 use crate::place::{ConfigSource, text};
@@ -123,10 +124,7 @@ impl Held {
 
 /// Reads and checks a configuration file.
 pub(crate) fn read(file: &std::path::Path) -> Result<Settings, Failure> {
-    let name = file.display().to_string();
-    let content = std::fs::read_to_string(file)
-        .map_err(|error| Failure::usage(format_args!("cannot read `{name}`: {error}")))?;
-    highwater_config::load(&name, &content, &environment::variable).map_err(Failure::configuration)
+    configuration::check(file)?.map(|checked| checked.settings).map_err(Failure::configuration)
 }
 
 /// Our own executable.

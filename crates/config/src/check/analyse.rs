@@ -92,18 +92,17 @@ impl Scenes {
             // Where a waiver lowers it to a question, it must be the only question.
             let mut alone = Vec::new();
             for effect in [rule.effect, rule.effect.waived()] {
-                let reached = rule.reaches(world, effect)?;
-                let mut covered = Vec::new();
-                for other in &others {
-                    covered.push(other.reaches(world, effect)?);
-                }
-                let covered = world.space.diagram.any(covered)?;
+                let mut left = rule.reaches(world, effect)?;
                 // Of a rule that is waived, what it still reaches is a question.
-                let reached = match effect == rule.effect {
-                    true => reached,
-                    false => world.space.diagram.and(reached, rule.waived)?,
-                };
-                alone.push(world.space.diagram.minus(reached, covered)?);
+                if effect != rule.effect {
+                    left = world.space.diagram.and(left, rule.waived)?;
+                }
+                // One by one: what is left of a rule is smaller than all others together.
+                for other in &others {
+                    let covered = other.reaches(world, effect)?;
+                    left = world.space.diagram.minus(left, covered)?;
+                }
+                alone.push(left);
             }
             let alone = world.space.diagram.any(alone)?;
             if world.space.possible(alone)? {
@@ -135,7 +134,10 @@ impl Scenes {
                 None => covering,
             });
         }
-        Ok(candidates.and_then(|names| names.into_iter().next()))
+        // A rule is nearer to whoever wrote this one than a gate.
+        let mut candidates = candidates.unwrap_or_default();
+        candidates.sort_by_key(|name| !name.starts_with("rule."));
+        Ok(candidates.into_iter().next())
     }
 }
 

@@ -162,7 +162,8 @@ impl Checked {
             if effect > Effect::Redact {
                 return Err(Unanswered::Disagreement);
             }
-            let witness = Witness::new(&way.situation);
+            let mentioned = |path: &str| rules.mentions(path) || asked.mentions(path);
+            let witness = Witness::new(&way.situation, mentioned);
             leaks.push(Leak { virtual_servers: way.virtual_servers, certain: way.certain, effect, witness });
         }
         let observing =
@@ -200,7 +201,9 @@ impl Checked {
                     after: change.after,
                     found_before: change.found_before,
                     found_after: change.found_after,
-                    witness: Witness::new(&change.situation),
+                    witness: Witness::new(&change.situation, |path| {
+                        before.rules.mentions(path) || after.rules.mentions(path)
+                    }),
                 });
             }
         }

@@ -112,7 +112,7 @@ impl ContractModel {
             idempotent: space.switch()?,
             malicious: space.switch()?,
             requires_verified: space.switch()?,
-            variant: space.choice(CallVariant::ALL.len())?,
+            variant: space.last_choice(CallVariant::ALL.len())?,
             capabilities: space.switches(Capability::ALL.len())?,
             attribution: space.text_set(attribution, "https://elsewhere.example/")?,
             attribution_open: space.switch()?,
@@ -141,6 +141,12 @@ impl ContractModel {
         let benign = self.benign(space)?;
         let said = space.diagram.and(self.outcomes_said, benign)?;
         space.require_if(*read, said)
+    }
+
+    /// Leaves aside tools whose server requires an approval of its own, which no policy can change.
+    pub(crate) fn leave_aside_own_approval(&self, space: &mut Space) -> Result<(), GaveUp> {
+        let not = space.diagram.not(self.requires_verified)?;
+        space.require(not)
     }
 
     /// Whether somebody spoke of this axis.

@@ -40,10 +40,17 @@ pub(crate) fn changes(
     for phase in [Phase::Call, Phase::Resource] {
         let asked = questions(&[before.rules, after.rules]);
         let mut world = World::new(phase, virtual_servers, asked, most_nodes)?;
+        if ![before.rules, after.rules].iter().any(|rules| rules.mentions("tool.requiresApproval")) {
+            world.contract.leave_aside_own_approval(&mut world.space)?;
+        }
         let old = PolicyModel::new(&mut world, &before.flow, before.rules, now)?;
         let new = PolicyModel::new(&mut world, &after.flow, after.rules, now)?;
         for from in EFFECTS {
             for to in EFFECTS.into_iter().filter(|to| *to != from) {
+                // One example for each pair of effects; of calls, if a call goes between them.
+                if found.iter().any(|change: &Changed| (change.before, change.after) == (from, to)) {
+                    continue;
+                }
                 let (was, is) = (old.exactly(&mut world, from)?, new.exactly(&mut world, to)?);
                 let both = world.space.diagram.and(was, is)?;
                 let Some(values) = world.space.example(both)? else { continue };

@@ -37,7 +37,7 @@ impl LabelModel {
         scopes: ScopeSet,
         origins: Vec<Pattern>,
     ) -> Result<Self, GaveUp> {
-        let integrity = space.choice(TrustLevel::ALL.len())?;
+        let integrity = space.last_choice(TrustLevel::ALL.len())?;
         let model = Self {
             open_world: space.switch()?,
             malicious: space.switch()?,

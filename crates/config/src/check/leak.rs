@@ -58,11 +58,11 @@ fn way(
 ) -> Result<Option<Way>, GaveUp> {
     let mut world = World::new(phase, virtual_servers, questions(&[rules, asked]), most_nodes)?;
     let policy = PolicyModel::new(&mut world, flow, rules, now)?;
-    let stopped = policy.at_least(&mut world, Effect::Confirm)?;
     let model = world.flow(flow)?;
     let wanted = world.rails(&model, question.condition(), |slot| asked.subject(slot))?;
     for (certain, wanted) in [(true, wanted.must), (false, wanted.may)] {
-        let through = world.space.diagram.minus(wanted, stopped)?;
+        let wanted = world.space.spellable(wanted)?;
+        let through = policy.without(&mut world, wanted, Effect::Confirm)?;
         if let Some(values) = world.space.example(through)? {
             let situation = Situation::new(&world, &values, now);
             let virtual_servers = virtual_servers.iter().map(|name| (*name).to_owned()).collect();

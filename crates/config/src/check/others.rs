@@ -80,12 +80,11 @@ pub(crate) struct ResponseModel {
 }
 
 /// Facts that are a text, and what an example says where nothing else is asked for.
-const TEXTS: [(&str, &str); 7] = [
+const TEXTS: [(&str, &str); 6] = [
     ("tool.id", "server__tool"),
     ("tool.name", "tool"),
     ("server.id", "server"),
     ("agent.id", "agent"),
-    ("action.method", "tools/call"),
     ("resource.uri", "file:///example"),
     ("prompt.name", "prompt"),
 ];
@@ -99,10 +98,17 @@ impl Others {
         virtual_servers: &[&str],
         questions: &mut Questions,
     ) -> Result<Self, GaveUp> {
+        // First what is done, then its name: an example should rather name a tool than do something else.
+        let kind = KindModel::new(space, phase)?;
         let mut texts = BTreeMap::new();
         for (path, usual) in TEXTS {
             texts.insert(path, space.text(questions.take(&[path]), usual)?);
         }
+        let method = match phase {
+            Phase::Call | Phase::Result | Phase::List => "tools/call",
+            Phase::Resource => "resources/read",
+        };
+        texts.insert("action.method", space.text(questions.take(&["action.method"]), method)?);
         let mut names = questions.take(&["agent.virtualServer"]);
         let known: Vec<Pattern> =
             virtual_servers.iter().map(|name| Pattern::Exact((*name).to_owned())).collect();
@@ -118,7 +124,7 @@ impl Others {
         Ok(Self {
             server: ServerModel::new(space)?,
             texts,
-            kind: KindModel::new(space, phase)?,
+            kind,
             permissions: space.switches(Permission::ALL.len())?,
             status: space.choice(ToolStatus::ALL.len())?,
             request_open_world: space.switch()?,

@@ -58,16 +58,10 @@ impl PolicyModel {
         // Of a message the flow rules see more than its contract, and of a list nothing.
         let before = matches!(world.phase, Phase::Call | Phase::Resource);
         for (rule, effect, fires) in model.findings.iter().filter(|_| before) {
+            let fires = world.space.spellable(*fires)?;
             let name = rule.finding().to_owned();
             let waived = waived(world, &name)?;
-            findings.push(FindingModel {
-                name,
-                rule: None,
-                effect: *effect,
-                fires: *fires,
-                waived,
-                redacts: None,
-            });
+            findings.push(FindingModel { name, rule: None, effect: *effect, fires, waived, redacts: None });
         }
         for (index, rule) in rules.rules().iter().enumerate() {
             if !rule.phases().has(world.phase) {
@@ -80,7 +74,7 @@ impl PolicyModel {
                 name,
                 rule: Some(index),
                 effect: rule.effect(),
-                fires: rails.may,
+                fires: world.space.spellable(rails.may)?,
                 waived,
                 redacts: rule.redacts(),
             });
@@ -89,7 +83,7 @@ impl PolicyModel {
         Ok(Self { findings, structural, enforced: flow.mode != FlowMode::Observe })
     }
 
-    /// When the effect is at least this one. Without `except`, of all findings together.
+    /// When the effect is at least this one.
     pub(crate) fn at_least(&self, world: &mut World, least: Effect) -> Result<Function, GaveUp> {
         if least == Effect::Allow {
             return Ok(super::diagram::ALWAYS);
@@ -106,6 +100,24 @@ impl PolicyModel {
         Ok(world.space.diagram.any(reached)?)
     }
 
+    /// What is left of a function where the effect is below this one. Cheaper than [`PolicyModel::at_least`],
+    /// since what is left is smaller than everything that reaches it.
+    pub(crate) fn without(
+        &self,
+        world: &mut World,
+        mut left: Function,
+        least: Effect,
+    ) -> Result<Function, GaveUp> {
+        if least <= Effect::Passkey {
+            left = world.space.diagram.minus(left, self.structural)?;
+        }
+        for finding in self.findings.iter().filter(|_| self.enforced) {
+            let reached = finding.reaches(world, least)?;
+            left = world.space.diagram.minus(left, reached)?;
+        }
+        Ok(left)
+    }
+
     /// When the effect is exactly this one.
     pub(crate) fn exactly(&self, world: &mut World, effect: Effect) -> Result<Function, GaveUp> {
         let least = self.at_least(world, effect)?;
@@ -116,14 +128,14 @@ impl PolicyModel {
         Ok(world.space.diagram.minus(least, above)?)
     }
 
-    /// The findings of an example that have this effect or a stricter one, after waivers.
+    /// The findings of an example, after waivers, the strictest first.
     pub(crate) fn found(&self, world: &World, values: &Values) -> Vec<(&str, Effect)> {
-        if !self.enforced {
-            return Vec::new();
-        }
         let has = |function: Function| world.space.value(function, values);
         let mut found: Vec<(&str, Effect)> = Vec::new();
-        for finding in self.findings.iter().filter(|finding| has(finding.fires)) {
+        if has(self.structural) {
+            found.push(("structural.approval", Effect::Passkey));
+        }
+        for finding in self.findings.iter().filter(|finding| self.enforced && has(finding.fires)) {
             let effect = if has(finding.waived) { finding.effect.waived() } else { finding.effect };
             match found.iter_mut().find(|(name, _)| *name == finding.name) {
                 Some((_, known)) => *known = effect.max(*known),

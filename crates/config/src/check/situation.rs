@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{Contract, DataClass, Possible, Sensitivity, Source, Words};
-use highwater_core::decide::{AskKind, FlowPolicy, judge};
+use highwater_core::decide::{AskKind, FlowPolicy, Judgement, judge};
 use highwater_core::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::policy::{
@@ -136,6 +136,10 @@ impl Situation {
 
     /// What the gates say of it, if its server is held and admits everything.
     pub(crate) fn judged(&self, flow: FlowPolicy, rules: &RuleSet) -> Effect {
+        self.judgement(flow, rules).effect()
+    }
+
+    pub(crate) fn judgement(&self, flow: FlowPolicy, rules: &RuleSet) -> Judgement {
         let upstream = self.action.upstream().clone();
         let admission = Admission {
             allowed_tools: None,
@@ -148,7 +152,7 @@ impl Situation {
         )
         .with_flows(BTreeMap::from([(self.virtual_server.clone(), flow)]))
         .with_rules(rules.clone());
-        judge(&policy, &self.facts()).effect()
+        judge(&policy, &self.facts())
     }
 
     /// What is done.

@@ -27,9 +27,13 @@ pub(crate) struct Rails {
 pub(crate) struct Space {
     pub(crate) diagram: Diagram,
     variables: u32,
+    /// Variables that an example has true where nothing speaks against it.
+    usual: Vec<Variable>,
     /// What always holds, and what was said since that was last put together.
     valid: Function,
     said: Vec<Function>,
+    /// The part of it that is about texts.
+    said_of_texts: Vec<Function>,
     texts: Vec<TextSubject>,
 }
 
@@ -77,8 +81,10 @@ impl Space {
         Self {
             diagram: Diagram::new(most_nodes),
             variables: 0,
+            usual: Vec::new(),
             valid: ALWAYS,
             said: Vec::new(),
+            said_of_texts: Vec::new(),
             texts: Vec::new(),
         }
     }
@@ -101,8 +107,15 @@ impl Space {
         (0..count).map(|_| self.switch()).collect()
     }
 
-    /// One of several values: exactly one of the functions is true.
+    /// One of several values: exactly one of the functions is true. In an example the first, if nothing speaks
+    /// against it.
     pub(crate) fn choice(&mut self, count: usize) -> Result<Vec<Function>, GaveUp> {
+        self.usual.push(Variable(self.variables));
+        self.last_choice(count)
+    }
+
+    /// The same; in an example the last, if nothing speaks against it.
+    pub(crate) fn last_choice(&mut self, count: usize) -> Result<Vec<Function>, GaveUp> {
         let options = self.switches(count)?;
         self.at_most_one(&options)?;
         let any = self.diagram.any(options.iter().copied())?;
@@ -110,9 +123,11 @@ impl Space {
         Ok(options)
     }
 
-    /// A part of several values that is not empty.
+    /// A part of several values that is not empty. In an example the first alone, if nothing speaks against it.
     pub(crate) fn part(&mut self, count: usize) -> Result<Vec<Function>, GaveUp> {
-        let members = self.switches(count)?;
+        // What must be there is what is asked last.
+        let mut members = self.switches(count)?;
+        members.reverse();
         let any = self.diagram.any(members.iter().copied())?;
         self.require(any)?;
         Ok(members)
@@ -158,8 +173,22 @@ impl Space {
         self.require(same)
     }
 
+    /// What is left of a function where texts are what texts can be: patterns that exclude each other do not meet.
+    /// Without this, joining many functions of patterns needs a node for every combination of them.
+    pub(crate) fn spellable(&mut self, function: Function) -> Result<Function, GaveUp> {
+        let mut joined = ALWAYS;
+        for known in std::mem::take(&mut self.said_of_texts).into_iter().rev() {
+            joined = self.diagram.and(known, joined)?;
+        }
+        if joined != ALWAYS {
+            self.said_of_texts.push(joined);
+        }
+        Ok(self.diagram.and(function, joined)?)
+    }
+
     /// A text that is compared with these patterns.
     pub(crate) fn text(&mut self, patterns: Vec<Pattern>, usual: &str) -> Result<TextId, GaveUp> {
+        let said = self.said.len();
         let id = self.subject(patterns, usual);
         let exact: Vec<Variable> = match self.texts.get(id.0) {
             Some(text) => text.exact().map(|(_, variable)| variable).collect(),
@@ -170,6 +199,7 @@ impl Space {
         self.at_most_one(&exact)?;
         self.relate_exact(id, true)?;
         self.relate_globs(id)?;
+        self.said_of_texts.extend_from_slice(self.said.get(said..).unwrap_or_default());
         Ok(id)
     }
 
@@ -262,7 +292,8 @@ impl Space {
     /// Values under which the function holds, and which can be spelled; `None` if there are none.
     pub(crate) fn example(&mut self, function: Function) -> Result<Option<Values>, GaveUp> {
         // An example should hold nothing that need not be there.
-        self.example_like(function, &mut |_| false)
+        let usual = self.usual.clone();
+        self.example_like(function, &mut |variable| usual.contains(&variable))
     }
 
     /// The same; `prefer` is asked for every variable that can be either.

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Accepts, Axis, Contract, Sensitivity, Word, Words};
 use highwater_core::label::{Label, TextSet};
-use highwater_core::policy::Phase;
+use highwater_core::policy::{SightingKind, ToolStatus, risk};
 use serde_json::{Map, Value, json};
 
 use super::situation::Situation;
@@ -21,7 +22,8 @@ pub struct Witness {
 // === impl Witness ===
 
 impl Witness {
-    pub(crate) fn new(situation: &Situation) -> Self {
+    /// Tells what every example tells, and of the rest what `mentioned` asks for.
+    pub(crate) fn new(situation: &Situation, mentioned: impl Fn(&str) -> bool) -> Self {
         let facts = situation.facts();
         let mut told = Vec::new();
         let mut tell = |path: &'static str, value: Value| told.push((path, value));
@@ -31,19 +33,24 @@ impl Witness {
             tell("server.verified", json!(true));
             tell("server.trust", json!(situation.server.trust.effective().as_str()));
         }
-        match situation.phase {
-            Phase::Call | Phase::List => {
-                if let Some(name) = facts.tool_name {
-                    tell("tool.name", json!(name));
-                }
-                if let Some(id) = facts.tool_id {
-                    tell("tool.id", json!(id));
-                }
-                contract(&situation.contract, &mut tell);
+        let action = situation.action();
+        match action.kind() {
+            ActionKind::ReadResource | ActionKind::Subscribe => {
+                tell("resource.uri", json!(&**action.target()))
             }
-            Phase::Resource | Phase::Result => {
-                tell("action.method", json!(&**situation.action().method()));
-                tell("resource.uri", json!(&**situation.action().target()));
+            ActionKind::GetPrompt => tell("prompt.name", json!(&**action.target())),
+            ActionKind::CallTool | ActionKind::ResolveTool => {
+                tell("tool.name", json!(facts.tool_name));
+                tell("tool.id", json!(facts.tool_id));
+            }
+            ActionKind::Complete | ActionKind::TaskStep | ActionKind::Answer | ActionKind::ExtraMethod => {
+                tell("action.method", json!(&**action.method()));
+            }
+        }
+        contract(&situation.contract, &mut tell);
+        for (path, value) in further(situation) {
+            if mentioned(path) {
+                tell(path, value);
             }
         }
         session(&situation.session, &mut tell);
@@ -91,24 +98,46 @@ fn contract(contract: &Contract, tell: &mut impl FnMut(&'static str, Value)) {
         true => words,
         false => json!("anything: nobody said"),
     };
+    tell("inputMetadata.destination", said(Axis::Destination, words(contract.destination().members())));
     tell(
-        "tool.annotations.inputMetadata.destination",
-        said(Axis::Destination, words(contract.destination().members())),
-    );
-    tell(
-        "tool.annotations.inputMetadata.sensitivity",
+        "inputMetadata.sensitivity",
         match contract.accepts() {
             Accepts::Unknown => json!("nobody said"),
             Accepts::Any => json!("any"),
             Accepts::Only(classes) => sensitivity(classes),
         },
     );
-    tell(
-        "tool.annotations.inputMetadata.outcomes",
-        said(Axis::Outcomes, words(contract.outcomes().members())),
-    );
-    tell("tool.annotations.returnMetadata.source", said(Axis::Source, words(contract.source().members())));
-    tell("tool.annotations.returnMetadata.sensitivity", said(Axis::Returns, sensitivity(contract.returns())));
+    tell("inputMetadata.outcomes", said(Axis::Outcomes, words(contract.outcomes().members())));
+    tell("returnMetadata.source", said(Axis::Source, words(contract.source().members())));
+    tell("returnMetadata.sensitivity", said(Axis::Returns, sensitivity(contract.returns())));
+}
+
+/// Facts that are told where a condition mentions them.
+fn further(situation: &Situation) -> Vec<(&'static str, Value)> {
+    let facts = situation.facts();
+    let hints = situation.contract.hints();
+    let seen = |seen: Option<Words<SightingKind>>| seen.map_or_else(|| json!("nobody looked"), words);
+    vec![
+        ("tool.annotations.idempotentHint", json!(hints.idempotent)),
+        ("tool.annotations.maliciousActivityHint", json!(situation.contract.malicious())),
+        ("tool.annotations.attribution", texts(situation.contract.attribution())),
+        ("tool.callWith", json!(situation.contract.variant().as_str())),
+        ("tool.capabilities", words(situation.contract.capabilities().effective())),
+        ("tool.undeclared", words(situation.contract.undeclared())),
+        ("tool.status", json!(facts.tool_status.as_str())),
+        ("tool.approved", json!(facts.tool_status == ToolStatus::Approved)),
+        ("tool.requiresApproval", json!(situation.contract.requires_verified())),
+        ("server.resourceTrust", json!(situation.server.trust.resources().as_str())),
+        ("server.manifest", json!(situation.server.manifest.as_str())),
+        ("server.transport", json!(situation.server.transport.map(|transport| transport.as_str()))),
+        ("server.sandboxed", json!(situation.server.sandboxed)),
+        ("agent.id", json!(facts.principal.as_str())),
+        ("agent.permissions", words(facts.permissions)),
+        ("action.method", json!(&**situation.action().method())),
+        ("request.annotations.attribution", texts(&facts.request.attribution)),
+        ("arguments.sightings", seen(facts.argument_sightings)),
+        ("session.risk", json!(risk(&situation.session))),
+    ]
 }
 
 fn session(label: &Label, tell: &mut impl FnMut(&'static str, Value)) {

@@ -84,6 +84,8 @@ impl World {
         most_nodes: usize,
     ) -> Result<Self, GaveUp> {
         let mut space = Space::new(most_nodes);
+        // Names come first: rules that speak of different tools or servers then never meet in the diagram.
+        let others = Others::new(&mut space, phase, virtual_servers, &mut questions)?;
         let classes = ClassVariables::new(&mut space)?;
         let scopes = ScopeList::new(questions.take(&[
             "session.scopes",
@@ -96,7 +98,6 @@ impl World {
         let label = LabelModel::new(&mut space, classes.held.clone(), session_scopes, origins)?;
         let attribution = questions.take(&["tool.annotations.attribution"]);
         let contract = ContractModel::new(&mut space, &classes, &scopes, attribution)?;
-        let others = Others::new(&mut space, phase, virtual_servers, &mut questions)?;
         if phase == Phase::Resource {
             // Asking for data changes nothing; the protocol says so.
             let benign = contract.benign(&mut space)?;

@@ -40,6 +40,134 @@ fn every_file_is_checked_before_it_ends() {
     assert_eq!(findings[1]["servers"], 2);
 }
 
+/// One rule that never decides, one that never fires, and a clearance that lets the user's data out.
+const PLANTED: &str = "\
+servers:
+  mail: { command: mail-server, trust: { server_trust: tool, verified: true } }
+clearance: { public: user }
+rules:
+  - name: no-secrets-out
+    effect: block
+    when:
+      session.sensitivity: { contains: credentials }
+      tool.annotations.inputMetadata.destination: public
+  - name: no-keys-by-mail
+    effect: block
+    when:
+      session.sensitivity: { in: [credentials] }
+      tool.annotations.inputMetadata.destination: public
+      tool.name: { matches: \"send_*\" }
+  - name: trusted-strangers
+    effect: block
+    when: { server.verified: false, server.trust: { greaterThan: none } }
+  - name: large-payments
+    effect: passkey
+    when: { tool.name: pay, arguments.amount: { greaterThan: 1000 } }
+";
+
+const USER_DATA_OUT: &str =
+    "{session.sensitivity: {contains: user}, tool.annotations.inputMetadata.destination: public}";
+const PERSONAL_DATA_OUT: &str =
+    "{session.sensitivity: {contains: pii}, tool.annotations.inputMetadata.destination: public}";
+
+#[test]
+fn what_was_planted_is_found_and_nothing_else() {
+    let site = Site::new();
+    site.write("planted.yaml", PLANTED);
+    let output = site.run(&["check", "planted.yaml", "--leak", USER_DATA_OUT, "--leak", PERSONAL_DATA_OUT]);
+    assert_eq!(output.status.code(), Some(1), "a leak is a failure");
+    assert_eq!(text(&output.stderr), "error: a call that should be stopped can go ahead\n");
+    insta::assert_snapshot!("check_a_planted_policy", text(&output.stdout));
+}
+
+#[test]
+fn without_the_hole_no_path_allows_it() {
+    let site = Site::new();
+    site.write("closed.yaml", &PLANTED.replace("clearance: { public: user }\n", ""));
+    let output = site.run(&["check", "closed.yaml", "--leak", USER_DATA_OUT]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).ends_with(&format!("\nno path allows it: {USER_DATA_OUT}\n")));
+}
+
+#[test]
+fn a_policy_that_only_observes_stops_nothing() {
+    let site = Site::new();
+    site.write("open.yaml", &format!("flow: observe\n{PLANTED}"));
+    let output = site.run(&["check", "open.yaml", "--leak", PERSONAL_DATA_OUT]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("virtual server `default` only observes"));
+}
+
+#[test]
+fn the_example_of_a_leak_can_be_read_by_programs() {
+    let site = Site::new();
+    site.write("planted.yaml", PLANTED);
+    let output = site.run(&["check", "planted.yaml", "--leak", USER_DATA_OUT, "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let codes: Vec<_> =
+        findings[0]["warnings"].as_array().unwrap().iter().map(|warning| &warning["code"]).collect();
+    assert_eq!(codes, ["shadowed-rule", "dead-rule"]);
+    let leak = &findings[0]["leaks"][0]["leaks"][0];
+    assert_eq!(leak["effect"], "allow");
+    assert_eq!(leak["witness"]["facts"]["session.sensitivity"], serde_json::json!(["user"]));
+    assert_eq!(leak["witness"]["facts"]["inputMetadata.destination"], serde_json::json!(["public"]));
+}
+
+#[test]
+fn a_condition_that_makes_no_sense_is_wrong_usage() {
+    let site = Site::new();
+    site.write("good.yaml", GOOD);
+    let output = site.run(&["check", "good.yaml", "--leak", "{session.privat: true}"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("did you mean `session.private`?"), "{}", text(&output.stderr));
+    let output = site.run(&["check", "good.yaml", "--leak", "response.annotations.openWorldHint: true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("can only be known after the call"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn warnings_are_failures_where_one_wants_them_to_be() {
+    let site = Site::new();
+    site.write("planted.yaml", PLANTED);
+    assert_eq!(site.run(&["check", "planted.yaml"]).status.code(), Some(0));
+    let output = site.run(&["check", "planted.yaml", "--strict"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stderr), "error: there are warnings: 2\n");
+}
+
+#[test]
+fn two_versions_are_told_apart_by_the_calls_they_treat_differently() {
+    let site = Site::new();
+    site.write("new.yaml", PLANTED);
+    site.write("old.yaml", &PLANTED.replace("clearance: { public: user }\n", "").replace("1000", "5000"));
+    let output = site.run(&["check", "new.yaml", "--against", "old.yaml"]);
+    assert_eq!(output.status.code(), Some(0));
+    insta::assert_snapshot!("check_against_an_older_version", text(&output.stdout));
+    let output = site.run(&["check", "old.yaml", "--against", "old.yaml"]);
+    assert!(text(&output.stdout).ends_with("no kind of call is treated differently than by old.yaml\n"));
+}
+
+#[test]
+fn rules_come_from_files_of_their_own_too() {
+    let site = Site::new();
+    let seed = r#"{ "rules": [ { "name": "escalate-malicious", "effect": "escalate",
+        "conditions": { "fact": "response.annotations.maliciousActivityHint", "equals": true } } ] }"#;
+    std::fs::create_dir_all(site.home().join("policy/rules")).unwrap();
+    site.write("policy/rules/seed.json", seed);
+    site.write("policy/rules/more.yaml", "- { name: more, effect: block, when: { session.privat: true } }\n");
+    site.write("policy/highwater.yaml", &format!("{GOOD}rules_files: [rules/seed.json]\n"));
+    let output = site.run(&["check", "policy/highwater.yaml"]);
+    assert_eq!(
+        text(&output.stdout),
+        "ok: 2 servers (1 disabled), 1 virtual server, 1 rule, policy/highwater.yaml\n"
+    );
+    site.write("policy/highwater.yaml", &format!("{GOOD}rules_files: [rules/more.yaml, rules/none.yaml]\n"));
+    let output = site.run(&["check", "policy/highwater.yaml"]);
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!("check_wrong_rule_files", text(&output.stderr));
+}
+
 #[test]
 fn the_file_that_serve_would_find_is_checked() {
     let site = Site::new();

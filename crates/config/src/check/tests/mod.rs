@@ -1,20 +1,21 @@
-//! The diagram and the evaluator say the same of every rule and every situation.
+//! What the tests of the analysis share: random rules, flow policies and situations.
+
+mod agreement;
+mod answers;
 
 use highwater_core::annotation::{DataClass, Destination, Words};
 use highwater_core::decide::{Clearance, FlowMode, FlowPolicy};
 use highwater_core::id::Timestamp;
 use highwater_core::policy::{
-    ConditionSource, Effect, FACTS, FlowRule, FlowViolations, Kind, Phase, RuleSet, RuleSource, Span,
-    Spanned, Truth, ValueSource, Written, compile,
+    ConditionSource, FACTS, Kind, Phase, RuleSet, RuleSource, Span, Spanned, ValueSource, Written, compile,
 };
 use proptest::prelude::*;
 
-use super::policy::{EFFECTS, PolicyModel};
 use super::situation::Situation;
 use super::space::Values;
 use super::world::{Questions, World};
 
-pub(super) const NOW: Timestamp = Timestamp(1_800_000_000_000);
+const NOW: Timestamp = Timestamp(1_800_000_000_000);
 const NODES: usize = 400_000;
 
 fn spanned(text: &str) -> Spanned<String> {
@@ -93,7 +94,7 @@ fn argument_test() -> BoxedStrategy<ConditionSource> {
 }
 
 /// A condition over facts that are known in one phase.
-pub(super) fn condition(phase: Phase) -> BoxedStrategy<ConditionSource> {
+fn condition(phase: Phase) -> BoxedStrategy<ConditionSource> {
     let facts: Vec<_> = FACTS.iter().filter(|fact| fact.phases.has(phase)).collect();
     let test = prop::sample::select(facts).prop_flat_map(|fact| test_of(fact.path, fact.kind));
     let test = if phase == Phase::List {
@@ -113,7 +114,7 @@ pub(super) fn condition(phase: Phase) -> BoxedStrategy<ConditionSource> {
 }
 
 /// Rules that compile; those that do not are left out.
-pub(super) fn rules(phase: Phase, most: usize) -> impl Strategy<Value = RuleSet> {
+fn rules(phase: Phase, most: usize) -> impl Strategy<Value = RuleSet> {
     let effect = prop::sample::select(vec!["redact", "confirm", "passkey", "block"]);
     prop::collection::vec((effect, condition(phase)), 0..most).prop_map(move |written| {
         let sources = written.into_iter().enumerate().map(|(index, (effect, condition))| RuleSource {
@@ -130,7 +131,7 @@ pub(super) fn rules(phase: Phase, most: usize) -> impl Strategy<Value = RuleSet>
     })
 }
 
-pub(super) fn flow() -> impl Strategy<Value = FlowPolicy> {
+fn flow() -> impl Strategy<Value = FlowPolicy> {
     let mode = prop::sample::select(FlowMode::ALL.to_vec());
     let classes = prop::collection::vec(any::<u16>().prop_map(Words::<DataClass>::from_bits), 5);
     (mode, classes, any::<bool>()).prop_map(|(mode, classes, usual)| {
@@ -141,7 +142,7 @@ pub(super) fn flow() -> impl Strategy<Value = FlowPolicy> {
     })
 }
 
-pub(super) fn world(phase: Phase, rules: &RuleSet) -> World {
+fn world(phase: Phase, rules: &RuleSet) -> World {
     let mut questions = Questions::default();
     for rule in rules.rules() {
         questions.note(rule.condition(), |slot| rules.subject(slot));
@@ -150,100 +151,10 @@ pub(super) fn world(phase: Phase, rules: &RuleSet) -> World {
 }
 
 /// A situation that these coins choose.
-pub(super) fn situation(world: &mut World, coins: &[bool]) -> (Values, Situation) {
+fn situation(world: &mut World, coins: &[bool]) -> (Values, Situation) {
     let mut coins = coins.iter().copied().cycle();
     let values = world.space.example_like(super::diagram::ALWAYS, &mut |_| coins.next().unwrap_or(false));
     let values = values.unwrap().unwrap();
     let situation = Situation::new(world, &values, NOW);
     (values, situation)
-}
-
-fn agree(phase: Phase, rules: &RuleSet, flow: &FlowPolicy, coins: &[bool]) {
-    let mut world = world(phase, rules);
-    let model = world.flow(flow).unwrap();
-    let mut rails = Vec::new();
-    for rule in rules.rules() {
-        rails.push(world.rails(&model, rule.condition(), |slot| rules.subject(slot)).unwrap());
-    }
-    let (values, situation) = situation(&mut world, coins);
-    let violations: FlowViolations = FlowRule::ALL
-        .into_iter()
-        .zip(model.violated)
-        .filter(|(_, violated)| world.space.value(*violated, &values))
-        .map(|(rule, _)| rule)
-        .collect();
-    let facts = situation.facts();
-    let hits = rules.read(phase, &facts, violations).hits();
-    for (rule, rails) in rules.rules().iter().zip(rails) {
-        let truth =
-            hits.iter().find(|hit| hit.rule.name() == rule.name()).map_or(Truth::False, |hit| hit.truth);
-        let predicted = match (world.space.value(rails.may, &values), world.space.value(rails.must, &values))
-        {
-            (true, true) => Truth::True,
-            (true, false) => Truth::Unknown,
-            (false, false) => Truth::False,
-            (false, true) => panic!("what certainly holds may hold"),
-        };
-        assert_eq!(predicted, truth, "{rule:#?}\n{situation:#?}");
-    }
-}
-
-/// The effect of a whole policy, waivers included, is what the gates say.
-fn agree_on_effects(phase: Phase, rules: &RuleSet, flow: FlowPolicy, coins: &[bool]) {
-    let mut world = world(phase, rules);
-    let policy = PolicyModel::new(&mut world, &flow, rules, NOW).unwrap();
-    let exactly = EFFECTS.map(|effect| (effect, policy.exactly(&mut world, effect).unwrap()));
-    let (values, situation) = situation(&mut world, coins);
-    let predicted: Vec<Effect> = exactly
-        .into_iter()
-        .filter(|(_, is)| world.space.value(*is, &values))
-        .map(|(effect, _)| effect)
-        .collect();
-    assert_eq!(predicted, [situation.judged(flow, rules)], "{rules:#?}\n{situation:#?}");
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn diagram_and_gates_agree_on_calls(
-        rules in rules(Phase::Call, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
-    ) {
-        agree_on_effects(Phase::Call, &rules, flow, &coins);
-    }
-
-    #[test]
-    fn diagram_and_gates_agree_on_reads(
-        rules in rules(Phase::Resource, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
-    ) {
-        agree_on_effects(Phase::Resource, &rules, flow, &coins);
-    }
-
-    #[test]
-    fn diagram_and_evaluator_agree_on_calls(
-        rules in rules(Phase::Call, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
-    ) {
-        agree(Phase::Call, &rules, &flow, &coins);
-    }
-
-    #[test]
-    fn diagram_and_evaluator_agree_on_reads(
-        rules in rules(Phase::Resource, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
-    ) {
-        agree(Phase::Resource, &rules, &flow, &coins);
-    }
-
-    #[test]
-    fn diagram_and_evaluator_agree_on_results(
-        rules in rules(Phase::Result, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
-    ) {
-        agree(Phase::Result, &rules, &flow, &coins);
-    }
-
-    #[test]
-    fn diagram_and_evaluator_agree_on_lists(
-        rules in rules(Phase::List, 6), flow in flow(), coins in prop::collection::vec(any::<bool>(), 300),
-    ) {
-        agree(Phase::List, &rules, &flow, &coins);
-    }
 }
