@@ -194,6 +194,10 @@ impl ContractModel {
     /// The classes of the session that the tool is not built to receive.
     pub(crate) fn refuses(&self, space: &mut Space, session: &LabelModel) -> Result<Function, GaveUp> {
         let covered = self.accepts.scopes.covers(space, &session.scopes)?;
+        // Regulated data whose scopes nobody named may be of any.
+        let named = session.scopes.has_member(space)?;
+        let named = space.diagram.or(named, self.accepts.scopes.open)?;
+        let covered = space.diagram.and(covered, named)?;
         let mut refused = Vec::new();
         for class in DataClass::ALL {
             let accepted = match class {

@@ -77,7 +77,12 @@ fn write(
         let closed = space.diagram.any(closed)?;
         leaks.push(space.diagram.and(session.class(*class), closed)?);
     }
-    leaks.push(contract.refuses(space, session)?);
+    // A tool that keeps nothing and passes nothing on receives nothing.
+    let keeps = Destination::ALL.iter().filter(|to| **to != Destination::Ephemeral);
+    let keeps = keeps.map(|to| contract.destination(*to)).collect::<Vec<_>>();
+    let keeps = space.diagram.any(keeps)?;
+    let refused = contract.refuses(space, session)?;
+    leaks.push(space.diagram.and(refused, keeps)?);
     Ok(space.diagram.any(leaks)?)
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Accepts, Axis, Contract, Sensitivity, Word, Words};
 use highwater_core::label::{Label, TextSet};
-use highwater_core::policy::{SightingKind, ToolStatus, risk};
+use highwater_core::policy::{SightingKind, ToolStatus};
 use serde_json::{Map, Value, json};
 
 use super::situation::Situation;
@@ -136,7 +136,7 @@ fn further(situation: &Situation) -> Vec<(&'static str, Value)> {
         ("action.method", json!(&**situation.action().method())),
         ("request.annotations.attribution", texts(&facts.request.attribution)),
         ("arguments.sightings", seen(facts.argument_sightings)),
-        ("session.risk", json!(risk(&situation.session))),
+        ("session.risk", json!(situation.session.risk())),
     ]
 }
 

@@ -12,6 +12,9 @@
 )]
 
 mod context;
+#[path = "../../../core/tests/dice/mod.rs"]
+#[expect(dead_code, reason = "the laws use more of it")]
+mod dice;
 mod policy;
 mod schema;
 // The same random rules and actions that the laws of the engine are tried on.
@@ -22,8 +25,8 @@ mod world;
 use std::collections::BTreeSet;
 
 use cedar_policy::{Authorizer, Decision, Entities, PolicySet, ValidationMode, Validator};
+use dice::Dice;
 use highwater_core::policy::{Effect, Phase, RuleSource, Truth, compile};
-use world::Dice;
 
 const SETS: u64 = 600;
 const WORLDS: u64 = 175;
