@@ -30,7 +30,6 @@ use world::{Outcome, play};
 /// How many histories are played with every change.
 const HISTORIES: u64 = 10_000;
 
-
 /// How many histories a mutant may survive.
 const PATIENCE: u64 = 4_000;
 
