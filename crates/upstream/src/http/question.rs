@@ -39,23 +39,23 @@ impl Questions {
         }
         let id: Box<str> = frame.id()?.into();
         let method = frame.method()?.to_owned();
-        let (answer, answered) = AnswerSlot::new();
+        let (answer, mut answered) = AnswerSlot::new();
         let (end, ended) = oneshot::channel();
         let ask =
             Ask { method: method.clone(), params: frame.params().map(|params| frame.slice(params)), answer };
         let postbox = Arc::clone(postbox);
         self.open.push(Open { id: id.clone(), end });
         tokio::spawn(async move {
-            let body = tokio::select! {
-                answer = answered => match answer {
-                    Ok(answer) => words(&id, &answer),
-                    Err(_) => unanswered(&id, &method),
-                },
+            let answer = tokio::select! {
+                // A question that was taken back gets no answer, even if one is there already.
+                biased;
                 end = ended => match end {
                     Ok(()) => return,
-                    Err(_) => unanswered(&id, &method),
+                    Err(_) => answered.try_recv().ok(),
                 },
+                answer = &mut answered => answer.ok(),
             };
+            let body = answer.map_or_else(|| unanswered(&id, &method), |answer| words(&id, &answer));
             postbox.deliver_or_log(body).await;
         });
         Some(ask)
