@@ -220,6 +220,7 @@ impl Gateway {
         let drain = self.settings.load().limits.drain;
         self.registry.close_listeners();
         self.held.clear();
+        self.pending.clear();
         let idle = async {
             while self.registry.running() > 0 {
                 tokio::time::sleep(Duration::from_millis(20)).await;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use highwater_config::Prefix;
 use highwater_core::id::UpstreamId;
-use highwater_core::policy::Policy;
 use highwater_mcp::annotations::emit;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
@@ -19,6 +18,7 @@ use highwater_upstream::control::{ListKind, Listing};
 
 use super::capabilities;
 use super::contracts::{Contracts, Known, Standings};
+use super::listed::Listed;
 use super::names::assign;
 use super::station::{Station, Stock};
 use super::uris::Schemes;
@@ -75,7 +75,7 @@ struct ListBytes(Bytes);
 impl Merged {
     pub(super) fn build(
         prefix: Prefix,
-        policy: &Policy,
+        listing: &Listed<'_>,
         standings: &Standings,
         shelves: &[(Arc<Station>, Option<Arc<Stock>>)],
         stamps: Vec<u64>,
@@ -93,7 +93,7 @@ impl Merged {
 
         let tools = collect(shelves, |stock| &stock.tools);
         let (tools, hidden): (Vec<_>, Vec<_>) = tools.into_iter().partition(|(upstream, name, _)| {
-            policy.admission(upstream).is_some_and(|admission| admission.admits_tool(name))
+            listing.policy.admission(upstream).is_some_and(|admission| admission.admits_tool(name))
         });
         let named = rename(prefix, tools, "tool");
         let mut tool_map = HashMap::new();
@@ -102,7 +102,12 @@ impl Merged {
         let mut items = Vec::with_capacity(named.len());
         let mut place = ListBytes::start(ListKind::Tools).len();
         for (client_name, entry, item) in &named {
-            let Some(known) = known(entry) else { continue };
+            let (Some(known), Some(of)) = (known(entry), contracts.get(&entry.upstream)) else { continue };
+            if listing.hides(client_name, entry, &known, of.server()) {
+                let hidden = ToolEntry::new(entry.clone(), item, known, 0..0);
+                tool_map.insert(Arc::clone(client_name), hidden);
+                continue;
+            }
             // Lists never depend on a label: what is shown of a tool is what holds in every session.
             let shown = emit::shown_tool(item, client_name, &known.contract);
             let range = place..place + shown.len();

@@ -3,6 +3,7 @@
 
 mod capabilities;
 mod contracts;
+mod listed;
 mod merge;
 mod names;
 mod station;

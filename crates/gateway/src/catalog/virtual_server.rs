@@ -11,6 +11,7 @@ use highwater_core::policy::Policy;
 
 use super::Station;
 use super::contracts::Standings;
+use super::listed::Listed;
 use super::merge::Merged;
 
 /// One endpoint's view of the upstreams.
@@ -51,7 +52,8 @@ impl VirtualServer {
         let stamps = self.stations.iter().map(|station| station.stamp()).collect();
         let shelves: Vec<_> =
             self.stations.iter().map(|station| (Arc::clone(station), station.stock())).collect();
-        let merged = Arc::new(Merged::build(self.prefix, &self.policy, &self.standings, &shelves, stamps));
+        let listing = Listed { policy: &self.policy, virtual_server: &self.id };
+        let merged = Arc::new(Merged::build(self.prefix, &listing, &self.standings, &shelves, stamps));
         self.merged.store(Some(Arc::clone(&merged)));
         merged
     }

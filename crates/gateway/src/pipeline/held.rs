@@ -8,6 +8,7 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use highwater_core::decide::Answer;
 use highwater_core::id::Principal;
 use highwater_core::label::Label;
 use highwater_mcp::edit::{Edit, edit_object};
@@ -17,7 +18,7 @@ use highwater_mcp::text::{elements, is_array, is_object, member, members, quote,
 use highwater_upstream::event::Ask;
 use serde::{Deserialize, Serialize};
 
-use super::approve::Consent;
+use super::approve::{Answered, Consent, WaitingReply};
 use super::arrival::Course;
 use super::ask::{Cleared, modern_question};
 use super::forward::Flight;
@@ -87,6 +88,8 @@ struct Round {
 pub(super) enum Resumed {
     /// A call of its own, with the upstream's state if we had wrapped it, and a person's answer if one was asked.
     Fresh(Option<String>, Option<Consent>),
+    /// A reply that a person was asked about.
+    Released(Box<WaitingReply>, Answer),
     /// The rest of a held call.
     Continued(Flight, Course),
     /// A held call whose question is still open; it is asked again.
@@ -171,8 +174,9 @@ impl Gateway {
             return Err(Refusal::expired());
         }
         if let Some(id) = &state.asked {
-            return Ok(match self.consent(arrival, id)? {
-                Some(consent) => Resumed::Fresh(None, Some(consent)),
+            return Ok(match self.answered(arrival, id)? {
+                Some(Answered::Call(consent)) => Resumed::Fresh(None, Some(consent)),
+                Some(Answered::Reply(waiting, answer)) => Resumed::Released(waiting, answer),
                 None => Resumed::AskedAgain(self.question_again(arrival, id, &text)?),
             });
         }

@@ -31,8 +31,8 @@ use highwater_core::decide::{PermittedAction, ReplyVerdict, Verdict, decide_repl
 use highwater_upstream::Reply;
 
 use approve::Approved;
-use approve::Consent;
 pub(crate) use approve::PendingQuestions;
+use approve::{Consent, WaitingReply};
 pub(crate) use arrival::Arrival;
 use arrival::{Course, RoutedAction};
 pub(crate) use deliver::Delivery;
@@ -60,6 +60,10 @@ impl Gateway {
         let (mut flight, mut course) = match self.resume(arrival).await? {
             Resumed::Continued(flight, course) => (flight, course),
             Resumed::AskedAgain(delivery) => return Ok(delivery),
+            Resumed::Released(waiting, answer) => {
+                let WaitingReply { flight, course, held } = *waiting;
+                return self.release_approved(arrival, &course, flight, held, answer).await;
+            }
             Resumed::Fresh(state, consent) => {
                 arrival.session.note_call();
                 let routed = self.route(arrival, state.as_deref()).await?;
@@ -152,7 +156,7 @@ impl Gateway {
         let labelled = label_reply(policy, &facts, received);
         let pass = match decide_reply(policy, &facts, flight.obligations, labelled) {
             ReplyVerdict::Pass(pass) => pass,
-            ReplyVerdict::Hold(held) => self.approve_reply(arrival, &mut flight, held).await?,
+            ReplyVerdict::Hold(held) => return self.approve_reply(arrival, course, flight, held).await,
             ReplyVerdict::Withhold(denial) => return Err(self.withhold(&mut flight, &denial)),
         };
         self.commit(arrival, course, flight, pass).await

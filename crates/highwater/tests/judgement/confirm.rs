@@ -170,3 +170,29 @@ async fn what_the_person_was_not_told_is_a_new_question() {
     assert_eq!(stage.runs(ACT), 0);
     done(&client.send(retry(&json!({}), &answer.at("/result/requestState"), ACT)).await.unwrap());
 }
+
+#[tokio::test]
+async fn a_reply_that_a_person_must_see_waits_for_them() {
+    let rule = json!({ "name": "strangers", "effect": "confirm", "phase": "result", "when": { "tool.id": STRANGE,
+        "response.annotations.openWorldHint": { "in": [true, false] } } });
+    for era in ERAS {
+        for (reply, released) in [(yes(), true), (Reply::decline(), false)] {
+            let stage = Stage::new(json!({ "rules": [rule] })).await;
+            let (client, questions) = asked(&stage, era, reply).await;
+            let answer = client.call(STRANGE, json!({})).await.unwrap();
+            let questions = questions.lock().unwrap();
+            assert_eq!(questions.len(), 1, "{era:?}: {}", answer.raw());
+            assert!(questions[0].contains("has run already"), "{}", questions[0]);
+            match released {
+                true => done(&answer),
+                false => {
+                    assert_eq!(answer.at("/result/isError"), json!(true), "{}", answer.raw());
+                    // The call has run, so nothing says that it has not.
+                    let denied = answer.at("/result/_meta/io.modelcontextprotocol~1authorization");
+                    assert_eq!(denied, Value::Null, "{}", answer.raw());
+                }
+            }
+            assert_eq!(stage.runs(STRANGE), 1);
+        }
+    }
+}

@@ -16,6 +16,7 @@ use highwater_mcp::method::Method;
 
 pub(super) use form::APPROVAL;
 pub(crate) use pending::PendingQuestions;
+pub(super) use pending::WaitingReply;
 use pending::{Pending, Subject};
 
 use super::arrival::Course;
@@ -27,6 +28,14 @@ use crate::gateway::Gateway;
 
 /// How often a person is asked in the course of one call: what has changed while they thought is a new question.
 const MAX_QUESTIONS: usize = 3;
+
+/// What an answered question leads on with.
+pub(super) enum Answered {
+    /// A call that may now be made.
+    Call(Consent),
+    /// A reply that may now be released.
+    Reply(Box<WaitingReply>, Answer),
+}
 
 /// What a person said to a question that an earlier request put.
 pub(super) struct Consent {
@@ -122,18 +131,52 @@ impl Gateway {
     pub(super) async fn approve_reply(
         &self,
         arrival: &Arrival,
+        course: &Course,
+        mut flight: Flight,
+        held: HeldReply<Letter>,
+    ) -> Result<Delivery, Refusal> {
+        let undertaking = Arc::clone(&flight.undertaking);
+        let text = words::question_about_reply(&undertaking, held.escalation().findings());
+        let question = held.escalation().question();
+        match way(arrival) {
+            Way::None => Err(self.withhold(&mut flight, &held.unasked())),
+            Way::Inline(session) => {
+                self.record_asked(&undertaking, question)?;
+                let answer = self.ask_person(arrival, session, &text).await;
+                self.release_approved(arrival, course, flight, held, answer).await
+            }
+            Way::Return => {
+                self.record_asked(&undertaking, question)?;
+                let waiting = WaitingReply { flight, course: course.clone(), held };
+                let state =
+                    self.keep_question(arrival, &undertaking, Subject::Reply(Box::new(waiting)), &text)?;
+                // The call has run, so nothing here says that it has not.
+                Ok(Delivery::ours(form::input_required_again(arrival.id(), &text, &state), None))
+            }
+        }
+    }
+
+    /// Releases a reply if a person said so, judged again with everything as it is now.
+    pub(super) async fn release_approved(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        mut flight: Flight,
+        held: HeldReply<Letter>,
+        answer: Answer,
+    ) -> Result<Delivery, Refusal> {
+        let pass = self.approved(&mut flight, held, answer).await?;
+        self.commit(arrival, course, flight, pass).await
+    }
+
+    async fn approved(
+        &self,
         flight: &mut Flight,
         held: HeldReply<Letter>,
+        answer: Answer,
     ) -> Result<Pass<Letter>, Refusal> {
         let undertaking = Arc::clone(&flight.undertaking);
-        let Way::Inline(session) = way(arrival) else {
-            return Err(self.withhold(flight, &held.unasked()));
-        };
-        let findings = held.escalation().findings();
-        let text = words::question_about_reply(&undertaking, findings);
         let question = held.escalation().question();
-        self.record_asked(&undertaking, question)?;
-        let answer = self.ask_person(arrival, session, &text).await;
         self.record_answer(&undertaking, question, answer)?;
         let approved = match held.answered(question, answer) {
             Ok(approved) => approved,
@@ -159,27 +202,41 @@ impl Gateway {
         let text = self.stories.with(undertaking.session().key(), |story| {
             words::question(undertaking, escalation.findings(), story)
         });
-        let id = self.fresh_id();
-        let state = self.asked_state(arrival, id.clone()).ok_or_else(|| Refusal::internal(decision))?;
-        let pending = Pending {
-            principal: undertaking.caller.principal.clone(),
-            subject: Subject { action: Arc::clone(&undertaking.action), question: escalation.question() },
-            text: text.clone(),
-        };
-        self.pending.put(&self.pending, id, pending).map_err(|_| Refusal::too_many_questions(decision))?;
+        let subject =
+            Subject::Call { action: Arc::clone(&undertaking.action), question: escalation.question() };
+        let state = self.keep_question(arrival, undertaking, subject, &text)?;
         Ok(Delivery::ours(form::input_required(arrival.id(), decision, &text, &state), None))
     }
 
+    /// Keeps a question until its answer comes, and gives the state that must come with it.
+    fn keep_question(
+        &self,
+        arrival: &Arrival,
+        undertaking: &Undertaking,
+        subject: Subject,
+        text: &str,
+    ) -> Result<String, Refusal> {
+        let decision = &undertaking.decision;
+        let id = self.fresh_id();
+        let state = self.asked_state(arrival, id.clone()).ok_or_else(|| Refusal::internal(decision))?;
+        let principal = undertaking.caller.principal.clone();
+        let pending = Pending { principal, subject, text: text.to_owned() };
+        self.pending.put(&self.pending, id, pending).map_err(|_| Refusal::too_many_questions(decision))?;
+        Ok(state)
+    }
+
     /// Takes the answer out of a retried request; `None` if it brings none, so that the question is put again.
-    pub(super) fn consent(&self, arrival: &Arrival, id: &str) -> Result<Option<Consent>, Refusal> {
+    pub(super) fn answered(&self, arrival: &Arrival, id: &str) -> Result<Option<Answered>, Refusal> {
         let answers = arrival.frame.param("inputResponses");
         let Some(answer) = answers.and_then(|answers| highwater_mcp::text::member(answers, APPROVAL)) else {
             return Ok(None);
         };
         // Taken, and so used up, whatever the answer is.
-        let Pending { subject: Subject { action, question }, .. } =
-            self.pending.take(id).ok_or_else(Refusal::expired)?;
-        Ok(Some(Consent { action, question, answer: form::answer(Some(answer)) }))
+        let answer = form::answer(Some(answer));
+        Ok(Some(match self.pending.take(id).ok_or_else(Refusal::expired)?.subject {
+            Subject::Call { action, question } => Answered::Call(Consent { action, question, answer }),
+            Subject::Reply(waiting) => Answered::Reply(waiting, answer),
+        }))
     }
 
     /// The question once more, for a retry that did not answer it.

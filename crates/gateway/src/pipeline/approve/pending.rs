@@ -4,9 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use highwater_core::action::Action;
-use highwater_core::decide::QuestionDigest;
+use highwater_core::decide::{HeldReply, QuestionDigest};
 use highwater_core::id::Principal;
 
+use super::super::Flight;
+use super::super::arrival::Course;
+use super::super::gather::Letter;
 use super::super::held::HOLD;
 
 /// How many questions may be open in all, and for one principal.
@@ -26,9 +29,18 @@ pub(super) struct Pending {
 }
 
 /// Exactly what is asked about.
-pub(super) struct Subject {
-    pub(super) action: Arc<Action>,
-    pub(super) question: QuestionDigest,
+pub(super) enum Subject {
+    /// A call that has not been made.
+    Call { action: Arc<Action>, question: QuestionDigest },
+    /// The reply to one that has.
+    Reply(Box<WaitingReply>),
+}
+
+/// A reply that a person must see first, with the call it belongs to.
+pub(in crate::pipeline) struct WaitingReply {
+    pub(in crate::pipeline) flight: Flight,
+    pub(in crate::pipeline) course: Course,
+    pub(in crate::pipeline) held: HeldReply<Letter>,
 }
 
 /// Too many questions wait already.
@@ -55,6 +67,12 @@ impl PendingQuestions {
             }
         });
         Ok(())
+    }
+
+    /// Gives everything up.
+    pub(crate) fn clear(&self) {
+        let open = std::mem::take(&mut *self.open());
+        drop(open);
     }
 
     /// Takes a question: nobody can answer it a second time.

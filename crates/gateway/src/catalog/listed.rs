@@ -1,0 +1,45 @@
+//! Which tools the operator's rules keep off the list. A list never depends on a session's label: a rule that looks at one
+//! counts as if it held.
+
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::decide::FlowMode;
+use highwater_core::id::{DecisionId, Principal, VirtualServerId};
+use highwater_core::label::Label;
+use highwater_core::policy::{Arguments, Effect, Facts, FlowViolations, Phase, Policy, ServerFacts};
+
+use super::contracts::Known;
+use super::merge::Entry;
+
+/// What decides whether a tool is shown.
+pub(super) struct Listed<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) virtual_server: &'a VirtualServerId,
+}
+
+// === impl Listed ===
+
+impl Listed<'_> {
+    /// Whether a rule of the list phase hides the tool. Where rules are only observed none does.
+    pub(super) fn hides(&self, shown: &str, entry: &Entry, known: &Known, server: &ServerFacts) -> bool {
+        let rules = self.policy.rules();
+        let about_lists = rules.rules().iter().any(|rule| rule.phases().has(Phase::List));
+        if !about_lists || self.policy.flow(self.virtual_server).mode == FlowMode::Observe {
+            return false;
+        }
+        let (decision, nobody) = (DecisionId::new(""), Principal::new(""));
+        let upstream = entry.upstream.clone();
+        let action = Action::new(ActionKind::CallTool, upstream, "tools/call", entry.name.clone(), "{}");
+        let bottom = Label::bottom();
+        let facts = Facts {
+            tool_id: Some(shown),
+            contract: &known.contract,
+            server,
+            session: &bottom,
+            arguments: Arguments::Unknown,
+            ..Facts::of(&decision, &nobody, self.virtual_server, &action)
+        };
+        let facts = facts.at_worst();
+        let mut reading = rules.read(Phase::List, &facts, FlowViolations::default());
+        reading.hits().iter().any(|hit| hit.effect == Effect::Block)
+    }
+}
