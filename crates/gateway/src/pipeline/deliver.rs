@@ -125,6 +125,10 @@ impl Gateway {
             }
             _ => result,
         };
+        // A receipt holds nothing to be labelled, and strict clients take it only empty.
+        if matches!(course.method, Some(Method::Subscribe | Method::Unsubscribe)) {
+            return Ok((error_code::result_response(arrival.id(), &result), None));
+        }
         let note = ReplyNote {
             reply: label,
             session: &joined.state().label,

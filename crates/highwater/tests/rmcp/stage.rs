@@ -135,7 +135,10 @@ pub(crate) fn real_servers(folder: &Path) -> Value {
     let node = peer("node/node_modules/.bin/node");
     let package = |name: &str| peer(&format!("node/node_modules/@modelcontextprotocol/{name}/dist/index.js"));
     json!({ "flow": "observe", "servers": {
-        "everything": { "command": node, "args": [package("server-everything"), "stdio"] },
+        // Vouched for, so that what it declares is what clients are told.
+        "everything": {
+            "command": node, "args": [package("server-everything"), "stdio"], "trust": { "verified": true }
+        },
         "filesystem": { "command": node, "args": [package("server-filesystem"), folder] },
         "git": { "command": peer("python/servers/bin/mcp-server-git") },
         "time": {
