@@ -161,7 +161,10 @@ impl Peers<'_> {
         };
         let python = |name: &str| Group::PythonServers.folder(&self.stage.repository).join("bin").join(name);
         json!({ "flow": "observe", "servers": {
-            "everything": { "command": node, "args": [package("server-everything"), "stdio"] },
+            // Vouched for, so that what it declares is what clients are told.
+            "everything": {
+                "command": node, "args": [package("server-everything"), "stdio"], "trust": { "verified": true }
+            },
             "filesystem": { "command": node, "args": [package("server-filesystem"), self.folder] },
             "git": { "command": python("mcp-server-git") },
             "time": { "command": python("mcp-server-time"), "args": ["--local-timezone", "UTC"] },
