@@ -13,6 +13,9 @@ use highwater_core::session::{label_claims, label_reply};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use proptest::prelude::*;
 
+/// How often each law is tried.
+const CASES: u32 = 100_000;
+
 const ARGUMENTS: [&str; 3] = ["to", "message", "message/body"];
 
 fn word<T: Word>() -> impl Strategy<Value = T> {
@@ -194,6 +197,8 @@ fn milder(one: &Contract, other: &Contract) -> Vec<&'static str> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
     #[test]
     fn a_word_that_may_not_loosen_loosens_nothing(
         said in anything(),

@@ -7,6 +7,9 @@ use highwater_core::label::{Label, LabelBits, TextSet};
 use highwater_core::trust::TrustLevel;
 use proptest::prelude::*;
 
+/// How often each law is tried.
+const CASES: u32 = 100_000;
+
 fn word<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strategy<Value = T> {
     proptest::sample::select(all)
 }
@@ -62,6 +65,8 @@ fn may_contain(set: &TextSet, text: &str) -> bool {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
     #[test]
     fn join_is_associative(a in label(), b in label(), c in label()) {
         prop_assert_eq!(join(&join(&a, &b), &c), join(&a, &join(&b, &c)));

@@ -10,6 +10,9 @@ use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
 use proptest::prelude::*;
 
+/// How often each law is tried.
+const CASES: u32 = 100_000;
+
 const NAMES: [&str; 4] = ["a", "b", "a__b", ""];
 
 #[derive(Clone, Debug)]
@@ -101,6 +104,8 @@ fn granted() -> impl Strategy<Value = Granted> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
     #[test]
     fn the_decision_agrees_with_its_model(granted in granted(), asked in asked(), server in name()) {
         let allowed = effect(&granted, &asked, server) == Effect::Allow;

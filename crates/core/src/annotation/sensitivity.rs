@@ -1,5 +1,7 @@
 //! Classes of data with the scopes of the regulated ones: what a tool returns and what it is built to receive.
 
+use std::sync::Arc;
+
 use serde::{Serialize, Serializer};
 
 use super::{ClassSet, DataClass, Words};
@@ -87,16 +89,15 @@ impl Sensitivity {
     /// What both hold.
     pub(super) fn intersection(&self, other: &Self) -> Self {
         let classes = self.classes.intersection(other.classes);
+        let listed_by_both = || {
+            let common = |scope: &&Arc<str>| other.scopes.contains(scope) == Some(true);
+            TextSet::of(self.scopes.members().iter().filter(common).cloned())
+        };
         let scopes = match (self.scopes.is_open(), other.scopes.is_open()) {
-            (true, _) => other.scopes.clone(),
-            (_, true) => self.scopes.clone(),
-            (false, false) => TextSet::of(
-                self.scopes
-                    .members()
-                    .iter()
-                    .filter(|scope| other.scopes.contains(scope) == Some(true))
-                    .cloned(),
-            ),
+            (true, false) => other.scopes.clone(),
+            (false, true) => self.scopes.clone(),
+            (true, true) => listed_by_both().opened(),
+            (false, false) => listed_by_both(),
         };
         // Regulated data of no common scope is no common data.
         let classes = if scopes.is_empty() { classes.without(DataClass::Regulated) } else { classes };

@@ -31,8 +31,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use world::World;
 
-/// Policies a law is tried on, and actions each of them judges: twenty thousand cases a law.
-const POLICIES: u32 = 800;
+/// Policies a law is tried on, and actions each of them judges: a hundred thousand cases a law.
+const POLICIES: u32 = 4_000;
 const WORLDS: u64 = 25;
 
 // === random policies ===

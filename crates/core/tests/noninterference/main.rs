@@ -29,7 +29,7 @@ use model::{CLASSES, Classes, Read, Tool};
 use proptest::prelude::*;
 
 /// How many traces are tried in each mode.
-const TRACES: u32 = 12_000;
+const TRACES: u32 = 100_000;
 const SESSIONS: usize = 2;
 const OBJECTS: usize = 2;
 const TOOLS: usize = 5;

@@ -130,6 +130,12 @@ fn of_two_lists_a_tool_accepts_what_is_in_both() {
         Accepts::Only(Sensitivity::none()),
         "regulated data of no common scope"
     );
+    // Every scope, once in so many words and once beside a list, is every scope in whichever order it is said.
+    let every = || Sensitivity::regulated([]);
+    let and_listed = || every().or(&Sensitivity::regulated(["gdpr"]));
+    for said in [[every(), and_listed()], [and_listed(), every()]] {
+        assert_eq!(*verified(said.map(Claim::SetAccepts)).accepts(), Accepts::Only(every()));
+    }
 }
 
 #[test]
