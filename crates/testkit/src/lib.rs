@@ -3,4 +3,5 @@
 pub mod bench;
 pub mod client;
 pub mod fixture;
+pub mod harmless;
 pub mod scripted;

@@ -4,6 +4,7 @@
 
 mod confirm;
 mod context;
+mod harmless;
 mod labels;
 mod objects;
 mod resolve;

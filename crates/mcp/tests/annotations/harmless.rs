@@ -6,68 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use highwater_mcp::annotations::known_keys;
 
 use crate::contract::{annotated, milder, silence, unverified, verified, weighed};
-
-/// Everything harmless that each vocabulary can say, and the axes on which a verified server is believed.
-const HARMLESS: &[(&str, &str, &[&str])] = &[
-    (
-        "core",
-        r#""readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false"#,
-        &["destination", "outcomes", "benign", "source", "integrity", "idempotent", "variant", "reply"],
-    ),
-    (
-        "sep-1913",
-        r#""maliciousActivityHint":false,"attribution":[],"sensitiveHint":false,"privateHint":false,"sensitivity":"none","inputMetadata":{"destination":"ephemeral","sensitivity":["none","user","pii","financial","credentials",{"regulated":{"scopes":[]}}],"outcomes":"benign"},"returnMetadata":{"source":"system","sensitivity":"none"}"#,
-        &["destination", "accepts", "outcomes", "benign", "source", "returns", "integrity", "reply"],
-    ),
-    (
-        "sep-1913",
-        r#""InputMetadata":{"Destination":"Ephemeral","Sensitivity":["None","User"],"Outcomes":"Benign"},"ReturnMetadata":{"Source":"System","Sensitivity":"None"}"#,
-        &["destination", "accepts", "outcomes", "benign", "source", "returns", "integrity", "reply"],
-    ),
-    (
-        "trust-annotations",
-        r#""io.modelcontextprotocol/trust-annotations":{"sensitive":false,"untrusted":false}"#,
-        &[],
-    ),
-    ("data-class", r#""data-class.v1":{"class":"public","regulatory":[],"labels":[]}"#, &[]),
-    (
-        "action-metadata",
-        r#""io.modelcontextprotocol/action-metadata":{"inputMetadata":{"destination":"local","sensitivity":"personal"},"returnMetadata":{"source":"first-party","sensitivity":"public"},"outcome":"benign","requiresReview":false}"#,
-        &["destination", "accepts", "outcomes", "benign", "source", "returns", "integrity", "reply"],
-    ),
-    ("ifc", r#""ifc":{"integrity":"trusted","confidentiality":"public"}"#, &[]),
-    (
-        "samos",
-        r#""read_confidentiality":"low","write_confidentiality":"high","integrity":"high""#,
-        &["destination", "returns", "reply"],
-    ),
-    (
-        "dependencies",
-        r#""network":false,"filesystem":false,"environment":[],"execution":false,"software_libraries":[],"dependencies":{"network":false,"filesystem":[],"environment":false,"execution":[],"software_libraries":false}"#,
-        &["capabilities"],
-    ),
-    (
-        "hints",
-        r#""trustedHint":true,"trusted":true,"secretHint":false,"unsafeOutputHint":false,"safeForContextHint":true,"verifiedOutputHint":true,"untrustedContentHint":false,"contains_untrusted_content":false,"consequentialHint":false,"egressHint":false,"reversibleHint":true,"agencyHint":false,"aiProcessingHint":false,"sensitiveDataHint":false,"privilegedAccessHint":false,"slowExecutionHint":false,"resourceIntensiveHint":false"#,
-        &["destination", "outcomes"],
-    ),
-    (
-        "graded-risk",
-        r#""riskLevel":"low","category":"read","reversibility":"auto","sideEffects":[],"approvalRecommendation":"none","blastRadius":"item","minTrustLevel":1"#,
-        &["outcomes"],
-    ),
-    ("flow", r#""flowPolicy":{"acceptFrom":["self","user","host","verified","tofu","unverified"]}"#, &[]),
-    (
-        "declarations",
-        r#""trust":{"effect":"read-only","egress":"none","dataSensitivity":"public","reversible":true,"idempotent":true,"capabilities":{"network":[],"filesystem":{"read":[],"write":[]},"subprocess":false,"env":[]}}"#,
-        &["destination", "outcomes", "benign", "returns", "reply", "capabilities"],
-    ),
-    (
-        "verified-approval",
-        r#""io.modelcontextprotocol/verified-approval":{"required":"verified","mode":"conditional"}"#,
-        &[],
-    ),
-];
+use crate::table::HARMLESS;
 
 /// Keys that only requests carry.
 const OF_REQUESTS: &[&str] = &["io.modelcontextprotocol/flowOrigin"];

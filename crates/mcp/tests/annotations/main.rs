@@ -13,4 +13,7 @@ mod requests;
 mod resolution;
 mod rows;
 mod rows_of_proposals;
+#[path = "../../../testkit/src/harmless.rs"]
+#[expect(unreachable_pub, reason = "the test kit shows it to others")]
+mod table;
 mod worked_examples;
