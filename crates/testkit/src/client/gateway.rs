@@ -37,6 +37,15 @@ pub struct Gateway {
     home: Home,
 }
 
+/// A gateway that just became ready.
+struct Started {
+    child: Child,
+    endpoint: String,
+    agent_token: String,
+    operator_token: String,
+    log: Arc<Mutex<String>>,
+}
+
 // === impl Home ===
 
 impl Home {
@@ -117,10 +126,11 @@ impl Drop for Home {
     }
 }
 
-// === impl Gateway ===
+// === impl Started ===
 
-impl Gateway {
-    async fn start(home: Home) -> anyhow::Result<Self> {
+impl Started {
+    /// Starts `highwater serve` and waits until it is ready.
+    async fn of(home: &Home) -> anyhow::Result<Self> {
         let mut command = home.command("serve");
         command.args(["--listen", "127.0.0.1:0"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -158,7 +168,29 @@ impl Gateway {
         };
         // Read to the end, so that it never waits for a reader.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Ok(Self { child, endpoint, agent_token, operator_token, log })
+    }
+}
+
+// === impl Gateway ===
+
+impl Gateway {
+    async fn start(home: Home) -> anyhow::Result<Self> {
+        let Started { child, endpoint, agent_token, operator_token, log } = Started::of(&home).await?;
         Ok(Self { child, endpoint, agent_token, operator_token, log, home })
+    }
+
+    /// Kills the gateway, wherever it is.
+    pub async fn kill(&mut self) -> anyhow::Result<()> {
+        Ok(self.child.kill().await?)
+    }
+
+    /// Starts it again in the same home after it has ended. It may listen on another port.
+    pub async fn restart(&mut self) -> anyhow::Result<()> {
+        let Started { child, endpoint, agent_token, operator_token, log } = Started::of(&self.home).await?;
+        (self.child, self.endpoint, self.log) = (child, endpoint, log);
+        (self.agent_token, self.operator_token) = (agent_token, operator_token);
+        Ok(())
     }
 
     /// The URL of the default virtual server.

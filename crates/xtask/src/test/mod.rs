@@ -134,7 +134,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "postgres",
-        about: "the session store on a real PostgreSQL, which is crashed and paused under it",
+        about: "the session store and whole gateways on a real PostgreSQL, which is crashed and paused under them",
         needs: &[Need::Build, Need::Postgres],
         ordinary: true,
         run: rust::postgres,

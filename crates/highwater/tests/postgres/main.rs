@@ -1,0 +1,124 @@
+//! Gateways whose labels are in PostgreSQL: two of them share every taint, and an outage closes what depends on labels
+//! without stopping the rest.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+#[path = "../support/labelled.rs"]
+mod labelled;
+
+use std::time::Duration;
+
+use highwater_store::PostgresServer;
+use http::Method;
+use labelled::{ACT, LOOK, STRANGE, Stage, done, home, refused};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+/// Longer than a gateway needs to find its database again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn gateway(url: &str) -> Stage {
+    Stage::in_home(home(&json!({ "store": { "postgres": url } }))).await
+}
+
+#[tokio::test]
+async fn what_is_read_through_one_gateway_forbids_through_the_other_at_once() {
+    let server = PostgresServer::start();
+    let url = server.url("two");
+    let (one, other) = (gateway(&url).await, gateway(&url).await);
+    for round in 0..6 {
+        let (first, second) = if round % 2 == 0 { (&one, &other) } else { (&other, &one) };
+        let context = first.context().await;
+        let (here, there) = (first.client(&context).await, second.client(&context).await);
+        // The other gateway knows the session, and knows nothing bad of it.
+        done(&there.call(ACT, json!({})).await.unwrap());
+        let runs = second.runs(ACT);
+        done(&here.call(STRANGE, json!({})).await.unwrap());
+        refused(&there.call(ACT, json!({})).await.unwrap());
+        refused(&here.call(ACT, json!({})).await.unwrap());
+        assert_eq!(second.runs(ACT), runs, "round {round}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_takes_back_at_one_gateway_is_taken_back_at_the_other() {
+    let server = PostgresServer::start();
+    let url = server.url("reset");
+    let (one, other) = (gateway(&url).await, gateway(&url).await);
+    let context = one.context().await;
+    let (here, there) = (one.client(&context).await, other.client(&context).await);
+    done(&here.call(STRANGE, json!({})).await.unwrap());
+    other.assert_tainted(&context).await;
+    let key = one.session(&context).await["key"].as_str().unwrap().replace('/', "%2F");
+    let path = format!("/api/v1/sessions/{key}/reset");
+    let (status, answer) =
+        one.api(Method::POST, &path, &json!({ "reason": "the context is dropped", "person": "ada" })).await;
+    assert_eq!(status, 200, "{answer}");
+    done(&there.call(ACT, json!({})).await.unwrap());
+    done(&here.call(ACT, json!({})).await.unwrap());
+    // And what is read afterwards counts again.
+    done(&there.call(STRANGE, json!({})).await.unwrap());
+    refused(&here.call(ACT, json!({})).await.unwrap());
+}
+
+#[tokio::test]
+async fn an_outage_withholds_and_refuses_and_ends_without_a_restart() {
+    let mut server = PostgresServer::start();
+    let stage = gateway(&server.url("outage")).await;
+    let (clean, tainted) = (stage.context().await, stage.context().await);
+    let (client, doubtful) = (stage.client(&clean).await, stage.client(&tainted).await);
+    done(&client.call(ACT, json!({})).await.unwrap());
+    done(&doubtful.call(STRANGE, json!({})).await.unwrap());
+    let runs = (stage.runs(STRANGE), stage.runs(ACT));
+
+    server.crash();
+    // Under no label is this forbidden, so it is done; what it brought has no place in any label, so it stays here.
+    let withheld = client.call(STRANGE, json!({})).await.unwrap();
+    assert!(withheld.is_tool_error(), "{}", withheld.raw());
+    assert!(!withheld.raw().contains("This is a simple text response"), "{}", withheld.raw());
+    assert_eq!(stage.runs(STRANGE), runs.0 + 1);
+    let record = stage.record(&clean);
+    let last = record.last().unwrap();
+    assert_eq!((&last["event"], &last["outcome"]), (&json!("outcome"), &json!("withheld")), "{record:#?}");
+    assert!(last["detail"].as_str().unwrap().contains("the call has run"), "{last}");
+    // Nobody knows whether this is allowed.
+    assert!(client.call(ACT, json!({})).await.unwrap().is_tool_error());
+    assert!(doubtful.call(ACT, json!({})).await.unwrap().is_tool_error());
+    assert_eq!(stage.runs(ACT), runs.1, "the server saw a call that was refused");
+    // What brings nothing into a context goes on.
+    let tools = client.request("tools/list", json!({})).await.unwrap();
+    assert!(!tools.at("/result/tools").as_array().unwrap().is_empty(), "{}", tools.raw());
+    assert_eq!(stage.api(Method::GET, "/readyz", &Value::Null).await.0, 503);
+
+    server.restart();
+    let deadline = Instant::now() + PATIENCE;
+    while client.call(LOOK, json!({})).await.unwrap().is_tool_error() {
+        assert!(Instant::now() < deadline, "the gateway does not recover:\n{}", stage.gateway.log());
+        sleep(Duration::from_millis(50)).await;
+    }
+    done(&client.call(ACT, json!({})).await.unwrap());
+    stage.assert_tainted(&tainted).await;
+    done(&client.call(STRANGE, json!({})).await.unwrap());
+    stage.assert_tainted(&clean).await;
+}
+
+#[tokio::test]
+async fn a_database_that_stands_still_closes_as_one_that_is_gone() {
+    let server = PostgresServer::start();
+    let stage = gateway(&server.url("still")).await;
+    let context = stage.context().await;
+    let client = stage.client(&context).await;
+    done(&client.call(ACT, json!({})).await.unwrap());
+    let runs = stage.runs(ACT);
+    server.pause();
+    let begun = Instant::now();
+    assert!(client.call(STRANGE, json!({})).await.unwrap().is_tool_error());
+    assert!(client.call(ACT, json!({})).await.unwrap().is_tool_error());
+    assert!(begun.elapsed() < PATIENCE, "an answer took {:?}", begun.elapsed());
+    assert_eq!(stage.runs(ACT), runs);
+    server.resume();
+    let deadline = Instant::now() + PATIENCE;
+    while client.call(LOOK, json!({})).await.unwrap().is_tool_error() {
+        assert!(Instant::now() < deadline, "the gateway does not recover:\n{}", stage.gateway.log());
+        sleep(Duration::from_millis(50)).await;
+    }
+}
