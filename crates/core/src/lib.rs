@@ -9,6 +9,7 @@ pub mod action;
 pub mod annotation;
 pub mod audit;
 pub mod decide;
+pub mod grant;
 pub mod id;
 pub mod label;
 pub mod policy;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::decide::{Effect, PermittedAction, Verdict, decide, judge};
+use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
@@ -61,7 +62,10 @@ fn effect(granted: &Granted, asked: &Asked, server: &str) -> Effect {
     let (decision, principal, virtual_server, action) =
         (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new(server), asked.action());
     let nothing_read = Label::bottom();
-    let facts = Facts::of(&decision, &principal, &virtual_server, &action).under(&nothing_read);
+    let facts = Facts {
+        grant: Grant::everything(),
+        ..Facts::of(&decision, &principal, &virtual_server, &action).under(&nothing_read)
+    };
     judge(&granted.policy(), &facts).effect()
 }
 
@@ -134,7 +138,7 @@ proptest! {
         let action = first.action();
         let (decision, principal, virtual_server) = (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("a"));
         let nothing_read = Label::bottom();
-    let facts = Facts::of(&decision, &principal, &virtual_server, &action).under(&nothing_read);
+    let facts = Facts { grant: Grant::everything(), ..Facts::of(&decision, &principal, &virtual_server, &action).under(&nothing_read) };
         let Verdict::Allow(permit) = decide(&granted.policy(), &facts) else {
             return Err(TestCaseError::fail("should be allowed"));
         };

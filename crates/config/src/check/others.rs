@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use highwater_core::annotation::Source;
-use highwater_core::policy::{ManifestState, Permission, Phase, ServerTransport, SightingKind, ToolStatus};
+use highwater_core::grant::Permission;
+use highwater_core::policy::{ManifestState, Phase, ServerTransport, SightingKind, ToolStatus};
 use highwater_core::trust::TrustLevel;
 
 use super::diagram::{Function, NEVER};
@@ -135,6 +136,19 @@ impl Others {
             argument_sightings: Sightings::new(space)?,
             response: ResponseModel::new(space, questions)?,
         })
+    }
+
+    /// The agent holds what the action needs: what it does not is refused before any rule is asked.
+    pub(crate) fn granted(&self, space: &mut Space, classes: &[Function]) -> Result<Function, GaveUp> {
+        let reading = self.kind.is_reading(space)?;
+        let mut needed = Vec::new();
+        // The permissions for calls are in the order of the classes.
+        for (permission, class) in self.permissions.iter().zip(classes) {
+            needed.push(space.diagram.and(*permission, *class)?);
+        }
+        let to_call = space.diagram.any(needed)?;
+        let to_read = self.permissions.first().copied().unwrap_or(NEVER);
+        Ok(space.diagram.choose(reading, to_read, to_call)?)
     }
 
     /// The text of a fact.

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{Contract, DataClass, Possible, Sensitivity, Source, Words};
 use highwater_core::decide::{AskKind, FlowPolicy, Judgement, judge};
+use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::policy::{
-    Admission, Arguments, Effect, Facts, ManifestState, Permission, Phase, Policy, RequestFacts,
-    ResponseFacts, RuleSet, ServerFacts, ServerTransport, SightingKind, ToolStatus,
+    Admission, Arguments, Effect, Facts, ManifestState, Phase, Policy, RequestFacts, ResponseFacts, RuleSet,
+    ServerFacts, ServerTransport, SightingKind, ToolStatus,
 };
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ pub(crate) struct Situation {
     pub(crate) phase: Phase,
     decision: DecisionId,
     principal: Principal,
-    permissions: Words<Permission>,
+    grant: Grant,
     virtual_server: VirtualServerId,
     action: Action,
     tool_id: Option<String>,
@@ -83,7 +84,7 @@ impl Situation {
             phase: world.phase,
             decision: DecisionId::new("hwd_example"),
             principal: Principal::new(text("agent.id")),
-            permissions: chosen(&others.permissions, has),
+            grant: Grant { permissions: chosen(&others.permissions, has), ..Grant::everything().clone() },
             virtual_server: VirtualServerId::new(text("agent.virtualServer")),
             action: Action::new(
                 action_kind,
@@ -115,7 +116,7 @@ impl Situation {
     pub(crate) fn facts(&self) -> Facts<'_> {
         let base = Facts::of(&self.decision, &self.principal, &self.virtual_server, &self.action);
         Facts {
-            permissions: self.permissions,
+            grant: &self.grant,
             tool_id: self.tool_id.as_deref(),
             tool_name: self.tool_name.as_deref(),
             tool_status: self.tool_status,

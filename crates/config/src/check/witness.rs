@@ -132,7 +132,7 @@ fn further(situation: &Situation) -> Vec<(&'static str, Value)> {
         ("server.transport", json!(situation.server.transport.map(|transport| transport.as_str()))),
         ("server.sandboxed", json!(situation.server.sandboxed)),
         ("agent.id", json!(facts.principal.as_str())),
-        ("agent.permissions", words(facts.permissions)),
+        ("agent.permissions", words(facts.grant.permissions)),
         ("action.method", json!(&**situation.action().method())),
         ("request.annotations.attribution", texts(&facts.request.attribution)),
         ("arguments.sightings", seen(facts.argument_sightings)),

@@ -103,6 +103,8 @@ impl World {
             let benign = contract.benign(&mut space)?;
             space.require(benign)?;
         }
+        let granted = others.granted(&mut space, &contract.variant)?;
+        space.require(granted)?;
         let arguments = Arguments::new(&mut space, std::mem::take(&mut questions.arguments))?;
         let mut world = Self { space, phase, label, contract, arguments, others, models: BTreeMap::new() };
         for fact in FACTS.iter().filter(|fact| fact.phases.has(phase) && fact.path != FLOW) {

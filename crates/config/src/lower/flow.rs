@@ -19,6 +19,7 @@ impl Lowering<'_> {
         sole_gateway: &Field<bool>,
     ) -> FlowPolicy {
         FlowPolicy {
+            beside: None,
             mode: mode.value().copied().map_or(above.mode, FlowMode::from),
             clearance: match clearance.value() {
                 Some(file) => self.clearance(above.clearance, subject, file),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::ser::SerializeSeq;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A word of a closed vocabulary, declared from mild to severe.
 pub trait Word: Copy + Eq + Ord + fmt::Debug + Sized + 'static {
@@ -213,5 +213,11 @@ impl<T: Word> Serialize for Words<T> {
             list.serialize_element(word.as_str())?;
         }
         list.end()
+    }
+}
+
+impl<'de, T: Word + Deserialize<'de>> Deserialize<'de> for Words<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Vec::<T>::deserialize(from)?.into_iter().collect())
     }
 }

@@ -62,6 +62,7 @@ impl Call {
 
     fn facts(&self) -> Facts<'_> {
         Facts {
+            grant: crate::grant::Grant::everything(),
             contract: &self.contract,
             session: &self.label,
             tool_id: Some("mail__send"),

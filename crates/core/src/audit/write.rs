@@ -74,7 +74,7 @@ impl Decision<'_> {
             line.raw(b"\",\"tool\":\"").text(tool);
         }
         line.raw(b"\",\"digest\":\"").hex(action.digest().as_bytes());
-        line.raw(b"\",\"mode\":\"").word(self.policy.flow(facts.virtual_server).mode.as_str());
+        line.raw(b"\",\"mode\":\"").word(self.policy.flow_for(facts).mode.as_str());
         line.raw(b"\",\"effect\":\"").word(self.judgement.effect().as_str());
         line.raw(b"\",\"ruling\":\"").word(self.ruling.as_str());
         if let Some(policy) = self.policy.digest().as_str() {

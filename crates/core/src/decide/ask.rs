@@ -88,7 +88,7 @@ pub fn decide_ask(policy: &Policy, decision: &DecisionId, facts: &AskFacts<'_>) 
         findings.push(Finding::block(FindingId::Ask, Reason::NoCallInFlight));
         return AskVerdict::Refuse(Denial::new(decision.clone(), Judgement::of(findings)));
     };
-    let reading = policy.flow(call.virtual_server).mode.source_reading();
+    let reading = policy.flow_for(call).source_reading();
     let label =
         session::label_reply(call.contract, facts.claims, &Label::bottom(), ReplyKind::Server, reading);
     let response = ResponseFacts { ask: Some(facts.kind), ..response_facts(call, facts.claims) };

@@ -16,6 +16,10 @@ use crate::policy::{Effect, FlowRule, Seen, SeenValue, Truth};
 pub enum FindingId {
     /// `structural.grant`: the virtual server does not hold this upstream.
     Grant,
+    /// `structural.token`: the caller's token does not grant this.
+    Token,
+    /// `structural.intent`: the tool was called through a variant below its class.
+    Intent,
     /// `structural.allow-list`: the tool is not on the server's allow-list.
     AllowList,
     /// `structural.method`: the method is outside MCP and not listed for the server.
@@ -46,6 +50,18 @@ pub enum Reason {
     UpstreamNotHeld,
     /// Nobody configured the upstream.
     UpstreamUnknown,
+    /// The token is over.
+    TokenExpired,
+    /// The token does not open the virtual server.
+    VirtualServerNotGranted,
+    /// The token does not reach the server.
+    ServerNotGranted,
+    /// The token does not reach the tool.
+    ToolNotGranted,
+    /// The token does not hold the permission that the call needs.
+    PermissionNotGranted,
+    /// The variant that was used is below the tool's class.
+    VariantBelowClass,
     /// The operator's allow-list leaves the tool out.
     ToolNotAllowed,
     /// The operator did not list the method.
@@ -189,8 +205,10 @@ impl PerMode {
 
 // === impl FindingId ===
 
-const NAMED: [(&str, FindingId); 12] = [
+const NAMED: [(&str, FindingId); 14] = [
     ("structural.grant", FindingId::Grant),
+    ("structural.token", FindingId::Token),
+    ("structural.intent", FindingId::Intent),
     ("structural.allow-list", FindingId::AllowList),
     ("structural.method", FindingId::Method),
     ("structural.approval", FindingId::Approval),
@@ -222,6 +240,8 @@ impl FindingId {
     pub fn is_structural(&self) -> bool {
         match self {
             Self::Grant
+            | Self::Token
+            | Self::Intent
             | Self::AllowList
             | Self::Method
             | Self::Approval
@@ -240,6 +260,8 @@ impl fmt::Display for FindingId {
         match self {
             Self::Rule(name) => write!(f, "rule.{name}"),
             Self::Grant
+            | Self::Token
+            | Self::Intent
             | Self::AllowList
             | Self::Method
             | Self::Approval

@@ -34,7 +34,7 @@ pub(super) fn judge_reply(
     agreed: bool,
     label: &Label,
 ) -> Judgement {
-    let bench = Bench { policy, flow: policy.flow(facts.virtual_server), facts, phase: Phase::Result };
+    let bench = Bench { policy, flow: policy.flow_for(facts), facts, phase: Phase::Result };
     // A person who agreed to this reading has agreed to it.
     let seen = |_| if agreed { Flow::NONE } else { Flow::of_reply(facts.session, label) };
     bench.judge(findings, seen)
@@ -51,7 +51,7 @@ pub(super) fn refused(mut judgement: Judgement) -> Judgement {
 /// Everything that is looked at in one judgement.
 struct Bench<'a> {
     policy: &'a Policy,
-    flow: &'a FlowPolicy,
+    flow: FlowPolicy,
     facts: &'a Facts<'a>,
     phase: Phase,
 }
@@ -60,7 +60,7 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn call(policy: &'a Policy, facts: &'a Facts<'a>) -> Self {
-        Self { policy, flow: policy.flow(facts.virtual_server), facts, phase: facts.phase() }
+        Self { policy, flow: policy.flow_for(facts), facts, phase: facts.phase() }
     }
 
     fn structural(&self) -> Vec<Finding> {
@@ -72,7 +72,7 @@ impl<'a> Bench<'a> {
     }
 
     fn flow_of_call(&self, mode: FlowMode) -> Flow {
-        Flow::of(self.flow, mode, self.facts.contract, self.facts.session)
+        Flow::of(&self.flow, mode, self.facts.contract, self.facts.session)
     }
 
     fn read(&self, violations: FlowViolations) -> Reading<'a> {
@@ -86,17 +86,36 @@ impl<'a> Bench<'a> {
             let violations = self.observe(&seen, &mut findings);
             return Judgement::new(findings, Redactions::NONE, violations);
         }
-        let flow = seen(mode);
-        let mut reading = self.read(flow.violations());
+        let (flows, violations) = self.enforced(&seen);
+        let mut reading = self.read(violations);
         for rule in FlowRule::ALL {
-            let effect = flow.effect(rule, mode, self.facts.session);
-            if effect > Effect::Allow {
-                let finding = flow.finding(rule, effect, self.flow, self.facts);
+            let strictest = self.strictest(&flows, rule);
+            if let Some((flow, effect)) = strictest.filter(|(_, effect)| *effect > Effect::Allow) {
+                let finding = flow.finding(rule, effect, &self.flow, self.facts);
                 findings.push(rules::waive_flow(&mut reading, rule, finding));
             }
         }
         let redactions = rules::findings(&mut reading, &mut findings);
-        Judgement::new(findings, redactions, flow.violations())
+        Judgement::new(findings, redactions, violations)
+    }
+
+    /// What each enforced mode sees, and what any of them finds violated.
+    fn enforced(&self, seen: &impl Fn(FlowMode) -> Flow) -> ([Option<(FlowMode, Flow)>; 2], FlowViolations) {
+        let mut modes = self.flow.modes().map(|mode| (mode, seen(mode)));
+        let flows = [modes.next(), modes.next()];
+        let found = |rule: &FlowRule| flows.iter().flatten().any(|(_, flow)| flow.violations().has(*rule));
+        (flows, FlowRule::ALL.into_iter().filter(found).collect())
+    }
+
+    /// What follows from a rule, and the reading of it that the strictest mode has.
+    fn strictest<'f>(
+        &self,
+        flows: &'f [Option<(FlowMode, Flow)>],
+        rule: FlowRule,
+    ) -> Option<(&'f Flow, Effect)> {
+        let effects =
+            flows.iter().flatten().map(|(mode, flow)| (flow, flow.effect(rule, *mode, self.facts.session)));
+        effects.max_by_key(|(_, effect)| *effect)
     }
 
     fn demands(&self, structural: Effect, seen: impl Fn(FlowMode) -> Flow) -> Demands {
@@ -104,11 +123,11 @@ impl<'a> Bench<'a> {
         if mode == FlowMode::Observe {
             return Demands { effect: structural, redactions: Redactions::NONE };
         }
-        let flow = seen(mode);
-        let mut reading = self.read(flow.violations());
+        let (flows, violations) = self.enforced(&seen);
+        let mut reading = self.read(violations);
         let mut demands = rules::demands(&mut reading);
         for rule in FlowRule::ALL {
-            let effect = flow.effect(rule, mode, self.facts.session);
+            let effect = self.strictest(&flows, rule).map_or(Effect::Allow, |(_, effect)| effect);
             demands.effect = demands.effect.max(rules::waived_flow(&mut reading, rule, effect));
         }
         Demands { effect: demands.effect.max(structural), ..demands }
@@ -131,7 +150,7 @@ impl<'a> Bench<'a> {
             }
             for rule in FlowRule::ALL.into_iter().filter(|rule| flow.violations().has(*rule)) {
                 let effect = flow.effect(rule, mode, self.facts.session);
-                let finding = flow.finding(rule, effect, self.flow, self.facts);
+                let finding = flow.finding(rule, effect, &self.flow, self.facts);
                 note(&mut noted, &[mode], rules::waive_flow(&mut reading, rule, finding));
             }
             if !alike {

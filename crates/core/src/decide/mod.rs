@@ -20,7 +20,7 @@ pub use crate::policy::{FlowRule, FlowViolations};
 pub use ask::{AskFacts, AskKind, AskPass, AskVerdict, decide_ask};
 pub use escalation::{Answer, Approval, Escalation, QuestionDigest, Unapproved};
 pub use finding::{Finding, FindingId, PerMode, Reason, Waived};
-pub use flow::{Clearance, FlowMode, FlowPolicy};
+pub use flow::{Clearance, FlowFloor, FlowMode, FlowPolicy};
 pub use gates::{demands, judge};
 pub use permit::{Mismatch, Obligations, Permit, PermittedAction};
 pub use reply::{

@@ -183,7 +183,7 @@ impl<R> HeldReply<R> {
 pub fn label_reply<R>(policy: &Policy, facts: &Facts<'_>, received: Received<R>) -> Labelled<R> {
     let Received { reply, facts: known } = received;
     let contract = known.contract.as_deref().unwrap_or(facts.contract);
-    let reading = policy.flow(facts.virtual_server).mode.source_reading();
+    let reading = policy.flow_for(facts).source_reading();
     let label = session::label_reply(contract, &known.claims, &known.marks, known.kind, reading);
     Labelled { reply, facts: known, label }
 }

@@ -35,6 +35,10 @@ pub enum WayOut {
     AllowTool,
     /// Put the server into the virtual server.
     HoldServer,
+    /// Let the token grant it, or use one that does.
+    Grant,
+    /// Call the tool through the variant of its class.
+    OtherVariant,
     /// List the method for the server.
     ListMethod,
     /// Wait for passkeys, or ask for less than one.
@@ -54,6 +58,8 @@ impl WayOut {
         }
         match &finding.id {
             FindingId::Grant => ways.push(Self::HoldServer),
+            FindingId::Token => ways.push(Self::Grant),
+            FindingId::Intent => ways.push(Self::OtherVariant),
             FindingId::AllowList => ways.push(Self::AllowTool),
             FindingId::Method => ways.push(Self::ListMethod),
             FindingId::Approval if because(Reason::VerifiedApprovalRequired) => ways.push(Self::NoPasskeys),
@@ -127,6 +133,10 @@ impl fmt::Display for WayOut {
             Self::GiveArguments => f.write_str("call it with the arguments that the rule looks at"),
             Self::AllowTool => f.write_str("put the tool on the server's `allowed_tools`"),
             Self::HoldServer => f.write_str("put the server into the virtual server"),
+            Self::Grant => f.write_str(
+                "use a token that grants this; `highwater token list` shows what each does",
+            ),
+            Self::OtherVariant => f.write_str("call the tool through the variant that its class needs"),
             Self::ListMethod => f.write_str("list the method under the server's `extra_methods`"),
             Self::NoPasskeys => f.write_str("passkey approval is not available yet"),
         }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::arguments::{Found, Pointer, Wanted};
 use super::condition::Subject;
-use super::facts::{Facts, ManifestState, Permission, ServerTransport, SightingKind, ToolStatus};
+use super::facts::{Facts, ManifestState, ServerTransport, SightingKind, ToolStatus};
 use super::kind::{Kind, Phase, Phases, Rises};
 use super::value::{Because, Val};
 use super::waiver::{FlowRule, FlowViolations};
@@ -15,6 +15,7 @@ use crate::annotation::{
     Source, Word, Words,
 };
 use crate::decide::AskKind;
+use crate::grant::Permission;
 use crate::label::{Label, TextSet};
 use crate::trust::TrustLevel;
 
@@ -155,7 +156,7 @@ facts! {
     "agent.virtualServer", STR, ALL, No, "The virtual server the client is connected to."
         => |of| Val::Text(of.facts.virtual_server.as_str());
     "agent.permissions", Kind::Set(Permission::NAMES), ALL, No, "What the agent's token grants."
-        => |of| Val::set(of.facts.permissions.bits().into());
+        => |of| Val::set(of.facts.grant.permissions.bits().into());
     "action.kind", unranked(ACTIONS), ALL, No, "What is asked: a tool and all that belongs to a call, a resource, a prompt, a completion, an answer to a question."
         => |of| action(of.facts.action.kind());
     "action.method", STR, ALL, No, "The method that is sent to the server."

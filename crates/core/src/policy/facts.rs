@@ -8,6 +8,7 @@ use crate::action::{Action, ActionKind};
 use crate::annotation::words::vocabulary;
 use crate::annotation::{CallVariant, Contract, Possible, Sensitivity, Source, Words};
 use crate::decide::AskKind;
+use crate::grant::{Grant, Permission, required};
 use crate::id::{DecisionId, Principal, Timestamp, VirtualServerId};
 use crate::label::{Label, TextSet};
 use crate::session::Contributors;
@@ -22,7 +23,11 @@ pub struct Facts<'a> {
     /// Who asks.
     pub principal: &'a Principal,
     /// What the token of whoever asks grants.
-    pub permissions: Words<Permission>,
+    pub grant: &'a Grant,
+    /// The variant through which a tool is called; `None` where it is called by its own name, or is no tool.
+    pub variant: Option<CallVariant>,
+    /// Of a step or an answer, the class of the call it belongs to; otherwise the contract says.
+    pub class: Option<CallVariant>,
     /// Through which virtual server.
     pub virtual_server: &'a VirtualServerId,
     /// What is asked.
@@ -154,20 +159,6 @@ vocabulary! {
     }
 }
 
-vocabulary! {
-    /// What a token may grant.
-    Permission {
-        /// Calls that only look.
-        Read = "call_tool_read",
-        /// Calls that change something.
-        Write = "call_tool_write",
-        /// Calls that may destroy something.
-        Destructive = "call_tool_destructive",
-        /// Searching for tools.
-        Retrieve = "retrieve_tools",
-    }
-}
-
 static WORST_CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::unknown);
 static TOP: Label = Label::top();
 static SAYS_NOTHING: RequestFacts =
@@ -193,7 +184,9 @@ impl<'a> Facts<'a> {
         Self {
             decision,
             principal,
-            permissions: Words::EMPTY,
+            grant: Grant::nothing(),
+            variant: None,
+            class: None,
             virtual_server,
             action,
             tool_id: None,
@@ -224,6 +217,22 @@ impl<'a> Facts<'a> {
         Self { session: &TOP, session_floor: Some(self.session_floor.unwrap_or(self.session)), ..self }
     }
 
+    /// The class of the call that this is or belongs to.
+    pub fn class(&self) -> CallVariant {
+        self.class.unwrap_or_else(|| self.contract.variant())
+    }
+
+    /// The permission that the action needs.
+    pub fn required(&self) -> Permission {
+        required(self.action.kind(), self.variant, self.class())
+    }
+
+    /// The permission that the action needs and its caller was not granted.
+    pub fn missing(&self) -> Option<Permission> {
+        let required = self.required();
+        (!self.grant.permits(required)).then_some(required)
+    }
+
     /// Which rules are asked before the action is forwarded.
     pub fn phase(&self) -> Phase {
         match self.action.kind() {
@@ -245,17 +254,5 @@ impl<'a> Facts<'a> {
 impl Default for ServerFacts {
     fn default() -> Self {
         *UNKNOWN_SERVER
-    }
-}
-
-// === impl Permission ===
-
-impl From<CallVariant> for Permission {
-    fn from(variant: CallVariant) -> Self {
-        match variant {
-            CallVariant::Read => Self::Read,
-            CallVariant::Write => Self::Write,
-            CallVariant::Destructive => Self::Destructive,
-        }
     }
 }

@@ -31,8 +31,7 @@ pub use evaluate::{Hit, Reading};
 pub use explain::{Seen, SeenValue};
 pub use fact_table::{FACTS, Fact, FactId};
 pub use facts::{
-    Facts, ManifestState, Permission, RequestFacts, ResponseFacts, ServerFacts, ServerTransport,
-    SightingKind, ToolStatus,
+    Facts, ManifestState, RequestFacts, ResponseFacts, ServerFacts, ServerTransport, SightingKind, ToolStatus,
 };
 pub use glob::Glob;
 pub use kind::{Kind, Phase, Phases, Rises, Truth};
@@ -117,6 +116,11 @@ impl Policy {
     pub fn flow(&self, virtual_server: &VirtualServerId) -> &FlowPolicy {
         static DEFAULT: LazyLock<FlowPolicy> = LazyLock::new(FlowPolicy::default);
         self.flows.get(virtual_server).unwrap_or(&DEFAULT)
+    }
+
+    /// The flow rules that an action is judged by: those of its virtual server, and at least what its token demands.
+    pub fn flow_for(&self, facts: &Facts<'_>) -> FlowPolicy {
+        self.flow(facts.virtual_server).raised(facts.grant.flow)
     }
 
     /// A server as one who contributes to sessions.

@@ -42,7 +42,7 @@ fn flow(dice: &mut Dice) -> FlowPolicy {
     if dice.one_in(3) {
         clearance = clearance.with(dice.of(Destination::ALL), dice.words::<DataClass>());
     }
-    FlowPolicy { mode: dice.of(FlowMode::ALL), clearance, sole_gateway: dice.one_in(2) }
+    FlowPolicy { mode: dice.of(FlowMode::ALL), clearance, sole_gateway: dice.one_in(2), beside: None }
 }
 
 fn policy(flow: FlowPolicy, rules: RuleSet) -> Policy {

@@ -21,6 +21,7 @@ use highwater_core::decide::{
     Answer, FlowMode, FlowPolicy, Obligations, Received, ReplyFacts, ReplyVerdict, ResultType, Unapproved,
     Verdict, decide, decide_approved, decide_reply, label_reply,
 };
+use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
@@ -212,6 +213,7 @@ impl World {
         let facts = Facts {
             contract: &self.contracts[number],
             session: &session_label,
+            grant: Grant::everything(),
             ..Facts::of(&self.decision, &self.principal, &self.virtual_server, &action)
         };
         let (permit, approved) = match decide(&self.policy, &facts) {
@@ -273,6 +275,7 @@ impl World {
         let facts = Facts {
             contract,
             session: &before,
+            grant: Grant::everything(),
             ..Facts::of(&self.decision, &self.principal, &self.virtual_server, action)
         };
         let known = ReplyFacts {

@@ -9,6 +9,7 @@ use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity, Source, Word,
     Words,
 };
+use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::policy::{
@@ -345,6 +346,7 @@ impl World {
             argument_sightings: self.sightings,
             response: self.response.as_ref(),
             now: Timestamp(1_800_000_000_000),
+            grant: Grant::everything(),
             ..Facts::of(&self.decision, &self.principal, &self.virtual_server, &self.action)
         }
     }

@@ -3,6 +3,7 @@
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::decide::FlowMode;
+use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Arguments, Effect, Facts, FlowViolations, Phase, Policy, ServerFacts};
@@ -36,6 +37,7 @@ impl Listed<'_> {
             server,
             session: &bottom,
             arguments: Arguments::Unknown,
+            grant: Grant::everything(),
             ..Facts::of(&decision, &nobody, self.virtual_server, &action)
         };
         let facts = facts.at_worst();

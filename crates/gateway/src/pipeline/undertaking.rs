@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use highwater_core::action::Action;
 use highwater_core::annotation::Contract;
+use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Timestamp};
 use highwater_core::label::Label;
 use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts, ToolStatus};
@@ -59,6 +60,8 @@ impl Undertaking {
             tool_name: self.tool.as_ref().map(|tool| &*tool.own),
             // Who vouches for a server has approved what it lists.
             tool_status: if self.vouched() { ToolStatus::Approved } else { ToolStatus::Pending },
+            grant: Grant::everything(),
+            class: Some(self.told.variant()),
             contract: &self.judged,
             server: &self.server,
             session: &self.before.label,

@@ -100,6 +100,8 @@ impl Advice {
             FindingId::Flow(_)
             | FindingId::Approval
             | FindingId::Grant
+            | FindingId::Token
+            | FindingId::Intent
             | FindingId::AllowList
             | FindingId::Method
             | FindingId::FlowPolicy
@@ -167,8 +169,10 @@ impl Advice {
                     decision.upstream,
                     plain(&decision.method)
                 )),
+                WayOut::Grant => Some("highwater token list".to_owned()),
                 WayOut::Approve
                 | WayOut::AskableClient
+                | WayOut::OtherVariant
                 | WayOut::ChangeRule(_)
                 | WayOut::GiveArguments
                 | WayOut::NoPasskeys => None,

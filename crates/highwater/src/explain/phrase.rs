@@ -73,6 +73,23 @@ pub(super) fn is_default(decision: &RecordedDecision, axis: Axis) -> bool {
     decision.contract.basis.get(axis.short()).is_some_and(|by| by == Authority::Nothing.as_str())
 }
 
+/// What the caller's token does not grant. Several gates speak of a token under one name, each with its own reason.
+fn token(finding: &Finding, tool: &str, server: &str, virtual_server: &str) -> String {
+    match finding.reasons.first() {
+        Some(Reason::TokenExpired) => "the agent's token is over".to_owned(),
+        Some(Reason::VirtualServerNotGranted) => {
+            format!("the agent's token does not open virtual server `{virtual_server}`")
+        }
+        Some(Reason::ToolNotGranted) => format!("the agent's token does not reach `{tool}`"),
+        Some(Reason::PermissionNotGranted) => {
+            let needs = finding.saw.iter().find(|seen| seen.fact == "call.needs");
+            let needs = needs.map(|seen| value(&seen.value)).unwrap_or_default();
+            format!("the agent's token does not grant `{needs}`, which `{tool}` needs")
+        }
+        _ => format!("the agent's token does not reach server `{server}`"),
+    }
+}
+
 /// What a finding found, in one sentence without a full stop.
 pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
     let tool = plain(decision.tool.as_deref().unwrap_or(&decision.target));
@@ -82,6 +99,10 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
             Some(Reason::UpstreamUnknown) => format!("no server is called `{server}`"),
             _ => format!("virtual server `{virtual_server}` does not hold server `{server}`"),
         },
+        FindingId::Token => token(finding, &tool, server.as_str(), virtual_server.as_str()),
+        FindingId::Intent => {
+            format!("`{tool}` was called through a variant below its class")
+        }
         FindingId::AllowList => {
             format!("`{}` is not among the `allowed_tools` of server `{server}`", plain(&decision.target))
         }

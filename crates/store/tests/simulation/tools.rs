@@ -8,6 +8,7 @@ use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity, Source, Words,
 };
 use highwater_core::decide::{Clearance, FlowMode, FlowPolicy};
+use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Arguments, Facts, Policy, ServerFacts, ToolStatus};
@@ -131,6 +132,7 @@ impl Tool {
             server: &SERVER,
             tool_status: ToolStatus::Approved,
             arguments: Arguments::Known("{}"),
+            grant: Grant::everything(),
             ..Facts::of(decision, principal, virtual_server, action)
         }
     }

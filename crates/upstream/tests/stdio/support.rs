@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::decide::{PermittedAction, Verdict, decide};
+use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
@@ -173,7 +174,10 @@ pub(crate) fn permit(kind: ActionKind, method: &str, target: &str, params: &str)
     let action = Action::new(kind, mail, method, target, params);
     let (decision, principal) = (DecisionId::new("hwd_1"), Principal::new("agent"));
     let nothing_read = Label::bottom();
-    let facts = Facts::of(&decision, &principal, &default, &action).under(&nothing_read);
+    let facts = Facts {
+        grant: Grant::everything(),
+        ..Facts::of(&decision, &principal, &default, &action).under(&nothing_read)
+    };
     let Verdict::Allow(permit) = decide(&policy, &facts) else { panic!("the policy allows everything") };
     PermittedAction::bind(action, permit).unwrap()
 }

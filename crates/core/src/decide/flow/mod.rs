@@ -9,7 +9,7 @@ mod read;
 mod say;
 mod write;
 
-pub use mode::{Clearance, FlowMode, FlowPolicy};
+pub use mode::{Clearance, FlowFloor, FlowMode, FlowPolicy};
 
 use super::Effect;
 use crate::annotation::{ClassSet, Contract, Outcome};

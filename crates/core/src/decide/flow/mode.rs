@@ -21,6 +21,16 @@ vocabulary! {
     }
 }
 
+vocabulary! {
+    /// The least that a token's calls are judged with, whatever its virtual server does.
+    FlowFloor {
+        /// At least as in `balanced`.
+        Balanced = "balanced",
+        /// At least as in `strict`.
+        Strict = "strict",
+    }
+}
+
 /// Which classes of data may go to each destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clearance {
@@ -39,6 +49,47 @@ pub struct FlowPolicy {
     /// Without it every session may hold what a stranger wrote, as far as servers that ask for origins
     /// (SEP-3193) are concerned.
     pub sole_gateway: bool,
+    /// What is enforced besides `mode`, where a token demands more than a mode that is no step of the ladder.
+    pub beside: Option<FlowFloor>,
+}
+
+// === impl FlowPolicy ===
+
+impl FlowPolicy {
+    /// The same rules, enforced at least as this floor demands.
+    #[must_use]
+    pub fn raised(self, floor: Option<FlowFloor>) -> Self {
+        let Some(floor) = floor else { return self };
+        match self.mode {
+            // Neither is above the other, so both are asked.
+            FlowMode::Samos => Self { beside: Some(floor), ..self },
+            FlowMode::Observe | FlowMode::Balanced | FlowMode::Strict => {
+                Self { mode: self.mode.max(floor.mode()), ..self }
+            }
+        }
+    }
+
+    /// The modes that are enforced: one, or two where neither is above the other.
+    pub(in crate::decide) fn modes(&self) -> impl Iterator<Item = FlowMode> + use<> {
+        [Some(self.mode), self.beside.map(FlowFloor::mode)].into_iter().flatten()
+    }
+
+    /// How a source that nobody named is read.
+    pub fn source_reading(&self) -> SourceReading {
+        if self.beside.is_some() { SourceReading::Worst } else { self.mode.source_reading() }
+    }
+}
+
+// === impl FlowFloor ===
+
+impl FlowFloor {
+    /// The mode that does exactly this.
+    pub fn mode(self) -> FlowMode {
+        match self {
+            Self::Balanced => FlowMode::Balanced,
+            Self::Strict => FlowMode::Strict,
+        }
+    }
 }
 
 // === impl FlowMode ===

@@ -4,6 +4,7 @@
 mod approval;
 mod flow_policy;
 mod grant;
+mod token;
 
 use super::Finding;
 use crate::policy::{Facts, Policy};
@@ -12,5 +13,14 @@ use crate::policy::{Facts, Policy};
 type Gate = fn(&Policy, &Facts<'_>, &mut Vec<Finding>);
 
 /// Every gate of this layer. A new one is a new line here and a function beside.
-pub(super) const GATES: &[Gate] =
-    &[grant::held, grant::allow_list, grant::extra_method, approval::wanted, flow_policy::accepted];
+pub(super) const GATES: &[Gate] = &[
+    token::in_time,
+    token::in_scope,
+    token::permitted,
+    token::meant,
+    grant::held,
+    grant::allow_list,
+    grant::extra_method,
+    approval::wanted,
+    flow_policy::accepted,
+];

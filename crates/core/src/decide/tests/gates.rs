@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::action::{Action, ActionKind};
 use crate::annotation::Claims;
 use crate::decide::*;
+use crate::grant::Grant;
 use crate::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use crate::label::Label;
 use crate::policy::Admission;
@@ -26,8 +27,12 @@ fn policy(allowed_tools: Option<&[&str]>, extra_methods: &[&str]) -> Policy {
 fn reasons(policy: &Policy, virtual_server: &str, action: &Action) -> Vec<Reason> {
     let (decision, principal, virtual_server) =
         (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new(virtual_server));
-    let facts = Facts::of(&decision, &principal, &virtual_server, action).under(&NOTHING_READ);
+    let facts = granted(Facts::of(&decision, &principal, &virtual_server, action));
     judge(policy, &facts).findings().iter().flat_map(|finding| finding.reasons.clone()).collect()
+}
+
+fn granted(facts: Facts<'_>) -> Facts<'_> {
+    Facts { grant: Grant::everything(), ..facts.under(&NOTHING_READ) }
 }
 
 fn call(upstream: &str, tool: &str) -> Action {
@@ -73,7 +78,7 @@ fn a_permit_opens_only_its_own_action() {
     let allowed = call("mail", "send");
     let (decision, principal, virtual_server) =
         (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("default"));
-    let facts = Facts::of(&decision, &principal, &virtual_server, &allowed).under(&NOTHING_READ);
+    let facts = granted(Facts::of(&decision, &principal, &virtual_server, &allowed));
     let Verdict::Allow(permit) = decide(&policy(None, &[]), &facts) else { panic!("should be allowed") };
     assert!(PermittedAction::bind(call("mail", "delete"), permit).is_err());
     let Verdict::Allow(permit) = decide(&policy(None, &[]), &facts) else { panic!("should be allowed") };
@@ -85,7 +90,7 @@ fn a_reply_of_an_unknown_type_is_withheld() {
     let (decision, principal, virtual_server) =
         (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("default"));
     let (policy, action) = (policy(None, &[]), call("mail", "send"));
-    let facts = Facts::of(&decision, &principal, &virtual_server, &action).under(&NOTHING_READ);
+    let facts = granted(Facts::of(&decision, &principal, &virtual_server, &action));
     let judged = |result_type| {
         let received = Received::new("text", ReplyFacts::new(result_type));
         decide_reply(&policy, &facts, Obligations::default(), label_reply(&policy, &facts, received))
@@ -99,7 +104,7 @@ fn a_question_needs_a_call_and_a_declared_capability() {
     let (decision, principal, virtual_server) =
         (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("default"));
     let (policy, action, upstream) = (policy(None, &[]), call("mail", "send"), UpstreamId::new("mail"));
-    let facts = Facts::of(&decision, &principal, &virtual_server, &action).under(&NOTHING_READ);
+    let facts = granted(Facts::of(&decision, &principal, &virtual_server, &action));
     let claims = Claims::new();
     let judged = |during, declared| {
         let kind = AskKind::Roots;

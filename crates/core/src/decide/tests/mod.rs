@@ -8,12 +8,15 @@ mod observe;
 mod reply;
 mod rules;
 mod said;
+mod token;
 
 use crate::action::{Action, ActionKind};
 use crate::annotation::{
-    Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity, Source,
+    Authority, CallVariant, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity,
+    Source,
 };
 use crate::decide::*;
+use crate::grant::Grant;
 use crate::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
 use crate::label::Label;
 use crate::policy::{
@@ -29,6 +32,8 @@ struct Desk {
     decision: DecisionId,
     principal: Principal,
     virtual_server: VirtualServerId,
+    grant: Grant,
+    variant: Option<CallVariant>,
     action: Action,
     contract: Contract,
     session: Label,
@@ -49,6 +54,8 @@ impl Desk {
             decision: DecisionId::new("hwd_1"),
             principal: Principal::new("agent"),
             virtual_server,
+            grant: Grant::everything().clone(),
+            variant: None,
             action: Action::new(ActionKind::CallTool, mail, "tools/call", "send", "{}"),
             contract: tool(Destination::Ephemeral, Outcome::Benign, &[]),
             session: Label::bottom(),
@@ -82,6 +89,8 @@ impl Desk {
 
     fn facts(&self) -> Facts<'_> {
         Facts {
+            grant: &self.grant,
+            variant: self.variant,
             contract: &self.contract,
             session: &self.session,
             tool_id: Some("mail__send"),

@@ -213,6 +213,7 @@ impl Call {
         Facts {
             tool_id: Some("mail__send"),
             contract: &self.contract,
+            grant: crate::grant::Grant::everything(),
             server: &self.server,
             session: &self.session,
             arguments: Arguments::Known(&self.arguments),

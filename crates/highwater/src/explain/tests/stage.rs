@@ -9,6 +9,7 @@ use highwater_core::decide::{
     Answer, Judgement, Received, ReplyFacts, ReplyVerdict, ResultType, Unapproved, Verdict, decide,
     decide_approved, decide_reply, label_reply,
 };
+use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Arguments, Facts, Policy, RuleSet};
@@ -118,6 +119,7 @@ impl Stage {
             tool_id: Some(&shown),
             arguments: Arguments::Known("{}"),
             now: Timestamp(self.millis),
+            grant: Grant::everything(),
             ..Facts::of(&decision, &principal, &virtual_server, &action)
         };
         let permit = match decide(&policy, &facts) {
