@@ -2,7 +2,7 @@
 //!
 //! Each rule becomes two prohibitions, one for *may hold* and one for *must hold*, so that all three truth values
 //! are compared, the restricting and the loosening reading with them. Phases are Cedar's actions, and its schema is
-//! made from the fact table.
+//! made from the fact table. What the analysis says of rules is held against Cedar's verdicts, too.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,9 +11,9 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod analysis;
 mod context;
 #[path = "../../../core/tests/dice/mod.rs"]
-#[expect(dead_code, reason = "the laws use more of it")]
 mod dice;
 mod policy;
 mod schema;

@@ -1,5 +1,7 @@
 //! Rules as Cedar policies, from the rule as it is written: nothing of our own compiler is used.
 
+use std::collections::BTreeSet;
+
 use cedar_policy::{Policy, PolicyId, PolicySet};
 use highwater_core::policy::{ConditionSource, FactId, Kind, Phase, RuleSource, ValueSource, Written};
 
@@ -23,6 +25,21 @@ pub(super) fn can_say(condition: &ConditionSource) -> bool {
             _ => true,
         },
     }
+}
+
+/// The paths that the conditions look at.
+pub(super) fn mentioned<'c>(conditions: impl IntoIterator<Item = &'c ConditionSource>) -> BTreeSet<String> {
+    let mut paths = BTreeSet::new();
+    for condition in conditions {
+        match condition {
+            ConditionSource::All { of, .. } | ConditionSource::Any { of, .. } => paths.extend(mentioned(of)),
+            ConditionSource::Not { of, .. } => paths.extend(mentioned([&**of])),
+            ConditionSource::Test { fact, .. } => {
+                paths.insert(fact.value.clone());
+            }
+        }
+    }
+    paths
 }
 
 /// Two prohibitions for each rule, and a permit for what nobody prohibits.
