@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::program::{Site, text};
 
@@ -110,8 +110,70 @@ fn the_example_of_a_leak_can_be_read_by_programs() {
     assert_eq!(codes, ["shadowed-rule", "dead-rule"]);
     let leak = &findings[0]["leaks"][0]["leaks"][0];
     assert_eq!(leak["effect"], "allow");
-    assert_eq!(leak["witness"]["facts"]["session.sensitivity"], serde_json::json!(["user"]));
-    assert_eq!(leak["witness"]["facts"]["inputMetadata.destination"], serde_json::json!(["public"]));
+    assert_eq!(leak["witness"]["facts"]["session.sensitivity"], json!(["user"]));
+    assert_eq!(leak["witness"]["facts"]["inputMetadata.destination"], json!(["public"]));
+}
+
+/// The example is played against the shipped gateway with the planted policy in force, and goes ahead; the same call
+/// after data of another class does not.
+#[test]
+fn the_example_of_a_leak_really_goes_ahead() {
+    let site = Site::new();
+    site.write("planted.yaml", PLANTED);
+    let output = site.run(&["check", "planted.yaml", "--leak", USER_DATA_OUT, "--json"]);
+    let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let example = &findings[0]["leaks"][0]["leaks"][0]["witness"];
+    assert_eq!(example["phase"], "call");
+    let facts = &example["facts"];
+    let user = json!({ "effect": "allow", "findings": [], "upstream_saw": 1 });
+    let pii = json!({ "effect": "confirm", "findings": ["flow.write"], "upstream_saw": "nothing" });
+    site.write("replay.yaml", &replay(facts, &facts["session.sensitivity"], &user));
+    site.write("another_class.yaml", &replay(facts, &json!(["pii"]), &pii));
+    let output = site.run(&["test", "replay.yaml", "another_class.yaml"]);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(text(&output.stdout).contains("2 passed, 0 failed"), "{}", text(&output.stdout));
+}
+
+/// The facts of an example as a story: a session that has read what it says, then the call. Every fact finds its place.
+fn replay(facts: &Value, classes: &Value, expected: &Value) -> String {
+    let facts = facts.as_object().unwrap();
+    let (mut input, mut returns) = (json!({}), json!({}));
+    let (mut server, mut tool, mut integrity) = (String::new(), String::new(), json!("owner"));
+    for (path, value) in facts {
+        let name = || value.as_str().unwrap().to_owned();
+        match path.split_once('.').unwrap() {
+            ("inputMetadata", axis) => input[axis] = value.clone(),
+            ("returnMetadata", axis) => returns[axis] = value.clone(),
+            ("server", "id") => server = name(),
+            ("tool", "name") => tool = name(),
+            ("session", "integrity") => integrity = value.clone(),
+            ("tool", "id") | ("session", "sensitivity") => {}
+            ("agent", "virtualServer") => assert_eq!(value, "default"),
+            _ => panic!("the story has no place for {path}: {value}"),
+        }
+    }
+    let servers = json!({
+        "past": {
+            "trust": { "server_trust": integrity, "verified": true },
+            "labels": { "remember": {
+                "inputMetadata": { "destination": "ephemeral", "sensitivity": "any", "outcomes": "benign" },
+                "returnMetadata": { "source": "user", "sensitivity": classes },
+            } },
+        },
+        (server.as_str()): { "labels": { (tool.as_str()): { "inputMetadata": input, "returnMetadata": returns } } },
+    });
+    let upstreams = json!({
+        "past": { "tools": { "remember": {} } },
+        (server.as_str()): { "tools": { (tool.as_str()): {} } },
+    });
+    let steps = json!([
+        { "call": "past__remember", "expect": { "session": { "secrecy": classes, "integrity": integrity } } },
+        { "call": facts["tool.id"], "answer": "decline", "expect": expected },
+    ]);
+    // The policy as it was checked, with the servers that the example speaks of.
+    let (_, policy) = PLANTED.split_once("clearance:").unwrap();
+    let config = format!("servers: {servers}\nclearance:{policy}").replace('\n', "\n  ");
+    format!("config:\n  {config}\nupstreams: {upstreams}\nsteps: {steps}\n")
 }
 
 #[test]
