@@ -12,6 +12,7 @@ pub mod decide;
 pub mod grant;
 pub mod id;
 pub mod label;
+pub mod pin;
 pub mod policy;
 pub mod session;
 pub mod trust;

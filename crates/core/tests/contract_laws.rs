@@ -210,6 +210,29 @@ proptest! {
         prop_assert_eq!(milder(&after, &before), Vec::<&str>::new());
     }
 
+    /// What is seen beside what was pinned: nothing is milder than either.
+    #[test]
+    fn the_strictest_of_two_is_no_milder_than_either(one in anything(), two in anything(), trust in trust()) {
+        let (one, two) = (weigh(&one, &trust), weigh(&two, &trust));
+        let both = one.strictest(&two);
+        prop_assert_eq!(milder(&both, &one), Vec::<&str>::new());
+        prop_assert_eq!(milder(&both, &two), Vec::<&str>::new());
+        prop_assert!(both.milder_than(&one).is_empty(), "{:?}", both.milder_than(&one));
+        prop_assert!(both.milder_than(&two).is_empty(), "{:?}", both.milder_than(&two));
+        prop_assert_eq!(milder(&one.strictest(&one), &one), Vec::<&str>::new());
+        prop_assert_eq!(milder(&one, &one.strictest(&one)), Vec::<&str>::new());
+    }
+
+    /// What is milder in any way is called so.
+    #[test]
+    fn every_way_to_be_milder_is_on_some_axis(one in anything(), two in anything(), trust in trust()) {
+        let (one, two) = (weigh(&one, &trust), weigh(&two, &trust));
+        if !milder(&one, &two).is_empty() {
+            prop_assert!(!one.milder_than(&two).is_empty(), "{:?}", milder(&one, &two));
+        }
+        prop_assert!(one.milder_than(&one).is_empty());
+    }
+
     #[test]
     fn a_stranger_gains_nothing_by_any_annotation(said in tightening(), trust in trust()) {
         let nothing = weigh(&[], &trust);

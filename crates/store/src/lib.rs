@@ -17,6 +17,7 @@ mod marks;
 mod memory;
 mod operation;
 mod people;
+mod pins;
 mod postgres;
 mod random;
 mod remembered;
@@ -38,6 +39,10 @@ pub use memory::{Fault, Link, Memory, Passage};
 pub use people::{
     Context, Declassification, DeclassificationOutcome, Declassified, Notice, PrincipalRecord,
     SessionHistory, SessionRecord,
+};
+pub use pins::{
+    Observation, PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided, StoredApproval, StoredPin,
+    StoredText,
 };
 pub use remembered::RememberedServers;
 pub use store::{GRACE, MOST_OBJECTS, Marked, OpenedSession, Store, StoreOptions, StorePlace};

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use highwater_core::id::{Principal, SessionKey, Timestamp};
 use highwater_core::label::Label;
+use highwater_core::pin::PinKind;
 use highwater_core::session::ObjectId;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -18,11 +19,12 @@ use crate::clock;
 use crate::key::SessionOwner;
 use crate::marks::Marks;
 use crate::operation::{
-    FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals, ListSessions, Mark, MarkedKinds,
-    MintContext, Note, OpenConversation, Opening, Operation, Prune, ReadMarks, ReadSession, ShowSession,
-    SplitAgain,
+    DecidePins, FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals, ListSessions, Mark,
+    MarkedKinds, MintContext, Note, Observe, OpenConversation, Opening, Operation, PinHistory, Prune,
+    ReadMarks, ReadPins, ReadSession, ShowSession, SplitAgain,
 };
 use crate::people::{Context, Notice, PrincipalRecord, SessionHistory, SessionRecord};
+use crate::pins::{Observation, PinDecision, PinEvent, PinsDecided, StoredPin};
 use crate::postgres::Postgres;
 use crate::random::random_id;
 use crate::sqlite::{self, Sqlite};
@@ -33,6 +35,12 @@ pub const GRACE: Duration = Duration::from_secs(2);
 
 /// The most objects whose marks are looked at for one message.
 pub const MOST_OBJECTS: usize = 1024;
+
+/// How many definitions are written down in one transaction.
+const OBSERVED_AT_ONCE: usize = 256;
+
+/// The most lines of a history that are given at once.
+const LIST_LIMIT: u32 = 10_000;
 
 /// How long the end waits for what nobody waits for.
 const CLOSE_LIMIT: Duration = Duration::from_secs(3);
@@ -76,6 +84,8 @@ pub(crate) struct Inner {
     defers_origins: AtomicBool,
     /// How many things are still to be done that nobody waits for.
     unfinished: watch::Sender<usize>,
+    /// Counts what other gateways decided about servers, as far as that is heard.
+    pub(crate) pins_changed: watch::Sender<u64>,
 }
 
 /// Proof that objects are marked. Only the store can make it.
@@ -133,6 +143,7 @@ impl Store {
             grace,
             defers_origins: AtomicBool::new(false),
             unfinished: watch::Sender::new(0),
+            pins_changed: watch::Sender::new(0),
         });
         if let Backend::Postgres(postgres) = &inner.backend {
             postgres.listen(Arc::downgrade(&inner));
@@ -337,6 +348,42 @@ impl Store {
         message: String,
     ) -> Result<(), StoreError> {
         self.0.perform(Note(notice(principal, session, kind, message)?)).await
+    }
+
+    /// What is known of a server's definitions.
+    pub async fn pins(&self, server: &str) -> Result<Vec<StoredPin>, StoreError> {
+        self.0.perform(ReadPins(server.to_owned())).await
+    }
+
+    /// Writes down what is not as it was last seen. What makes the server known is written last, so that a first
+    /// contact that breaks off is a first contact again.
+    pub async fn observe(&self, server: &str, mut seen: Vec<Observation>) -> Result<(), StoreError> {
+        seen.sort_by_key(|it| it.key.kind == PinKind::Identity);
+        for part in seen.chunks(OBSERVED_AT_ONCE) {
+            let operation = Observe {
+                server: server.to_owned(),
+                seen: part.to_vec(),
+                now: clock::now(),
+                event: random_id("pev_")?,
+            };
+            self.0.perform(operation).await?;
+        }
+        Ok(())
+    }
+
+    /// Does what a person decided, if everything is as they saw it: all of it or nothing.
+    pub async fn decide_pins(&self, decision: PinDecision) -> Result<PinsDecided, StoreError> {
+        self.0.perform(DecidePins { decision, now: clock::now(), event: random_id("pev_")? }).await
+    }
+
+    /// The history of a server's definitions, newest first.
+    pub async fn pin_events(&self, server: &str, most: u32) -> Result<Vec<PinEvent>, StoreError> {
+        self.0.backend.list(PinHistory { server: server.to_owned(), most: most.min(LIST_LIMIT) }).await
+    }
+
+    /// Changes when another gateway decided something about a server. A hint.
+    pub fn pins_changed(&self) -> watch::Receiver<u64> {
+        self.0.pins_changed.subscribe()
     }
 
     /// Whether the store can be read and written, for `/readyz`.

@@ -156,7 +156,7 @@ async fn nothing_acknowledged_is_missing_after_kill_9() {
 async fn a_disk_that_takes_no_more_closes_and_loses_nothing() {
     let place = Place::new();
     // A limit on the size of files: the write fails with an error in place of a signal.
-    let mut child = start_child(&place, Some("trap '' XFSZ; ulimit -f 400; exec \"$@\""));
+    let mut child = start_child(&place, Some("trap '' XFSZ; ulimit -f 600; exec \"$@\""));
     let lines: Vec<_> = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok).collect();
     child.wait().unwrap();
     let failed = lines.iter().find(|line| line.starts_with("failed ")).expect("the child found no limit");

@@ -76,6 +76,30 @@ impl Capabilities {
         Words::all().minus(self.denied.minus(self.asked))
     }
 
+    /// Whether more is asked for than was asked for there. What nobody spoke of there was not bounded.
+    pub fn asks_beyond(&self, pinned: &Self) -> bool {
+        Capability::ALL.iter().any(|capability| {
+            match (self.requested(*capability), pinned.requested(*capability)) {
+                (Some(asked), Some(bound)) => bound.joined(asked) != *bound,
+                (None, _) | (_, None) => false,
+            }
+        })
+    }
+
+    /// Everything that either may touch.
+    pub(super) fn strictest(&self, other: &Self) -> Self {
+        let mut next = self.clone();
+        for (slot, others) in next.requested.iter_mut().zip(&other.requested) {
+            *slot = match (slot.as_ref(), others) {
+                (Some(held), Some(others)) => Some(held.joined(others)),
+                (held, others) => held.or(others.as_ref()).cloned(),
+            };
+        }
+        next.denied = self.denied.intersection(other.denied);
+        next.asked = self.asked.union(other.asked);
+        next
+    }
+
     /// Takes a request into account.
     pub(super) fn request(&mut self, claim: &CapabilityClaim, by: Authority) {
         if let Some(slot) = self.requested.get_mut(claim.capability.index() as usize) {

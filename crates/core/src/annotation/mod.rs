@@ -13,6 +13,7 @@ mod possible;
 mod roles;
 mod sensitivity;
 mod single;
+mod strictest;
 mod tally;
 mod vocabulary;
 mod weigh;

@@ -38,6 +38,20 @@ impl Roles {
         self.0.iter().flat_map(|map| map.iter()).map(move |(pointer, stated)| (&**pointer, stated.role(acts)))
     }
 
+    /// For each argument the stricter of both roles. `acts` says of each side whether its tool acts.
+    pub(super) fn strictest(&self, acts: bool, other: &Self, other_acts: bool) -> Self {
+        if self == other {
+            return self.clone();
+        }
+        let pointers = [self, other].into_iter().flat_map(|roles| roles.0.iter()).flat_map(|map| map.keys());
+        let mut next = Self::default();
+        for pointer in pointers {
+            let role = self.role(pointer, acts).max(other.role(pointer, other_acts));
+            next.state(pointer, role, Authority::DeclaredVerified);
+        }
+        next
+    }
+
     fn nearest(&self, pointer: &str) -> Option<&Stated> {
         let stated = self.0.as_deref()?;
         let mut part = pointer;

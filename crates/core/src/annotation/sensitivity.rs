@@ -86,6 +86,18 @@ impl Sensitivity {
         self.classes.covers(other.classes) && self.scopes.covers(&other.scopes) && (self.none || !other.none)
     }
 
+    /// Whether something the other may hold is ruled out here.
+    pub(super) fn milder_than(&self, other: &Self) -> bool {
+        !self.classes.covers(other.classes)
+            || !self.scopes.covers(&other.scopes)
+            || (self.none && !other.none)
+    }
+
+    /// Everything that either may hold, and nothing only if both may.
+    pub(super) fn strictest(&self, other: &Self) -> Self {
+        Self { none: self.none && other.none, ..self.clone().or(other) }
+    }
+
     /// What both hold.
     pub(super) fn intersection(&self, other: &Self) -> Self {
         let classes = self.classes.intersection(other.classes);

@@ -22,6 +22,8 @@ pub enum FindingId {
     Intent,
     /// `structural.allow-list`: the tool is not on the server's allow-list.
     AllowList,
+    /// `structural.quarantine`: nobody has approved the definition, or it is not the one that was approved.
+    Quarantine,
     /// `structural.method`: the method is outside MCP and not listed for the server.
     Method,
     /// `structural.approval`: the tool's contract wants a person to look at every call.
@@ -66,6 +68,24 @@ pub enum Reason {
     ToolNotAllowed,
     /// The operator did not list the method.
     MethodNotListed,
+    /// What was approved could not be read.
+    PinsUnreadable,
+    /// Nobody has approved the server.
+    ServerNew,
+    /// The server is not the one that was approved.
+    ServerChanged,
+    /// A person refused the server.
+    ServerRejected,
+    /// The server's manifest does not count.
+    ManifestInvalid,
+    /// The definition is not the one that the manifest signs.
+    ManifestMismatch,
+    /// Nobody has approved the definition.
+    DefinitionNew,
+    /// The definition is not the one that was approved.
+    DefinitionChanged,
+    /// A person refused the definition.
+    DefinitionRejected,
     /// The contract asks for a person.
     PersonWanted,
     /// The contract asks for a passkey.
@@ -205,11 +225,12 @@ impl PerMode {
 
 // === impl FindingId ===
 
-const NAMED: [(&str, FindingId); 14] = [
+const NAMED: [(&str, FindingId); 15] = [
     ("structural.grant", FindingId::Grant),
     ("structural.token", FindingId::Token),
     ("structural.intent", FindingId::Intent),
     ("structural.allow-list", FindingId::AllowList),
+    ("structural.quarantine", FindingId::Quarantine),
     ("structural.method", FindingId::Method),
     ("structural.approval", FindingId::Approval),
     ("structural.passkey", FindingId::Passkey),
@@ -243,6 +264,7 @@ impl FindingId {
             | Self::Token
             | Self::Intent
             | Self::AllowList
+            | Self::Quarantine
             | Self::Method
             | Self::Approval
             | Self::Passkey
@@ -263,6 +285,7 @@ impl fmt::Display for FindingId {
             | Self::Token
             | Self::Intent
             | Self::AllowList
+            | Self::Quarantine
             | Self::Method
             | Self::Approval
             | Self::Passkey

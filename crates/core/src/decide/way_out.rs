@@ -39,6 +39,8 @@ pub enum WayOut {
     Grant,
     /// Call the tool through the variant of its class.
     OtherVariant,
+    /// Look at what the server says of itself, and approve it.
+    Review,
     /// List the method for the server.
     ListMethod,
     /// Wait for passkeys, or ask for less than one.
@@ -61,6 +63,7 @@ impl WayOut {
             FindingId::Token => ways.push(Self::Grant),
             FindingId::Intent => ways.push(Self::OtherVariant),
             FindingId::AllowList => ways.push(Self::AllowTool),
+            FindingId::Quarantine => ways.push(Self::Review),
             FindingId::Method => ways.push(Self::ListMethod),
             FindingId::Approval if because(Reason::VerifiedApprovalRequired) => ways.push(Self::NoPasskeys),
             FindingId::Approval => ways.push(Self::Label(Axis::Approval)),
@@ -137,6 +140,9 @@ impl fmt::Display for WayOut {
                 "use a token that grants this; `highwater token list` shows what each does",
             ),
             Self::OtherVariant => f.write_str("call the tool through the variant that its class needs"),
+            Self::Review => f.write_str(
+                "look at what the server says of itself with `highwater servers diff`, then approve or reject it",
+            ),
             Self::ListMethod => f.write_str("list the method under the server's `extra_methods`"),
             Self::NoPasskeys => f.write_str("passkey approval is not available yet"),
         }

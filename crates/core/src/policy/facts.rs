@@ -11,6 +11,7 @@ use crate::decide::AskKind;
 use crate::grant::{Grant, Permission, required};
 use crate::id::{DecisionId, Principal, Timestamp, VirtualServerId};
 use crate::label::{Label, TextSet};
+use crate::pin::Hold;
 use crate::session::Contributors;
 use crate::trust::ServerTrust;
 
@@ -38,6 +39,8 @@ pub struct Facts<'a> {
     pub tool_name: Option<&'a str>,
     /// Whether a person has seen the tool's definition.
     pub tool_status: ToolStatus,
+    /// Why what is asked for may not be used until a person has looked at it; `None` if it may.
+    pub hold: Option<Hold>,
     /// All that is known of the tool, resource or prompt.
     pub contract: &'a Contract,
     /// What is known of the server.
@@ -192,6 +195,7 @@ impl<'a> Facts<'a> {
             tool_id: None,
             tool_name: names_tool.then(|| &**action.target()),
             tool_status: ToolStatus::Pending,
+            hold: None,
             contract: &WORST_CONTRACT,
             server: &UNKNOWN_SERVER,
             session: &TOP,

@@ -103,6 +103,7 @@ impl Advice {
             | FindingId::Token
             | FindingId::Intent
             | FindingId::AllowList
+            | FindingId::Quarantine
             | FindingId::Method
             | FindingId::FlowPolicy
             | FindingId::Unapproved
@@ -164,6 +165,10 @@ impl Advice {
                     "virtual_servers:\n  {}: {{ servers: [{}, …] }}",
                     decision.virtual_server, decision.upstream
                 )),
+                WayOut::Review => {
+                    let server = shell(decision.upstream.as_str());
+                    Some(format!("highwater servers diff {server}\nhighwater servers approve {server}"))
+                }
                 WayOut::ListMethod => Some(format!(
                     "servers:\n  {}:\n    extra_methods: [{}]",
                     decision.upstream,

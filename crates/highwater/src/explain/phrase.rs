@@ -106,6 +106,19 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
         FindingId::AllowList => {
             format!("`{}` is not among the `allowed_tools` of server `{server}`", plain(&decision.target))
         }
+        FindingId::Quarantine => match finding.reasons.first() {
+            Some(Reason::PinsUnreadable) => format!("what was approved of server `{server}` could not be read"),
+            Some(Reason::ServerNew) => format!("nobody has approved server `{server}` yet"),
+            Some(Reason::ServerChanged) => format!("server `{server}` is not the one that was approved"),
+            Some(Reason::ServerRejected) => format!("server `{server}` was refused by a person"),
+            Some(Reason::ManifestInvalid) => format!("the manifest of server `{server}` does not count"),
+            Some(Reason::ManifestMismatch) => {
+                format!("`{tool}` is not what the manifest of server `{server}` signs")
+            }
+            Some(Reason::DefinitionChanged) => format!("`{tool}` is not what was approved"),
+            Some(Reason::DefinitionRejected) => format!("`{tool}` was refused by a person"),
+            _ => format!("nobody has approved `{tool}` yet"),
+        },
         FindingId::Method => format!(
             "method `{}` is not part of MCP and not among the `extra_methods` of server `{server}`",
             plain(&decision.method)

@@ -16,6 +16,7 @@ mod heard;
 mod hints;
 mod ifc;
 pub mod ours;
+pub mod pinned;
 mod reply;
 mod request;
 mod resolution;

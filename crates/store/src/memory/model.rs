@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use highwater_core::id::{Principal, SessionKey, Timestamp, VirtualServerId};
 use highwater_core::label::{Label, LabelBits};
+use highwater_core::pin::PinKey;
 use highwater_core::session::ObjectId;
 use serde_json::value::RawValue;
 
@@ -18,6 +19,7 @@ use crate::people::{
     Context, Declassification, DeclassificationOutcome, Declassified, Notice, PrincipalRecord,
     SessionHistory, SessionRecord,
 };
+use crate::pins::{PinEvent, StoredPin};
 
 /// Everything a database holds.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +31,9 @@ pub(crate) struct Model {
     pub(crate) contexts: Vec<Context>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) node: Option<(String, bool)>,
+    pub(super) pins: BTreeMap<(String, PinKey), StoredPin>,
+    /// With the server, whether a person decided, and the name of the event.
+    pub(super) pin_events: Vec<(String, bool, String, PinEvent)>,
 }
 
 #[derive(Clone, Debug)]

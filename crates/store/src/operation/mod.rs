@@ -7,6 +7,7 @@ mod declassify;
 mod join;
 mod mark;
 mod people;
+mod pins;
 mod read;
 
 pub(crate) use boot::{Close, Prune, Start};
@@ -16,6 +17,7 @@ pub(crate) use declassify::{CloseEpoch, Closing, Declassify, Lower, Lowering};
 pub(crate) use join::Join;
 pub(crate) use mark::{Mark, MarkedKinds, ReadMarks};
 pub(crate) use people::{ListContexts, ListNotices, ListPrincipals, ListSessions, Note, ShowSession};
+pub(crate) use pins::{DecidePins, Observe, PINS_HINT, PinHistory, ReadPins};
 pub(crate) use read::{Found, ReadSession};
 
 use crate::StoreError;
@@ -77,5 +79,6 @@ pub(crate) mod model {
     pub(crate) use super::join::{Join, JoinedRows};
     pub(crate) use super::mark::Mark;
     pub(crate) use super::people::ListSessions;
+    pub(crate) use super::pins::{DecidePins, KEPT_EVENTS, Observe, chosen};
     pub(crate) use super::read::{Found, ReadSession};
 }

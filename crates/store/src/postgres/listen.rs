@@ -9,6 +9,7 @@ use tokio_postgres::AsyncMessage;
 
 use super::server::{CHANNEL, Server};
 use crate::SessionHandle;
+use crate::operation::PINS_HINT;
 use crate::store::Inner;
 
 /// How long to wait before a lost connection is made again.
@@ -55,6 +56,7 @@ async fn listen(server: &Server, replica: &str, store: &Weak<Inner>) -> Result<(
         // What was announced before this was missed, so nothing that is held counts.
         if let Some(store) = store.upgrade() {
             store.cache.forget_all();
+            store.pins_changed.send_modify(|count| *count += 1);
         }
         while let Some(payload) = keys.recv().await {
             refresh(&payload, replica, store).await;
@@ -69,6 +71,9 @@ async fn listen(server: &Server, replica: &str, store: &Weak<Inner>) -> Result<(
 async fn refresh(payload: &str, replica: &str, store: &Weak<Inner>) {
     let Some((from, key)) = payload.split_once(' ').filter(|(from, _)| *from != replica) else { return };
     let Some(store) = store.upgrade() else { return };
+    if key.starts_with(PINS_HINT) {
+        return store.pins_changed.send_modify(|count| *count += 1);
+    }
     let key = highwater_core::id::SessionKey::new(key);
     if let Some(entry) = store.cache.get(&key).filter(|entry| entry.state().is_some())
         && let Err(error) = SessionHandle::new(store, entry).current().await

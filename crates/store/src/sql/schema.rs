@@ -13,7 +13,7 @@ pub(crate) enum Dialect {
 /// One step from a layout to the next: its definitions. `INT` stands for a 64-bit integer.
 type Migration = &'static [&'static str];
 
-const MIGRATIONS: &[Migration] = &[FIRST];
+const MIGRATIONS: &[Migration] = &[FIRST, PINS];
 
 /// Times are milliseconds, `0` where something has not happened. JSON is text: a column declared `JSON` has
 /// numeric affinity in SQLite.
@@ -42,6 +42,18 @@ const FIRST: Migration = &[
      kind TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY(id))",
     "CREATE INDEX notice_by_time ON notice(at)",
     "CREATE TABLE node(id TEXT NOT NULL, boot_id TEXT NOT NULL, clean INT NOT NULL, PRIMARY KEY(id))",
+];
+
+/// What servers say of themselves, and what was approved of it. A digest is empty where there is none.
+const PINS: Migration = &[
+    "CREATE TABLE pin(server TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, seen_digest TEXT NOT NULL, \
+     seen_text TEXT NOT NULL, seen_at INT NOT NULL, pin_digest TEXT NOT NULL, pin_text TEXT NOT NULL, \
+     pin_at INT NOT NULL, basis TEXT NOT NULL, believed INT NOT NULL, person TEXT NOT NULL, \
+     rejected TEXT NOT NULL, ver INT NOT NULL, PRIMARY KEY(server, kind, name))",
+    "CREATE TABLE pin_event(id TEXT NOT NULL, server TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, \
+     at INT NOT NULL, what TEXT NOT NULL, digest TEXT NOT NULL, text TEXT NOT NULL, person TEXT NOT NULL, \
+     reason TEXT NOT NULL, decided INT NOT NULL, PRIMARY KEY(id))",
+    "CREATE INDEX pin_event_by_server ON pin_event(server, at)",
 ];
 
 /// The version this program writes.

@@ -84,6 +84,44 @@ statements! {
             WHERE ($1='' OR agent=$1) AND seen<=$2 ORDER BY seen DESC, id LIMIT $3";
     ONE_SESSION = "SELECT id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver FROM session WHERE id=$1";
 
+    PINS = "SELECT kind,name,seen_digest,seen_text,seen_at,pin_digest,pin_text,pin_at,basis,believed,person,rejected \
+            FROM pin WHERE server=$1 ORDER BY kind,name";
+    PIN_KNOWN = "SELECT kind FROM pin WHERE server=$1 AND kind=$2 AND name=$3";
+    SEE_PIN = "INSERT INTO pin(server,kind,name,seen_digest,seen_text,seen_at,pin_digest,pin_text,pin_at,basis,believed,\
+            person,rejected,ver) VALUES($1,$2,$3,$4,$5,$6,'','',0,'',0,'','',1) \
+            ON CONFLICT(server,kind,name) DO UPDATE SET seen_digest=excluded.seen_digest, \
+            seen_text=excluded.seen_text, seen_at=excluded.seen_at, ver=pin.ver+1";
+    LOSE_PIN = "UPDATE pin SET seen_digest='', seen_text='', ver=ver+1 WHERE server=$1 AND kind=$2 AND name=$3";
+    FORGET_PIN = "DELETE FROM pin WHERE server=$1 AND kind=$2 AND name=$3 AND seen_digest='' AND pin_digest='' \
+            AND rejected=''";
+    /// Approves what is seen first. A person's decision stands above it.
+    VOUCH_PIN = "UPDATE pin SET pin_digest=seen_digest, pin_text=seen_text, basis=$1, believed=1, person='', \
+            pin_at=$2, ver=ver+1 WHERE server=$3 AND kind=$4 AND name=$5 AND seen_digest=$6 AND basis<>'person' \
+            AND rejected<>seen_digest";
+    /// Changes nothing that counts, and holds the rows until the transaction ends.
+    TAKE_PINS = "UPDATE pin SET ver=ver+1 WHERE server=$1";
+    /// Approves exactly the definition that was seen.
+    APPROVE_PIN = "UPDATE pin SET pin_digest=seen_digest, pin_text=seen_text, basis='person', believed=$1, person=$2, \
+            pin_at=$3, rejected='', ver=ver+1 WHERE server=$4 AND kind=$5 AND name=$6 AND seen_digest=$7";
+    /// Approves everything that is seen and was not refused.
+    APPROVE_PINS = "UPDATE pin SET pin_digest=seen_digest, pin_text=seen_text, basis='person', believed=$1, person=$2, \
+            pin_at=$3, rejected=CASE WHEN kind='identity' THEN '' ELSE rejected END, ver=ver+1 \
+            WHERE server=$4 AND seen_digest<>'' AND (rejected<>seen_digest OR kind='identity')";
+    APPROVAL_EVENTS = "INSERT INTO pin_event(id,server,kind,name,at,what,digest,text,person,reason,decided) \
+            SELECT $1 || '-' || kind || '-' || name,server,kind,name,$2,$3,seen_digest,'',$4,$5,1 FROM pin \
+            WHERE server=$6 AND seen_digest<>'' AND (rejected<>seen_digest OR kind='identity') \
+            AND (pin_digest<>seen_digest OR basis<>'person' OR believed<>$7)";
+    REJECT_PIN = "UPDATE pin SET rejected=seen_digest, ver=ver+1 WHERE server=$1 AND kind=$2 AND name=$3 \
+            AND seen_digest=$4";
+    UNPIN = "UPDATE pin SET pin_digest='', pin_text='', pin_at=0, basis='', believed=0, person='' \
+            WHERE server=$1 AND kind=$2 AND name=$3 AND pin_digest=$4";
+    PIN_EVENT = "INSERT INTO pin_event(id,server,kind,name,at,what,digest,text,person,reason,decided) \
+            VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)";
+    PIN_EVENTS = "SELECT kind,name,at,what,digest,text,person,reason FROM pin_event WHERE server=$1 \
+            ORDER BY at DESC, id DESC LIMIT $2";
+    PRUNE_PIN_EVENTS = "DELETE FROM pin_event WHERE server=$1 AND decided=0 AND id NOT IN (SELECT id FROM pin_event \
+            WHERE server=$1 AND decided=0 ORDER BY at DESC, id DESC LIMIT $2)";
+
     NODE = "SELECT boot_id,clean FROM node WHERE id=$1";
     START_NODE = "INSERT INTO node(id,boot_id,clean) VALUES($1,$2,0) \
             ON CONFLICT(id) DO UPDATE SET boot_id=excluded.boot_id, clean=0";

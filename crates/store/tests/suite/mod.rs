@@ -5,6 +5,7 @@ mod declassification;
 mod joins;
 mod marks;
 mod people;
+mod pins;
 mod random;
 
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use highwater_core::id::{Principal, SessionKey, VirtualServerId};
 use highwater_store::{SessionHandle, SessionKind, SessionOwner, Store, StoreOptions};
 
-pub(crate) use {conversations::*, declassification::*, joins::*, marks::*, people::*, random::*};
+pub(crate) use {conversations::*, declassification::*, joins::*, marks::*, people::*, pins::*, random::*};
 
 /// A place for a store.
 pub(crate) trait Backend: Send + Sync + 'static {
@@ -55,6 +56,13 @@ macro_rules! run {
                 an_object_of_any_length_can_be_marked,
                 contexts_are_known_to_those_who_made_them,
                 people_see_sessions_and_notices,
+                what_a_server_says_is_kept_with_its_history,
+                an_approval_names_exactly_what_was_seen,
+                a_server_is_approved_as_a_whole_or_not_at_all,
+                what_a_person_decided_stands_above_what_is_vouched_for,
+                whatever_happens_at_once_only_what_was_named_is_approved,
+                decisions_outlive_the_store,
+                the_history_of_a_restless_server_is_bounded,
                 random_histories_agree_with_the_model,
             );
         }

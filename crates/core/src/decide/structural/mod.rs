@@ -4,6 +4,7 @@
 mod approval;
 mod flow_policy;
 mod grant;
+mod quarantine;
 mod token;
 
 use super::Finding;
@@ -21,6 +22,7 @@ pub(super) const GATES: &[Gate] = &[
     grant::held,
     grant::allow_list,
     grant::extra_method,
+    quarantine::held,
     approval::wanted,
     flow_policy::accepted,
 ];

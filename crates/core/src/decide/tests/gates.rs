@@ -8,6 +8,7 @@ use crate::decide::*;
 use crate::grant::Grant;
 use crate::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use crate::label::Label;
+use crate::pin::Hold;
 use crate::policy::Admission;
 
 static NOTHING_READ: Label = Label::bottom();
@@ -71,6 +72,34 @@ fn an_unlisted_method_is_blocked_and_a_listed_one_is_not() {
         |method: &str| Action::new(ActionKind::ExtraMethod, UpstreamId::new("mail"), method, method, "{}");
     assert_eq!(reasons(&policy(None, &["x/y"]), "default", &action("x/y")), []);
     assert_eq!(reasons(&policy(None, &["x/y"]), "default", &action("x/z")), [Reason::MethodNotListed]);
+}
+
+#[test]
+fn what_is_held_is_blocked_in_every_mode_and_says_why() {
+    let action = call("mail", "send");
+    let (decision, principal, virtual_server) =
+        (DecisionId::new("hwd_1"), Principal::new("agent"), VirtualServerId::new("default"));
+    for (index, hold) in Hold::ALL.iter().enumerate() {
+        for mode in [FlowMode::Observe, FlowMode::Balanced, FlowMode::Strict, FlowMode::Samos] {
+            let flow = FlowPolicy { mode, ..FlowPolicy::default() };
+            let policy = policy(None, &[]).with_flows([(virtual_server.clone(), flow)].into());
+            let facts =
+                Facts { hold: Some(*hold), ..Facts::of(&decision, &principal, &virtual_server, &action) };
+            let facts = facts.under(&NOTHING_READ);
+            let Verdict::Block(denial) = decide(&policy, &facts) else { panic!("{hold} in {mode:?}") };
+            let found = denial.findings().iter().find(|finding| finding.id == FindingId::Quarantine).unwrap();
+            assert_eq!(demands(&policy, &facts).effect, Effect::Block);
+            // Every hold has a reason of its own.
+            let others = Hold::ALL.iter().enumerate().filter(|(other, _)| *other != index);
+            for (_, other) in others {
+                let facts = Facts { hold: Some(*other), ..facts };
+                assert_ne!(
+                    judge(&policy, &facts).findings().first().map(|it| &it.reasons),
+                    Some(&found.reasons)
+                );
+            }
+        }
+    }
 }
 
 #[test]

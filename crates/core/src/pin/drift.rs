@@ -1,0 +1,104 @@
+//! What changed between a pinned definition and the one that is seen, and in which direction.
+
+use std::sync::Arc;
+
+use super::definition::{Definition, PartClass};
+use crate::annotation::{Axis, Contract, Words};
+
+/// One part that is not as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which part, as a pointer into the definition.
+    pub part: Arc<str>,
+    /// What it is.
+    pub class: PartClass,
+    /// Its canonical text as pinned; `None` where there was none.
+    pub pinned: Option<Arc<str>>,
+    /// Its canonical text as seen; `None` where there is none.
+    pub seen: Option<Arc<str>>,
+}
+
+/// Everything that is not as it was. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drift {
+    changes: Vec<Change>,
+}
+
+/// What became of a contract: the axes on which it says less than was pinned, and those on which it says worse.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Direction {
+    /// Safer-looking. It does not take effect until a person accepts it.
+    pub loosens: Words<Axis>,
+    /// Riskier. It takes effect at once.
+    pub tightens: Words<Axis>,
+}
+
+// === impl Drift ===
+
+impl Drift {
+    /// What changed; `None` if both are the same, defaults filled in.
+    pub fn between(pinned: &Definition, seen: &Definition) -> Option<Self> {
+        if pinned.digest() == seen.digest() {
+            return None;
+        }
+        let mut changes = Vec::new();
+        for (pointer, was) in pinned.parts() {
+            let is = seen.parts().get(pointer);
+            if is.is_none_or(|is| is.value != was.value) {
+                changes.push(Change {
+                    part: Arc::clone(pointer),
+                    class: is.map_or(was.class, |is| is.class.max(was.class)),
+                    pinned: Some(Arc::clone(&was.value)),
+                    seen: is.map(|is| Arc::clone(&is.value)),
+                });
+            }
+        }
+        for (pointer, is) in seen.parts() {
+            if !pinned.parts().contains_key(pointer) {
+                changes.push(Change {
+                    part: Arc::clone(pointer),
+                    class: is.class,
+                    pinned: None,
+                    seen: Some(Arc::clone(&is.value)),
+                });
+            }
+        }
+        if pinned.key() != seen.key() {
+            changes.push(Change {
+                part: "".into(),
+                class: PartClass::Identity,
+                pinned: Some(pinned.key().to_string().into()),
+                seen: Some(seen.key().to_string().into()),
+            });
+        }
+        Some(Self { changes })
+    }
+
+    /// The changed parts.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Whether somebody has to look before it is used again: it says something else, takes or gives something else, or is
+    /// somebody else. Only what is claimed of it, and what is for the eye, may change without that.
+    pub fn holds(&self) -> bool {
+        self.changes.iter().any(|change| match change.class {
+            PartClass::Wording | PartClass::Schema | PartClass::Identity => true,
+            PartClass::Annotation | PartClass::Cosmetic => false,
+        })
+    }
+}
+
+// === impl Direction ===
+
+impl Direction {
+    /// From the contract of the pinned definition to that of the seen one.
+    pub fn between(pinned: &Contract, seen: &Contract) -> Self {
+        Self { loosens: seen.milder_than(pinned), tightens: pinned.milder_than(seen) }
+    }
+
+    /// Whether nothing became of it.
+    pub fn is_none(self) -> bool {
+        self.loosens.is_empty() && self.tightens.is_empty()
+    }
+}
