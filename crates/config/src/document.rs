@@ -5,13 +5,14 @@
 //! are reported with their place; what a shape cannot say is checked by its owner and reported with
 //! [`Complaints::complain`].
 
+use highwater_core::policy::suggest::{choose, listed};
 use serde::Deserialize;
 use serde_json::Value as JsonValue;
 
 pub use crate::node::Span;
 pub use crate::read::{Entries, Field, FromShape, Json, Shape, Shaped, Written};
 
-use crate::diagnose::{Diagnostics, Problem, Problems, choose, listed};
+use crate::diagnose::{Diagnostics, Problem, Problems};
 use crate::load::settings_of;
 use crate::node::{Node, Value};
 use crate::read::read;

@@ -1,8 +1,9 @@
 //! Conditions: the tree as written to the words core checks. Only the shape is judged here.
 
+use highwater_core::policy::suggest::{choose, listed};
 use highwater_core::policy::{self, ConditionSource, Operator, Spanned, ValueSource};
 
-use crate::diagnose::{Problems, choose, listed};
+use crate::diagnose::Problems;
 use crate::node::{Node, Span, Value};
 
 /// Reads conditions from one text and reports what has not the shape of one.
@@ -100,6 +101,15 @@ impl ConditionReader<'_> {
             self.wrong(node, "`when` must be a mapping from facts to values");
             return None;
         };
+        if entries.is_empty() {
+            self.problems.report_code(
+                "empty-condition",
+                node.span,
+                "`when` with nothing in it always holds",
+                "write what must hold, such as `when: { session.private: true }`",
+            );
+            return None;
+        }
         let tests: Vec<_> = entries.iter().map(|(key, value)| self.short(key, value)).collect();
         let of = tests.into_iter().collect::<Option<Vec<_>>>()?;
         Some(ConditionSource::All { span: span(node.span), of })

@@ -1,9 +1,9 @@
 //! The operator's labels: words to claims, with the operator's authority.
 
 use highwater_core::annotation::{Authority, Claim, Claims, DataClass, Possible, Sensitivity, Severe, Words};
+use highwater_core::policy::suggest::listed;
 
 use super::Lowering;
-use crate::diagnose::listed;
 use crate::file::label::{CLASS_WORDS, ClassFile, InputMetadataFile, ReturnMetadataFile};
 use crate::read::{Field, OneOrMany, Written};
 

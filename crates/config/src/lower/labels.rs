@@ -14,7 +14,7 @@ use crate::check::cases::{Quarrel, outside, quarrels};
 use crate::check::texts::{Found, Pattern, find};
 use crate::diagnose::Problem;
 use crate::file::ServerFile;
-use crate::file::label::{CaseFile, LabelFile, ResultCaseFile};
+use crate::file::label::{CaseFile, InputMetadataFile, LabelFile, ResultCaseFile, ReturnMetadataFile};
 use crate::node::Span;
 use crate::read::{Entries, Field, Written};
 use crate::settings::{LabelSettings, Labels};
@@ -44,6 +44,8 @@ impl Lowering<'_> {
         let entries = field.value().into_iter().flat_map(|Entries(all)| all);
         entries
             .filter_map(|(name, entry)| {
+                let key = if about == About::Prompt { "prompt_labels" } else { "labels" };
+                self.warn_of_pattern(name, key, server);
                 let subject = match about {
                     About::Prompt => format!("prompt `{}` of server `{server}`", name.value),
                     About::Tool | About::Resource => format!("`{}` of server `{server}`", name.value),
@@ -51,6 +53,22 @@ impl Lowering<'_> {
                 Some((name.value.clone(), self.operator_label(&subject, about, entry.value()?)))
             })
             .collect()
+    }
+
+    /// Names are taken as they stand, so one that looks like a pattern most likely means nothing.
+    pub(super) fn warn_of_pattern(&self, name: &Written<String>, key: &str, server: &str) {
+        if name.value.contains(['*', '?']) {
+            self.problems.warn(Problem {
+                code: Some("no-pattern"),
+                message: format!(
+                    "`{}` in `{key}` of server `{server}` is taken as the whole name, not as a pattern",
+                    name.value
+                ),
+                help: Some("write each name out".to_owned()),
+                span: Some(name.span),
+                also: None,
+            });
+        }
     }
 
     fn resource_labels(&self, server: &str, file: &ServerFile) -> Vec<(Glob, LabelSettings)> {
@@ -158,7 +176,10 @@ impl Lowering<'_> {
             if let Some(&word) = file.approval.value() {
                 claim(&mut claims, Claim::SetApproval(word.into()));
             }
-            self.check_case(*at, &subject, fixed, &claims);
+            let spot = |key: &str| {
+                of_input(key, &file.input_metadata).or_else(|| of_return(key, &file.return_metadata))
+            };
+            self.check_case(*at, &subject, fixed, &claims, spot);
             let Some(condition) = self.condition(*at, &subject, &file.conditions, &file.when) else {
                 continue;
             };
@@ -187,7 +208,7 @@ impl Lowering<'_> {
             let subject = format!("result case {} of {subject}", number + 1);
             let mut claims = Claims::new();
             self.return_metadata(&subject, &file.return_metadata, &mut claims);
-            self.check_case(*at, &subject, fixed, &claims);
+            self.check_case(*at, &subject, fixed, &claims, |key| of_return(key, &file.return_metadata));
             let pointer = self.pointer(*at, &subject, &file.pointer);
             let equals = self.equals(*at, &subject, file);
             if let (Some(pointer), Some(equals)) = (pointer, equals) {
@@ -251,8 +272,15 @@ impl Lowering<'_> {
         }
     }
 
-    /// A case says something, and within what is said of every call.
-    fn check_case(&self, at: Span, subject: &str, fixed: &Claims, claims: &Claims) {
+    /// A case says something, and within what is said of every call. `spot` is where it says it.
+    fn check_case(
+        &self,
+        at: Span,
+        subject: &str,
+        fixed: &Claims,
+        claims: &Claims,
+        spot: impl Fn(&str) -> Option<Span>,
+    ) {
         if claims.is_empty() {
             let help = "write what holds for it, such as `returnMetadata`";
             self.report(at, format!("{subject} says nothing"), help);
@@ -260,7 +288,7 @@ impl Lowering<'_> {
         if let Some(key) = outside(fixed, claims) {
             self.problems.report_code(
                 "contradiction",
-                at,
+                spot(key).unwrap_or(at),
                 format!("`{key}` of {subject} is outside what is said of every call"),
                 "a case narrows: add its values to the list above it",
             );
@@ -290,6 +318,27 @@ impl Lowering<'_> {
                 also: Some(Box::new((format!("case {} is here", first + 1), *earlier))),
             });
         }
+    }
+}
+
+/// Where a key of `inputMetadata` is written.
+fn of_input(key: &str, field: &Field<InputMetadataFile>) -> Option<Span> {
+    let file = field.value()?;
+    match key {
+        "inputMetadata.destination" => file.destination.read().map(|written| written.span),
+        "inputMetadata.sensitivity" => file.sensitivity.read().map(|written| written.span),
+        "inputMetadata.outcomes" => file.outcomes.read().map(|written| written.span),
+        _ => None,
+    }
+}
+
+/// Where a key of `returnMetadata` is written.
+fn of_return(key: &str, field: &Field<ReturnMetadataFile>) -> Option<Span> {
+    let file = field.value()?;
+    match key {
+        "returnMetadata.source" => file.source.read().map(|written| written.span),
+        "returnMetadata.sensitivity" => file.sensitivity.read().map(|written| written.span),
+        _ => None,
     }
 }
 

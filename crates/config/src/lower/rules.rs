@@ -78,8 +78,12 @@ impl<'l> Lowering<'l> {
             _ => return self.not_a_list(node, RULES, "write `rules: [{ name: …, effect: …, when: … }]`"),
         };
         for item in items {
-            let read = read_part("a rule", item, self.text, self.problems, self.trees);
-            rules.extend(read.and_then(|written| self.rule(&written)));
+            let before = self.problems.count();
+            let Some(written) = read_part("a rule", item, self.text, self.problems, self.trees) else {
+                continue;
+            };
+            // What seems missing may have been misspelt, or be wrong in another way.
+            rules.extend(self.rule(&written, self.problems.count() == before));
         }
     }
 
@@ -96,13 +100,26 @@ impl<'l> Lowering<'l> {
             }
         };
         for item in items {
-            let read = read_part("a waiver", item, self.text, self.problems, self.trees);
-            waivers.extend(read.and_then(|written| self.waiver(&written)));
+            let before = self.problems.count();
+            let Some(written) = read_part("a waiver", item, self.text, self.problems, self.trees) else {
+                continue;
+            };
+            // Core says what a waiver lacks; of one that is wrong already, that may be what is misspelt.
+            if self.problems.count() == before {
+                waivers.extend(self.waiver(&written));
+            }
         }
     }
 
-    fn rule(&self, Written { span: at, value: file }: &Written<RuleFile>) -> Option<RuleSource> {
-        let name = self.named(&file.name, *at, "the rule has no `name`", "findings and waivers go by it");
+    /// `whole` says that nothing was wrong with it so far.
+    fn rule(&self, Written { span: at, value: file }: &Written<RuleFile>, whole: bool) -> Option<RuleSource> {
+        let conditionless = matches!((&file.conditions, &file.when), (Field::Absent, Field::Absent));
+        let lacks = [file.name.is_absent(), file.effect.is_absent(), conditionless];
+        if !whole && lacks.contains(&true) {
+            return None;
+        }
+        let help = "add `name: …`; findings and waivers go by it";
+        let name = self.named(&file.name, *at, "the rule has no `name`", help);
         let help = "say what happens: `redact`, `confirm`, `passkey` or `block`";
         let effect = self.named(&file.effect, *at, "the rule has no `effect`", help);
         let condition = self.condition(*at, "the rule", &file.conditions, &file.when);
@@ -190,7 +207,7 @@ pub(crate) fn problem(error: RuleError) -> Problem {
     Problem {
         code: Some(error.code.as_str()),
         message: error.message,
-        help: error.suggestion,
+        help: Some(error.suggestion),
         span: Some(place(error.span)),
         also: error.also.map(|(at, what)| Box::new((what, place(at)))),
     }

@@ -59,7 +59,7 @@ impl Lowering<'_> {
         let concurrency =
             self.count(&format!("`concurrency` of {subject}"), &file.concurrency, 1, usize::MAX);
         let trust = self.trust(alias, file, transport.as_ref(), all);
-        let allowed_tools = self.allowed_tools(file, &trust, &subject);
+        let allowed_tools = self.allowed_tools(file, &trust, &alias.value);
         let max_reply = self.size(&format!("`max_reply` of {subject}"), &file.max_reply);
         Some(ServerSettings {
             name: alias.value.clone(),
@@ -82,17 +82,26 @@ impl Lowering<'_> {
         })
     }
 
-    fn allowed_tools(&self, file: &ServerFile, trust: &Trust, subject: &str) -> Option<BTreeSet<String>> {
+    /// The tools of an allow-list.
+    pub(super) fn tools(&self, listed: &Field<Vec<Written<String>>>, server: &str) -> BTreeSet<String> {
+        let tool = |tool: &Written<String>| {
+            self.warn_of_pattern(tool, "allowed_tools", server);
+            Ok(tool.value.clone())
+        };
+        self.each(listed, tool).into_iter().collect()
+    }
+
+    fn allowed_tools(&self, file: &ServerFile, trust: &Trust, alias: &str) -> Option<BTreeSet<String>> {
         let Deliberate(listed) = &file.allowed_tools;
         let own: Option<BTreeSet<String>> = match listed {
             Field::Absent => None,
-            listed => Some(self.each(listed, |tool| Ok(tool.value.clone())).into_iter().collect()),
+            listed => Some(self.tools(listed, alias)),
         };
         match (own, &trust.allowed_tools) {
             (Some(own), None) => Some(own),
             (None, elsewhere) => elsewhere.as_ref().map(|(_, tools)| tools.clone()),
             (Some(own), Some((span, _))) => {
-                let message = format!("`allowed_tools` of {subject} is written twice");
+                let message = format!("`allowed_tools` of server `{alias}` is written twice");
                 self.report(*span, message, "keep the one beside `trust`, or the one inside it");
                 Some(own)
             }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use highwater_core::policy::suggest::{choose, nearest};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 
 use super::Lowering;
-use crate::diagnose::{Problem, choose, suggestion};
+use crate::diagnose::Problem;
 use crate::file::words::TrustWord;
 use crate::file::{ConfigFile, ServerFile, TrustFile};
 use crate::node::Span;
@@ -47,18 +48,16 @@ impl Lowering<'_> {
             );
         }
         match blocks.first() {
-            Some((_, block)) => self.trust_block(block),
+            Some((_, block)) => self.trust_block(&alias.value, block),
             None => Trust { level: ServerTrust::default(), title: None, allowed_tools: None },
         }
     }
 
-    fn trust_block(&self, file: &TrustFile) -> Trust {
+    fn trust_block(&self, alias: &str, file: &TrustFile) -> Trust {
         let level = |field: &Field<_>| field.value().copied().map_or(TrustLevel::None, TrustLevel::from);
         let verified = file.verified.value().copied().unwrap_or(false);
         let Deliberate(listed) = &file.allowed_tools;
-        let allowed_tools = listed.read().map(|written| {
-            (written.span, self.each(listed, |tool| Ok(tool.value.clone())).into_iter().collect())
-        });
+        let allowed_tools = listed.read().map(|written| (written.span, self.tools(listed, alias)));
         for (key, field) in [("server_trust", &file.server_trust), ("resource_trust", &file.resource_trust)] {
             if let Some(written) = field.read()
                 && written.value != TrustWord::None
@@ -95,7 +94,7 @@ impl Lowering<'_> {
                 Transport::Stdio { .. } => None,
             });
             let candidates: Vec<&str> = written.iter().copied().chain(urls).collect();
-            let help = match suggestion(&key.value, candidates.iter().copied()) {
+            let help = match nearest(&key.value, candidates.iter().copied()) {
                 Some(_) => choose(&key.value, &candidates),
                 None => "write the alias or the URL of a server under `servers`".to_owned(),
             };

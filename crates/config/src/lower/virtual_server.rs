@@ -1,9 +1,9 @@
 //! Virtual servers: names, members, and the `default` that always exists.
 
 use highwater_core::decide::FlowPolicy;
+use highwater_core::policy::suggest::choose;
 
 use super::{Lowering, Refused, name};
-use crate::diagnose::choose;
 use crate::file::{ConfigFile, VirtualServerFile};
 use crate::read::{Entries, Field, Written};
 use crate::settings::{Prefix, ServerSettings, VirtualServer};

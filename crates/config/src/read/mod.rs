@@ -107,6 +107,11 @@ impl<T> Field<T> {
         }
     }
 
+    /// Whether nothing was written.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self, Field::Absent)
+    }
+
     /// The value, if there is one.
     pub fn value(&self) -> Option<&T> {
         self.read().map(|written| &written.value)

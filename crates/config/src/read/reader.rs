@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use highwater_core::policy::suggest::{choose, listed};
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::path::Path;
 use super::shape::{self, Shape};
 use super::tree::Trees;
-use crate::diagnose::{Problem, Problems, choose, listed};
+use crate::diagnose::{Problem, Problems};
 use crate::file::foreign;
 use crate::node::{Node, Value};
 
@@ -38,6 +39,9 @@ pub(super) const TREE: &str = "highwater::Tree";
 pub(super) const ONE_OR_MANY: &str = "highwater::OneOrMany";
 
 const LIST: &str = "a list";
+const TEXT: &str = "text";
+const NUMBER: &str = "a whole number";
+const MAPPING: &str = "a mapping of keys to values";
 const SWITCH: &str = "`true` or `false`";
 
 impl<'de> Reader<'de, '_> {
@@ -55,14 +59,20 @@ impl<'de> Reader<'de, '_> {
         })
     }
 
-    /// The way out of the two slips everybody makes.
+    /// The way out of the slips everybody makes.
     fn remedy(self, expected: &str) -> Option<String> {
-        match (expected, self.scalar()?) {
-            (LIST, item) => Some(format!("write `[{item}]`")),
-            (SWITCH, "yes" | "on" | "1") => Some("write `true`".to_owned()),
-            (SWITCH, "no" | "off" | "0") => Some("write `false`".to_owned()),
-            _ => None,
-        }
+        Some(match (expected, self.scalar()) {
+            (LIST, Some(item)) => format!("write `[{item}]`"),
+            (LIST, None) => "write `[…, …]`, or one item a line behind `-`".to_owned(),
+            (SWITCH, Some("yes" | "on" | "1")) => "write `true`".to_owned(),
+            (SWITCH, Some("no" | "off" | "0")) => "write `false`".to_owned(),
+            (SWITCH, _) => format!("write {SWITCH}"),
+            (TEXT, Some(_)) => "put it in quotes".to_owned(),
+            (TEXT, None) => "write a single text".to_owned(),
+            (NUMBER, _) => "write digits alone, such as `8`".to_owned(),
+            (MAPPING, _) => "write `key: value` pairs, each on a line of its own, or in `{ }`".to_owned(),
+            _ => return None,
+        })
     }
 
     /// A scalar as text; numbers and truth values as they were written.
@@ -79,7 +89,7 @@ impl<'de> Reader<'de, '_> {
     fn entries(self) -> Result<&'de [(Node, Node)], Fault> {
         match &self.node.value {
             Value::Map(entries) => Ok(entries),
-            _ => Err(self.wrong("a mapping of keys to values")),
+            _ => Err(self.wrong(MAPPING)),
         }
     }
 
@@ -121,13 +131,13 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
             Value::Number { .. } => self.scalar().and_then(|written| written.parse().ok()),
             _ => None,
         };
-        visitor.visit_u64(number.ok_or_else(|| self.wrong("a whole number"))?)
+        visitor.visit_u64(number.ok_or_else(|| self.wrong(NUMBER))?)
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match &self.node.value {
             Value::Text(text) => visitor.visit_str(text),
-            _ => Err(self.wrong("text")),
+            _ => Err(self.wrong(TEXT)),
         }
     }
 
@@ -158,7 +168,7 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
             }
             (DELIBERATE, _) => self.deserialize_newtype_struct(FIELD, visitor),
             (WRITTEN, _) => visitor.visit_seq(Located { reader: self, step: 0, forgiving: false }),
-            (SCALAR, _) => visitor.visit_str(self.scalar().ok_or_else(|| self.wrong("text"))?),
+            (SCALAR, _) => visitor.visit_str(self.scalar().ok_or_else(|| self.wrong(TEXT))?),
             (JSON, node) => {
                 visitor.visit_string(shape::json(self.node, node, self.text).map_err(Fault)?.to_string())
             }

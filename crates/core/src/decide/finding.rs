@@ -281,20 +281,8 @@ impl fmt::Display for FindingId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rule(name) => write!(f, "rule.{name}"),
-            Self::Grant
-            | Self::Token
-            | Self::Intent
-            | Self::AllowList
-            | Self::Quarantine
-            | Self::Method
-            | Self::Approval
-            | Self::Passkey
-            | Self::FlowPolicy
-            | Self::Unapproved
-            | Self::Ask
-            | Self::Reply
-            | Self::Flow(_) => {
-                let name = NAMED.iter().find(|(_, id)| id == self).map_or("", |(name, _)| *name);
+            gate => {
+                let name = NAMED.iter().find(|(_, id)| id == gate).map_or("", |(name, _)| *name);
                 f.write_str(name)
             }
         }

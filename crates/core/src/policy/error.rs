@@ -14,7 +14,7 @@ pub struct RuleError {
     /// What is wrong, in the words of the file.
     pub message: String,
     /// What to do about it, such as "did you mean `session.private`?".
-    pub suggestion: Option<String>,
+    pub suggestion: String,
     /// A second place that has to do with it, and what is there.
     pub also: Option<(Span, String)>,
 }
@@ -57,16 +57,21 @@ pub enum RuleErrorCode {
     WaiverWithoutEffect,
 }
 
+/// What is wrong, before its way out is known.
+#[must_use]
+pub(super) struct Complaint {
+    code: RuleErrorCode,
+    span: Span,
+    message: String,
+}
+
 // === impl RuleError ===
 
 impl RuleError {
-    pub(super) fn new(code: RuleErrorCode, span: Span, message: impl Into<String>) -> Self {
-        Self { code, span, message: message.into(), suggestion: None, also: None }
-    }
-
-    pub(super) fn help(mut self, suggestion: impl Into<String>) -> Self {
-        self.suggestion = Some(suggestion.into());
-        self
+    /// Begins with what is wrong; nobody is told that without the way out.
+    #[expect(clippy::new_ret_no_self, reason = "it is an error once it helps")]
+    pub(super) fn new(code: RuleErrorCode, span: Span, message: impl Into<String>) -> Complaint {
+        Complaint { code, span, message: message.into() }
     }
 
     pub(super) fn also(mut self, span: Span, what: impl Into<String>) -> Self {
@@ -82,6 +87,15 @@ impl fmt::Display for RuleError {
 }
 
 impl std::error::Error for RuleError {}
+
+// === impl Complaint ===
+
+impl Complaint {
+    pub(super) fn help(self, suggestion: impl Into<String>) -> RuleError {
+        let Self { code, span, message } = self;
+        RuleError { code, span, message, suggestion: suggestion.into(), also: None }
+    }
+}
 
 // === impl RuleErrorCode ===
 
@@ -113,33 +127,4 @@ impl fmt::Display for RuleErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-// === suggestions ===
-
-/// The candidate that was probably meant. Case, `_`, `-` and `.` are not counted as differences.
-pub(super) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let plain = |text: &str| -> String {
-        text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
-    };
-    let wanted = plain(word);
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&wanted, &plain(candidate)), candidate))
-        .filter(|(distance, candidate)| *distance <= 1.max(candidate.len().min(word.len()) / 3))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
-/// The help line for a word that is not among the candidates.
-pub(super) fn choose(word: &str, candidates: &[&str]) -> String {
-    match nearest(word, candidates.iter().copied()) {
-        Some(found) => format!("did you mean `{found}`?"),
-        None => format!("use one of {}", listed(candidates)),
-    }
-}
-
-/// The words, quoted.
-pub(super) fn listed(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

@@ -15,6 +15,7 @@ mod kind;
 pub mod limits;
 mod rule;
 mod source;
+pub mod suggest;
 mod value;
 mod waiver;
 

@@ -2,11 +2,12 @@
 
 use super::super::arguments::Pointer;
 use super::super::condition::{Condition, Subject, Test};
-use super::super::error::{RuleError, RuleErrorCode as Code, nearest};
-use super::super::fact_table::{FACTS, FactId};
+use super::super::error::{RuleError, RuleErrorCode as Code};
+use super::super::fact_table::{FACTS, Fact, FactId};
 use super::super::kind::{Phase, Phases, Rises};
 use super::super::limits;
 use super::super::source::{ConditionSource, Span, Spanned, ValueSource};
+use super::super::suggest::{listed, nearest};
 use super::operator::{self, Operator, Target};
 use super::{Compiler, Mention, polarity};
 
@@ -169,7 +170,11 @@ impl<'c> Draft<'c> {
         if let Some(id) = FactId::of(&fact.value) {
             if self.used == Use::Case {
                 let message = format!("a case cannot look at `{}`, only at `arguments.…`", fact.value);
-                self.compiler.errors.push(RuleError::new(Code::UnknownFact, fact.span, message));
+                self.compiler
+                    .errors
+                    .push(RuleError::new(Code::UnknownFact, fact.span, message).help(
+                        "a case says what a call is by its arguments alone; write a rule for the rest",
+                    ));
                 return None;
             }
             return Some(Subject::Fact(id));
@@ -177,11 +182,7 @@ impl<'c> Draft<'c> {
         let Some(pointer) = fact.value.strip_prefix("arguments.") else {
             let error =
                 RuleError::new(Code::UnknownFact, fact.span, format!("no fact is called `{}`", fact.value));
-            let paths = FACTS.iter().map(|row| row.path).chain(["arguments."]);
-            self.compiler.errors.push(match nearest(&fact.value, paths) {
-                Some(path) => error.help(format!("did you mean `{path}`?")),
-                None => error.help("`highwater schema` lists every fact"),
-            });
+            self.compiler.errors.push(error.help(meant(&fact.value)));
             return None;
         };
         let found = Pointer::parse(pointer).map(Subject::Argument);
@@ -207,6 +208,26 @@ impl<'c> Draft<'c> {
                 .errors
                 .push(RuleError::new(Code::TooLarge, span, message).help("make several rules of it"));
         }
+    }
+}
+
+/// The way out of a path that no fact has.
+fn meant(path: &str) -> String {
+    if let Some((first, rest)) = path.split_once('.')
+        && nearest(first, ["arguments"]).is_some()
+    {
+        return format!("did you mean `arguments.{rest}`?");
+    }
+    if let Some(found) = nearest(path, FACTS.iter().map(|row| row.path)) {
+        return format!("did you mean `{found}`?");
+    }
+    // Only the end of a path, as annotations are called by themselves.
+    let ends = |row: &&Fact| row.path.strip_suffix(path).is_some_and(|before| before.ends_with('.'));
+    let found: Vec<&str> = FACTS.iter().filter(ends).map(|row| row.path).collect();
+    match found.as_slice() {
+        [] => "`highwater schema` lists every fact".to_owned(),
+        [one] => format!("did you mean `{one}`?"),
+        several => format!("write its whole path: one of {}", listed(several)),
     }
 }
 

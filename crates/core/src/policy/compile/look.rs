@@ -6,6 +6,7 @@ use super::super::condition::{Check, Condition, Subject, Test};
 use super::super::error::{RuleError, RuleErrorCode as Code};
 use super::super::fact_table::FactId;
 use super::super::kind::Kind;
+use super::super::suggest::listed;
 use super::Compiler;
 
 /// Notes an error for tests that can never hold, alone or together.
@@ -18,8 +19,18 @@ pub(super) fn contradiction(condition: &Condition, compiler: &mut Compiler) {
 fn visit(condition: &Condition, subjects: &[Subject], errors: &mut Vec<RuleError>) {
     match condition {
         Condition::Test(test) => {
-            if subjects.get(test.slot.0).is_some_and(|subject| never(test, subject)) {
-                errors.push(RuleError::new(Code::Contradiction, test.span, "this can never hold"));
+            if let Some(subject) = subjects.get(test.slot.0).filter(|subject| never(test, subject)) {
+                let error = RuleError::new(Code::Contradiction, test.span, "this can never hold");
+                errors.push(error.help(match kind(subject) {
+                    Some(Kind::Int(least, most)) => {
+                        format!("`{}` is a number from {least} to {most}", subject.path())
+                    }
+                    Some(kind) => {
+                        let words = kind.words().unwrap_or_default();
+                        format!("`{}` is one of {}, in this order", subject.path(), listed(words))
+                    }
+                    None => "ask for a value that can be there, or leave the test out".to_owned(),
+                }));
             }
         }
         Condition::Any(parts) => parts.iter().for_each(|part| visit(part, subjects, errors)),

@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 use super::condition::{Check, Condition, Slot, Subject};
 use super::effect::Effect;
-use super::error::{RuleError, RuleErrorCode as Code, choose, listed};
+use super::error::{RuleError, RuleErrorCode as Code};
 use super::kind::{Phase, Phases};
 use super::limits;
 use super::rule::{Rule, RuleSet};
 use super::source::{RuleSource, Span, WaiverSource};
+use super::suggest::{choose, listed};
 use draft::{Draft, Use};
 
 pub use case::{Case, CaseSet};
@@ -26,11 +27,11 @@ pub use operator::Operator;
 pub fn compile(rules: &[RuleSource], waivers: &[WaiverSource]) -> Result<RuleSet, Vec<RuleError>> {
     let mut compiler = Compiler::default();
     if let Some(first_too_many) = rules.get(limits::RULES) {
-        compiler.errors.push(RuleError::new(
-            Code::TooLarge,
-            first_too_many.name.span,
-            format!("there are {} rules, and at most {} are allowed", rules.len(), limits::RULES),
-        ));
+        let message = format!("there are {} rules, and at most {} are allowed", rules.len(), limits::RULES);
+        compiler.errors.push(
+            RuleError::new(Code::TooLarge, first_too_many.name.span, message)
+                .help("make one rule of those that differ only in a value: `in` takes a list"),
+        );
     }
     let mut set = RuleSet::default();
     let mut names: HashMap<&str, Span> = HashMap::new();
@@ -102,8 +103,10 @@ impl Compiler {
         } else if name.chars().count() > limits::NAME {
             let message = format!("the name is longer than {} characters", limits::NAME);
             RuleError::new(Code::TooLarge, source.name.span, message)
+                .help("make it shorter; `message` is for people and may be long")
         } else if name.chars().any(char::is_control) {
             RuleError::new(Code::WrongType, source.name.span, "the name has control characters in it")
+                .help("write it with letters, digits and `-`")
         } else {
             return true;
         };
@@ -169,9 +172,11 @@ impl Compiler {
                 None => format!("the rule cannot be evaluated in phase `{}`", phase.as_str()),
             };
             let error = RuleError::new(Code::NoCommonPhase, span, message)
-                .help(format!("without `phase` the rule is evaluated in: {}", evaluated(possible)));
+                .help(format!("remove `phase`; the rule is then evaluated in {}", evaluated(possible)));
             self.errors.push(match missing {
-                Some(mention) => error.also(mention.span, format!("known in: {}", mention.phases)),
+                Some(mention) => {
+                    error.also(mention.span, format!("`{}` is known in {}", mention.path, mention.phases))
+                }
                 None => error,
             });
             return None;
@@ -184,7 +189,7 @@ impl Compiler {
         let (message, also) = match clash {
             Some(other) => (
                 format!("`{}` and `{}` are never known at the same time", other.path, mention.path),
-                Some((other.span, format!("known in: {}", other.phases))),
+                Some((other.span, format!("`{}` is known in {}", other.path, other.phases))),
             ),
             None => {
                 let paths: Vec<&str> =
@@ -193,7 +198,7 @@ impl Compiler {
             }
         };
         let mut error = RuleError::new(Code::NoCommonPhase, mention.span, message)
-            .help(format!("`{}` is known in: {}; make two rules of it", mention.path, mention.phases));
+            .help(format!("`{}` is known in {}; make two rules of it", mention.path, mention.phases));
         error.also = also;
         self.errors.push(error);
     }

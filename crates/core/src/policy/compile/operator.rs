@@ -1,11 +1,12 @@
 //! The operators: which there are, which kinds they fit, and the check each comes down to.
 
 use super::super::condition::{Check, by_length};
-use super::super::error::{RuleError, RuleErrorCode as Code, choose, listed};
+use super::super::error::{RuleError, RuleErrorCode as Code};
 use super::super::glob::Glob;
 use super::super::kind::Kind;
 use super::super::limits;
 use super::super::source::{Span, Spanned, ValueSource, Written};
+use super::super::suggest::{choose, listed};
 
 /// An operator as a rule writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,10 +144,11 @@ fn values<'v>(
         (Operator::In, Written::List(list)) if list.len() > limits::VALUES => {
             let message =
                 format!("the list has {} values, and at most {} are allowed", list.len(), limits::VALUES);
-            Err(RuleError::new(Code::TooLarge, value.span, message))
+            Err(RuleError::new(Code::TooLarge, value.span, message)
+                .help("make several rules of it, or use `matches` with a pattern"))
         }
         (Operator::In, Written::List(list)) => Ok(list.iter().collect()),
-        (Operator::In, _) => Err(wrong(path, value, "a list").help("write the values in square brackets")),
+        (Operator::In, _) => Err(wrong(path, value, "a list")),
         (_, Written::List(_)) => {
             let message = format!("`{}` takes one value, not a list", operator.as_str());
             Err(RuleError::new(Code::WrongType, value.span, message)
@@ -246,6 +248,7 @@ fn matches(path: &str, kind: Kind, values: &[&ValueSource]) -> Result<Check, Rul
     Glob::new(&pattern).map(Check::Matches).ok_or_else(|| {
         let message = format!("the pattern is longer than {} characters", limits::GLOB);
         RuleError::new(Code::TooLarge, value.span, message)
+            .help("write a shorter one; `*` stands for any run of characters")
     })
 }
 
@@ -254,7 +257,8 @@ fn bits(path: &str, words: &'static [&'static str], values: &[&ValueSource]) -> 
     let mut bits = 0;
     for value in values {
         let Written::Text(word) = &value.value else {
-            return Err(wrong(path, value, "a word").help(format!("use one of {}", listed(words))));
+            let error = wrong(path, value, "a word");
+            return Err(RuleError { suggestion: format!("use one of {}", listed(words)), ..error });
         };
         let Some(place) = words.iter().position(|known| known == word) else {
             return Err(RuleError::new(
@@ -277,21 +281,17 @@ fn wrong(path: &str, value: &ValueSource, wanted: &str) -> RuleError {
         Written::List(_) => "a list",
         Written::Other(what) => what,
     };
-    let error = RuleError::new(
-        Code::WrongType,
-        value.span,
-        format!("`{path}` is compared with {wanted}, and this is {found}"),
-    );
-    match (&value.value, wanted) {
-        (Written::Bool(_) | Written::Int(_), "text" | "a word") => {
-            error.help("put it in quotes to make it text")
-        }
+    let help = match (&value.value, wanted) {
+        (_, "a list") => "write the values in square brackets",
+        (Written::Bool(_) | Written::Int(_), "text" | "a word") => "put it in quotes to make it text",
         (Written::Text(text), "`true` or `false`") if matches!(text.as_str(), "true" | "false") => {
-            error.help("leave the quotes out")
+            "leave the quotes out"
         }
-        (Written::Text(text), "a whole number") if text.parse::<i64>().is_ok() => {
-            error.help("leave the quotes out")
-        }
-        _ => error,
-    }
+        (Written::Text(text), "a whole number") if text.parse::<i64>().is_ok() => "leave the quotes out",
+        (_, "`true` or `false`") => "write `true` or `false`",
+        (_, "a whole number") => "write digits alone, such as `50`",
+        _ => "write one text, in quotes if it looks like anything else",
+    };
+    let message = format!("`{path}` is compared with {wanted}, and this is {found}");
+    RuleError::new(Code::WrongType, value.span, message).help(help)
 }

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::super::effect::Effect;
-use super::super::error::{RuleError, RuleErrorCode as Code, nearest};
+use super::super::error::{RuleError, RuleErrorCode as Code};
 use super::super::kind::{Phase, Phases};
 use super::super::limits;
 use super::super::rule::RuleSet;
 use super::super::source::{Span, Spanned, WaiverSource};
+use super::super::suggest::nearest;
 use super::super::waiver::{FlowRule, Waiver, end_of};
 use super::draft::{Draft, Use};
 use super::{Compiler, Mention, look};
@@ -22,7 +23,10 @@ impl Compiler {
         if let Some(first_too_many) = waivers.get(limits::WAIVERS) {
             let message =
                 format!("there are {} waivers, and at most {} are allowed", waivers.len(), limits::WAIVERS);
-            self.errors.push(RuleError::new(Code::TooLarge, first_too_many.span, message));
+            self.errors.push(
+                RuleError::new(Code::TooLarge, first_too_many.span, message)
+                    .help("take the waivers that have ended out, or let one rule be milder instead"),
+            );
         }
         for source in waivers.iter().take(limits::WAIVERS) {
             let Some((waiver, mentions)) = self.waiver(source, names) else { continue };
@@ -113,30 +117,32 @@ impl Compiler {
 
     /// Ties the waiver to what it names. It must be able to apply where the finding is made.
     fn apply(&mut self, set: &mut RuleSet, index: usize, target: &Spanned<String>, mentions: &[Mention]) {
-        let phases = match target.value.strip_prefix("rule.") {
-            None => {
-                let flow = FlowRule::ALL.into_iter().find(|rule| rule.finding() == target.value);
-                if let Some(rule) = flow {
-                    set.waivers_of_mut(rule).push(index);
+        let phases =
+            match target.value.strip_prefix("rule.") {
+                None => {
+                    let flow = FlowRule::ALL.into_iter().find(|rule| rule.finding() == target.value);
+                    if let Some(rule) = flow {
+                        set.waivers_of_mut(rule).push(index);
+                    }
+                    Phases::of(&[Phase::Call, Phase::Resource])
                 }
-                Phases::of(&[Phase::Call, Phase::Resource])
-            }
-            Some(name) => {
-                let Some(rule) = set.rules.iter_mut().find(|rule| *rule.name == *name) else { return };
-                rule.waivers.push(index);
-                if rule.effect <= Effect::Confirm {
-                    self.warnings.push(RuleError::new(
+                Some(name) => {
+                    let Some(rule) = set.rules.iter_mut().find(|rule| *rule.name == *name) else { return };
+                    rule.waivers.push(index);
+                    if rule.effect <= Effect::Confirm {
+                        self.warnings.push(RuleError::new(
                         Code::WaiverWithoutEffect,
                         target.span,
                         format!(
                             "a waiver lowers a finding to a question at most, and `{}` is not above that",
                             target.value
                         ),
-                    ));
+                    )
+                    .help("leave it out of `waive`, or make the rule stricter"));
+                    }
+                    rule.phases
                 }
-                rule.phases
-            }
-        };
+            };
         let possible = mentions.iter().fold(phases, |phases, mention| phases.and(mention.phases));
         if possible.is_empty() {
             let culprit = mentions.iter().find(|mention| mention.phases.and(phases).is_empty());
@@ -149,9 +155,11 @@ impl Compiler {
                 }
             };
             let error = RuleError::new(Code::NoCommonPhase, target.span, message)
-                .help(format!("`{}` is found in: {phases}", target.value));
+                .help(format!("`{}` is found in {phases}: ask for what is known there", target.value));
             self.errors.push(match culprit {
-                Some(mention) => error.also(mention.span, format!("known in: {}", mention.phases)),
+                Some(mention) => {
+                    error.also(mention.span, format!("`{}` is known in {}", mention.path, mention.phases))
+                }
                 None => error,
             });
         }

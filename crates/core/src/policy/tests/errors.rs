@@ -8,7 +8,7 @@ fn errors(text: &str) -> Vec<(Code, String, String, String)> {
     let file = File::new(text);
     let show = |error: crate::policy::RuleError| {
         let at = file.at(error.span).to_owned();
-        (error.code, at, error.message, error.suggestion.unwrap_or_default())
+        (error.code, at, error.message, error.suggestion)
     };
     file.compile().err().unwrap_or_default().into_iter().map(show).collect()
 }
@@ -38,6 +38,20 @@ fn a_misspelt_fact() {
         "weather",
         "no fact is called `weather`",
         "`highwater schema` lists every fact",
+    );
+    one(
+        &rule(r#"{"fact":"argumnts.message/to","equals":"x"}"#),
+        Code::UnknownFact,
+        "argumnts.message/to",
+        "no fact is called `argumnts.message/to`",
+        "did you mean `arguments.message/to`?",
+    );
+    one(
+        &rule(r#"{"fact":"openWorldHint","equals":true}"#),
+        Code::UnknownFact,
+        "openWorldHint",
+        "no fact is called `openWorldHint`",
+        "write its whole path: one of `tool.annotations.openWorldHint`, `request.annotations.openWorldHint`, `response.annotations.openWorldHint`",
     );
     one(
         &rule(r#"{"and":[{"fact":"tool.name","equals":"x"},{"fact":"arguments.a~2","equals":"y"}]}"#),
@@ -94,7 +108,7 @@ fn an_operator_or_a_value_of_the_wrong_type() {
         Code::WrongType,
         "1.5",
         "`session.risk` is compared with a whole number, and this is a fraction",
-        "",
+        "write digits alone, such as `50`",
     );
     one(
         &rule(r#"{"fact":"tool.name","equals":["a"]}"#),
@@ -115,14 +129,14 @@ fn an_operator_or_a_value_of_the_wrong_type() {
         Code::WrongType,
         "two",
         "`arguments.n` is compared with a whole number, and this is text",
-        "",
+        "write digits alone, such as `50`",
     );
     one(
         &rule(r#"{"fact":"tool.annotations.attribution","exists":1}"#),
         Code::WrongType,
         "1",
         "`tool.annotations.attribution` is compared with `true` or `false`, and this is a number",
-        "",
+        "write `true` or `false`",
     );
 }
 
@@ -179,14 +193,14 @@ fn facts_that_cannot_meet() {
         Code::NoCommonPhase,
         "flow.violations",
         "`response.annotations.openWorldHint` and `flow.violations` are never known at the same time",
-        "`flow.violations` is known in: call, resource, list; make two rules of it",
+        "`flow.violations` is known in call, resource, list; make two rules of it",
     );
     one(
         r#"{"rules":[{"name":"r","effect":"block","phase":"call","conditions":{"fact":"response.annotations.openWorldHint","equals":true}}]}"#,
         Code::NoCommonPhase,
         "call",
         "`response.annotations.openWorldHint` is not known in phase `call`",
-        "without `phase` the rule is evaluated in: result",
+        "remove `phase`; the rule is then evaluated in result",
     );
     one(
         &rule(
@@ -195,7 +209,7 @@ fn facts_that_cannot_meet() {
         Code::NoCommonPhase,
         "resource.uri",
         "`tool.requiresApproval` and `resource.uri` are never known at the same time",
-        "`resource.uri` is known in: resource, result; make two rules of it",
+        "`resource.uri` is known in resource, result; make two rules of it",
     );
 }
 
@@ -347,10 +361,7 @@ fn all_mistakes_are_shown_together() {
 fn an_argument_that_nothing_guards_is_warned_of() {
     let warnings = |condition: &str| {
         let set = File::new(&rule(condition)).compile().unwrap();
-        set.warnings()
-            .iter()
-            .map(|warning| (warning.code, warning.suggestion.clone().unwrap_or_default()))
-            .collect::<Vec<_>>()
+        set.warnings().iter().map(|warning| (warning.code, warning.suggestion.clone())).collect::<Vec<_>>()
     };
     let test = r#"{"fact":"arguments.to","matches":"*@evil.example"}"#;
     let help = "add `{ fact: arguments.to, exists: true }`, or a test of `tool.name`".to_owned();
