@@ -126,7 +126,7 @@ impl Others {
             server: ServerModel::new(space)?,
             texts,
             kind,
-            permissions: space.switches(Permission::ALL.len())?,
+            permissions: space.usual_switches(Permission::ALL.len())?,
             status: space.choice(ToolStatus::ALL.len())?,
             request_open_world: space.switch()?,
             request_attribution: space.text_set(

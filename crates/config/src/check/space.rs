@@ -107,6 +107,12 @@ impl Space {
         (0..count).map(|_| self.switch()).collect()
     }
 
+    /// Several that are true in an example if nothing speaks against it.
+    pub(crate) fn usual_switches(&mut self, count: usize) -> Result<Vec<Function>, GaveUp> {
+        self.usual.extend((self.variables..).take(count).map(Variable));
+        self.switches(count)
+    }
+
     /// One of several values: exactly one of the functions is true. In an example the first, if nothing speaks
     /// against it.
     pub(crate) fn choice(&mut self, count: usize) -> Result<Vec<Function>, GaveUp> {
