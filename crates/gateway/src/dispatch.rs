@@ -52,8 +52,8 @@ impl Gateway {
                 Err(needs_tasks())
             }
             Some(Method::Ping) => Ok(error_code::result_response(&id, "{}")),
-            Some(Method::SetLogLevel) => self.set_log_level(&client, &frame).await,
-            Some(Method::Discover) => self.discover(&frame, &client.caller().virtual_server).await,
+            Some(Method::SetLogLevel) => Box::pin(self.set_log_level(&client, &frame)).await,
+            Some(Method::Discover) => Box::pin(self.discover(&frame, &client.caller().virtual_server)).await,
             Some(Method::ListTools) => self.list(&client, &frame, ListKind::Tools).await,
             Some(Method::ListPrompts) => self.list(&client, &frame, ListKind::Prompts).await,
             Some(Method::ListResources) => self.list(&client, &frame, ListKind::Resources).await,
@@ -64,7 +64,7 @@ impl Gateway {
             Some(Method::Subscribe) if is_subscribed(&client, &frame) => {
                 Ok(error_code::result_response(&id, "{}"))
             }
-            Some(Method::Listen) => self.listen(client, &frame, outlet).await,
+            Some(Method::Listen) => Box::pin(self.listen(client, &frame, outlet)).await,
             // A shared server's list of tasks would show one client the tasks of another.
             Some(Method::Initialize | Method::ListTasks) => Err(not_here(name)),
             Some(
@@ -85,7 +85,7 @@ impl Gateway {
                 let (outlet, world) = (outlet.clone(), self.world.load_full());
                 let arrival = Arrival { client, session, method, frame, outlet, attended: true, world };
                 return match method {
-                    Some(Method::ResolveTool) => self.foresee(arrival).await,
+                    Some(Method::ResolveTool) => Box::pin(self.foresee(arrival)).await,
                     _ => self.act(arrival).await,
                 };
             }

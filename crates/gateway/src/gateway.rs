@@ -167,7 +167,7 @@ impl Gateway {
         }
         let policy = Arc::new(policy(&settings));
         // Origins feed the record and people; unless a rule looks at them they may be written a little later.
-        self.store.defer_origins(!looks_at_origins(&policy));
+        self.store.defer_origins(!looks_at_origins(&policy, &settings));
         let standings: Arc<Standings> = Arc::new(
             settings
                 .servers

@@ -35,9 +35,11 @@ pub(crate) fn policy(settings: &Settings) -> Policy {
         .with_rules(RuleSet::clone(settings.rules.set()))
 }
 
-/// Whether some rule looks at where a session's data came from.
-pub(crate) fn looks_at_origins(policy: &Policy) -> bool {
+/// Whether a decision can hang on where a session's data came from: a rule looks at it, or servers that choose whom they
+/// hear (SEP-3193) are told all of it.
+pub(crate) fn looks_at_origins(policy: &Policy, settings: &Settings) -> bool {
     ORIGIN_FACTS.iter().any(|fact| policy.rules().mentions(fact))
+        || settings.virtual_servers.iter().any(|server| server.flow.sole_gateway)
 }
 
 /// A server as one who contributes to sessions. What the operator stands for was approved when it was first seen; a signed

@@ -88,7 +88,7 @@ impl Joined {
         while !self.is_fresh() {
             match self.hold {
                 // A join and not a look: it must move the version, or a declassification would not see it.
-                Hold::Time { handle, label, .. } => self = handle.write(&label).await?,
+                Hold::Time { handle, label, .. } => self = Box::pin(handle.write(&label)).await?,
                 Hold::Gate { .. } | Hold::Nothing => return Ok(self),
             }
         }

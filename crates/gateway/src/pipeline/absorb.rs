@@ -30,7 +30,7 @@ impl Gateway {
             return Ok(Absorbed { joined, raised: false });
         }
         let raised = session.cached().is_none_or(|known| !known.label.covers(label));
-        let joined = session.join(label).await?;
+        let joined = Box::pin(session.join(label)).await?;
         self.stories.take_in(session.key(), label, vouched);
         Ok(Absorbed { joined, raised })
     }

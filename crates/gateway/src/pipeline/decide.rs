@@ -27,7 +27,7 @@ impl Gateway {
         if undertaking.unstored {
             return;
         }
-        undertaking.before = match undertaking.session().current().await {
+        undertaking.before = match Box::pin(undertaking.session().current()).await {
             Ok(state) => state,
             Err(error) => {
                 let session = undertaking.session().key();

@@ -99,7 +99,7 @@ impl Gateway {
     ) -> Result<(Vec<u8>, Option<i64>), Refusal> {
         let to = arrival.client.era();
         if let Some(error) = reply.frame.error() {
-            if let Some(result) = self.url_round(arrival, undertaking, error, reply.era).await {
+            if let Some(result) = Box::pin(self.url_round(arrival, undertaking, error, reply.era)).await {
                 return Ok((error_code::result_response(arrival.id(), &result), None));
             }
             let error = shape::error(error, course.method, reply.era, to);

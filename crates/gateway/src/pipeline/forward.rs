@@ -124,7 +124,7 @@ impl Gateway {
                 reply = &mut flight.work => {
                     while let Some(event) = flight.events.try_recv() {
                         if let CallEvent::Progress(frame) | CallEvent::Notification(frame) = event {
-                            self.relay(arrival, course, &undertaking, obligations, &frame).await;
+                            Box::pin(self.relay(arrival, course, &undertaking, obligations, &frame)).await;
                         }
                     }
                     return reply.map_or_else(Landing::Failed, Landing::Reply);
@@ -132,7 +132,7 @@ impl Gateway {
             };
             match event {
                 CallEvent::Progress(frame) | CallEvent::Notification(frame) => {
-                    self.relay(arrival, course, &undertaking, obligations, &frame).await
+                    Box::pin(self.relay(arrival, course, &undertaking, obligations, &frame)).await
                 }
                 CallEvent::Ask(ask) => match &arrival.client {
                     Client::Legacy(session) => {
@@ -145,7 +145,9 @@ impl Gateway {
                         ));
                     }
                     Client::Modern(_) => {
-                        if let Some((ask, cleared)) = self.may_hold(arrival, &undertaking, ask).await {
+                        if let Some((ask, cleared)) =
+                            Box::pin(self.may_hold(arrival, &undertaking, ask)).await
+                        {
                             return Landing::Asked(ask, cleared);
                         }
                     }

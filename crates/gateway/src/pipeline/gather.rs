@@ -83,7 +83,7 @@ impl Gateway {
                     }
                 }
                 if undertaking.known.resolve.is_some()
-                    && let Some(said) = self.resolve(course, undertaking).await
+                    && let Some(said) = Box::pin(self.resolve(course, undertaking)).await
                 {
                     undertaking.narrow(&said, "its server's resolution");
                 }
@@ -126,7 +126,7 @@ impl Gateway {
         if let Some(known) = session.cached() {
             return known;
         }
-        match session.current().await {
+        match Box::pin(session.current()).await {
             Ok(state) => state,
             Err(error) => {
                 tracing::error!(%error, session = %session.key(), "its label cannot be read: it counts as the highest");
@@ -140,7 +140,7 @@ impl Gateway {
         if !self.store.is_shared() {
             return self.label_now(session).await;
         }
-        session.current().await.unwrap_or_else(|error| {
+        Box::pin(session.current()).await.unwrap_or_else(|error| {
             tracing::error!(%error, session = %session.key(), "its label cannot be read: it counts as the highest");
             worst()
         })

@@ -194,7 +194,7 @@ impl Gateway {
             }
             return Ok(Resumed::AskedAgain(Delivery::joined(again, absorbed.joined)));
         };
-        self.give_text(arrival, &course, ask, answer, false).await;
+        Box::pin(self.give_text(arrival, &course, ask, answer, false)).await;
         course.progress = arrival.frame.meta("progressToken").map(Into::into);
         Ok(Resumed::Continued(flight, course))
     }

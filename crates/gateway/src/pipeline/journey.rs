@@ -102,13 +102,17 @@ impl Gateway {
             journey.rounds += 1;
             flight.settle_round(&reply);
             let asked = Arc::clone(&flight.undertaking);
-            return Ok(Leg::On(self.collect_answers(arrival, course, &asked, questions).await?));
+            return Ok(Leg::On(Box::pin(self.collect_answers(arrival, course, &asked, questions)).await?));
         }
         if wants_tasks_declared(course, &reply) {
             flight.settle_round(&reply);
             return Ok(Leg::On(declared(course, flight.undertaking.action.params())));
         }
-        self.follow_modern_task(arrival, course, flight, reply, journey).await
+        // A call that is no task, as most are, is not kept waiting for the room that a task takes.
+        if course.task != TaskBridge::Modern {
+            return Ok(Leg::Arrived(reply));
+        }
+        Box::pin(self.follow_modern_task(arrival, course, flight, reply, journey)).await
     }
 
     /// A legacy server made the task we asked for: its result is what the client wants. Questions come on the way.

@@ -40,7 +40,7 @@ impl Gateway {
         if objects.is_empty() || *label == Label::bottom() {
             return Ok(());
         }
-        self.store.mark(objects, label).await.map(|_| ())
+        Box::pin(self.store.mark(objects, label)).await.map(|_| ())
     }
 
     /// The labels of what a reply may have been made from, as they are now that it has come. What the call itself has set
@@ -58,7 +58,7 @@ impl Gateway {
         if let Some(label) = self.store.known_marks(&asked) {
             return label;
         }
-        match self.store.marks(&asked).await {
+        match Box::pin(self.store.marks(&asked)).await {
             Ok(label) => label,
             Err(error) => {
                 tracing::error!(%error, decision = %undertaking.decision, "the marks of a reply cannot be read");

@@ -62,7 +62,7 @@ impl Gateway {
             Resumed::AskedAgain(delivery) => return Ok(delivery),
             Resumed::Released(waiting, answer) => {
                 let WaitingReply { flight, course, held } = *waiting;
-                return self.release_approved(arrival, &course, flight, held, answer).await;
+                return Box::pin(self.release_approved(arrival, &course, flight, held, answer)).await;
             }
             Resumed::Fresh(state, consent) => {
                 arrival.session.note_call();
@@ -87,7 +87,7 @@ impl Gateway {
                         },
                     }
                 }
-                Landing::Failed(error) => return Err(self.upstream_failed(flight, error).await),
+                Landing::Failed(error) => return Err(Box::pin(self.upstream_failed(flight, error)).await),
             }
         };
         journey.ended();
@@ -108,7 +108,9 @@ impl Gateway {
         let permit = match self.judge(&mut undertaking).await {
             Verdict::Allow(permit) => permit,
             Verdict::Escalate(escalation) => {
-                match self.approve(arrival, &course, &mut undertaking, escalation, consent).await? {
+                // Rare and large: boxed, or every call would be born with the room for it.
+                let approving = self.approve(arrival, &course, &mut undertaking, escalation, consent);
+                match Box::pin(approving).await? {
                     Approved::Granted(permit) => permit,
                     Approved::Asked(delivery) => return Ok(Departure::Asked(delivery)),
                 }
@@ -156,7 +158,9 @@ impl Gateway {
         let labelled = label_reply(policy, &facts, received);
         let pass = match decide_reply(policy, &facts, flight.obligations, labelled) {
             ReplyVerdict::Pass(pass) => pass,
-            ReplyVerdict::Hold(held) => return self.approve_reply(arrival, course, flight, held).await,
+            ReplyVerdict::Hold(held) => {
+                return Box::pin(self.approve_reply(arrival, course, flight, held)).await;
+            }
             ReplyVerdict::Withhold(denial) => return Err(self.withhold(&mut flight, &denial)),
         };
         self.commit(arrival, course, flight, pass).await
