@@ -31,6 +31,17 @@ pub fn edit_object_into(out: &mut Vec<u8>, raw: &str, edits: &[(&str, Edit<'_>)]
     edit(out, raw, edits);
 }
 
+/// A text with one part of it, borrowed from it, replaced. Nothing if the part is not from there.
+pub fn replace_part(whole: &str, part: &str, with: &str) -> Option<String> {
+    let span = crate::scan::span_in(whole, part)?;
+    let (before, after) = (whole.get(..span.start)?, whole.get(span.end..)?);
+    let mut out = String::with_capacity(before.len() + with.len() + after.len());
+    out.push_str(before);
+    out.push_str(with);
+    out.push_str(after);
+    Some(out)
+}
+
 /// A buffer that takes text.
 trait Sink {
     fn text(&mut self, text: &str);

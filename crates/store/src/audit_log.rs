@@ -5,7 +5,7 @@
 //! less than waking another thread.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -152,7 +152,7 @@ impl Segment {
         self.bytes.fetch_add(line.len() as u64, Ordering::Relaxed);
         // One write for one record, so that records of several writers never mix.
         let written = loop {
-            match (&self.file).write(&line) {
+            match append_at_end(&self.file, &line) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 written => break written,
             }
@@ -171,6 +171,15 @@ impl Segment {
     fn flush(&self) -> io::Result<()> {
         if self.dirty.swap(false, Ordering::AcqRel) { self.file.sync_data() } else { Ok(()) }
     }
+}
+
+/// One write to the end of a file opened for appending.
+fn append_at_end(file: &File, line: &[u8]) -> io::Result<usize> {
+    // Linux appends whatever the offset, and without the lock that guards a shared one.
+    #[cfg(target_os = "linux")]
+    return std::os::unix::fs::FileExt::write_at(file, line, 0);
+    #[cfg(not(target_os = "linux"))]
+    return std::io::Write::write(&mut &*file, line);
 }
 
 fn last_segment(folder: &Path) -> io::Result<Option<u64>> {

@@ -2,7 +2,9 @@
 //! transport.
 
 use bytes::Bytes;
-use highwater_mcp::era::{ClientView, Era, LEGACY_VERSIONS, MODERN_VERSION, meta_key, request_params};
+use highwater_mcp::era::{
+    ClientMeta, ClientView, Era, LEGACY_VERSIONS, MODERN_VERSION, meta_key, request_params,
+};
 use highwater_mcp::error_code;
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::text::{
@@ -51,7 +53,7 @@ pub(crate) fn initialize_params(client_info: &str) -> String {
 /// The parameters of a modern request that we make in our own name.
 pub(crate) fn own_modern_params(params: Option<&str>, client_info: &str) -> String {
     let client = ClientView { capabilities: "{}", client_info, log_level: None };
-    request_params(params, Era::Modern, None, &client).unwrap_or_else(|| "{}".to_owned())
+    request_params(params, ClientMeta::Kept, Era::Modern, None, &client).unwrap_or_else(|| "{}".to_owned())
 }
 
 /// The parameters of `subscriptions/listen`: every list change that the server announces, and these

@@ -3,21 +3,43 @@
 use highwater_core::policy::Policy;
 use highwater_core::session::{Assurance, Contributor, Contributors};
 use highwater_mcp::annotations::emit::{Context, context_meta};
+use highwater_mcp::era::ClientMeta;
 use highwater_mcp::text::member;
 
 use super::arrival::Course;
 use super::undertaking::Undertaking;
 use crate::gateway::Gateway;
 
+/// What an upstream is told in `_meta`.
+pub(super) struct Told {
+    /// Whether the client said anything there.
+    sent: bool,
+    /// What we say, the client's words in it where it sent any; `None` where those stay as they are.
+    said: Option<String>,
+}
+
+// === impl Told ===
+
+impl Told {
+    pub(super) fn as_meta(&self) -> ClientMeta<'_> {
+        match &self.said {
+            said if !self.sent => ClientMeta::Absent(said.as_deref()),
+            Some(said) => ClientMeta::Replaced(said),
+            None => ClientMeta::Kept,
+        }
+    }
+}
+
 impl Gateway {
-    /// The `_meta` that goes to the upstream in place of the client's; `None` where that stays as it is.
-    pub(super) fn context_for(&self, course: &Course, undertaking: &Undertaking) -> Option<String> {
+    /// What the upstream of an action is told in `_meta`.
+    pub(super) fn context_for(&self, course: &Course, undertaking: &Undertaking) -> Told {
         let session = &undertaking.before.label;
         let contributors =
             course.contracts.has_flow_policy().then(|| contributors(&undertaking.policy, undertaking));
         let context =
             Context { session, share: course.contracts.share(), contributors: contributors.as_ref() };
-        context_meta(member(undertaking.action.params(), "_meta"), &context)
+        let sent = member(undertaking.action.params(), "_meta");
+        Told { sent: sent.is_some(), said: context_meta(sent, &context) }
     }
 }
 

@@ -11,7 +11,7 @@ use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, reply as shape};
 use highwater_mcp::error_code;
 use highwater_mcp::method::Method;
-use highwater_mcp::text::{member, pointer, quote, string_member};
+use highwater_mcp::text::{member, pointer, quote, unquote};
 use highwater_store::{Appended, Joined};
 use highwater_upstream::Reply;
 
@@ -67,7 +67,7 @@ impl Gateway {
         let (label, judgement) = (pass.label().clone(), pass.judgement().clone());
         let letter = pass.into_reply(|_, _| Err(())).map_err(|()| self.unredacted(&mut flight))?;
         let Letter { reply, resources } = letter;
-        let handles = objects::handles(course.upstream(), &resources, reply.frame.result());
+        let handles = objects::handles(course.upstream(), &resources, &reply.frame);
         if let Err(error) = self.mark_handles(&undertaking, &handles, &label).await {
             return Err(self.unlabelled(&mut flight, &error));
         }
@@ -108,12 +108,11 @@ impl Gateway {
             let code = member(&error, "code").and_then(|code| code.parse().ok());
             return Ok((error_message(arrival.id(), &error), code));
         }
-        let result = reply.frame.result().unwrap_or("{}");
-        let result = shape::result(result, course.method, reply.era, to);
+        let result = shape::result_of(&reply.frame, course.method, reply.era, to);
         let result = course.names.schemes.rewrite_result(course.upstream(), &result);
-        let result = self.wrap_task_ids(arrival, course, &result);
+        let result = self.wrap_task_ids(arrival, course, &reply.frame, &result);
         let state = (to == Era::Modern && reply.era == Era::Modern)
-            .then(|| string_member(&result, "requestState"))
+            .then(|| reply.frame.result_member("requestState").and_then(unquote))
             .flatten();
         let result = match state {
             // A foreign state that looks like ours would be refused when it comes back, so it travels inside one of ours.

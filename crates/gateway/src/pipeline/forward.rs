@@ -90,7 +90,7 @@ impl Gateway {
         written: Appended,
     ) -> Flight {
         let record = OpenRecord::open(Arc::clone(&self.audit), undertaking.decision.clone(), written);
-        let meta = self.context_for(course, &undertaking);
+        let told = self.context_for(course, &undertaking);
         let (sender, events) = channel::channel(EVENT_BUFFER);
         let open = sender.clone();
         let upstream = Arc::clone(&course.station.upstream);
@@ -103,8 +103,8 @@ impl Gateway {
                 TaskBridge::Modern => Cow::Owned(with_tasks(client.capabilities())),
                 TaskBridge::None | TaskBridge::Legacy => Cow::Borrowed(client.capabilities()),
             };
-            let meta = meta.as_deref();
-            let client = CallClient { capabilities: &capabilities, log_level, progress, meta };
+            let client =
+                CallClient { capabilities: &capabilities, log_level, progress, meta: told.as_meta() };
             upstream.perform(permitted, client, &sender).await
         });
         Flight { work, events, _open: open, record, undertaking, obligations }

@@ -5,6 +5,7 @@ use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{ArgumentRole, CallVariant, Contract, Destination};
 use highwater_core::id::UpstreamId;
 use highwater_core::session::{ObjectId, ObjectKind};
+use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{elements, is_array, is_number, is_object, member, members, pointer, unquote};
 
 /// How many things one call may name before it is taken for one that names none.
@@ -60,11 +61,11 @@ pub(super) fn read(contract: &Contract, action: &Action) -> Vec<ObjectId> {
 }
 
 /// The handles that a result gives out: resources it links to or embeds, and the task it speaks of.
-pub(super) fn handles(upstream: &UpstreamId, resources: &[Box<str>], result: Option<&str>) -> Vec<ObjectId> {
+pub(super) fn handles(upstream: &UpstreamId, resources: &[Box<str>], reply: &Frame) -> Vec<ObjectId> {
     let mut handles: Vec<_> =
         resources.iter().map(|uri| ObjectId::new(upstream.clone(), ObjectKind::Resource, uri)).collect();
-    let task =
-        result.and_then(|result| member(result, "taskId").or_else(|| pointer(result, &["task", "taskId"])));
+    let nested = || reply.result_member("task").and_then(|task| member(task, "taskId"));
+    let task = reply.result_member("taskId").or_else(nested);
     if let Some(task) = task.and_then(unquote) {
         handles.push(ObjectId::new(upstream.clone(), ObjectKind::Task, &task));
     }
@@ -135,6 +136,7 @@ fn at<'a>(arguments: &'a str, argument: &str) -> Option<&'a str> {
 mod tests {
     use highwater_core::annotation::{Authority, Claim, Claims, Hints, Outcome, Possible};
     use highwater_core::trust::ServerTrust;
+    use highwater_mcp::scan::ScanRules;
 
     use super::*;
 
@@ -215,9 +217,13 @@ mod tests {
     #[test]
     fn links_and_tasks_are_handles() {
         let upstream = UpstreamId::new("notes");
-        let found = handles(&upstream, &["x:1".into()], Some(r#"{"task":{"taskId":"t1"}}"#));
+        let reply = |result: &str| {
+            let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+            Frame::parse(message.into(), &ScanRules::FROM_SERVER).unwrap()
+        };
+        let found = handles(&upstream, &["x:1".into()], &reply(r#"{"task":{"taskId":"t1"}}"#));
         let kinds: Vec<_> = found.iter().map(|id| (id.kind, &*id.identity)).collect();
         assert_eq!(kinds, [(ObjectKind::Resource, "x:1"), (ObjectKind::Task, "t1")]);
-        assert!(handles(&upstream, &[], Some(r#"{"content":[]}"#)).is_empty());
+        assert!(handles(&upstream, &[], &reply(r#"{"content":[]}"#)).is_empty());
     }
 }

@@ -9,6 +9,7 @@ use highwater_core::annotation::{Claims, Contract};
 use highwater_core::audit::Outcome;
 use highwater_core::decide::{PermittedAction, Verdict};
 use highwater_mcp::annotations::{TOOL_RESOLUTION, resolved_claims};
+use highwater_mcp::era::ClientMeta;
 use highwater_mcp::text::quote;
 use highwater_upstream::{CallClient, channel};
 
@@ -55,7 +56,12 @@ impl Gateway {
         let mut record = OpenRecord::open(Arc::clone(&self.audit), asking.decision.clone(), written);
         let permitted = PermittedAction::bind(Arc::clone(&asking.action), permit).ok()?;
         let capabilities = format!(r#"{{"extensions":{{"{TOOL_RESOLUTION}":{{}}}}}}"#);
-        let client = CallClient { capabilities: &capabilities, log_level: None, progress: false, meta: None };
+        let client = CallClient {
+            capabilities: &capabilities,
+            log_level: None,
+            progress: false,
+            meta: ClientMeta::Kept,
+        };
         // Whatever it says besides its answer is heard by nobody.
         let (events, _unheard) = channel::channel(1);
         let answer =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::id::UpstreamId;
-use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::edit::{Edit, edit_object, replace_part};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use highwater_mcp::method::Method;
@@ -134,10 +134,19 @@ impl Gateway {
             edits.push(("requestState", Edit::Set(state)));
         }
         // Tasks of 2025-11-25 mean nothing to a modern server: the tool is called plainly.
-        if arrival.client.era() == Era::Legacy && era_of(&course) == Some(Era::Modern) {
+        if arrival.client.era() == Era::Legacy
+            && arrival.frame.param("task").is_some()
+            && era_of(&course) == Some(Era::Modern)
+        {
             edits.push(("task", Edit::Remove));
         }
-        let params = edit_object(arrival.frame.params().unwrap_or("{}"), &edits);
+        let sent = arrival.frame.params().unwrap_or("{}");
+        // Most change nothing but the name, and where that is the scan has seen.
+        let spliced = match (edits.as_slice(), arrival.frame.param(member)) {
+            ([_], Some(name)) => replace_part(sent, name, &own_name),
+            _ => None,
+        };
+        let params = spliced.unwrap_or_else(|| edit_object(sent, &edits));
         let method = arrival.method.map_or("", Method::as_str);
         Ok(RoutedAction { action: Action::new(kind, entry.upstream, method, entry.name, params), course })
     }

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 
 use highwater_core::id::UpstreamId;
 use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
-use highwater_mcp::text::{member, pointer, quote, string_member, unquote};
+use highwater_mcp::text::{member, pointer, quote, unquote};
 use memchr::memmem;
 
 use super::Arrival;
@@ -41,12 +42,13 @@ impl Gateway {
         &self,
         arrival: &Arrival,
         course: &Course,
+        reply: &Frame,
         result: &'a str,
     ) -> Cow<'a, str> {
         let speaks_of_tasks = match course.method {
             Some(Method::CallTool) => {
                 arrival.frame.param("task").is_some()
-                    || string_member(result, "resultType").as_deref() == Some("task")
+                    || reply.result_member("resultType").and_then(unquote).as_deref() == Some("task")
             }
             Some(Method::GetTask | Method::TaskResult | Method::CancelTask | Method::UpdateTask) => true,
             _ => false,

@@ -15,24 +15,48 @@ pub struct ClientView<'a> {
     pub log_level: Option<&'a str>,
 }
 
+/// What becomes of the `_meta` that a client sent.
+#[derive(Clone, Copy, Debug)]
+pub enum ClientMeta<'a> {
+    /// It goes on, if there is one.
+    Kept,
+    /// This object goes in its place.
+    Replaced(&'a str),
+    /// There is none. This object, which says nothing of eras and progress, goes out if there is one.
+    Absent(Option<&'a str>),
+}
+
 /// The parameters of a request towards an upstream of `era`.
 ///
 /// In `_meta`: our own keys go, the client's progress token is replaced by `progress` (or goes), the modern
 /// era's keys are set for a modern upstream and removed for a legacy one. Everything else is kept.
 pub fn request_params(
     params: Option<&str>,
+    meta: ClientMeta<'_>,
     era: Era,
     progress: Option<u64>,
     client: &ClientView<'_>,
 ) -> Option<String> {
-    let meta = params.and_then(|params| member(params, "_meta"));
-    // The common cases by far: nothing to take away, and nothing to add or only what is ours.
-    match (era, meta, params) {
-        (Era::Legacy, None, _) if progress.is_none() => return params.map(str::to_owned),
-        (Era::Modern, None, Some(params)) if let Some(open) = params.strip_suffix('}') => {
-            return Some(with_meta(open, progress, client));
+    match meta {
+        ClientMeta::Kept => edited(params, era, progress, client),
+        ClientMeta::Replaced(object) => {
+            let replaced = edit_object(params.unwrap_or("{}"), &[("_meta", Edit::Set(object))]);
+            edited(Some(&replaced), era, progress, client)
         }
-        _ => {}
+        // By far the most common, and nothing has to be looked for.
+        ClientMeta::Absent(object) => match params.unwrap_or("{}").trim_end().strip_suffix('}') {
+            Some(open) if object.is_some() || progress.is_some() || era == Era::Modern => {
+                Some(with_meta(open, object, era, progress, client))
+            }
+            Some(_) | None => params.map(str::to_owned),
+        },
+    }
+}
+
+fn edited(params: Option<&str>, era: Era, progress: Option<u64>, client: &ClientView<'_>) -> Option<String> {
+    let meta = params.and_then(|params| member(params, "_meta"));
+    if meta.is_none() {
+        return request_params(params, ClientMeta::Absent(None), era, progress, client);
     }
     let token = progress.map(|number| number.to_string());
     let version = quote(MODERN_VERSION);
@@ -65,48 +89,65 @@ pub fn request_params(
             }
         }
     }
-    let emptied = meta.is_none_or(|meta| {
-        era == Era::Legacy
-            && token.is_none()
-            && members(meta).all(|(key, _)| edits.iter().any(|(edited, _)| *edited == key))
-    });
-    let whole =
-        if emptied && token.is_none() && era == Era::Legacy { Edit::Remove } else { Edit::Merge(&edits) };
+    let emptied = era == Era::Legacy
+        && token.is_none()
+        && meta
+            .is_some_and(|meta| members(meta).all(|(key, _)| edits.iter().any(|(edited, _)| *edited == key)));
+    let whole = if emptied { Edit::Remove } else { Edit::Merge(&edits) };
     Some(edit_object(params.unwrap_or("{}"), &[("_meta", whole)]))
 }
 
-/// Closes an object without `_meta`, its last brace taken off, with the `_meta` that a modern upstream wants.
-fn with_meta(open: &str, progress: Option<u64>, client: &ClientView<'_>) -> String {
-    let room = 256 + client.client_info.len() + client.capabilities.len();
+/// Closes an object without `_meta`, its last brace taken off, with the `_meta` that the upstream is to get.
+fn with_meta(
+    open: &str,
+    ours: Option<&str>,
+    era: Era,
+    progress: Option<u64>,
+    client: &ClientView<'_>,
+) -> String {
+    let ours = ours.and_then(|object| object.strip_prefix('{')?.strip_suffix('}')).unwrap_or_default();
+    let room = 256 + ours.len() + client.client_info.len() + client.capabilities.len();
     let mut out = String::with_capacity(open.len() + room);
     out.push_str(open);
     if !open.trim_end().ends_with('{') {
         out.push(',');
     }
     out.push_str(r#""_meta":{"#);
+    let start = out.len();
+    let separate = |out: &mut String| out.push_str(if out.len() > start { "," } else { "" });
+    out.push_str(ours);
     if let Some(number) = progress {
-        quote_into(&mut out, meta_key::PROGRESS_TOKEN);
-        out.push_str(&format!(":{number},"));
+        separate(&mut out);
+        push_key(&mut out, meta_key::PROGRESS_TOKEN);
+        out.push_str(&number.to_string());
     }
-    quote_into(&mut out, meta_key::PROTOCOL_VERSION);
-    out.push(':');
-    quote_into(&mut out, MODERN_VERSION);
-    for (key, value) in
-        [(meta_key::CLIENT_INFO, client.client_info), (meta_key::CLIENT_CAPABILITIES, client.capabilities)]
-    {
-        out.push(',');
-        quote_into(&mut out, key);
-        out.push(':');
-        out.push_str(value);
-    }
-    if let Some(level) = client.log_level {
-        out.push(',');
-        quote_into(&mut out, meta_key::LOG_LEVEL);
-        out.push(':');
-        quote_into(&mut out, level);
+    if era == Era::Modern {
+        separate(&mut out);
+        push_key(&mut out, meta_key::PROTOCOL_VERSION);
+        quote_into(&mut out, MODERN_VERSION);
+        for (key, value) in [
+            (meta_key::CLIENT_INFO, client.client_info),
+            (meta_key::CLIENT_CAPABILITIES, client.capabilities),
+        ] {
+            out.push(',');
+            push_key(&mut out, key);
+            out.push_str(value);
+        }
+        if let Some(level) = client.log_level {
+            out.push(',');
+            push_key(&mut out, meta_key::LOG_LEVEL);
+            quote_into(&mut out, level);
+        }
     }
     out.push_str("}}");
     out
+}
+
+/// A key that needs no escapes.
+fn push_key(out: &mut String, key: &'static str) {
+    out.push('"');
+    out.push_str(key);
+    out.push_str("\":");
 }
 
 /// The parameters of a notification towards an upstream of `era`; a modern one wants its version on it.

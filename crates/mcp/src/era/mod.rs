@@ -4,7 +4,7 @@
 mod bridge;
 pub mod reply;
 
-pub use bridge::{ClientView, notification_params, request_params};
+pub use bridge::{ClientMeta, ClientView, notification_params, request_params};
 
 /// The modern version we speak.
 pub const MODERN_VERSION: &str = "2026-07-28";

@@ -60,12 +60,19 @@ fn type_among<'a>(from: Era, member: impl Fn(&str) -> Option<&'a str>) -> Result
     }
 }
 
-/// The result of `method`, as a client of era `to` should see it.
-pub fn result<'a>(result: &'a str, method: Option<Method>, from: Era, to: Era) -> Cow<'a, str> {
+/// The result that a message holds, of `method`, as a client of era `to` should see it. An error holds none.
+pub fn result_of(frame: &Frame, method: Option<Method>, from: Era, to: Era) -> Cow<'_, str> {
+    let result = frame.result().unwrap_or("{}");
+    let has = |key: &str| frame.result_member(key).is_some();
     let mut edits: Vec<(&str, Edit<'_>)> = Vec::new();
+    let remove = |edits: &mut Vec<_>, key| {
+        if has(key) {
+            edits.push((key, Edit::Remove));
+        }
+    };
     match (from, to) {
         (Era::Legacy, Era::Modern) => edits.push(("resultType", Edit::Set(r#""complete""#))),
-        (Era::Modern, Era::Legacy) => edits.push(("resultType", Edit::Remove)),
+        (Era::Modern, Era::Legacy) => remove(&mut edits, "resultType"),
         (Era::Legacy, Era::Legacy) | (Era::Modern, Era::Modern) => {}
     }
     if method.is_some_and(Method::is_cacheable) && (from, to) != (Era::Legacy, Era::Legacy) {
@@ -76,12 +83,12 @@ pub fn result<'a>(result: &'a str, method: Option<Method>, from: Era, to: Era) -
                 edits.push(("cacheScope", Edit::Set(r#""private""#)));
             }
             Era::Legacy => {
-                edits.push(("ttlMs", Edit::Remove));
-                edits.push(("cacheScope", Edit::Remove));
+                remove(&mut edits, "ttlMs");
+                remove(&mut edits, "cacheScope");
             }
         }
     }
-    let forged = forged_meta(result);
+    let forged = if has("_meta") { forged_meta(result) } else { Vec::new() };
     let forged: Vec<(&str, Edit<'_>)> = forged.iter().map(|key| (key.as_str(), Edit::Remove)).collect();
     if !forged.is_empty() {
         edits.push(("_meta", Edit::Merge(&forged)));
@@ -137,27 +144,41 @@ fn forged_meta(result: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scan::ScanRules;
+
+    fn shaped(result: &str, method: Option<Method>, from: Era, to: Era) -> (String, bool) {
+        let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+        let frame = Frame::parse(message.into(), &ScanRules::FROM_SERVER).unwrap();
+        let shaped = result_of(&frame, method, from, to);
+        (shaped.to_string(), matches!(shaped, Cow::Borrowed(_)))
+    }
 
     #[test]
     fn a_result_of_the_same_era_is_the_same_text() {
         let text = r#"{"content" : [], "x":1e400}"#;
-        assert!(matches!(result(text, Some(Method::CallTool), Era::Legacy, Era::Legacy), Cow::Borrowed(_)));
+        assert_eq!(shaped(text, Some(Method::CallTool), Era::Legacy, Era::Legacy), (text.to_owned(), true));
         let text = r#"{"content":[],"resultType":"complete"}"#;
-        assert!(matches!(result(text, Some(Method::CallTool), Era::Modern, Era::Modern), Cow::Borrowed(_)));
+        assert_eq!(shaped(text, Some(Method::CallTool), Era::Modern, Era::Modern), (text.to_owned(), true));
     }
 
     #[test]
     fn a_legacy_result_becomes_modern_and_back() {
-        let up = result(r#"{"contents":[]}"#, Some(Method::ReadResource), Era::Legacy, Era::Modern);
+        let (up, _) = shaped(r#"{"contents":[]}"#, Some(Method::ReadResource), Era::Legacy, Era::Modern);
         assert_eq!(up, r#"{"contents":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#);
-        let down = result(&up, Some(Method::ReadResource), Era::Modern, Era::Legacy);
+        let (down, _) = shaped(&up, Some(Method::ReadResource), Era::Modern, Era::Legacy);
         assert_eq!(down, r#"{"contents":[]}"#);
     }
 
     #[test]
     fn nobody_speaks_in_our_name() {
-        let text = r#"{"_meta":{"dev.highwater/decision":"hwd_1","a":1}}"#;
-        assert_eq!(result(text, None, Era::Legacy, Era::Legacy), r#"{"_meta":{"a":1}}"#);
+        for text in [
+            r#"{"_meta":{"dev.highwater/decision":"hwd_1","a":1}}"#,
+            r#"{"_meta":{"dev.\u0068ighwater/decision":"hwd_1","a":1}}"#,
+            r#"{"\u005fmeta":{"dev.highwater/decision":"hwd_1","a":1}}"#,
+        ] {
+            let (kept, _) = shaped(text, None, Era::Legacy, Era::Legacy);
+            assert!(kept.ends_with(r#":{"a":1}}"#), "{kept}");
+        }
     }
 
     #[test]

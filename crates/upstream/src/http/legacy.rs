@@ -229,7 +229,8 @@ impl Session {
                 Err(self.expired(false))
             }
             Opened::Answer(frame) => Ok(frame),
-            Opened::Stream(events) => self.follow(*events, &id, outbound).await,
+            // Boxed: an answer that is no stream needs no room for following one.
+            Opened::Stream(events) => Box::pin(self.follow(*events, &id, outbound)).await,
         }
     }
 

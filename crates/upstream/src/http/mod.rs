@@ -61,7 +61,8 @@ impl HttpLink {
         match &self.kind {
             Kind::Modern(link) => link.exchange(outbound).await,
             Kind::Legacy(link) => link.exchange(outbound).await,
-            Kind::Sse(link) => link.exchange(outbound).await,
+            // Boxed, being the rarest and no smaller than the others.
+            Kind::Sse(link) => Box::pin(link.exchange(outbound)).await,
         }
     }
 

@@ -119,7 +119,8 @@ impl Pool {
                 Err(Unanswered::Broken(error)) => return Err(Failure::Broken(error)),
             }
         }
-        let line = self.connect().await?;
+        // Boxed: most requests find a line open.
+        let line = Box::pin(self.connect()).await?;
         self.send_over(line, request).await.map_err(|unanswered| match unanswered {
             Unanswered::NotSent(_) => Failure::Connect("the connection was closed at once".into()),
             Unanswered::Broken(error) => Failure::Broken(error),

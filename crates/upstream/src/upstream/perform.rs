@@ -1,6 +1,5 @@
 //! The door for actions: what a client asked for and a decision allowed, sent once.
 
-use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,8 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::decide::PermittedAction;
-use highwater_mcp::edit::{Edit, edit_object};
-use highwater_mcp::era::{ClientView, Era, request_params};
+use highwater_mcp::era::{ClientMeta, ClientView, Era, request_params};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::headers::PARAM_PREFIX;
 use highwater_mcp::scan::ScanRules;
@@ -33,9 +31,8 @@ pub struct CallClient<'a> {
     pub log_level: Option<&'a str>,
     /// Whether it wants to hear of progress.
     pub progress: bool,
-    /// The `_meta` that goes out in place of the action's own: what is said of the context is ours to say, and no
-    /// client text.
-    pub meta: Option<&'a str>,
+    /// What becomes of the `_meta` that it sent: what is said of the context is ours to say.
+    pub meta: ClientMeta<'a>,
 }
 
 /// The answer to an action: a result or the server's own error.
@@ -106,11 +103,8 @@ impl Upstream {
             client_info: &self.wire.client_info,
             log_level: client.log_level,
         };
-        let params = match client.meta {
-            Some(meta) => Cow::Owned(edit_object(action.params(), &[("_meta", Edit::Set(meta))])),
-            None => Cow::Borrowed(action.params()),
-        };
-        let params = request_params(Some(&params), era, client.progress.then_some(number), &view);
+        let progress = client.progress.then_some(number);
+        let params = request_params(Some(action.params()), client.meta, era, progress, &view);
         let param_headers = self.param_headers(link, action);
         let events = CallEvents::new(events);
         let outbound = Outbound {

@@ -11,6 +11,7 @@ use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
+use highwater_mcp::era::ClientMeta;
 use highwater_testkit::fixture::http::{self, Transport as Served};
 use highwater_testkit::fixture::{Eras, Fixture, Options};
 use highwater_upstream::channel::channel;
@@ -31,7 +32,7 @@ pub(crate) const CLIENT: CallClient<'static> = CallClient {
     capabilities: r#"{"elicitation":{"form":{}}}"#,
     log_level: None,
     progress: true,
-    meta: None,
+    meta: ClientMeta::Kept,
 };
 
 /// What a server speaks.

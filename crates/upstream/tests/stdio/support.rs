@@ -11,6 +11,7 @@ use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
+use highwater_mcp::era::ClientMeta;
 use highwater_upstream::channel::{Receiver, channel};
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{CallEvent, Notice, NoticeKind};
@@ -26,7 +27,7 @@ use tokio::time::timeout;
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 pub(crate) const CLIENT: CallClient<'static> =
-    CallClient { capabilities: "{}", log_level: None, progress: false, meta: None };
+    CallClient { capabilities: "{}", log_level: None, progress: false, meta: ClientMeta::Kept };
 
 /// One server and all that the gateway hears from it.
 pub(crate) struct Stage {
