@@ -1,20 +1,24 @@
 //! The audit log: JSON lines, appended and handed to the operating system before the caller goes on.
 //!
 //! A record survives the death of the process the moment `append` returns; a background flush every second
-//! bounds what a power cut can take. There is no queue that could be lost: one short write per record costs
-//! less than waking another thread.
+//! bounds what a power cut can take. There is no queue that could be lost: who has something to record waits for the
+//! write, alone or with others.
+
+mod batch;
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::time::Duration;
 
 use highwater_core::audit::AuditEvent;
 use thiserror::Error;
 
+pub use self::batch::Appending;
+use self::batch::{BATCHES, Batch};
 use crate::DataDir;
 
 /// A segment that has grown this large is closed and the next begun, so that old ones can be moved away.
@@ -22,6 +26,9 @@ const SEGMENT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// How often written records are forced to disk.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
+
+/// Room for the records of most batches, which is kept.
+const USUAL_LINE: usize = 16 * 1024;
 
 /// Proof that an event is in the log. Only the log can make it.
 ///
@@ -41,6 +48,7 @@ pub struct AuditLog {
     /// Writers share it; only the change to the next segment is exclusive. Appends need no lock of ours, since the kernel
     /// puts each write at the end of the file as a whole.
     segment: Arc<RwLock<Segment>>,
+    batches: [Mutex<Batch>; BATCHES],
 }
 
 #[derive(Debug)]
@@ -84,18 +92,22 @@ impl AuditLog {
         let segment = Segment::open(&folder, number).map_err(failed("open"))?;
         let segment = Arc::new(RwLock::new(segment));
         flush_in_background(Arc::downgrade(&segment)).map_err(failed("watch over"))?;
-        Ok(Self { folder, segment })
+        Ok(Self { folder, segment, batches: Default::default() })
     }
 
     /// Appends one event. When this returns, the event outlives the process.
     pub fn append(&self, event: &AuditEvent<'_>) -> Result<Appended, AuditError> {
         let mut line = Vec::with_capacity(1024);
         event.write(&mut line);
+        self.write_lines(&mut line).map_err(self.failed("write to"))?;
+        Ok(Appended { _private: () })
+    }
+
+    fn write_lines(&self, lines: &mut Vec<u8>) -> io::Result<()> {
         if self.segment().bytes.load(Ordering::Relaxed) > SEGMENT_BYTES {
             self.begin_next_segment()?;
         }
-        self.segment().append(line).map_err(self.failed("write to"))?;
-        Ok(Appended { _private: () })
+        self.segment().append(lines)
     }
 
     /// Forces everything written so far to disk.
@@ -103,13 +115,12 @@ impl AuditLog {
         self.segment().flush().map_err(self.failed("flush"))
     }
 
-    fn begin_next_segment(&self) -> Result<(), AuditError> {
+    fn begin_next_segment(&self) -> io::Result<()> {
         let mut segment = self.segment.write().unwrap_or_else(PoisonError::into_inner);
         // Somebody else may have been first.
         if segment.bytes.load(Ordering::Relaxed) > SEGMENT_BYTES {
-            segment.flush().map_err(self.failed("flush"))?;
-            *segment =
-                Segment::open(&self.folder, segment.number + 1).map_err(self.failed("begin a segment of"))?;
+            segment.flush()?;
+            *segment = Segment::open(&self.folder, segment.number + 1)?;
         }
         Ok(())
     }
@@ -144,15 +155,16 @@ impl Segment {
         Ok(Self { number, file, bytes, dirty: AtomicBool::new(false), torn })
     }
 
-    fn append(&self, mut line: Vec<u8>) -> io::Result<()> {
+    /// Writes whole lines to the end.
+    fn append(&self, line: &mut Vec<u8>) -> io::Result<()> {
         if self.torn.swap(false, Ordering::AcqRel) {
             line.insert(0, b'\n');
         }
         self.dirty.store(true, Ordering::Release);
         self.bytes.fetch_add(line.len() as u64, Ordering::Relaxed);
-        // One write for one record, so that records of several writers never mix.
+        // One write, so that records of several writers never mix.
         let written = loop {
-            match append_at_end(&self.file, &line) {
+            match append_at_end(&self.file, line) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 written => break written,
             }
@@ -212,11 +224,12 @@ mod tests {
     use super::*;
     use highwater_core::audit::{Ended, Happened, Outcome};
     use highwater_core::id::{DecisionId, Timestamp};
+    use tempfile::TempDir;
 
-    fn append(log: &AuditLog, id: &str) {
-        let event = AuditEvent {
+    pub(super) fn event(id: &DecisionId) -> AuditEvent<'_> {
+        AuditEvent {
             time: Timestamp(1),
-            id: Some(&DecisionId::new(id)),
+            id: Some(id),
             happened: Happened::Outcome(Ended {
                 outcome: Outcome::Delivered,
                 bytes: 2,
@@ -226,11 +239,21 @@ mod tests {
                 label: None,
                 raised: false,
             }),
-        };
-        log.append(&event).unwrap();
+        }
     }
 
-    fn lines(dir: &DataDir) -> Vec<String> {
+    pub(super) fn open() -> (TempDir, DataDir, AuditLog) {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::open(folder.path().join("data")).unwrap();
+        let log = AuditLog::open(&dir).unwrap();
+        (folder, dir, log)
+    }
+
+    fn append(log: &AuditLog, id: &str) {
+        log.append(&event(&DecisionId::new(id))).unwrap();
+    }
+
+    pub(super) fn lines(dir: &DataDir) -> Vec<String> {
         let text = std::fs::read_to_string(dir.path().join("audit/000001.jsonl")).unwrap();
         text.lines().map(str::to_owned).collect()
     }

@@ -27,7 +27,7 @@ mod store;
 #[cfg(any(test, feature = "testing"))]
 mod testing;
 
-pub use audit_log::{Appended, AuditError, AuditLog};
+pub use audit_log::{Appended, Appending, AuditError, AuditLog};
 pub use data_dir::{DataDir, DataDirError, DataDirLock, Secret};
 pub use entry::SessionState;
 pub use error::StoreError;

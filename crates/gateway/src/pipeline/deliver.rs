@@ -79,8 +79,8 @@ impl Gateway {
         let outcome = if reply.frame.error().is_some() { Outcome::UpstreamError } else { Outcome::Delivered };
         let bytes = reply.frame.bytes().len();
         let end = End { bytes, judgement: Some(&judgement), label: Some(&label), raised, ..End::default() };
-        let recorded =
-            flight.record.settle(outcome, end).map_err(|error| self.unrecorded(decision, error))?;
+        let recorded = flight.record.settle_with_others(outcome, end).await;
+        let recorded = recorded.map_err(|error| self.unrecorded(decision, error))?;
         let (bytes, code) = self.answer(arrival, course, &undertaking, &reply, &label, &joined).await?;
         // On a store that others share the proof does not hold for ever.
         let joined = joined.renewed().await.map_err(|error| Refusal::unlabelled(decision, &error))?;

@@ -18,7 +18,7 @@ use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::string_member;
-use highwater_store::{Appended, Joined};
+use highwater_store::Joined;
 use highwater_upstream::channel;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
@@ -87,9 +87,8 @@ impl Gateway {
         undertaking: Arc<Undertaking>,
         permitted: PermittedAction,
         obligations: Obligations,
-        written: Appended,
+        record: OpenRecord,
     ) -> Flight {
-        let record = OpenRecord::open(Arc::clone(&self.audit), undertaking.decision.clone(), written);
         let told = self.context_for(course, &undertaking);
         let (sender, events) = channel::channel(EVENT_BUFFER);
         let open = sender.clone();

@@ -128,8 +128,9 @@ impl Gateway {
             .await
             .map_err(|error| Refusal::unmarked(&undertaking.decision, &error))?;
         // Write-ahead: an irreversible call leaves its trace before it happens.
-        let written = self
-            .record_permit(&undertaking, &permit)
+        let record = self
+            .record_departure(&undertaking, &permit)
+            .await
             .map_err(|error| Refusal::unrecorded(&undertaking.decision, &error))?;
         let obligations = permit.obligations();
         let permitted = PermittedAction::bind(Arc::clone(&undertaking.action), permit)
@@ -137,7 +138,7 @@ impl Gateway {
         if let (Client::Modern(_), Some(level)) = (&arrival.client, arrival.client.log_level()) {
             course.station.want_log_level(level).await;
         }
-        let flight = self.forward(arrival, &course, Arc::new(undertaking), permitted, obligations, written);
+        let flight = self.forward(arrival, &course, Arc::new(undertaking), permitted, obligations, record);
         Ok(Departure::Gone(flight, course))
     }
 

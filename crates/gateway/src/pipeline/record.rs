@@ -6,6 +6,7 @@ use highwater_core::audit::{AuditEvent, Decision, Ended, Happened, Outcome, Ques
 use highwater_core::decide::{Answer, Escalation, Judgement, Permit, QuestionDigest};
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
+use highwater_core::policy::Facts;
 use highwater_store::{Appended, AuditError, AuditLog};
 use tokio::time::Instant;
 
@@ -33,8 +34,7 @@ impl Gateway {
         undertaking: &Undertaking,
         permit: &Permit,
     ) -> Result<Appended, AuditError> {
-        let ruling = if permit.obligations().approved() { Ruling::Approved } else { Ruling::Allowed };
-        self.record_decision(undertaking, permit.judgement(), ruling)
+        self.record_decision(undertaking, permit.judgement(), ruling_of(permit))
     }
 
     /// Writes down that a person is to be asked.
@@ -80,21 +80,7 @@ impl Gateway {
         judgement: &Judgement,
         ruling: Ruling,
     ) -> Result<Appended, AuditError> {
-        let facts = undertaking.facts();
-        let session = undertaking.session().key();
-        let (epoch, policy) = (undertaking.before.epoch, &undertaking.policy);
-        self.audit.append(&AuditEvent {
-            time: now(),
-            id: Some(&undertaking.decision),
-            happened: Happened::Decision(Decision {
-                session,
-                epoch,
-                policy,
-                facts: &facts,
-                judgement,
-                ruling,
-            }),
-        })
+        self.audit.append(&decided(undertaking, &undertaking.facts(), judgement, ruling))
     }
 
     /// Writes down that an upstream asked something.
@@ -108,6 +94,24 @@ impl Gateway {
             id: Some(&undertaking.decision),
             happened: Happened::Question(question),
         })
+    }
+}
+
+impl Gateway {
+    /// Writes down that an action was allowed, with what other calls write down now, and opens its page.
+    pub(super) async fn record_departure(
+        &self,
+        undertaking: &Undertaking,
+        permit: &Permit,
+    ) -> Result<OpenRecord, AuditError> {
+        let facts = undertaking.facts();
+        let event = decided(undertaking, &facts, permit.judgement(), ruling_of(permit));
+        let mut record = OpenRecord::of(Arc::clone(&self.audit), undertaking.decision.clone());
+        // Dropped before the page, so that the decision of a call given up meanwhile is written before its end.
+        let appending = self.audit.append_with_others(&event);
+        record.settled = false;
+        appending.written().await.inspect_err(|_| record.settled = true)?;
+        Ok(record)
     }
 }
 
@@ -125,7 +129,14 @@ pub(super) struct OpenRecord {
 impl OpenRecord {
     /// Opens the page; the decision itself must be in the log already.
     pub(super) fn open(audit: Arc<AuditLog>, decision: DecisionId, _written: Appended) -> Self {
-        Self { audit, decision, began: Instant::now(), settled: false }
+        let mut record = Self::of(audit, decision);
+        record.settled = false;
+        record
+    }
+
+    /// A page that nothing is owed to yet.
+    fn of(audit: Arc<AuditLog>, decision: DecisionId) -> Self {
+        Self { audit, decision, began: Instant::now(), settled: true }
     }
 
     pub(super) fn decision(&self) -> &DecisionId {
@@ -135,15 +146,43 @@ impl OpenRecord {
     /// Writes the outcome.
     pub(super) fn settle(&mut self, outcome: Outcome, end: End<'_>) -> Result<Appended, AuditError> {
         self.settled = true;
+        self.audit.append(&self.ended(outcome, end))
+    }
+
+    /// Writes the outcome, with what other calls write down now.
+    pub(super) async fn settle_with_others(
+        &mut self,
+        outcome: Outcome,
+        end: End<'_>,
+    ) -> Result<Appended, AuditError> {
+        self.settled = true;
+        let appending = self.audit.append_with_others(&self.ended(outcome, end));
+        appending.written().await
+    }
+
+    fn ended<'a>(&'a self, outcome: Outcome, end: End<'a>) -> AuditEvent<'a> {
         let millis = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let End { bytes, detail, judgement, label, raised } = end;
         let bytes = bytes as u64;
-        self.audit.append(&AuditEvent {
-            time: now(),
-            id: Some(&self.decision),
-            happened: Happened::Outcome(Ended { outcome, bytes, millis, detail, judgement, label, raised }),
-        })
+        let happened = Happened::Outcome(Ended { outcome, bytes, millis, detail, judgement, label, raised });
+        AuditEvent { time: now(), id: Some(&self.decision), happened }
     }
+}
+
+fn decided<'a>(
+    undertaking: &'a Undertaking,
+    facts: &'a Facts<'a>,
+    judgement: &'a Judgement,
+    ruling: Ruling,
+) -> AuditEvent<'a> {
+    let (session, epoch) = (undertaking.session().key(), undertaking.before.epoch);
+    let policy = &undertaking.policy;
+    let decision = Decision { session, epoch, policy, facts, judgement, ruling };
+    AuditEvent { time: now(), id: Some(&undertaking.decision), happened: Happened::Decision(decision) }
+}
+
+fn ruling_of(permit: &Permit) -> Ruling {
+    if permit.obligations().approved() { Ruling::Approved } else { Ruling::Allowed }
 }
 
 impl Drop for OpenRecord {

@@ -135,6 +135,7 @@ impl Upstream {
         let mut alarm = pin!(sleep(patience));
         loop {
             tokio::select! {
+                biased;
                 outcome = &mut exchange => return outcome,
                 () = &mut alarm => {
                     let now = Instant::now();

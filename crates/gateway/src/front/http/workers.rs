@@ -4,12 +4,16 @@
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
 /// More threads than this gain nothing: the servers behind the gateway need processors too.
 const MOST: usize = 16;
+
+/// Shorter than the timers of calls.
+const BEAT: Duration = Duration::from_secs(1);
 
 /// The threads; they end when this is dropped.
 pub(crate) struct Workers {
@@ -51,8 +55,19 @@ fn start(number: usize) -> io::Result<Worker> {
     let handle = runtime.handle().clone();
     let (stop, stopped) = oneshot::channel::<()>();
     thread::Builder::new().name(format!("front-{number}")).spawn(move || {
-        // An error is the sender's drop, which is how the end is told.
-        runtime.block_on(stopped).ok();
+        runtime.block_on(async {
+            tokio::spawn(beat());
+            // An error is the sender's drop, which is how the end is told.
+            stopped.await.ok();
+        });
     })?;
     Ok(Worker { runtime: handle, _stop: stop })
+}
+
+/// Keeps an early timer set. The runtime wakes itself by a system call for every timer that is earlier than all others,
+/// and each call sets one, of seconds.
+async fn beat() {
+    loop {
+        tokio::time::sleep(BEAT).await;
+    }
 }
