@@ -299,7 +299,10 @@ impl Gateway {
 
     /// The label of a reply could not be stored: it stays here.
     pub(super) fn unlabelled(&self, flight: &mut Flight, error: &StoreError) -> Refusal {
-        let end = End { detail: Some("the call has run, but the label of its reply could not be stored"), ..End::default() };
+        let end = End {
+            detail: Some("the call has run, but the label of its reply could not be stored"),
+            ..End::default()
+        };
         if let Err(error) = flight.record.settle(Outcome::Withheld, end) {
             return self.unrecorded(flight.decision(), error);
         }

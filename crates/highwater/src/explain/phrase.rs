@@ -107,7 +107,9 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
             format!("`{}` is not among the `allowed_tools` of server `{server}`", plain(&decision.target))
         }
         FindingId::Quarantine => match finding.reasons.first() {
-            Some(Reason::PinsUnreadable) => format!("what was approved of server `{server}` could not be read"),
+            Some(Reason::PinsUnreadable) => {
+                format!("what was approved of server `{server}` could not be read")
+            }
             Some(Reason::ServerNew) => format!("nobody has approved server `{server}` yet"),
             Some(Reason::ServerChanged) => format!("server `{server}` is not the one that was approved"),
             Some(Reason::ServerRejected) => format!("server `{server}` was refused by a person"),

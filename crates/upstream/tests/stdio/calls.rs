@@ -2,6 +2,7 @@
 
 use crate::support::{CLIENT, LONG, call, event, permit, script, text};
 use highwater_core::action::ActionKind;
+use highwater_mcp::era::ClientMeta;
 use highwater_mcp::era::Era;
 use highwater_mcp::frame::FrameKind;
 use highwater_upstream::channel::channel;

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::plan::{Ask, Era, Point};
 
@@ -22,6 +22,7 @@ pub(super) struct Binaries {
     pub(super) floor: PathBuf,
     pub(super) load: PathBuf,
     pub(super) host: PathBuf,
+    pub(super) judge: PathBuf,
     /// Nothing if a second floor stands in.
     pub(super) gateway: Option<PathBuf>,
 }
@@ -83,6 +84,13 @@ pub(super) struct Taken {
     pub(super) calls_per_second: f64,
 }
 
+/// What the judgement takes without a wire.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Judged {
+    pub(super) decide_us: f64,
+    pub(super) label_us: f64,
+}
+
 // === impl Binaries ===
 
 impl Binaries {
@@ -101,6 +109,7 @@ impl Binaries {
             floor: existing(release.join("bench_floor"))?,
             load: existing(release.join("bench_load"))?,
             host: existing(release.join("bench_host"))?,
+            judge: existing(release.join("bench_judge"))?,
             gateway,
         })
     }
@@ -169,6 +178,14 @@ impl Binaries {
         let line = process.line()?;
         ensure!(line == "ready", "the load generator says `{line}` instead of `ready`");
         Ok(LoadGenerator { process })
+    }
+
+    /// Times the judgement alone.
+    pub(super) fn judge(&self, rules: usize) -> anyhow::Result<Judged> {
+        let mut command = Command::new(&self.judge);
+        command.args(["--rules", &rules.to_string()]);
+        let line = Process::start(command, "the judgement")?.line()?;
+        serde_json::from_str(&line).context("what the judgement took cannot be read")
     }
 
     fn host_command(&self, log: &Path, tools: usize, era: Era) -> Command {

@@ -52,6 +52,7 @@ pub(super) fn write_json(outcome: &Outcome, before: Load, file: &Path) -> anyhow
             "floor": outcome.floor_starts,
         },
         "idle_mib": { "highwater": outcome.idle_mib, "floor": outcome.floor_idle_mib },
+        "judged": outcome.judged,
         "binary_mib": outcome.binary_mib,
         "notices": outcome.notices,
     });

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::BenchArgs;
 use super::gateway::Profile;
 use super::machine::{CpuTime, MachineTime, resident_mib, with_descendants};
-use super::parts::{Binaries, Started};
+use super::parts::{Binaries, Judged, Started};
 use super::plan::{self, Ask, Era, Part, Point};
 use super::stand::{Builder, Stand, Target};
 
@@ -64,6 +64,7 @@ pub(super) struct Outcome {
     pub(super) first_starts: Vec<StartSample>,
     pub(super) later_starts: Vec<StartSample>,
     pub(super) floor_starts: Vec<StartSample>,
+    pub(super) judged: Vec<Judged>,
     pub(super) idle_mib: Option<f64>,
     pub(super) floor_idle_mib: Option<f64>,
     pub(super) binary_mib: Option<f64>,
@@ -104,6 +105,11 @@ impl<'a> Runner<'a> {
         }
         if self.wanted("start") {
             self.starts()?;
+        }
+        if self.wanted("judgement") && self.builder.binaries.gateway.is_some() {
+            for _ in 0..self.rounds() {
+                self.outcome.judged.push(self.builder.binaries.judge(self.args.rules)?);
+            }
         }
         for tools in LISTED {
             self.listing(tools)?;
