@@ -6,6 +6,7 @@ mod escalation;
 mod finding;
 mod flow;
 mod gates;
+mod overlook;
 mod permit;
 mod reply;
 mod rules;
@@ -22,6 +23,7 @@ pub use escalation::{Answer, Approval, Escalation, QuestionDigest, Unapproved};
 pub use finding::{Finding, FindingId, PerMode, Reason, Waived};
 pub use flow::{Clearance, FlowFloor, FlowMode, FlowPolicy};
 pub use gates::{demands, judge};
+pub use overlook::{FlowPolicies, Overlooked};
 pub use permit::{Mismatch, Obligations, Permit, PermittedAction};
 pub use reply::{
     ApprovedReply, HeldReply, Labelled, Pass, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply,

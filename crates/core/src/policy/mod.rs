@@ -13,6 +13,7 @@ mod glob;
 mod guard;
 mod kind;
 pub mod limits;
+mod overlook;
 mod rule;
 mod source;
 pub mod suggest;

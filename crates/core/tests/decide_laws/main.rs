@@ -1,11 +1,13 @@
 //! Laws of the decision, over random policies in every mode and random actions: it is monotone in the label, blind to
 //! order, bounded from above by the judgement at the worst; waivers leave a question at least and never reach a
-//! structural gate; an approval opens its own action and nothing stricter than a question; untrusted text never helps.
+//! structural gate; an approval opens its own action and nothing stricter than a question; untrusted text never helps; what a policy
+//! overlooks it never sees.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 #[path = "../dice/mod.rs"]
 mod dice;
+mod overlook;
 #[path = "../rule_laws/world.rs"]
 #[expect(dead_code, reason = "the laws of the rules look at more")]
 mod world;

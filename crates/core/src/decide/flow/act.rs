@@ -12,6 +12,11 @@ pub(super) fn decided(mode: FlowMode, contract: &Contract, session: &Label) -> O
     (session.integrity() < needed(outcome)).then_some(outcome)
 }
 
+/// Whether what has this label may decide everything.
+pub(super) fn trusts(label: &Label) -> bool {
+    Outcome::ALL.iter().all(|outcome| label.integrity() >= needed(*outcome))
+}
+
 /// What the call counts as. The URL of a page is a message to whoever serves it, but to ask at every page after the
 /// first would teach people to say yes; so only `strict` counts a benign call to the public as an act.
 fn outcome(mode: FlowMode, contract: &Contract) -> Option<Outcome> {

@@ -33,6 +33,11 @@ impl Flow {
     /// Nothing is violated.
     pub(super) const NONE: Self = Self { leak: None, act: None, read: None };
 
+    /// Whether none of the rules could see, in any mode, that a session has taken this in as well.
+    pub(super) fn overlooks(label: &Label) -> bool {
+        label.classes().is_empty() && label.scopes().is_empty() && !label.untrusted() && act::trusts(label)
+    }
+
     /// Looks at an action before it is sent.
     pub(super) fn of(policy: &FlowPolicy, mode: FlowMode, contract: &Contract, session: &Label) -> Self {
         Self {
