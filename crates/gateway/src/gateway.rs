@@ -166,8 +166,6 @@ impl Gateway {
             stations.insert(id, station);
         }
         let policy = Arc::new(policy(&settings));
-        // Origins feed the record and people; unless a rule looks at them they may be written a little later.
-        self.store.defer_origins(!looks_at_origins(&policy, &settings));
         let standings: Arc<Standings> = Arc::new(
             settings
                 .servers
@@ -196,7 +194,8 @@ impl Gateway {
             }
         }
         let drain = settings.limits.drain;
-        let world = Arc::new(World { policy, stations, virtual_servers });
+        let origins_matter = looks_at_origins(&policy, &settings);
+        let world = Arc::new(World { policy, origins_matter, stations, virtual_servers });
         self.settings.store(Arc::new(settings));
         self.world.store(Arc::clone(&world));
         // Requests that began with the old world finish with it; its servers go when their grace is over.
@@ -260,7 +259,12 @@ impl Gateway {
 
 impl World {
     fn empty() -> Self {
-        Self { policy: Arc::default(), stations: BTreeMap::new(), virtual_servers: BTreeMap::new() }
+        Self {
+            policy: Arc::default(),
+            origins_matter: false,
+            stations: BTreeMap::new(),
+            virtual_servers: BTreeMap::new(),
+        }
     }
 }
 

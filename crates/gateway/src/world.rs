@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use highwater_core::decide::{FlowPolicies, Overlooked};
 use highwater_core::id::{UpstreamId, VirtualServerId};
+use highwater_core::label::Label;
 use highwater_core::policy::Policy;
 
 use crate::catalog::{Station, VirtualServer};
@@ -15,6 +17,8 @@ pub(crate) const DEFAULT_VIRTUAL_SERVER: &str = "default";
 /// One consistent state of the gateway. A request keeps the one it began with.
 pub(crate) struct World {
     pub(crate) policy: Arc<Policy>,
+    /// By the configuration alone a decision may hang on where a session's data came from.
+    pub(crate) origins_matter: bool,
     pub(crate) stations: BTreeMap<UpstreamId, Arc<Station>>,
     pub(crate) virtual_servers: BTreeMap<VirtualServerId, Arc<VirtualServer>>,
 }
@@ -25,6 +29,29 @@ impl World {
     /// The virtual server of this name.
     pub(crate) fn virtual_server(&self, id: &VirtualServerId) -> Option<&Arc<VirtualServer>> {
         self.virtual_servers.get(id)
+    }
+
+    /// Whether some decision may look at where a session's data came from.
+    pub(crate) fn looks_at_origins(&self) -> bool {
+        self.origins_matter || self.flow_policies() == FlowPolicies::Stated
+    }
+
+    /// The proof that no decision could ever be another because a session has taken this in, if so it is.
+    pub(crate) fn overlooks<'l>(&self, label: &'l Label) -> Option<Overlooked<'l>> {
+        self.policy.overlooks(label, self.flow_policies())
+    }
+
+    /// Whether a server keeps nothing of what is sent to it, as far as is known of it everywhere.
+    pub(crate) fn keeps_nothing(&self, upstream: &UpstreamId) -> bool {
+        let Some(admission) = self.policy.admission(upstream) else { return false };
+        self.holding(upstream).all(|server| {
+            server.known().contracts(upstream).is_some_and(|contracts| contracts.keeps_nothing(admission))
+        })
+    }
+
+    fn flow_policies(&self) -> FlowPolicies {
+        let stated = |server: &Arc<VirtualServer>| server.known().flow_policies() == FlowPolicies::Stated;
+        if self.virtual_servers.values().any(stated) { FlowPolicies::Stated } else { FlowPolicies::Unstated }
     }
 
     /// The virtual servers that hold an upstream.

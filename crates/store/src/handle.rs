@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use highwater_core::decide::Overlooked;
 use highwater_core::id::SessionKey;
 use highwater_core::label::{Label, TextSet};
 use tokio::time::{Instant, timeout};
@@ -87,6 +88,25 @@ impl SessionHandle {
         } else {
             self.join_all(label).await
         }
+    }
+
+    /// The same, unless the store fails: then a label that no decision could see is joined as soon as the store is back,
+    /// and what has it may be released meanwhile.
+    pub async fn join_or_postpone<'l>(
+        &self,
+        label: &'l Label,
+        overlooked: impl FnOnce(&'l Label) -> Option<Overlooked<'l>>,
+    ) -> Result<Joined, StoreError> {
+        match self.join(label).await {
+            Ok(joined) => Ok(joined),
+            Err(error) => overlooked(label).and_then(|proof| self.postpone(&proof)).ok_or(error),
+        }
+    }
+
+    /// Leaves the join for later, if there is room.
+    pub(crate) fn postpone(&self, overlooked: &Overlooked<'_>) -> Option<Joined> {
+        let entry = self.entry();
+        self.store.postpone(entry, overlooked).then(|| Joined::later(entry.state(), overlooked.label()))
     }
 
     async fn join_all(&self, label: &Label) -> Result<Joined, StoreError> {

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use highwater_core::decide::Overlooked;
 use highwater_core::label::Label;
 use tokio::time::Instant;
 
 use crate::entry::{Entry, SessionState};
 use crate::{SessionHandle, StoreError};
 
-/// Proof that a label is in the label of its session, in the store. Only the store can make it.
+/// Proof that a label is in the label of its session, in the store; or that the store fails, and the label is one that
+/// no decision could see. Only the store can make it.
 ///
 /// On a single node it also keeps the session from being declassified, so hold it until the first byte of
 /// what was labelled is handed to the transport, and never while waiting for an upstream. On a shared store it
@@ -36,6 +38,8 @@ enum Hold {
     Time { handle: SessionHandle, label: Label, since: Instant, within: Duration },
     /// Nothing was to be joined.
     Nothing,
+    /// It is joined when the store is back: there is nothing in it that anybody could lower.
+    Later,
 }
 
 /// One release is inside the gate of its session.
@@ -61,8 +65,19 @@ impl Joined {
 
     /// For a label that adds nothing to any. A session that is not known counts as having read everything.
     pub(crate) fn nothing(known: Option<Arc<SessionState>>) -> Self {
-        let unknown = || Arc::new(SessionState { label: Label::top(), ..SessionState::unborn() });
         Self { state: known.unwrap_or_else(unknown), hold: Hold::Nothing }
+    }
+
+    /// For a label that waits for the store to come back.
+    pub(crate) fn later(known: Option<Arc<SessionState>>, label: &Label) -> Self {
+        let mut state = known.unwrap_or_else(unknown);
+        Arc::make_mut(&mut state).label.join(label);
+        Self { state, hold: Hold::Later }
+    }
+
+    /// Whether the label waits for the store to come back.
+    pub fn is_postponed(&self) -> bool {
+        matches!(self.hold, Hold::Later)
     }
 
     /// The session with the label in it.
@@ -78,22 +93,38 @@ impl Joined {
     /// Whether the proof still holds. On a single node it always does.
     pub fn is_fresh(&self) -> bool {
         match &self.hold {
-            Hold::Gate { .. } | Hold::Nothing => true,
+            Hold::Gate { .. } | Hold::Nothing | Hold::Later => true,
             Hold::Time { since, within, .. } => since.elapsed() < *within,
         }
     }
 
-    /// The proof, made again if it took too long from the join to the first byte.
-    pub async fn renewed(mut self) -> Result<Self, StoreError> {
+    /// The proof, made again if it took too long from the join to the first byte. If the store fails meanwhile, a label
+    /// that no decision could see may be released all the same.
+    pub async fn renewed(
+        mut self,
+        overlooked: impl for<'l> Fn(&'l Label) -> Option<Overlooked<'l>>,
+    ) -> Result<Self, StoreError> {
         while !self.is_fresh() {
             match self.hold {
                 // A join and not a look: it must move the version, or a declassification would not see it.
-                Hold::Time { handle, label, .. } => self = Box::pin(handle.write(&label)).await?,
-                Hold::Gate { .. } | Hold::Nothing => return Ok(self),
+                Hold::Time { handle, label, .. } => {
+                    self = match Box::pin(handle.write(&label)).await {
+                        Ok(joined) => joined,
+                        Err(error) => {
+                            overlooked(&label).and_then(|proof| handle.postpone(&proof)).ok_or(error)?
+                        }
+                    }
+                }
+                Hold::Gate { .. } | Hold::Nothing | Hold::Later => return Ok(self),
             }
         }
         Ok(self)
     }
+}
+
+/// A session that is not known counts as having read everything.
+fn unknown() -> Arc<SessionState> {
+    Arc::new(SessionState { label: Label::top(), ..SessionState::unborn() })
 }
 
 // === impl Release ===

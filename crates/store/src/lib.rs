@@ -19,6 +19,7 @@ mod operation;
 mod people;
 mod pins;
 mod postgres;
+mod postponed;
 mod random;
 mod remembered;
 mod sql;

@@ -26,6 +26,7 @@ use crate::operation::{
 use crate::people::{Context, Notice, PrincipalRecord, SessionHistory, SessionRecord};
 use crate::pins::{Observation, PinDecision, PinEvent, PinsDecided, StoredPin};
 use crate::postgres::Postgres;
+use crate::postponed::Postponed;
 use crate::random::random_id;
 use crate::sqlite::{self, Sqlite};
 use crate::{DataDir, SessionHandle, StoreError};
@@ -82,6 +83,8 @@ pub(crate) struct Inner {
     contexts: RwLock<HashSet<String>>,
     pub(crate) grace: Duration,
     defers_origins: AtomicBool,
+    /// Joins that wait for the store to come back.
+    pub(crate) postponed: Postponed,
     /// How many things are still to be done that nobody waits for.
     unfinished: watch::Sender<usize>,
     /// Counts what other gateways decided about servers, as far as that is heard.
@@ -142,6 +145,7 @@ impl Store {
             contexts: RwLock::default(),
             grace,
             defers_origins: AtomicBool::new(false),
+            postponed: Postponed::default(),
             unfinished: watch::Sender::new(0),
             pins_changed: watch::Sender::new(0),
         });
@@ -240,16 +244,18 @@ impl Store {
         Ok(marked)
     }
 
+    /// The marks of objects, joined, as they were when the store was last heard of. Others may have set some since.
+    pub fn last_known_marks(&self, objects: &[ObjectId]) -> Option<Label> {
+        let lookup = self.0.marks.look_up(objects);
+        lookup.unknown.is_empty().then_some(lookup.label)
+    }
+
     /// The marks of objects, joined, where no store has to be asked.
     pub fn known_marks(&self, objects: &[ObjectId]) -> Option<Label> {
         if objects.is_empty() {
             return Some(Label::bottom());
         }
-        if self.is_shared() {
-            return None;
-        }
-        let lookup = self.0.marks.look_up(objects);
-        lookup.unknown.is_empty().then_some(lookup.label)
+        if self.is_shared() { None } else { self.last_known_marks(objects) }
     }
 
     /// The marks of objects, joined. Ask after the reply has come: what it can contain was marked before.
@@ -453,14 +459,23 @@ impl Inner {
     pub(crate) fn queue<O: Operation>(self: &Arc<Self>, operation: O) {
         if let Err(operation) = self.backend.queue(operation) {
             let this = Arc::clone(self);
-            this.unfinished.send_modify(|unfinished| *unfinished += 1);
+            this.begin_unfinished();
             tokio::spawn(async move {
                 if let Err(error) = this.perform(operation).await {
                     tracing::warn!(%error, "a note was not kept");
                 }
-                this.unfinished.send_modify(|unfinished| *unfinished -= 1);
+                this.end_unfinished();
             });
         }
+    }
+
+    /// Something begins that nobody waits for until the end.
+    pub(crate) fn begin_unfinished(&self) {
+        self.unfinished.send_modify(|unfinished| *unfinished += 1);
+    }
+
+    pub(crate) fn end_unfinished(&self) {
+        self.unfinished.send_modify(|unfinished| *unfinished -= 1);
     }
 
     /// On a single node the copy knows more than the file: origins may be on their way.

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use highwater_core::annotation::DataClass;
+use highwater_core::annotation::{DataClass, Source};
+use highwater_core::decide::{FlowPolicies, Overlooked};
 use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
+use highwater_core::policy::Policy;
 use highwater_core::session::{ObjectId, ObjectKind};
 use highwater_store::{
     Declassified, Fault, Memory, SessionHandle, SessionKind, SessionOwner, Store, StoreOptions,
@@ -103,6 +105,55 @@ async fn a_read_that_fails_says_so_and_a_single_node_needs_none() {
     assert_eq!(context(&store).current().await.unwrap().label, pii());
     context(&store).join(&pii()).await.unwrap();
     session(&store, SessionKind::Context, "never read").current().await.unwrap_err();
+}
+
+/// A label that no gate looks at.
+fn known() -> Label {
+    Label::bottom().with_source(Source::System).with_origin("mcp:clock:now")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_label_that_no_decision_sees_waits_for_the_store_and_nothing_else_does() {
+    let policy = Policy::default();
+    for shared in [false, true] {
+        let memory = Memory::new(shared);
+        let store = memory.open("boot", &options()).await.unwrap();
+        let handle = context(&store);
+        handle.join(&pii()).await.unwrap();
+        let joined =
+            handle.join_or_postpone(&known(), |_| panic!("the store works, and nothing is overlooked")).await;
+        assert!(!joined.unwrap().is_postponed());
+        handle.declassify(0, &Label::bottom(), "ada", "").await.unwrap();
+
+        memory.set_fault(Some(Fault::Write));
+        fn overlooked(label: &Label) -> Option<Overlooked<'_>> {
+            Policy::default().overlooks(label, FlowPolicies::Unstated)
+        }
+        handle.join_or_postpone(&web(), overlooked).await.unwrap_err();
+        handle
+            .join_or_postpone(&known(), |label| policy.overlooks(label, FlowPolicies::Stated))
+            .await
+            .unwrap_err();
+        let joined = handle.join_or_postpone(&known(), overlooked).await.unwrap();
+        assert!(joined.is_postponed() && joined.is_fresh() && joined.covers(&known()), "shared: {shared}");
+        assert_eq!(handle.cached().unwrap().label, Label::bottom(), "the copy vouches for nothing");
+        let further = known().with_origin("mcp:clock:zone");
+        handle.join_or_postpone(&further, overlooked).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+
+        memory.set_fault(None);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(handle.current().await.unwrap().label, further, "shared: {shared}");
+        // The next outage is as the first.
+        memory.set_fault(Some(Fault::Write));
+        let later = Label::bottom().with_source(Source::Internal);
+        assert!(handle.join_or_postpone(&later, overlooked).await.unwrap().is_postponed());
+        memory.set_fault(None);
+        // An end in order waits for what waits.
+        store.close().await.unwrap();
+        let store = memory.open("boot", &options()).await.unwrap();
+        assert_eq!(context(&store).current().await.unwrap().label, further.joined(&later));
+    }
 }
 
 #[tokio::test]

@@ -8,9 +8,10 @@ use highwater_config::{HttpKind, Labels, ServerSettings, ShareContext, Transport
 use highwater_core::annotation::{
     Accepts, Authority, Claim, Claims, Contract, Destination, OperatorLabel, Possible, Words,
 };
+use highwater_core::decide::FlowPolicies;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
-use highwater_core::policy::{ManifestState, ServerFacts, ServerTransport};
+use highwater_core::policy::{Admission, ManifestState, ServerFacts, ServerTransport};
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
 use highwater_mcp::annotations::{Reading, ResolveForm, ServerSays, resolvable, server_says, tool_claims};
@@ -18,6 +19,7 @@ use highwater_mcp::schema_headers::param_headers;
 use highwater_mcp::text::{member, string_member};
 
 use super::station::Stock;
+use crate::pipeline::may_keep;
 
 /// All that is known of one tool, resource or prompt.
 #[derive(Debug)]
@@ -49,6 +51,11 @@ pub(crate) struct Contracts {
     standing: Standing,
     /// Whether it says whose data it takes, and so wants to know whose it gets.
     has_flow_policy: bool,
+    /// Whether whose data it takes may be a question for some call of it: one of its tools says so, or it may say so when
+    /// it is asked about a call, or nothing of it is known yet.
+    flow_policies: FlowPolicies,
+    /// Whether the server has said what it offers.
+    is_stocked: bool,
     tools: HashMap<Arc<str>, Arc<Known>>,
     /// A resource, a prompt or a completion of which the operator says nothing.
     reading: Arc<Known>,
@@ -134,8 +141,12 @@ impl Contracts {
         let resolving = Contract::resolving(tools.values().map(|tool| &tool.contract))
             .weighed(&Claims::new(), &standing.trust())
             .0;
+        let states = |tool: &Arc<Known>| tool.contract.accept_from().is_some() || tool.resolve.is_some();
+        let stated = stock.is_none() || says.accept_from.is_some() || tools.values().any(states);
         Self {
             has_flow_policy: says.accept_from.is_some(),
+            is_stocked: stock.is_some(),
+            flow_policies: if stated { FlowPolicies::Stated } else { FlowPolicies::Unstated },
             tools,
             reading: Arc::new(reading),
             resolving: Arc::new(Known::of(resolving)),
@@ -158,6 +169,19 @@ impl Contracts {
     /// Whether the server wants to know who contributed to the context of a call.
     pub(crate) fn has_flow_policy(&self) -> bool {
         self.has_flow_policy
+    }
+
+    /// Whether whose data it takes may be a question for some call of it.
+    pub(crate) fn flow_policies(&self) -> FlowPolicies {
+        self.flow_policies
+    }
+
+    /// Whether no tool that the server may be called for keeps anything of what it is given, as far as is known; an
+    /// admission says which those are. What sessions read there was never written by one.
+    pub(crate) fn keeps_nothing(&self, admission: &Admission) -> bool {
+        let keeps =
+            |(name, tool): (&Arc<str>, &Arc<Known>)| admission.admits_tool(name) && may_keep(&tool.contract);
+        self.is_stocked && admission.extra_methods.is_empty() && !self.tools.iter().any(keeps)
     }
 
     /// A tool, by its server's own name.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use highwater_config::Prefix;
+use highwater_core::decide::FlowPolicies;
 use highwater_core::id::UpstreamId;
 use highwater_mcp::annotations::emit;
 use highwater_mcp::edit::{Edit, edit_object};
@@ -210,6 +211,12 @@ impl Merged {
     /// What is known of everything a server offers.
     pub(crate) fn contracts(&self, upstream: &UpstreamId) -> Option<&Arc<Contracts>> {
         self.contracts.get(upstream)
+    }
+
+    /// Whether some server may ask whose data it gets.
+    pub(crate) fn flow_policies(&self) -> FlowPolicies {
+        let stated = |contracts: &Arc<Contracts>| contracts.flow_policies() == FlowPolicies::Stated;
+        if self.contracts.values().any(stated) { FlowPolicies::Stated } else { FlowPolicies::Unstated }
     }
 
     /// What clients call a tool.

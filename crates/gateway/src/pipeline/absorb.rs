@@ -16,7 +16,8 @@ pub(crate) struct Absorbed {
 }
 
 impl Gateway {
-    /// Joins a label to that of the session. The proof is to be kept until the first byte is handed over.
+    /// Joins a label to that of the session. The proof is to be kept until the first byte is handed over. While the store
+    /// fails, only what no decision could see goes on.
     ///
     /// `vouched` says that the operator verified who wrote what is labelled.
     pub(crate) async fn absorb(
@@ -30,7 +31,15 @@ impl Gateway {
             return Ok(Absorbed { joined, raised: false });
         }
         let raised = session.cached().is_none_or(|known| !known.label.covers(label));
-        let joined = Box::pin(session.join(label)).await?;
+        if raised {
+            // Origins feed the record and people; unless some decision looks at them they may be written a little later.
+            self.store.defer_origins(!self.world.load().looks_at_origins());
+        }
+        let joined = session.join_or_postpone(label, |label| self.world.load().overlooks(label));
+        let joined = Box::pin(joined).await?;
+        if joined.is_postponed() {
+            tracing::warn!(session = %session.key(), "a label that no decision sees waits for the session store");
+        }
         self.stories.take_in(session.key(), label, vouched);
         Ok(Absorbed { joined, raised })
     }

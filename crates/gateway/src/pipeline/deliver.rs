@@ -25,6 +25,9 @@ use crate::client::Answer;
 use crate::gateway::Gateway;
 use crate::seal::Purpose;
 
+/// What the record says of a reply that was released while its label waits for the store.
+const UNSTORED: &str = "its label waits for the session store, which fails; no decision looks at it";
+
 /// An answer that may be released: made from a reply whose label and whose outcome are stored, or in our own words.
 #[derive(Debug)]
 pub(crate) struct Delivery(Answer);
@@ -78,12 +81,14 @@ impl Gateway {
         // The outcome is on record before the first byte is released.
         let outcome = if reply.frame.error().is_some() { Outcome::UpstreamError } else { Outcome::Delivered };
         let bytes = reply.frame.bytes().len();
-        let end = End { bytes, judgement: Some(&judgement), label: Some(&label), raised, ..End::default() };
+        let detail = joined.is_postponed().then_some(UNSTORED);
+        let end = End { bytes, detail, judgement: Some(&judgement), label: Some(&label), raised };
         let recorded = flight.record.settle_with_others(outcome, end).await;
         let recorded = recorded.map_err(|error| self.unrecorded(decision, error))?;
         let (bytes, code) = self.answer(arrival, course, &undertaking, &reply, &label, &joined).await?;
         // On a store that others share the proof does not hold for ever.
-        let joined = joined.renewed().await.map_err(|error| Refusal::unlabelled(decision, &error))?;
+        let renewed = joined.renewed(|label| self.world.load().overlooks(label)).await;
+        let joined = renewed.map_err(|error| Refusal::unlabelled(decision, &error))?;
         Ok(Delivery::released(bytes, code, recorded, joined))
     }
 

@@ -40,6 +40,7 @@ use forward::{Flight, Landing};
 pub(crate) use held::HeldCalls;
 use held::Resumed;
 use journey::{Journey, Leg};
+pub(crate) use objects::may_keep;
 pub(crate) use refuse::Refusal;
 
 use crate::client::Client;

@@ -24,14 +24,16 @@ pub(super) fn written(contract: &Contract, action: &Action) -> Vec<ObjectId> {
         | ActionKind::GetPrompt
         | ActionKind::Complete => false,
     };
-    // What is kept nowhere cannot be read again, and who only reads keeps nothing. A benign call may well: a draft is one.
-    if !keeps
-        || contract.variant() == CallVariant::Read
-        || contract.destination().is_only(Destination::Ephemeral)
-    {
+    if !keeps || !may_keep(contract) {
         return Vec::new();
     }
     marks(action, contract, ObjectId::marks_of_write)
+}
+
+/// Whether something may stay of what such a call is given. What is kept nowhere cannot be read again, and who only reads
+/// keeps nothing. A benign call may well: a draft is one.
+pub(crate) fn may_keep(contract: &Contract) -> bool {
+    contract.variant() != CallVariant::Read && !contract.destination().is_only(Destination::Ephemeral)
 }
 
 /// The marks that the reply to an action takes over, to be asked for once it has come: whatever it can contain was marked

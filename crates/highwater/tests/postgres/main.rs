@@ -8,6 +8,7 @@ mod labelled;
 use std::time::Duration;
 
 use highwater_store::PostgresServer;
+use highwater_testkit::client::Answer;
 use http::Method;
 use labelled::{ACT, LOOK, STRANGE, Stage, done, home, refused};
 use serde_json::{Value, json};
@@ -16,8 +17,32 @@ use tokio::time::{Instant, sleep};
 /// Longer than a gateway needs to find its database again.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Only looks, and finds what anybody may know, at a server that keeps nothing.
+const GLANCE: &str = "desk__test_audio_content";
+
+/// A server that does not say whose data it takes.
+const PLAIN: [&str; 1] = ["--stdio"];
+/// One that does.
+const PARTICULAR: [&str; 2] = ["--stdio", "--extras"];
+
 async fn gateway(url: &str) -> Stage {
-    Stage::in_home(home(&json!({ "store": { "postgres": url } }))).await
+    Stage::in_home(home(&PLAIN, &json!({ "store": { "postgres": url } }))).await
+}
+
+/// Waits until the gateway says that it is ready again.
+async fn recovered(stage: &Stage) {
+    let deadline = Instant::now() + PATIENCE;
+    while stage.api(Method::GET, "/readyz", &Value::Null).await.0 != 200 {
+        assert!(Instant::now() < deadline, "the gateway does not recover:\n{}", stage.gateway.log());
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// A call that was made, and whose reply stayed in the gateway.
+fn withheld(answer: &Answer) {
+    assert!(answer.is_tool_error(), "{}", answer.raw());
+    let said = answer.text().unwrap();
+    assert!(said.contains("the call has run") && said.contains("withheld"), "{said}");
 }
 
 #[tokio::test]
@@ -64,41 +89,81 @@ async fn what_a_person_takes_back_at_one_gateway_is_taken_back_at_the_other() {
 async fn an_outage_withholds_and_refuses_and_ends_without_a_restart() {
     let mut server = PostgresServer::start();
     let stage = gateway(&server.url("outage")).await;
-    let (clean, tainted) = (stage.context().await, stage.context().await);
+    let (clean, tainted, looking) = (stage.context().await, stage.context().await, stage.context().await);
     let (client, doubtful) = (stage.client(&clean).await, stage.client(&tainted).await);
+    let looker = stage.client(&looking).await;
     done(&client.call(ACT, json!({})).await.unwrap());
     done(&doubtful.call(STRANGE, json!({})).await.unwrap());
     let runs = (stage.runs(STRANGE), stage.runs(ACT));
+    assert_eq!(stage.api(Method::GET, "/readyz", &Value::Null).await.0, 200);
 
     server.crash();
     // Under no label is this forbidden, so it is done; what it brought has no place in any label, so it stays here.
-    let withheld = client.call(STRANGE, json!({})).await.unwrap();
-    assert!(withheld.is_tool_error(), "{}", withheld.raw());
-    assert!(!withheld.raw().contains("This is a simple text response"), "{}", withheld.raw());
+    withheld(&client.call(STRANGE, json!({})).await.unwrap());
     assert_eq!(stage.runs(STRANGE), runs.0 + 1);
     let record = stage.record(&clean);
     let last = record.last().unwrap();
     assert_eq!((&last["event"], &last["outcome"]), (&json!("outcome"), &json!("withheld")), "{record:#?}");
     assert!(last["detail"].as_str().unwrap().contains("the call has run"), "{last}");
     // Nobody knows whether this is allowed.
-    assert!(client.call(ACT, json!({})).await.unwrap().is_tool_error());
-    assert!(doubtful.call(ACT, json!({})).await.unwrap().is_tool_error());
+    refused(&client.call(ACT, json!({})).await.unwrap());
+    refused(&doubtful.call(ACT, json!({})).await.unwrap());
     assert_eq!(stage.runs(ACT), runs.1, "the server saw a call that was refused");
-    // What brings nothing into a context goes on.
+    // What a session wrote may be read with this, and nobody knows with which label.
+    withheld(&client.call(LOOK, json!({})).await.unwrap());
+    // What no decision will ever look at goes on, in every session, whatever that has read and whether or not it is known.
+    for (client, context) in [(&client, &clean), (&doubtful, &tainted), (&looker, &looking)] {
+        done(&client.call(GLANCE, json!({})).await.unwrap());
+        let record = stage.record(context);
+        let last = record.last().unwrap();
+        assert_eq!(last["outcome"], "delivered", "{last}");
+        assert!(last["detail"].as_str().unwrap().contains("waits for the session store"), "{last}");
+    }
     let tools = client.request("tools/list", json!({})).await.unwrap();
     assert!(!tools.at("/result/tools").as_array().unwrap().is_empty(), "{}", tools.raw());
     assert_eq!(stage.api(Method::GET, "/readyz", &Value::Null).await.0, 503);
+    assert_eq!(stage.api(Method::GET, "/healthz", &Value::Null).await.0, 200);
 
     server.restart();
-    let deadline = Instant::now() + PATIENCE;
-    while client.call(LOOK, json!({})).await.unwrap().is_tool_error() {
-        assert!(Instant::now() < deadline, "the gateway does not recover:\n{}", stage.gateway.log());
-        sleep(Duration::from_millis(50)).await;
-    }
+    recovered(&stage).await;
     done(&client.call(ACT, json!({})).await.unwrap());
     stage.assert_tainted(&tainted).await;
     done(&client.call(STRANGE, json!({})).await.unwrap());
     stage.assert_tainted(&clean).await;
+    // What waited for the store is in it.
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let session = stage.session(&looking).await;
+        if session["label"]["origins"].to_string().contains("mcp:desk:test_audio_content") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "a label was never stored: {session}");
+        sleep(Duration::from_millis(50)).await;
+    }
+    done(&looker.call(ACT, json!({})).await.unwrap());
+}
+
+/// Where some decision may look at it, even what is harmless waits for the store.
+#[tokio::test]
+async fn in_an_outage_nothing_is_released_that_a_rule_or_a_server_may_look_at() {
+    let mut server = PostgresServer::start();
+    let store = json!({ "postgres": server.url("looked-at") });
+    let rule = json!({
+        "name": "nothing-of-the-system", "effect": "block",
+        "when": { "session.sources": { "contains": "system" }, "tool.id": ACT },
+    });
+    let by_rule = Stage::in_home(home(&PLAIN, &json!({ "store": store, "rules": [rule] }))).await;
+    let by_server = Stage::in_home(home(&PARTICULAR, &json!({ "store": store }))).await;
+    for stage in [&by_rule, &by_server] {
+        let context = stage.context().await;
+        let client = stage.client(&context).await;
+        done(&client.call(STRANGE, json!({})).await.unwrap());
+        server.crash();
+        withheld(&client.call(GLANCE, json!({})).await.unwrap());
+        server.restart();
+        recovered(stage).await;
+        done(&client.call(GLANCE, json!({})).await.unwrap());
+    }
 }
 
 #[tokio::test]
@@ -111,14 +176,13 @@ async fn a_database_that_stands_still_closes_as_one_that_is_gone() {
     let runs = stage.runs(ACT);
     server.pause();
     let begun = Instant::now();
-    assert!(client.call(STRANGE, json!({})).await.unwrap().is_tool_error());
-    assert!(client.call(ACT, json!({})).await.unwrap().is_tool_error());
+    withheld(&client.call(STRANGE, json!({})).await.unwrap());
+    refused(&client.call(ACT, json!({})).await.unwrap());
+    done(&client.call(GLANCE, json!({})).await.unwrap());
     assert!(begun.elapsed() < PATIENCE, "an answer took {:?}", begun.elapsed());
     assert_eq!(stage.runs(ACT), runs);
+    assert_eq!(stage.api(Method::GET, "/readyz", &Value::Null).await.0, 503);
     server.resume();
-    let deadline = Instant::now() + PATIENCE;
-    while client.call(LOOK, json!({})).await.unwrap().is_tool_error() {
-        assert!(Instant::now() < deadline, "the gateway does not recover:\n{}", stage.gateway.log());
-        sleep(Duration::from_millis(50)).await;
-    }
+    recovered(&stage).await;
+    done(&client.call(ACT, json!({})).await.unwrap());
 }

@@ -24,8 +24,8 @@ pub(crate) struct Stage {
     pub(crate) journal: Journal,
 }
 
-/// A home for a gateway with the labelled server and this besides.
-pub(crate) fn home(more: &Value) -> Home {
+/// A home for a gateway with the labelled server, started with these words, and this besides.
+pub(crate) fn home(words: &[&str], more: &Value) -> Home {
     let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
     let forgotten = json!({ "destination": "ephemeral", "sensitivity": "any", "outcomes": "benign" });
     let known = json!({ "source": "system", "sensitivity": "none" });
@@ -34,7 +34,7 @@ pub(crate) fn home(more: &Value) -> Home {
     });
     let mut config = json!({ "servers": { "up": {
         "command": fixture_program(Path::new(PROGRAM)).unwrap(),
-        "args": ["--stdio", "--extras"],
+        "args": words,
         "env": { "FIXTURE_LOG": home.path().join("up.jsonl") },
         "trust": { "server_trust": "tool", "resource_trust": "none", "verified": true },
         "labels": {
@@ -49,6 +49,14 @@ pub(crate) fn home(more: &Value) -> Home {
             "test_audio_content": { "inputMetadata": forgotten, "returnMetadata": known },
         },
     } } });
+    // Whoever reads there reads nothing that a session may have written.
+    config["servers"]["desk"] = json!({
+        "command": config["servers"]["up"]["command"],
+        "args": ["--stdio"],
+        "trust": config["servers"]["up"]["trust"],
+        "allowed_tools": ["test_audio_content"],
+        "labels": { "test_audio_content": { "inputMetadata": forgotten, "returnMetadata": known } },
+    });
     for (key, value) in more.as_object().unwrap() {
         config[key] = value.clone();
     }

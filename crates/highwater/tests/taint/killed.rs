@@ -15,6 +15,9 @@ use tokio::time::{Instant, sleep_until};
 use crate::audit_pipe::AuditPipe;
 use crate::labelled::{ACT, LOOK, STRANGE, Stage, done, events, home};
 
+/// The server has tools that take their time, and states whose data it takes: so origins count, too.
+const WORDS: [&str; 2] = ["--stdio", "--extras"];
+
 /// Reads what strangers wrote, after a while: `ms`.
 const SLOW: &str = "up__sleep";
 /// The same, and it reports progress: `steps`, each after `ms`.
@@ -48,7 +51,7 @@ fn delivered(record: &[Value], tool: &str) -> bool {
 /// The step before the reply has come.
 #[tokio::test]
 async fn killed_before_the_reply_came_only_the_decision_is_on_record() {
-    let mut stage = Stage::in_home(home(&json!({}))).await;
+    let mut stage = Stage::in_home(home(&WORDS, &json!({}))).await;
     let context = stage.context().await;
     let client = stage.client(&context).await;
     let pending = client.begin(slow(LATE)).await.unwrap();
@@ -65,7 +68,7 @@ async fn killed_before_the_reply_came_only_the_decision_is_on_record() {
 /// The step before the label is written: the database is held by somebody else.
 #[tokio::test]
 async fn killed_before_the_label_is_stored_nothing_was_released() {
-    let mut stage = Stage::in_home(home(&json!({}))).await;
+    let mut stage = Stage::in_home(home(&WORDS, &json!({}))).await;
     let context = stage.context().await;
     let client = stage.client(&context).await;
     done(&client.call(ACT, json!({})).await.unwrap());
@@ -87,7 +90,7 @@ async fn killed_before_the_label_is_stored_nothing_was_released() {
 /// The step after the label is written: its outcome cannot be put on record.
 #[tokio::test]
 async fn killed_after_the_label_is_stored_and_before_the_release_the_label_stays() {
-    let home = home(&json!({}));
+    let home = home(&WORDS, &json!({}));
     let mut audit = AuditPipe::new(&home.data_dir());
     let mut stage = Stage::in_home(home).await;
     let context = stage.context().await;
@@ -108,7 +111,7 @@ async fn killed_after_the_label_is_stored_and_before_the_release_the_label_stays
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_the_moment_the_outcome_is_on_record_the_label_is_stored() {
     const TIMES: usize = 12;
-    let home = home(&json!({}));
+    let home = home(&WORDS, &json!({}));
     let mut audit = AuditPipe::new(&home.data_dir());
     let mut stage = Stage::in_home(home).await;
     for time in 0..TIMES {
@@ -142,7 +145,7 @@ async fn killed_the_moment_the_outcome_is_on_record_the_label_is_stored() {
 async fn killed_in_the_middle_of_the_release_the_label_has_what_the_client_got_a_part_of() {
     /// More than what fits between two ends of a connection.
     const SIZE: usize = 16 << 20;
-    let mut stage = Stage::in_home(home(&json!({}))).await;
+    let mut stage = Stage::in_home(home(&WORDS, &json!({}))).await;
     let context = stage.context().await;
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": BIG, "arguments": { "bytes": SIZE },
@@ -176,7 +179,7 @@ async fn killed_in_the_middle_of_the_release_the_label_has_what_the_client_got_a
 /// The first byte may be that of a progress message.
 #[tokio::test]
 async fn killed_between_progress_and_reply_the_label_has_the_progress() {
-    let mut stage = Stage::in_home(home(&json!({}))).await;
+    let mut stage = Stage::in_home(home(&WORDS, &json!({}))).await;
     let context = stage.context().await;
     let client = stage.client(&context).await;
     let request = Request::call(CHATTY, &json!({ "steps": 2, "ms": LATE })).progress("so far");
@@ -191,7 +194,7 @@ async fn killed_between_progress_and_reply_the_label_has_the_progress() {
 /// The step after the release.
 #[tokio::test]
 async fn killed_right_after_the_release_the_label_has_the_reply() {
-    let mut stage = Stage::in_home(home(&json!({}))).await;
+    let mut stage = Stage::in_home(home(&WORDS, &json!({}))).await;
     let context = stage.context().await;
     done(&stage.client(&context).await.call(STRANGE, json!({})).await.unwrap());
     stage.gateway.kill().await.unwrap();
@@ -207,7 +210,7 @@ async fn killed_at_any_moment_around_the_release_no_reply_that_was_given_is_miss
     const AFTER: u64 = 40;
     const KILLS: u32 = 40;
     const CONTEXTS: usize = 4;
-    let mut stage = Stage::in_home(home(&json!({}))).await;
+    let mut stage = Stage::in_home(home(&WORDS, &json!({}))).await;
     let (mut given, mut lost) = (0, 0);
     // Where the kills are aimed: a little earlier after each reply that got out, a little later after each that did not.
     let mut moment = Duration::from_millis(AFTER + 4);
@@ -245,6 +248,8 @@ async fn killed_at_any_moment_around_the_release_no_reply_that_was_given_is_miss
             }
             if recorded {
                 stage.assert_tainted(context).await;
+                let session = stage.session(context).await;
+                assert!(session["label"]["origins"].to_string().contains("mcp:up:sleep"), "{session}");
             }
         }
         let out = answers.iter().filter(|answer| answer.is_ok()).count();

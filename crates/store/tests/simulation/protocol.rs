@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use highwater_core::decide::{
-    Effect, Obligations, Received, ReplyFacts, ReplyVerdict, ResultType, Verdict, decide, decide_reply,
-    demands, label_reply,
+    Effect, FlowPolicies, Obligations, Overlooked, Received, ReplyFacts, ReplyVerdict, ResultType, Verdict,
+    decide, decide_reply, demands, label_reply,
 };
 use highwater_core::label::{Label, LabelBits};
 use highwater_core::policy::Policy;
@@ -14,7 +14,7 @@ use highwater_store::{Joined, SessionHandle, SessionState, StoreError};
 
 use crate::history::Call;
 use crate::oracle::key;
-use crate::tools::Saying;
+use crate::tools::{POLICIES, Saying};
 use crate::world::{Node, World, owner};
 
 /// What a careless gateway would do.
@@ -48,6 +48,8 @@ pub(crate) enum Mutant {
     MarksOfOldCopy,
     /// Replies are judged under the label last known.
     RepliesUnderOldCopy,
+    /// What another policy would overlook is released without the store.
+    OverlookedByAnother,
 }
 
 /// Which message of a call.
@@ -146,6 +148,11 @@ impl Served {
                 self.release(message, says, obligations, content);
                 drop(joined);
             }
+            Err(_) if self.overlooks(&label).is_some() => {
+                self.world
+                    .oracle()
+                    .violate(format!("{message:?} is withheld, and no decision sees its label"));
+            }
             Err(_) => self.world.oracle().count("withheld by the store"),
         }
     }
@@ -165,11 +172,24 @@ impl Served {
     async fn joined(&self, label: &Label) -> Result<Joined, StoreError> {
         let joined = match self.session.covered(label) {
             Some(joined) => joined,
-            None => self.session.join(label).await?,
+            None => self.session.join_or_postpone(label, |label| self.overlooks(label)).await?,
         };
         // The outcome is written to the audit.
         pause(self.call.slow).await;
-        if self.is(Mutant::NoRenewal) { Ok(joined) } else { joined.renewed().await }
+        if self.is(Mutant::NoRenewal) {
+            return Ok(joined);
+        }
+        let joined = joined.renewed(|label| self.overlooks(label)).await?;
+        if joined.is_postponed() {
+            self.world.oracle().count("released without the store");
+        }
+        Ok(joined)
+    }
+
+    /// Whether nobody could see this label. The simulated servers say nothing of whose data they take.
+    fn overlooks<'l>(&self, label: &'l Label) -> Option<Overlooked<'l>> {
+        let policy = if self.is(Mutant::OverlookedByAnother) { &POLICIES[0] } else { self.policy() };
+        policy.overlooks(label, FlowPolicies::Unstated)
     }
 
     /// The first byte. Nothing waits between the proof and this.

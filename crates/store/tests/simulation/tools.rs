@@ -11,7 +11,10 @@ use highwater_core::decide::{Clearance, FlowMode, FlowPolicy};
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::policy::{Admission, Arguments, Facts, Policy, ServerFacts, ToolStatus};
+use highwater_core::policy::{
+    Admission, Arguments, ConditionSource, Facts, Policy, RuleSet, RuleSource, ServerFacts, Span, Spanned,
+    ToolStatus, ValueSource, Written, compile,
+};
 use highwater_core::session::{ObjectId, ObjectKind};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 
@@ -60,14 +63,46 @@ static SERVER: LazyLock<ServerFacts> =
 static KNOWN: LazyLock<Vec<Known>> =
     LazyLock::new(|| Tool::ALL.iter().map(|tool| tool.described()).collect());
 
-/// The policies: three modes, and one that lets everything into the company.
+/// The policies: three modes, one that lets everything into the company, and one whose rule looks at what the flow rules
+/// do not.
 pub(crate) static POLICIES: LazyLock<Vec<Policy>> = LazyLock::new(|| {
     let mode = |mode| FlowPolicy { mode, ..FlowPolicy::default() };
     let everything = Clearance::default().with(Destination::Internal, Words::all());
     let wide = FlowPolicy { clearance: everything, ..mode(FlowMode::Balanced) };
     let flows = [mode(FlowMode::Balanced), mode(FlowMode::Strict), mode(FlowMode::Samos), wide];
-    flows.into_iter().map(policy).collect()
+    let looking = policy(mode(FlowMode::Balanced)).with_rules(nothing_after_the_clock());
+    flows.into_iter().map(policy).chain([looking]).collect()
 });
+
+/// A rule that looks at sources: whoever has looked at the clock does nothing more that anybody would notice.
+fn nothing_after_the_clock() -> RuleSet {
+    fn spanned<T>(value: T) -> Spanned<T> {
+        Spanned::new(value, Span::default())
+    }
+    let test = |fact: &str, operator: &str, value: Written| ConditionSource::Test {
+        fact: spanned(fact.to_owned()),
+        operator: spanned(operator.to_owned()),
+        value: ValueSource { span: Span::default(), value },
+    };
+    let text = |text: &str| Written::Text(text.to_owned());
+    let tools =
+        ["Inbox", "Page", "Send"].map(|tool| ValueSource { span: Span::default(), value: text(tool) });
+    let rule = RuleSource {
+        name: spanned("nothing-after-the-clock".to_owned()),
+        effect: spanned("block".to_owned()),
+        condition: ConditionSource::All {
+            span: Span::default(),
+            of: vec![
+                test("session.sources", "contains", text("system")),
+                test("tool.name", "in", Written::List(tools.to_vec())),
+            ],
+        },
+        message: None,
+        phase: None,
+        non_monotone: false,
+    };
+    compile(&[rule], &[]).unwrap()
+}
 
 fn policy(flow: FlowPolicy) -> Policy {
     let (server, virtual_server) = (UpstreamId::new("server"), NAMES.2.clone());
@@ -90,6 +125,9 @@ impl Tool {
 
     pub(crate) fn any(dice: &mut Dice) -> Self {
         let among = [Self::Inbox, Self::Page, Self::Send, Self::Send, Self::Keep, Self::Recall, Self::Recall];
+        if dice.one_in(6) {
+            return Self::Clock;
+        }
         if dice.one_in(8) { dice.pick(&Self::ALL) } else { dice.pick(&among) }
     }
 
@@ -102,7 +140,7 @@ impl Tool {
             Self::Vault => (Ephemeral, Outcome::Benign, User, Some(DataClass::Credentials)),
             Self::Page => (Public, Outcome::Benign, UntrustedPublic, None),
             Self::Send => (Public, Outcome::Consequential, TrustedPublic, None),
-            Self::Keep => (Internal, Outcome::Benign, System, None),
+            Self::Keep => (Internal, Outcome::Benign, TrustedPublic, None),
             Self::Recall => (Ephemeral, Outcome::Benign, TrustedPublic, None),
         };
         let mut claims = Claims::new();

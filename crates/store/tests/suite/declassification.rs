@@ -107,7 +107,7 @@ pub(crate) async fn a_release_in_flight_is_covered_by_the_label_or_by_the_person
     };
     assert_eq!(state.label, web());
     assert!(!joined.is_fresh(), "a proof outlived half the grace");
-    let joined = joined.renewed().await.unwrap();
+    let joined = joined.renewed(|_| None).await.unwrap();
     assert!(joined.is_fresh() && session.current().await.unwrap().version == before + 2);
     // Asked again, with nothing joined meanwhile, the label goes down for every replica.
     assert!(matches!(reset(&session, 1).await, Declassified::Done(_)));
