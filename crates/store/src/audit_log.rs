@@ -187,11 +187,14 @@ impl Segment {
 
 /// One write to the end of a file opened for appending.
 fn append_at_end(file: &File, line: &[u8]) -> io::Result<usize> {
-    // Linux appends whatever the offset, and without the lock that guards a shared one.
+    // Linux appends whatever the offset, and without the lock that guards a shared one. A pipe, as to a program that
+    // forwards the log, has no offset at all.
     #[cfg(target_os = "linux")]
-    return std::os::unix::fs::FileExt::write_at(file, line, 0);
-    #[cfg(not(target_os = "linux"))]
-    return std::io::Write::write(&mut &*file, line);
+    match std::os::unix::fs::FileExt::write_at(file, line, 0) {
+        Err(error) if error.kind() == io::ErrorKind::NotSeekable => {}
+        written => return written,
+    }
+    io::Write::write(&mut &*file, line)
 }
 
 fn last_segment(folder: &Path) -> io::Result<Option<u64>> {
