@@ -114,8 +114,16 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
                 // Taken off this runtime's hands: the one that serves it watches over it.
                 match stream.into_std() {
                     Ok(stream) => {
+                        let seat = workers.seat();
+                        let runtime = seat.runtime.clone();
                         let serving = connection::serve(Arc::clone(&front), stream, peer, stop.clone());
-                        connections.spawn_on(serving, &workers.next());
+                        connections.spawn_on(
+                            async move {
+                                let _seat = seat;
+                                serving.await;
+                            },
+                            &runtime,
+                        );
                     }
                     Err(error) => tracing::warn!(%error, %peer, "a connection could not be handed over"),
                 }
