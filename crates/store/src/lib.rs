@@ -27,6 +27,7 @@ mod sqlite;
 mod store;
 #[cfg(any(test, feature = "testing"))]
 mod testing;
+mod token;
 
 pub use audit_log::{Appended, Appending, AuditError, AuditLog};
 pub use data_dir::{DataDir, DataDirError, DataDirLock, Secret};
@@ -49,3 +50,7 @@ pub use remembered::RememberedServers;
 pub use store::{GRACE, MOST_OBJECTS, Marked, OpenedSession, Store, StoreOptions, StorePlace};
 #[cfg(any(test, feature = "testing"))]
 pub use testing::PostgresServer;
+pub use token::{
+    ChangedToken, CreatedToken, LONGEST_TOKEN_NAME, MOST_TOKENS, TokenBasis, TokenDigest, TokenRecord,
+    TokenSecret, TokenTerms,
+};

@@ -72,7 +72,7 @@ pub struct StoreOptions {
 
 /// Durable session state. Cheap to copy.
 #[derive(Clone, Debug)]
-pub struct Store(Arc<Inner>);
+pub struct Store(pub(crate) Arc<Inner>);
 
 #[derive(Debug)]
 pub(crate) struct Inner {
@@ -89,6 +89,8 @@ pub(crate) struct Inner {
     unfinished: watch::Sender<usize>,
     /// Counts what other gateways decided about servers, as far as that is heard.
     pub(crate) pins_changed: watch::Sender<u64>,
+    /// How often another replica said that a token has changed.
+    pub(crate) tokens_changed: watch::Sender<u64>,
 }
 
 /// Proof that objects are marked. Only the store can make it.
@@ -148,6 +150,7 @@ impl Store {
             postponed: Postponed::default(),
             unfinished: watch::Sender::new(0),
             pins_changed: watch::Sender::new(0),
+            tokens_changed: watch::Sender::new(0),
         });
         if let Backend::Postgres(postgres) = &inner.backend {
             postgres.listen(Arc::downgrade(&inner));

@@ -8,7 +8,6 @@ use highwater_core::pin::PinKey;
 use highwater_core::session::ObjectId;
 use serde_json::value::RawValue;
 
-use crate::SessionState;
 use crate::key::{SessionKind, SessionOwner};
 use crate::marks::MarkedKind;
 use crate::operation::model::{
@@ -20,6 +19,7 @@ use crate::people::{
     SessionHistory, SessionRecord,
 };
 use crate::pins::{PinEvent, StoredPin};
+use crate::{SessionState, TokenRecord};
 
 /// Everything a database holds.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,7 @@ pub(crate) struct Model {
     declassifications: BTreeMap<String, Vec<Declassification>>,
     pub(crate) contexts: Vec<Context>,
     pub(crate) notices: Vec<Notice>,
+    pub(crate) tokens: BTreeMap<String, TokenRecord>,
     pub(crate) node: Option<(String, bool)>,
     pub(super) pins: BTreeMap<(String, PinKey), StoredPin>,
     /// With the server, whether a person decided, and the name of the event.

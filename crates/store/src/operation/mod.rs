@@ -9,6 +9,7 @@ mod mark;
 mod people;
 mod pins;
 mod read;
+mod token;
 
 pub(crate) use boot::{Close, Prune, Start};
 pub(crate) use context::{FindContext, MintContext};
@@ -19,6 +20,9 @@ pub(crate) use mark::{Mark, MarkedKinds, ReadMarks};
 pub(crate) use people::{ListContexts, ListNotices, ListPrincipals, ListSessions, Note, ShowSession};
 pub(crate) use pins::{DecidePins, Observe, PINS_HINT, PinHistory, ReadPins};
 pub(crate) use read::{Found, ReadSession};
+pub(crate) use token::{
+    CreateToken, ListTokens, RevokeToken, Revoking, RotateToken, Rotating, TOKENS, UseToken,
+};
 
 use crate::StoreError;
 use crate::sql::Tx;

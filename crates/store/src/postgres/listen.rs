@@ -9,7 +9,7 @@ use tokio_postgres::AsyncMessage;
 
 use super::server::{CHANNEL, Server};
 use crate::SessionHandle;
-use crate::operation::PINS_HINT;
+use crate::operation::{PINS_HINT, TOKENS};
 use crate::store::Inner;
 
 /// How long to wait before a lost connection is made again.
@@ -57,6 +57,7 @@ async fn listen(server: &Server, replica: &str, store: &Weak<Inner>) -> Result<(
         if let Some(store) = store.upgrade() {
             store.cache.forget_all();
             store.pins_changed.send_modify(|count| *count += 1);
+            store.tokens_changed.send_modify(|count| *count += 1);
         }
         while let Some(payload) = keys.recv().await {
             refresh(&payload, replica, store).await;
@@ -73,6 +74,9 @@ async fn refresh(payload: &str, replica: &str, store: &Weak<Inner>) {
     let Some(store) = store.upgrade() else { return };
     if key.starts_with(PINS_HINT) {
         return store.pins_changed.send_modify(|count| *count += 1);
+    }
+    if key == TOKENS {
+        return store.tokens_changed.send_modify(|count| *count += 1);
     }
     let key = highwater_core::id::SessionKey::new(key);
     if let Some(entry) = store.cache.get(&key).filter(|entry| entry.state().is_some())

@@ -13,7 +13,7 @@ pub(crate) enum Dialect {
 /// One step from a layout to the next: its definitions. `INT` stands for a 64-bit integer.
 type Migration = &'static [&'static str];
 
-const MIGRATIONS: &[Migration] = &[FIRST, PINS];
+const MIGRATIONS: &[Migration] = &[FIRST, PINS, AGENT_TOKENS];
 
 /// Times are milliseconds, `0` where something has not happened. JSON is text: a column declared `JSON` has
 /// numeric affinity in SQLite.
@@ -54,6 +54,14 @@ const PINS: Migration = &[
      at INT NOT NULL, what TEXT NOT NULL, digest TEXT NOT NULL, text TEXT NOT NULL, person TEXT NOT NULL, \
      reason TEXT NOT NULL, decided INT NOT NULL, PRIMARY KEY(id))",
     "CREATE INDEX pin_event_by_server ON pin_event(server, at)",
+];
+
+/// Agent tokens. Of a secret its SHA-256 alone is kept.
+const AGENT_TOKENS: Migration = &[
+    "CREATE TABLE agent_token(name TEXT NOT NULL, sha256 TEXT NOT NULL, prefix TEXT NOT NULL, \
+     terms TEXT NOT NULL, person TEXT NOT NULL, created INT NOT NULL, rotated INT NOT NULL, \
+     used INT NOT NULL, revoked INT NOT NULL, PRIMARY KEY(name))",
+    "CREATE UNIQUE INDEX agent_token_by_digest ON agent_token(sha256)",
 ];
 
 /// The version this program writes.

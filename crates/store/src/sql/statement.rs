@@ -121,6 +121,14 @@ statements! {
             ORDER BY at DESC, id DESC LIMIT $2";
     PRUNE_PIN_EVENTS = "DELETE FROM pin_event WHERE server=$1 AND decided=0 AND id NOT IN (SELECT id FROM pin_event \
             WHERE server=$1 AND decided=0 ORDER BY at DESC, id DESC LIMIT $2)";
+    /// Makes a token, if its name is free and there is room.
+    CREATE_TOKEN = "INSERT INTO agent_token(name,sha256,prefix,terms,person,created,rotated,used,revoked) \
+            SELECT $1,$2,$3,$4,$5,$6,0,0,0 WHERE (SELECT COUNT(*) FROM agent_token)<$7 ON CONFLICT DO NOTHING";
+    ROTATE_TOKEN = "UPDATE agent_token SET sha256=$1, prefix=$2, rotated=$3 WHERE name=$4 AND revoked=0";
+    REVOKE_TOKEN = "UPDATE agent_token SET revoked=$1 WHERE name=$2 AND revoked=0";
+    USE_TOKEN = "UPDATE agent_token SET used=$1 WHERE name=$2 AND used<$1";
+    TOKEN = "SELECT name,sha256,prefix,terms,person,created,rotated,used,revoked FROM agent_token WHERE name=$1";
+    TOKENS = "SELECT name,sha256,prefix,terms,person,created,rotated,used,revoked FROM agent_token ORDER BY name";
 
     NODE = "SELECT boot_id,clean FROM node WHERE id=$1";
     START_NODE = "INSERT INTO node(id,boot_id,clean) VALUES($1,$2,0) \

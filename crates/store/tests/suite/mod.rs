@@ -7,13 +7,16 @@ mod marks;
 mod people;
 mod pins;
 mod random;
+mod tokens;
 
 use std::time::Duration;
 
 use highwater_core::id::{Principal, SessionKey, VirtualServerId};
 use highwater_store::{SessionHandle, SessionKind, SessionOwner, Store, StoreOptions};
 
-pub(crate) use {conversations::*, declassification::*, joins::*, marks::*, people::*, pins::*, random::*};
+pub(crate) use {
+    conversations::*, declassification::*, joins::*, marks::*, people::*, pins::*, random::*, tokens::*,
+};
 
 /// A place for a store.
 pub(crate) trait Backend: Send + Sync + 'static {
@@ -63,6 +66,11 @@ macro_rules! run {
                 whatever_happens_at_once_only_what_was_named_is_approved,
                 decisions_outlive_the_store,
                 the_history_of_a_restless_server_is_bounded,
+                a_token_is_made_once_and_its_secret_is_not_kept,
+                a_rotated_token_has_another_secret_and_the_same_terms,
+                a_revoked_token_stays_revoked_and_keeps_its_name,
+                a_token_is_noted_when_it_is_used,
+                of_many_who_make_one_token_one_succeeds,
                 random_histories_agree_with_the_model,
             );
         }
