@@ -85,6 +85,9 @@ tells! {
     an_anchor_inside_itself: "servers: &a { b: *a }\n";
     a_store_that_is_none: "servers: { a: { command: x, share_context: everything } }\npartition: sesion\nstore: sqlit\n";
     a_database_that_is_none: "servers: { a: { command: x } }\nstore: { postgres: 'mysql://u:s3cret@db/x' }\n";
+    tokens_that_grant_nothing: "servers: { a: { command: x } }\nagent_tokens:\n  empty: {}\n  nobody:\n  bot: { permissions: [], servers: [a] }\n";
+    tokens_that_grant_what_is_not_there: "servers: { database: { command: x } }\nvirtual_servers: { coding: {} }\nagent_tokens:\n  bot: { permissions: [call_tool_raed], servers: [databse, '*'] }\n  other: { permissions: [read], servers: ['*'], virtual_server: codign, flow: observe, expires: tomorrow, rate_per_minute: 0, tool: [x] }\n";
+    tokens_with_names_of_ours: "servers: { a: { command: x } }\nagent_tokens:\n  agent: { permissions: [read], servers: [a] }\n  a/b: { permissions: [read], servers: [a] }\n";
     a_store_of_another_kind: "servers: { a: { command: x } }\nstore: { redis: x }\n";
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
 use highwater_config::{Auth, Listen, Prefix, Settings, Transport, load, schema};
+use highwater_core::id::UpstreamId;
 use serde_json::Value;
 
 fn environment(name: &str) -> Option<String> {
@@ -43,6 +44,40 @@ fn what_debug_hides_is_there() {
     for secret in ["ghp_secret", "api-secret", "key=none", "8080"] {
         assert!(!shown.contains(secret), "{secret} is shown");
     }
+}
+
+/// As seed 003 prints it, beside a server.
+#[test]
+fn tokens_are_read_as_they_are_published() {
+    let text = r#"{
+  "servers": { "database": { "command": "x" } },
+  "agent_tokens": {
+    "my-read-only-agent": {
+      "permissions": ["call_tool_read", "retrieve_tools"],
+      "servers": ["*"]
+    }
+  }
+}"#;
+    let settings = settings(text);
+    let token = settings.agent_token("my-read-only-agent").unwrap();
+    let granted: Vec<&str> = token.grant.permissions.iter().map(|granted| granted.as_str()).collect();
+    assert_eq!(granted, ["call_tool_read", "retrieve_tools"]);
+    assert_eq!(token.grant.servers.names(), ["*"]);
+    assert_eq!(settings.agent_tokens.len(), 1);
+}
+
+#[test]
+fn a_list_of_no_tools_grants_none_and_no_list_all() {
+    let token = |tools: &str| {
+        let text = format!(
+            "servers: {{ a: {{ command: x }} }}\nagent_tokens: {{ bot: {{ permissions: [read], servers: [a]{tools} }} }}\n"
+        );
+        settings(&text).agent_tokens[0].grant.reaches_tool(&UpstreamId::new("a"), "get")
+    };
+    assert!(token(""));
+    assert!(token(", tools: null"));
+    assert!(!token(", tools: []"));
+    assert!(token(", tools: ['a:g*']"));
 }
 
 #[test]

@@ -83,7 +83,8 @@ impl Gateway {
             let contract = &contracts.resource(&own).contract;
             let label = contract.label_of(ReplyKind::Resource, SourceReading::Worst).joined(&said);
             for session in self.registry.sessions_of(&server.id) {
-                if let Some(shown) = session.subscribed_as(upstream, &own)
+                if session.caller.standing().grant.shows_data_of(upstream)
+                    && let Some(shown) = session.subscribed_as(upstream, &own)
                     && let Some(_joined) = self.take_in(&session.caller.session, &label, contracts).await
                 {
                     let params = edit_object(
@@ -95,7 +96,8 @@ impl Gateway {
                 }
             }
             for listener in self.registry.listeners_of(&server.id) {
-                if let Some(shown) = listener.subscribed_as(upstream, &own)
+                if listener.token.standing().grant.shows_data_of(upstream)
+                    && let Some(shown) = listener.subscribed_as(upstream, &own)
                     && let Some(_joined) = self.take_in(&listener.session, &label, contracts).await
                 {
                     let params = edit_object(params, &[("uri", Edit::Set(&quote(&shown)))]);
@@ -131,7 +133,8 @@ impl Gateway {
             let Some(contracts) = names.contracts(upstream) else { continue };
             let label = contracts.anything().clone().joined(&said);
             for session in self.registry.sessions_of(&server.id) {
-                if Client::Legacy(Arc::clone(&session)).wants_log(level)
+                if session.caller.standing().grant.servers.covers(upstream)
+                    && Client::Legacy(Arc::clone(&session)).wants_log(level)
                     && let Some(_joined) = self.take_in(&session.caller.session, &label, contracts).await
                 {
                     let params = frame.params().map(without_ours);

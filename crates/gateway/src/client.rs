@@ -15,11 +15,16 @@ use highwater_upstream::channel;
 use highwater_upstream::control::LogLevel;
 use tokio::sync::oneshot;
 
+use crate::catalog::Viewer;
+use crate::tokens::{Standing, Token};
+
 /// Whose request it is and where it arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(crate) principal: Principal,
     pub(crate) virtual_server: VirtualServerId,
+    /// What they came in with.
+    pub(crate) token: Arc<Token>,
     /// The agent session, whose label is raised by everything the client is given.
     pub(crate) session: SessionHandle,
 }
@@ -53,6 +58,8 @@ pub(crate) struct LegacySession {
     pub(crate) capabilities: String,
     /// Where messages go that belong to no request.
     pub(crate) aside: Aside,
+    /// Ends whatever is open towards the client.
+    pub(crate) hang_up: HangUp,
     state: Mutex<SessionState>,
     next_question: AtomicU64,
 }
@@ -71,6 +78,9 @@ struct SessionState {
 /// Where messages go that belong to no request. Takes a message or says that nobody is there any more.
 pub(crate) type Aside = Box<dyn Fn(Bytes) + Send + Sync>;
 
+/// Ends whatever is open towards a client.
+pub(crate) type HangUp = Box<dyn Fn() + Send + Sync>;
+
 /// Where whatever precedes the answer to a request goes.
 pub(crate) type Outlet = channel::Sender<Bytes>;
 
@@ -83,6 +93,20 @@ pub(crate) struct Answer {
     pub(crate) code: Option<i64>,
     /// Proof that its label is stored. Kept until the first byte is handed over: nobody lowers a label meanwhile.
     pub(crate) _joined: Option<Joined>,
+}
+
+// === impl Caller ===
+
+impl Caller {
+    /// What they may at this moment.
+    pub(crate) fn standing(&self) -> Arc<Standing> {
+        self.token.standing()
+    }
+
+    /// As whom they look at lists.
+    pub(crate) fn viewer<'a>(&'a self, standing: &'a Arc<Standing>) -> Viewer<'a> {
+        Viewer { principal: &self.principal, standing }
+    }
 }
 
 // === impl Client ===
@@ -137,7 +161,7 @@ impl LegacySession {
         caller: Caller,
         version: &'static str,
         capabilities: String,
-        aside: Aside,
+        (aside, hang_up): (Aside, HangUp),
     ) -> Arc<Self> {
         Arc::new(Self {
             id,
@@ -145,6 +169,7 @@ impl LegacySession {
             version,
             capabilities,
             aside,
+            hang_up,
             state: Mutex::default(),
             next_question: AtomicU64::new(1),
         })

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use highwater_core::id::Principal;
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{self, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY};
 use highwater_mcp::frame::Frame;
@@ -12,6 +13,7 @@ use highwater_mcp::text::{pointer, unquote};
 use highwater_store::SessionHandle;
 use highwater_upstream::control::{ListKind, LogLevel};
 
+use crate::catalog::Station;
 use crate::client::{Answer, Client, LegacySession, Outlet};
 use crate::gateway::Gateway;
 use crate::greet::{TASKS_EXTENSION, Unmet};
@@ -53,7 +55,7 @@ impl Gateway {
             }
             Some(Method::Ping) => Ok(error_code::result_response(&id, "{}")),
             Some(Method::SetLogLevel) => Box::pin(self.set_log_level(&client, &frame)).await,
-            Some(Method::Discover) => Box::pin(self.discover(&frame, &client.caller().virtual_server)).await,
+            Some(Method::Discover) => Box::pin(self.discover(&frame, client.caller())).await,
             Some(Method::ListTools) => self.list(&client, &frame, ListKind::Tools).await,
             Some(Method::ListPrompts) => self.list(&client, &frame, ListKind::Prompts).await,
             Some(Method::ListResources) => self.list(&client, &frame, ListKind::Resources).await,
@@ -140,6 +142,16 @@ impl Gateway {
         }
     }
 
+    /// Ends everything that is open for a principal: its token opens nothing any more, or opens with another secret.
+    pub(crate) fn cut_off(&self, principal: &Principal) {
+        let Some(gateway) = self.myself().upgrade() else { return };
+        for session in self.registry.sessions_of_principal(principal) {
+            (session.hang_up)();
+            gateway.end_session(&session);
+        }
+        self.registry.close_listeners_of(principal);
+    }
+
     fn note_subscription(&self, arrival: &Arrival, method: Method) {
         let Client::Legacy(session) = &arrival.client else { return };
         if arrival.method != Some(method) {
@@ -171,7 +183,9 @@ impl Gateway {
         let world = self.world.load_full();
         if let Some(server) = world.virtual_server(&client.caller().virtual_server) {
             // Servers that are not up yet are told when the next request wants log lines from them.
-            let up = server.stations().iter().filter(|station| station.stock().is_some());
+            let standing = client.caller().standing();
+            let granted = |station: &&Arc<Station>| standing.grant.servers.covers(station.id());
+            let up = server.stations().iter().filter(granted).filter(|station| station.stock().is_some());
             let told = join_all(up.map(|station| station.want_log_level(level)));
             // Told before we answer, so that a call the client makes next finds the level set; but nobody waits for a
             // server that does not answer.
@@ -191,8 +205,9 @@ impl Gateway {
         let server = world
             .virtual_server(&client.caller().virtual_server)
             .ok_or_else(|| Unmet::new(INVALID_PARAMS, "there is no such virtual server any more"))?;
-        let merged = server.complete().await;
-        Ok(merged.list_response(kind, client.era(), frame.id().unwrap_or("null")))
+        let standing = client.caller().standing();
+        let view = server.view(&client.caller().viewer(&standing)).await;
+        Ok(view.list_response(kind, client.era(), frame.id().unwrap_or("null")))
     }
 }
 

@@ -12,7 +12,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_config::{Era, ServerSettings, Settings, Start, Transport};
 use highwater_core::id::{DecisionId, Timestamp, UpstreamId, VirtualServerId};
-use highwater_store::{AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret, Store};
+use highwater_store::{
+    AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret, Store, TokenRecord,
+};
 use highwater_upstream::{
     EraSetting, Remember, RememberedEra, ServerSpec, Timeouts, Transport as UpstreamTransport, Upstream,
 };
@@ -26,6 +28,7 @@ use crate::policy::{looks_at_origins, policy};
 use crate::registry::Registry;
 use crate::seal::Seal;
 use crate::session::Stories;
+use crate::tokens::Tokens;
 use crate::world::World;
 
 /// How many notices of upstreams may wait before the newest are dropped.
@@ -54,6 +57,7 @@ pub struct Gateway {
     pub(crate) stories: Stories,
     pub(crate) registry: Registry,
     pub(crate) agent_token: String,
+    pub(crate) tokens: Tokens,
     pub(crate) operator_token: String,
     upstream_world: Arc<highwater_upstream::World>,
     remembered: Arc<RememberedServers>,
@@ -74,6 +78,8 @@ pub struct Parts {
     pub data_dir: DataDir,
     /// Where the labels of sessions and objects are.
     pub store: Store,
+    /// The agents' tokens in the store.
+    pub tokens: Vec<TokenRecord>,
     /// Our own executable, which watches over child processes.
     pub guard: PathBuf,
     /// Variables every child gets, such as `PATH`.
@@ -105,7 +111,8 @@ pub(crate) fn now() -> Timestamp {
 impl Gateway {
     /// Starts a gateway. Servers are started when they are first needed, or now if they are `start: eager`.
     pub fn start(parts: Parts) -> Result<Arc<Self>, StartError> {
-        let Parts { settings, data_dir, store, guard, safe_env } = parts;
+        let Parts { settings, data_dir, store, tokens, guard, safe_env } = parts;
+        let tokens = Tokens::new(tokens, &settings, store.is_shared());
         let key = data_dir.secret(Secret::SealKey)?;
         let key = Secret::SealKey.key_bytes(&key).ok_or(StartError::NoEntropy)?;
         let (notices, received) = mpsc::channel(NOTICE_BUFFER);
@@ -131,6 +138,7 @@ impl Gateway {
             stories: Stories::default(),
             registry: Registry::default(),
             agent_token,
+            tokens,
             operator_token,
             upstream_world,
             remembered,
@@ -142,6 +150,7 @@ impl Gateway {
         });
         gateway.adopt(settings);
         gateway.follow_notices(received);
+        gateway.follow_tokens();
         Ok(gateway)
     }
 
@@ -193,6 +202,7 @@ impl Gateway {
                 tokio::spawn(async move { station.ensure_stocked().await });
             }
         }
+        self.tokens.under(&settings);
         let drain = settings.limits.drain;
         let origins_matter = looks_at_origins(&policy, &settings);
         let world = Arc::new(World { policy, origins_matter, stations, virtual_servers });

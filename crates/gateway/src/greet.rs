@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use highwater_core::id::VirtualServerId;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, LEGACY_VERSIONS, MODERN_VERSION, meta_key};
 use highwater_mcp::error_code::{self, INVALID_PARAMS, UNSUPPORTED_PROTOCOL_VERSION};
@@ -11,7 +10,7 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{is_object, member, pointer, quote, unquote};
 use highwater_upstream::control::LogLevel;
 
-use crate::client::{Aside, Caller, LegacySession, ModernClient};
+use crate::client::{Aside, Caller, HangUp, LegacySession, ModernClient};
 use crate::gateway::{Gateway, OUR_INFO};
 
 /// The one extension that adds methods and that we carry.
@@ -117,7 +116,7 @@ impl Gateway {
         frame: &Frame,
         caller: Caller,
         id: Arc<str>,
-        aside: Aside,
+        ways: (Aside, HangUp),
     ) -> Result<(Arc<LegacySession>, Vec<u8>), Unmet> {
         let requested = frame.param("protocolVersion").and_then(unquote);
         let requested = requested.ok_or_else(|| {
@@ -133,20 +132,16 @@ impl Gateway {
             Some(_) => return Err(Unmet::new(INVALID_PARAMS, "`params.capabilities` is not an object")),
             None => "{}".to_owned(),
         };
-        let offered = self.offered(Era::Legacy, &caller.virtual_server).await?;
+        let offered = self.offered(Era::Legacy, &caller).await?;
         let result = format!(r#"{{"protocolVersion":{},{offered},"serverInfo":{OUR_INFO}}}"#, quote(version));
-        let session = LegacySession::new(id, caller, version, capabilities, aside);
+        let session = LegacySession::new(id, caller, version, capabilities, ways);
         self.registry.add_session(Arc::clone(&session));
         Ok((session, error_code::result_response(frame.id().unwrap_or("null"), &result)))
     }
 
     /// The answer to `server/discover`.
-    pub(crate) async fn discover(
-        &self,
-        frame: &Frame,
-        virtual_server: &VirtualServerId,
-    ) -> Result<Vec<u8>, Unmet> {
-        let offered = self.offered(Era::Modern, virtual_server).await?;
+    pub(crate) async fn discover(&self, frame: &Frame, caller: &Caller) -> Result<Vec<u8>, Unmet> {
+        let offered = self.offered(Era::Modern, caller).await?;
         let versions: Vec<String> =
             [MODERN_VERSION].iter().chain(&LEGACY_VERSIONS).map(|version| quote(version)).collect();
         let result = format!(
@@ -158,15 +153,16 @@ impl Gateway {
     }
 
     /// Capabilities and instructions, as members of a result.
-    async fn offered(&self, era: Era, virtual_server: &VirtualServerId) -> Result<String, Unmet> {
-        let world = self.world.load_full();
+    async fn offered(&self, era: Era, caller: &Caller) -> Result<String, Unmet> {
+        let (world, virtual_server) = (self.world.load_full(), &caller.virtual_server);
         let server = world.virtual_server(virtual_server).ok_or_else(|| {
             Unmet::new(INVALID_PARAMS, format!("there is no virtual server `{virtual_server}`"))
         })?;
-        let merged = server.complete().await;
+        let standing = caller.standing();
+        let view = server.view(&caller.viewer(&standing)).await;
         let instructions =
-            merged.instructions.as_ref().map(|text| format!(r#","instructions":{text}"#)).unwrap_or_default();
-        Ok(format!(r#""capabilities":{}{instructions}"#, merged.capabilities(era)))
+            view.instructions.as_ref().map(|text| format!(r#","instructions":{text}"#)).unwrap_or_default();
+        Ok(format!(r#""capabilities":{}{instructions}"#, view.capabilities(era)))
     }
 }
 

@@ -16,8 +16,11 @@ mod registry;
 mod seal;
 mod session;
 mod status;
+mod token_desk;
+mod tokens;
 mod world;
 
 pub use gateway::{Gateway, Parts, StartError};
 pub use people::Reset;
 pub use status::ServerStatus;
+pub use token_desk::{ShownTerms, TokenDesk, TokenFault, TokenSource, TokenStatus, TokenView};

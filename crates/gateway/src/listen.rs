@@ -105,6 +105,7 @@ impl Gateway {
         let listener = Arc::new(Listener {
             virtual_server: client.caller().virtual_server.clone(),
             session: client.caller().session.clone(),
+            token: Arc::clone(&client.caller().token),
             id: id.clone(),
             wants,
             resources: Mutex::default(),

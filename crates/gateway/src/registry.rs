@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use highwater_core::id::{UpstreamId, VirtualServerId};
+use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
 use highwater_mcp::error_code;
@@ -13,6 +13,7 @@ use highwater_store::SessionHandle;
 use tokio::sync::Notify;
 
 use crate::client::{LegacySession, Outlet};
+use crate::tokens::Token;
 use crate::world::World;
 
 /// Everybody who may have to be told something.
@@ -29,6 +30,8 @@ pub(crate) struct Listener {
     pub(crate) virtual_server: VirtualServerId,
     /// The agent session that what it hears belongs to.
     pub(crate) session: SessionHandle,
+    /// What its client came in with.
+    pub(crate) token: Arc<Token>,
     /// The id of the listen request, as JSON text.
     pub(crate) id: String,
     pub(crate) wants: Wants,
@@ -88,6 +91,18 @@ impl Registry {
             .filter(|session| session.caller.virtual_server == *virtual_server)
             .cloned()
             .collect()
+    }
+
+    /// The sessions of one principal.
+    pub(crate) fn sessions_of_principal(&self, principal: &Principal) -> Vec<Arc<LegacySession>> {
+        self.sessions().values().filter(|session| session.caller.principal == *principal).cloned().collect()
+    }
+
+    /// Ends the open subscriptions of one principal.
+    pub(crate) fn close_listeners_of(&self, principal: &Principal) {
+        for listener in self.listeners().values().filter(|listener| listener.token.principal == *principal) {
+            listener.closing.notify_one();
+        }
     }
 
     pub(crate) fn add_listener(&self, listener: Arc<Listener>) -> u64 {

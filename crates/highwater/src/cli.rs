@@ -3,12 +3,12 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    check, docs, example_server, explain, schema, serve, servers, session, stdio, stdio_gateway, test,
+    check, docs, example_server, explain, schema, serve, servers, session, stdio, stdio_gateway, test, token,
 };
 use crate::command::{
     check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs, explain::ExplainArgs,
     serve::ServeArgs, servers::ServersArgs, session::SessionArgs, stdio::StdioArgs,
-    stdio_gateway::StdioGatewayArgs, test::TestArgs,
+    stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
 };
 use crate::exit::Failure;
 use crate::log;
@@ -39,6 +39,8 @@ enum Command {
     ///
     /// Joins the gateway that runs on the data directory. If there is none, one is started in the background; it
     /// serves everyone who joins, and ends when the last has left.
+    ///
+    /// The client may do everything, unless the variable `HIGHWATER_TOKEN` holds the secret of a token.
     Stdio(StdioArgs),
 
     /// Show how the servers of the running gateway are.
@@ -53,6 +55,11 @@ enum Command {
     ///
     /// Talks to the gateway that runs on the data directory.
     Session(SessionArgs),
+
+    /// Make, list, revoke and rotate the tokens of agents.
+    ///
+    /// Talks to the gateway that runs on the data directory. If there is none, it works on the directory itself.
+    Token(TokenArgs),
 
     /// Check configuration files.
     Check(CheckArgs),
@@ -93,6 +100,7 @@ impl Cli {
             Command::Servers(args) => servers::run(args),
             Command::Explain(args) => explain::run(args),
             Command::Session(args) => session::run(args),
+            Command::Token(args) => token::run(args),
             Command::Check(args) => check::run(args),
             Command::Test(args) => test::run(args),
             Command::Schema => schema::run(),
@@ -115,6 +123,7 @@ impl Command {
             | Self::Servers(_)
             | Self::Explain(_)
             | Self::Session(_)
+            | Self::Token(_)
             | Self::Check(_)
             | Self::Schema
             | Self::ExampleServer(_)

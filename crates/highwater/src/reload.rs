@@ -154,6 +154,7 @@ fn changes(old: &Settings, new: &Settings) -> Vec<String> {
         ("allowed_hosts", old.allowed_hosts != new.allowed_hosts),
         ("allowed_origins", old.allowed_origins != new.allowed_origins),
         ("limits", old.limits != new.limits),
+        ("agent_tokens", old.agent_tokens != new.agent_tokens),
         ("rules", old.rules != new.rules),
         ("partition", old.partition != new.partition),
     ] {

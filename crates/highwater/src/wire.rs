@@ -66,17 +66,23 @@ impl Plan {
         data_dir: &DataDir,
     ) -> Result<Arc<Gateway>, Failure> {
         let store = self.open_store(&settings.store, data_dir).await?;
+        let tokens = store.tokens().await.map_err(Failure::failed)?;
         let parts = Parts {
             settings,
             data_dir: data_dir.clone(),
             store,
+            tokens,
             guard: program()?,
             safe_env: environment::for_children(),
         };
         Gateway::start(parts).map_err(Failure::failed)
     }
 
-    async fn open_store(&self, settings: &StoreSettings, data_dir: &DataDir) -> Result<Store, Failure> {
+    pub(crate) async fn open_store(
+        &self,
+        settings: &StoreSettings,
+        data_dir: &DataDir,
+    ) -> Result<Store, Failure> {
         let place = match settings {
             StoreSettings::Sqlite => StorePlace::Sqlite(data_dir.clone()),
             StoreSettings::Postgres { url } => StorePlace::Postgres { url: url.clone() },

@@ -39,6 +39,8 @@ pub const QUARANTINED: i64 = 403_103;
 pub const UNKNOWN_HERE: i64 = 403_104;
 /// The reply is withheld by policy; the call has run.
 pub const REPLY_WITHHELD: i64 = 403_105;
+/// The token has made as many requests as it may, or as many are under way. HTTP 429.
+pub const TOO_MANY_REQUESTS: i64 = 429_100;
 /// The upstream cannot be reached or did not start.
 pub const UPSTREAM_UNAVAILABLE: i64 = 503_100;
 /// The result could not be recorded, labelled or read; the side effect may have happened.

@@ -51,6 +51,5 @@ pub use store::{GRACE, MOST_OBJECTS, Marked, OpenedSession, Store, StoreOptions,
 #[cfg(any(test, feature = "testing"))]
 pub use testing::PostgresServer;
 pub use token::{
-    ChangedToken, CreatedToken, LONGEST_TOKEN_NAME, MOST_TOKENS, TokenBasis, TokenDigest, TokenRecord,
-    TokenSecret, TokenTerms,
+    ChangedToken, CreatedToken, MOST_TOKENS, TokenBasis, TokenDigest, TokenRecord, TokenSecret, TokenTerms,
 };

@@ -19,9 +19,6 @@ use crate::{Store, StoreError, clock};
 /// The most tokens there can be, revoked ones included.
 pub const MOST_TOKENS: u32 = 10_000;
 
-/// The longest name of a token.
-pub const LONGEST_TOKEN_NAME: usize = 64;
-
 /// What every secret begins with.
 const PREFIX: &str = "hwt_";
 

@@ -7,6 +7,7 @@ mod judgement;
 pub(crate) mod label;
 pub(crate) mod rule;
 mod server;
+mod token;
 pub(crate) mod words;
 
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use serde::Deserialize;
 
 pub(crate) use self::judgement::{ClearanceFile, FlowWord, StoreFile, TrustFile};
 pub(crate) use self::server::{KindFile, ServerFile, TimeoutsFile};
+pub(crate) use self::token::AgentTokenFile;
 use crate::human::{Period, Scalar, Size};
 use crate::read::{Entries, Field, Tree, Written};
 use crate::settings::{Auth, Partition, Prefix};
@@ -74,6 +76,12 @@ pub(crate) struct ConfigFile {
     /// `/mcp`.
     #[schemars(extend("propertyNames" = { "pattern": "^[a-zA-Z0-9][a-zA-Z0-9_-]{0,31}$" }))]
     pub(crate) virtual_servers: Field<Entries<Field<VirtualServerFile>>>,
+
+    /// What the tokens of agents grant, by name. A name has letters, digits, `_`, `-` and `.`. The secret of each is
+    /// made with `highwater token create NAME` and stands nowhere in this file. Tokens that are not named here can be
+    /// made with that command, too.
+    #[schemars(extend("propertyNames" = { "pattern": "^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$" }))]
+    pub(crate) agent_tokens: Field<Entries<Field<AgentTokenFile>>>,
 
     /// What happens when private data, untrusted text and powerful tools are about to meet. A virtual server can
     /// say otherwise for itself.

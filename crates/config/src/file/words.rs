@@ -2,6 +2,8 @@
 //! leniently; here a misspelt one is an error.
 
 use highwater_core::annotation::{ApprovalWish, ArgumentRole, DataClass, Destination, Outcome, Source};
+use highwater_core::decide::FlowFloor;
+use highwater_core::grant::Permission;
 use highwater_core::trust::TrustLevel;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -134,5 +136,54 @@ words! {
         Confidential,
         /// Data of which nobody said what it is.
         Unclassified,
+    }
+}
+
+/// Calls that a token grants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(rename = "permission")]
+pub(crate) enum PermissionWord {
+    /// Calls of tools that only look, and everything that is read.
+    #[serde(rename = "call_tool_read", alias = "read")]
+    Read,
+    /// Calls of tools that change something, or of which nobody says what they do.
+    #[serde(rename = "call_tool_write", alias = "write")]
+    Write,
+    /// Calls of tools that destroy something or cannot be undone.
+    #[serde(rename = "call_tool_destructive", alias = "destructive")]
+    Destructive,
+    /// Searching for tools.
+    #[serde(rename = "retrieve_tools")]
+    Retrieve,
+}
+
+/// The least that a token's calls are judged with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "flow_floor")]
+pub(crate) enum FloorWord {
+    /// At least as in `flow: balanced`.
+    Balanced,
+    /// At least as in `flow: strict`.
+    Strict,
+}
+
+impl From<PermissionWord> for Permission {
+    fn from(word: PermissionWord) -> Self {
+        match word {
+            PermissionWord::Read => Self::Read,
+            PermissionWord::Write => Self::Write,
+            PermissionWord::Destructive => Self::Destructive,
+            PermissionWord::Retrieve => Self::Retrieve,
+        }
+    }
+}
+
+impl From<FloorWord> for FlowFloor {
+    fn from(word: FloorWord) -> Self {
+        match word {
+            FloorWord::Balanced => Self::Balanced,
+            FloorWord::Strict => Self::Strict,
+        }
     }
 }

@@ -12,6 +12,7 @@ mod remote;
 pub(crate) mod rules;
 mod server;
 mod store;
+mod token;
 mod trust;
 mod virtual_server;
 
@@ -45,6 +46,7 @@ pub(crate) fn lower<'r>(
     lowering.unused_trust(file, &names, &servers);
     let flow = lowering.flow(FlowPolicy::default(), "", &file.flow, &file.clearance, &file.sole_gateway);
     let virtual_servers = lowering.virtual_servers(file, prefix, flow, &names, &servers);
+    let agent_tokens = lowering.agent_tokens(file, &names, &virtual_servers);
     let allowed_hosts = lowering.each(&file.allowed_hosts, |host| listen::host(&host.value));
     let allowed_origins = lowering.each(&file.allowed_origins, |origin| listen::origin(&origin.value));
     let auth = file.auth.value().copied().unwrap_or(Auth::Token);
@@ -60,6 +62,7 @@ pub(crate) fn lower<'r>(
         limits,
         servers,
         virtual_servers,
+        agent_tokens,
         rules: rules?,
         rules_files,
         store: store?,

@@ -12,6 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use highwater_core::decide::FlowPolicy;
+use highwater_core::grant::{self, Grant};
 use highwater_core::trust::ServerTrust;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub servers: Vec<ServerSettings>,
     /// The virtual servers in the order of the file. There is always one named `default`.
     pub virtual_servers: Vec<VirtualServer>,
+    /// What the tokens of agents grant, in the order of the file.
+    pub agent_tokens: Vec<AgentToken>,
     /// The operator's rules and waivers, of all files.
     pub rules: Rules,
     /// The files with further rules, as they were written: paths start at the folder of the configuration.
@@ -216,6 +219,19 @@ pub struct VirtualServer {
     pub flow: FlowPolicy,
 }
 
+/// What the token of one agent grants. Its secret is elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentToken {
+    /// Its name, which is also that of its principal.
+    pub name: String,
+    /// What it grants.
+    pub grant: Grant,
+    /// How much it may ask.
+    pub limits: grant::Limits,
+    /// What tells its sessions apart, where that is another than for everybody.
+    pub partition: Option<Partition>,
+}
+
 /// `auth: none` together with an address that other machines can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exposed(pub Listen);
@@ -231,6 +247,11 @@ impl Settings {
     /// The virtual server with this name.
     pub fn virtual_server(&self, name: &str) -> Option<&VirtualServer> {
         self.virtual_servers.iter().find(|server| server.name == name)
+    }
+
+    /// What the token of this name grants.
+    pub fn agent_token(&self, name: &str) -> Option<&AgentToken> {
+        self.agent_tokens.iter().find(|token| token.name == name)
     }
 
     /// Listens elsewhere than the file says, as a command line may ask, under the same rule as the file.

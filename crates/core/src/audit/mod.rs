@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::annotation::Notice;
 use crate::decide::{Answer, AskKind, Finding, Judgement, QuestionDigest};
+use crate::grant::Grant;
 use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
 use crate::label::Label;
 use crate::policy::{Facts, Policy};
@@ -84,6 +85,17 @@ pub enum Happened<'a> {
     },
     /// A person lowered a session's label.
     Declassification(Declassification<'a>),
+    /// A person made, changed or ended a token.
+    Token {
+        /// `created`, `rotated` or `revoked`.
+        act: &'a str,
+        /// Which.
+        name: &'a str,
+        /// Who.
+        by: &'a str,
+        /// What it grants, if it is new and its maker said so.
+        grant: Option<&'a Grant>,
+    },
 }
 
 /// What is recorded of a judged action.

@@ -99,6 +99,18 @@ pub enum Recorded {
         /// The label from then on.
         after: RecordedLabel,
     },
+    /// A person made, changed or ended a token.
+    Token {
+        /// `created`, `rotated` or `revoked`.
+        act: String,
+        /// Which.
+        name: String,
+        /// Who.
+        by: String,
+        /// What it grants, if it is new and its maker said so.
+        #[serde(default)]
+        grant: Option<serde_json::Value>,
+    },
     /// Something that a later version writes.
     #[serde(other)]
     Unknown,

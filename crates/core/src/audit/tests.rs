@@ -212,6 +212,18 @@ fn notices_and_remarks_are_read_back() {
 }
 
 #[test]
+fn what_people_do_to_tokens_is_read_back() {
+    let id = DecisionId::new("hwd_1");
+    let grant = Some(crate::grant::Grant::everything());
+    let said = Happened::Token { act: "created", name: "bot", by: "ada \"a\"", grant };
+    let Recorded::Token { act, name, by, grant } = written(&id, said).happened else { panic!("a token") };
+    assert_eq!((&*act, &*name, &*by), ("created", "bot", "ada \"a\""));
+    assert_eq!(grant.unwrap()["servers"][0], "*");
+    let said = Happened::Token { act: "revoked", name: "bot", by: "ada", grant: None };
+    assert!(matches!(written(&id, said).happened, Recorded::Token { grant: None, .. }));
+}
+
+#[test]
 fn the_words_written_by_hand_are_those_serde_writes() {
     let same = |word: &str, json: serde_json::Value| assert_eq!(json, word);
     for effect in [Effect::Allow, Effect::Redact, Effect::Confirm, Effect::Passkey, Effect::Block] {

@@ -52,6 +52,14 @@ impl AuditEvent<'_> {
                 line.raw(b"\",\"what\":\"").text(what).raw(b"\",\"detail\":\"").text(detail).raw(b"\"");
             }
             Happened::Declassification(declassification) => declassification.write(line),
+            Happened::Token { act, name, by, grant } => {
+                line.raw(b",\"event\":\"token\",\"act\":\"").text(act);
+                line.raw(b"\",\"name\":\"").text(name);
+                line.raw(b"\",\"by\":\"").text(by).raw(b"\"");
+                if let Some(grant) = grant {
+                    line.raw(b",\"grant\":").json(grant);
+                }
+            }
         }
         line.raw(b"}\n");
     }

@@ -30,10 +30,11 @@ pub fn demands(policy: &Policy, facts: &Facts<'_>) -> Demands {
 pub(super) fn judge_reply(
     policy: &Policy,
     facts: &Facts<'_>,
-    findings: Vec<Finding>,
+    mut findings: Vec<Finding>,
     agreed: bool,
     label: &Label,
 ) -> Judgement {
+    structural::still_granted(policy, facts, &mut findings);
     let bench = Bench { policy, flow: policy.flow_for(facts), facts, phase: Phase::Result };
     // A person who agreed to this reading has agreed to it.
     let seen = |_| if agreed { Flow::NONE } else { Flow::of_reply(facts.session, label) };

@@ -29,7 +29,7 @@ pub use reply::{
     ApprovedReply, HeldReply, Labelled, Pass, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply,
     decide_reply_approved, label_reply,
 };
-pub use told::{Asking, refusal, withheld};
+pub use told::{Asking, misjudged, refusal, ungranted, withheld};
 pub use verdict::{Demands, Denial, Judgement, Redactions, Verdict};
 pub use way_out::WayOut;
 pub use what_if::{Otherwise, WhatIf};

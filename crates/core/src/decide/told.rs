@@ -2,6 +2,7 @@
 //! said and on the name of the tool, and on nothing else; more would be an oracle for whoever steers the model.
 
 use super::{Answer, Effect};
+use crate::grant::{CallVariant, Permission};
 
 /// Whether a person could be asked, and what they said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,19 @@ pub fn refusal(effect: Effect, asking: Asking, tool: &str) -> String {
             )
         }
     }
+}
+
+/// The sentence for a call that the caller's token does not grant. What is missing is no secret: whoever holds the token
+/// could find out, and a person has to know what to ask for.
+pub fn ungranted(permission: Permission, tool: &str) -> String {
+    format!(
+        "`{tool}` needs `{permission}`, which this token does not grant; go on without it or tell the user"
+    )
+}
+
+/// The sentence for a call through a variant below the tool's class.
+pub fn misjudged(class: CallVariant, tool: &str) -> String {
+    format!("`{tool}` does more than the call says; it can only be called through `{class}` or above")
 }
 
 /// The sentence for a call that has run and whose reply is not passed on.

@@ -7,10 +7,12 @@
 //! server's `readOnlyHint: true` leaves its tool at `write`.
 
 mod limits;
+mod name;
 mod permission;
 mod scope;
 
 pub use limits::Limits;
+pub use name::{LONGEST_NAME, NAME_RULE, name_fault};
 pub use permission::{Permission, Permissions, is_below, required};
 pub use scope::{ServerScope, ToolPattern, ToolScope};
 

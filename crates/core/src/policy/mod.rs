@@ -40,7 +40,7 @@ pub use kind::{Kind, Phase, Phases, Rises, Truth};
 pub use rule::{Rule, RuleSet};
 pub use source::{ConditionSource, RuleSource, Span, Spanned, ValueSource, WaiverSource, Written};
 pub use value::{Because, Val};
-pub use waiver::{FlowRule, FlowViolations, Waiver};
+pub use waiver::{FlowRule, FlowViolations, Waiver, end_of};
 
 use crate::decide::FlowPolicy;
 use crate::id::{UpstreamId, VirtualServerId};

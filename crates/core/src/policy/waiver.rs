@@ -118,9 +118,9 @@ impl FromIterator<FlowRule> for FlowViolations {
 
 const DAY: u64 = 86_400_000;
 
-/// The first moment at which a waiver written with this `until` is inert: the end of the named day (UTC), or the
-/// moment itself.
-pub(super) fn end_of(until: &str) -> Option<Timestamp> {
+/// The first moment at which something that is written with this last day is over: the end of the named day (UTC), or
+/// the moment itself. For waivers and for tokens.
+pub fn end_of(until: &str) -> Option<Timestamp> {
     let (date, time) = match until.split_once('T') {
         Some((date, time)) => (date, Some(time.strip_suffix('Z')?)),
         None => (until, None),

@@ -11,10 +11,15 @@ use highwater_core::policy::{Arguments, Effect, Facts, FlowViolations, Phase, Po
 use super::contracts::Known;
 use super::merge::Entry;
 
+/// The facts by which one caller differs from another.
+const CALLER_FACTS: [&str; 2] = ["agent.id", "agent.permissions"];
+
 /// What decides whether a tool is shown.
 pub(super) struct Listed<'a> {
     pub(super) policy: &'a Policy,
     pub(super) virtual_server: &'a VirtualServerId,
+    pub(super) principal: &'a Principal,
+    pub(super) grant: &'a Grant,
 }
 
 // === impl Listed ===
@@ -23,11 +28,10 @@ impl Listed<'_> {
     /// Whether a rule of the list phase hides the tool. Where rules are only observed none does.
     pub(super) fn hides(&self, shown: &str, entry: &Entry, known: &Known, server: &ServerFacts) -> bool {
         let rules = self.policy.rules();
-        let about_lists = rules.rules().iter().any(|rule| rule.phases().has(Phase::List));
-        if !about_lists || self.policy.flow(self.virtual_server).mode == FlowMode::Observe {
+        if !self.is_about_lists() {
             return false;
         }
-        let (decision, nobody) = (DecisionId::new(""), Principal::new(""));
+        let decision = DecisionId::new("");
         let upstream = entry.upstream.clone();
         let action = Action::new(ActionKind::CallTool, upstream, "tools/call", entry.name.clone(), "{}");
         let bottom = Label::bottom();
@@ -37,11 +41,25 @@ impl Listed<'_> {
             server,
             session: &bottom,
             arguments: Arguments::Unknown,
-            grant: Grant::everything(),
-            ..Facts::of(&decision, &nobody, self.virtual_server, &action)
+            grant: self.grant,
+            ..Facts::of(&decision, self.principal, self.virtual_server, &action)
         };
+        if self.policy.flow_for(&facts).mode == FlowMode::Observe {
+            return false;
+        }
         let facts = facts.at_worst();
         let mut reading = rules.read(Phase::List, &facts, FlowViolations::default());
         reading.hits().iter().any(|hit| hit.effect == Effect::Block)
+    }
+
+    /// Whether what is listed hangs on who asks, besides what they are granted.
+    pub(super) fn looks_at_caller(&self) -> bool {
+        self.is_about_lists()
+            && (self.grant.flow.is_some()
+                || CALLER_FACTS.iter().any(|fact| self.policy.rules().mentions(fact)))
+    }
+
+    fn is_about_lists(&self) -> bool {
+        self.policy.rules().rules().iter().any(|rule| rule.phases().has(Phase::List))
     }
 }

@@ -17,12 +17,12 @@ use highwater_mcp::schema_headers::{ParamHeader, param_headers};
 use highwater_mcp::text::{member, members, pointer, quote, string_member};
 use highwater_upstream::control::{ListKind, Listing};
 
-use super::capabilities;
 use super::contracts::{Contracts, Known, Standings};
 use super::listed::Listed;
 use super::names::assign;
 use super::station::{Station, Stock};
 use super::uris::Schemes;
+use super::view::{Row, ToolRow, View, Viewer, Views};
 
 /// What the modern era wants at the end of a list. Our lists depend on who asks, so they are nobody else's.
 const MODERN_TAIL: &str = r#","resultType":"complete","ttlMs":0,"cacheScope":"private""#;
@@ -40,11 +40,17 @@ pub(crate) struct Merged {
     templates: Vec<(UpstreamId, String)>,
     pub(crate) schemes: Schemes,
     upstreams: Vec<UpstreamId>,
-    lists: BTreeMap<ListKind, ListBytes>,
-    legacy_capabilities: String,
-    modern_capabilities: String,
-    pub(crate) instructions: Option<String>,
+    /// What it was made from.
+    pub(super) shelves: Vec<Shelf>,
+    /// Every entry of every list.
+    pub(super) rows: BTreeMap<ListKind, Vec<Row>>,
+    /// What is shown to who is granted everything.
+    whole: Arc<View>,
+    views: Views,
 }
+
+/// A server and what it has in stock, if it is up.
+pub(super) type Shelf = (Arc<Station>, Option<Arc<Stock>>);
 
 /// Where a name leads.
 #[derive(Clone, Debug)]
@@ -69,7 +75,11 @@ pub(crate) struct ToolEntry {
 }
 
 /// A list result without its closing brace, so that each era can add its own end.
-struct ListBytes(Bytes);
+pub(super) struct ListBytes {
+    bytes: Bytes,
+    /// Where each entry stands.
+    items: Vec<Range<usize>>,
+}
 
 // === impl Merged ===
 
@@ -78,9 +88,11 @@ impl Merged {
         prefix: Prefix,
         listing: &Listed<'_>,
         standings: &Standings,
-        shelves: &[(Arc<Station>, Option<Arc<Stock>>)],
+        shelves: Vec<Shelf>,
         stamps: Vec<u64>,
     ) -> Self {
+        let shelves_held = shelves;
+        let shelves = &*shelves_held;
         let contracts: BTreeMap<_, _> = shelves
             .iter()
             .filter_map(|(station, stock)| {
@@ -90,7 +102,7 @@ impl Merged {
             .collect();
         let schemes =
             Schemes::new(prefix, shelves.iter().map(|(station, _)| station.id()), colliding_uris(shelves));
-        let mut lists = BTreeMap::new();
+        let (mut lists, mut rows) = (BTreeMap::new(), BTreeMap::new());
 
         let tools = collect(shelves, |stock| &stock.tools);
         let (tools, hidden): (Vec<_>, Vec<_>) = tools.into_iter().partition(|(upstream, name, _)| {
@@ -101,16 +113,30 @@ impl Merged {
         let known =
             |entry: &Entry| contracts.get(&entry.upstream).map(|all| Arc::clone(all.tool(&entry.name)));
         let mut items = Vec::with_capacity(named.len());
+        let (mut tools_shown, mut tools_hidden) = (Vec::new(), Vec::new());
         let mut place = ListBytes::start(ListKind::Tools).len();
         for (client_name, entry, item) in &named {
             let (Some(known), Some(of)) = (known(entry), contracts.get(&entry.upstream)) else { continue };
-            if listing.hides(client_name, entry, &known, of.server()) {
+            // Lists never depend on a label: what is shown of a tool is what holds in every session.
+            let shown = emit::shown_tool(item, client_name, &known.contract);
+            let is_hidden = listing.hides(client_name, entry, &known, of.server());
+            let tool = ToolRow {
+                client_name: Arc::clone(client_name),
+                own: Arc::clone(&entry.name),
+                known: Arc::clone(&known),
+                is_hidden,
+            };
+            if is_hidden {
+                tools_hidden.push(Row {
+                    upstream: entry.upstream.clone(),
+                    text: Bytes::from(shown),
+                    tool: Some(tool),
+                });
                 let hidden = ToolEntry::new(entry.clone(), item, known, 0..0);
                 tool_map.insert(Arc::clone(client_name), hidden);
                 continue;
             }
-            // Lists never depend on a label: what is shown of a tool is what holds in every session.
-            let shown = emit::shown_tool(item, client_name, &known.contract);
+            tools_shown.push((entry.upstream.clone(), Some(tool)));
             let range = place..place + shown.len();
             place = range.end + 1;
             tool_map.insert(Arc::clone(client_name), ToolEntry::new(entry.clone(), item, known, range));
@@ -122,18 +148,21 @@ impl Merged {
             let Some(known) = known(&entry) else { continue };
             tool_map.entry(client_name).or_insert_with(|| ToolEntry::new(entry, item, known, 0..0));
         }
-        let list = ListBytes::build(ListKind::Tools, items.into_iter(), shelves, |stock| &stock.tools);
+        let list = ListBytes::build(ListKind::Tools, items.iter().map(String::as_str), shelves);
+        let shown = list.rows(tools_shown).chain(tools_hidden).collect();
+        rows.insert(ListKind::Tools, shown);
         lists.insert(ListKind::Tools, list);
 
         let named = rename(prefix, collect(shelves, |stock| &stock.prompts), "prompt");
         let prompts = named.iter().map(|(name, entry, _)| (Arc::clone(name), entry.clone())).collect();
-        let items = named
+        let items: Vec<String> = named
             .iter()
-            .map(|(name, _, item)| edit_object(&without_ours(item), &[("name", Edit::Set(&quote(name)))]));
-        lists.insert(
-            ListKind::Prompts,
-            ListBytes::build(ListKind::Prompts, items, shelves, |stock| &stock.prompts),
-        );
+            .map(|(name, _, item)| edit_object(&without_ours(item), &[("name", Edit::Set(&quote(name)))]))
+            .collect();
+        let list = ListBytes::build(ListKind::Prompts, items.iter().map(String::as_str), shelves);
+        let of = named.iter().map(|(_, entry, _)| (entry.upstream.clone(), None));
+        rows.insert(ListKind::Prompts, list.rows(of).collect());
+        lists.insert(ListKind::Prompts, list);
 
         let mut resources = HashMap::new();
         let mut seen = BTreeMap::new();
@@ -142,15 +171,15 @@ impl Merged {
             let shown = schemes.uri_of(&upstream, &without_ours(item)).into_owned();
             // Without prefixes the first server that lists a URI has it.
             if let hash_map::Entry::Vacant(place) = resources.entry(outward) {
-                seen.insert(Arc::clone(place.key()), shown);
+                seen.insert(Arc::clone(place.key()), (upstream.clone(), shown));
                 place.insert(Entry { upstream, name: uri.into() });
             }
         }
-        let items = seen.into_values();
-        lists.insert(
-            ListKind::Resources,
-            ListBytes::build(ListKind::Resources, items, shelves, |stock| &stock.resources),
-        );
+        let items = seen.values().map(|(_, shown)| shown.as_str());
+        let list = ListBytes::build(ListKind::Resources, items, shelves);
+        let of = seen.values().map(|(upstream, _)| (upstream.clone(), None));
+        rows.insert(ListKind::Resources, list.rows(of).collect());
+        lists.insert(ListKind::Resources, list);
 
         let templates: Vec<_> = listed(shelves, |stock| &stock.templates, "uriTemplate").collect();
         let items: Vec<String> = templates
@@ -159,12 +188,10 @@ impl Merged {
                 schemes.text_member(upstream, &without_ours(item), "uriTemplate").into_owned()
             })
             .collect();
-        lists.insert(
-            ListKind::ResourceTemplates,
-            ListBytes::build(ListKind::ResourceTemplates, items.into_iter(), shelves, |stock| {
-                &stock.templates
-            }),
-        );
+        let list = ListBytes::build(ListKind::ResourceTemplates, items.iter().map(String::as_str), shelves);
+        let of = templates.iter().map(|(upstream, _, _)| (upstream.clone(), None));
+        rows.insert(ListKind::ResourceTemplates, list.rows(of).collect());
+        lists.insert(ListKind::ResourceTemplates, list);
         let templates = templates.into_iter().map(|(upstream, template, _)| (upstream, template)).collect();
 
         Self {
@@ -176,36 +203,19 @@ impl Merged {
             templates,
             schemes,
             upstreams: shelves.iter().map(|(station, _)| station.id().clone()).collect(),
-            lists,
-            legacy_capabilities: capabilities::capabilities(Era::Legacy, shelves),
-            modern_capabilities: capabilities::capabilities(Era::Modern, shelves),
-            instructions: capabilities::instructions(shelves),
+            whole: Arc::new(View::new(lists, shelves)),
+            rows,
+            views: Views::default(),
+            shelves: shelves_held,
         }
     }
 
-    /// The capabilities for a client of this era, as JSON text.
-    pub(crate) fn capabilities(&self, era: Era) -> &str {
-        match era {
-            Era::Legacy => &self.legacy_capabilities,
-            Era::Modern => &self.modern_capabilities,
+    /// What a caller is shown.
+    pub(super) fn view(&self, listing: &Listed<'_>, viewer: &Viewer<'_>) -> Arc<View> {
+        if viewer.standing.grant.shows_everything() && !listing.looks_at_caller() {
+            return Arc::clone(&self.whole);
         }
-    }
-
-    /// A whole list response.
-    pub(crate) fn list_response(&self, kind: ListKind, era: Era, id: &str) -> Vec<u8> {
-        let body: &[u8] = self.lists.get(&kind).map_or(b"{", |list| &list.0);
-        let tail = match era {
-            Era::Legacy => "",
-            Era::Modern => MODERN_TAIL,
-        };
-        let mut out = Vec::with_capacity(body.len() + tail.len() + id.len() + 48);
-        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-        out.extend_from_slice(id.as_bytes());
-        out.extend_from_slice(br#","result":"#);
-        out.extend_from_slice(body);
-        out.extend_from_slice(tail.as_bytes());
-        out.extend_from_slice(b"}}");
-        out
+        self.views.view(self, listing, viewer)
     }
 
     /// What is known of everything a server offers.
@@ -227,8 +237,8 @@ impl Merged {
 
     /// A tool as it stands in the list, as JSON text.
     pub(crate) fn listed_tool(&self, tool: &ToolEntry) -> Option<&str> {
-        let list = self.lists.get(&ListKind::Tools)?;
-        let item = list.0.get(tool.shown.clone()).filter(|item| !item.is_empty())?;
+        let list = self.whole.list(ListKind::Tools)?;
+        let item = list.bytes.get(tool.shown.clone()).filter(|item| !item.is_empty())?;
         std::str::from_utf8(item).ok()
     }
 
@@ -291,18 +301,21 @@ impl ListBytes {
         format!("{{\"{}\":[", kind.member())
     }
 
-    fn build(
-        kind: ListKind,
-        items: impl Iterator<Item = String>,
-        shelves: &[(Arc<Station>, Option<Arc<Stock>>)],
-        listing: impl Fn(&Stock) -> &Arc<Listing>,
-    ) -> Self {
+    pub(super) fn build<'t>(kind: ListKind, items: impl Iterator<Item = &'t str>, shelves: &[Shelf]) -> Self {
+        let listing = |stock: &Stock| match kind {
+            ListKind::Tools => Arc::clone(&stock.tools),
+            ListKind::Prompts => Arc::clone(&stock.prompts),
+            ListKind::Resources => Arc::clone(&stock.resources),
+            ListKind::ResourceTemplates => Arc::clone(&stock.templates),
+        };
         let mut out = Self::start(kind);
+        let mut places = Vec::new();
         for (index, item) in items.enumerate() {
             if index > 0 {
                 out.push(',');
             }
-            out.push_str(&item);
+            places.push(out.len()..out.len() + item.len());
+            out.push_str(item);
         }
         out.push(']');
         let mut written = BTreeSet::new();
@@ -311,7 +324,7 @@ impl ListBytes {
                 let Ok(value) = std::str::from_utf8(value) else { continue };
                 let shown = if key == "_meta" { unforged_meta(value) } else { value.to_owned() };
                 let emptied = shown == "{}" && value != "{}";
-                if !emptied && written.insert(key.as_str()) {
+                if !emptied && written.insert(key.clone()) {
                     out.push(',');
                     out.push_str(&quote(key));
                     out.push(':');
@@ -319,7 +332,36 @@ impl ListBytes {
                 }
             }
         }
-        Self(Bytes::from(out))
+        Self { bytes: Bytes::from(out), items: places }
+    }
+
+    /// Each entry with whose it is; `of` are as many as there are entries.
+    fn rows<'a>(
+        &'a self,
+        of: impl IntoIterator<Item = (UpstreamId, Option<ToolRow>), IntoIter: 'a>,
+    ) -> impl Iterator<Item = Row> + 'a {
+        self.items.iter().zip(of).map(|(place, (upstream, tool))| Row {
+            upstream,
+            text: self.bytes.slice(place.clone()),
+            tool,
+        })
+    }
+
+    /// A whole response; an empty one where there is no such list.
+    pub(super) fn response(list: Option<&Self>, era: Era, id: &str) -> Vec<u8> {
+        let body: &[u8] = list.map_or(b"{", |list| &list.bytes);
+        let tail = match era {
+            Era::Legacy => "",
+            Era::Modern => MODERN_TAIL,
+        };
+        let mut out = Vec::with_capacity(body.len() + tail.len() + id.len() + 48);
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        out.extend_from_slice(id.as_bytes());
+        out.extend_from_slice(br#","result":"#);
+        out.extend_from_slice(body);
+        out.extend_from_slice(tail.as_bytes());
+        out.extend_from_slice(b"}}");
+        out
     }
 }
 

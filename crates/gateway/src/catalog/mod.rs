@@ -8,9 +8,11 @@ mod merge;
 mod names;
 mod station;
 mod uris;
+mod view;
 mod virtual_server;
 
 pub(crate) use contracts::{Contracts, Known, Standing, Standings};
 pub(crate) use merge::{Entry, Merged};
 pub(crate) use station::Station;
+pub(crate) use view::Viewer;
 pub(crate) use virtual_server::VirtualServer;

@@ -6,13 +6,15 @@ use arc_swap::ArcSwapOption;
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use highwater_config::Prefix;
-use highwater_core::id::VirtualServerId;
+use highwater_core::grant::Grant;
+use highwater_core::id::{Principal, VirtualServerId};
 use highwater_core::policy::Policy;
 
 use super::Station;
 use super::contracts::Standings;
 use super::listed::Listed;
 use super::merge::Merged;
+use super::view::{View, Viewer};
 
 /// One endpoint's view of the upstreams.
 pub(crate) struct VirtualServer {
@@ -52,10 +54,21 @@ impl VirtualServer {
         let stamps = self.stations.iter().map(|station| station.stamp()).collect();
         let shelves: Vec<_> =
             self.stations.iter().map(|station| (Arc::clone(station), station.stock())).collect();
-        let listing = Listed { policy: &self.policy, virtual_server: &self.id };
-        let merged = Arc::new(Merged::build(self.prefix, &listing, &self.standings, &shelves, stamps));
+        let nobody = Principal::new("");
+        let listing = self.listed(&nobody, Grant::everything());
+        let merged = Arc::new(Merged::build(self.prefix, &listing, &self.standings, shelves, stamps));
         self.merged.store(Some(Arc::clone(&merged)));
         merged
+    }
+
+    fn listed<'a>(&'a self, principal: &'a Principal, grant: &'a Grant) -> Listed<'a> {
+        Listed { policy: &self.policy, virtual_server: &self.id, principal, grant }
+    }
+
+    /// What a caller is shown once every server had its chance to start.
+    pub(crate) async fn view(&self, viewer: &Viewer<'_>) -> Arc<View> {
+        let listing = self.listed(viewer.principal, &viewer.standing.grant);
+        self.complete().await.view(&listing, viewer)
     }
 
     /// What is known once every server had its chance to start.

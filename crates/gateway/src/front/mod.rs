@@ -4,7 +4,14 @@ pub mod http;
 pub mod stdio;
 
 use highwater_config::Settings;
+use highwater_mcp::error_code;
+use highwater_mcp::frame::Frame;
 use highwater_mcp::scan::ScanRules;
+
+use crate::tokens::Busy;
+
+/// The request that stays open for as long as its client listens.
+const LISTEN: &str = "subscriptions/listen";
 
 /// The bounds on what a client may send.
 fn client_rules(settings: &Settings) -> ScanRules {
@@ -13,4 +20,10 @@ fn client_rules(settings: &Settings) -> ScanRules {
         max_depth: settings.limits.max_depth,
         ..ScanRules::FROM_CLIENT
     }
+}
+
+/// Says that a token has no room for another request, and when to come again.
+fn busy_response(frame: &Frame, busy: &Busy) -> Vec<u8> {
+    let data = format!(r#"{{"retryAfterMs":{}}}"#, busy.retry_after.as_millis());
+    error_code::error_response(frame.id(), error_code::TOO_MANY_REQUESTS, busy.words(), Some(&data))
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
-use highwater_core::id::{Principal, VirtualServerId};
+use highwater_core::id::VirtualServerId;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::scan::ScanRules;
@@ -13,11 +13,12 @@ use highwater_upstream::channel;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::AbortHandle;
 
-use super::client_rules;
+use super::{LISTEN, busy_response, client_rules};
 use crate::client::{Caller, Client, LegacySession, Outlet};
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, now};
 use crate::greet::{is_modern, modern_client};
 use crate::session::{Place, client_session_id, left};
+use crate::tokens::{Closed, Slot, Token};
 use crate::world::DEFAULT_VIRTUAL_SERVER;
 
 /// How many messages may wait for a client that does not read.
@@ -26,19 +27,56 @@ const OUTBOUND_BUFFER: usize = 64;
 /// How much is read at once.
 const READ_CHUNK: usize = 16 * 1024;
 
+/// What a client of this front came in with.
+pub struct StdioToken(Arc<Token>);
+
+/// Why a client may not come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAdmitted {
+    /// The secret opens nothing.
+    Token,
+    /// The token does not open this virtual server.
+    VirtualServer,
+    /// The tokens could not be read for a while.
+    Stale,
+}
+
+/// Lets a client of this user in: with everything, or with what the token grants whose secret it shows.
+pub fn admit(
+    gateway: &Gateway,
+    secret: Option<&str>,
+    virtual_server: Option<&str>,
+) -> Result<StdioToken, NotAdmitted> {
+    let Some(secret) = secret else { return Ok(StdioToken(Arc::clone(&gateway.tokens.local))) };
+    let now = now();
+    let token = gateway.tokens.find(secret.as_bytes(), now).map_err(|closed| match closed {
+        Closed::Unknown => NotAdmitted::Token,
+        Closed::Stale => NotAdmitted::Stale,
+    })?;
+    let virtual_server = VirtualServerId::new(virtual_server.unwrap_or(DEFAULT_VIRTUAL_SERVER));
+    if !token.standing().grant.enters(&virtual_server) {
+        return Err(NotAdmitted::VirtualServer);
+    }
+    if token.is_use_news(now) {
+        gateway.store.note_token_use(token.principal.as_str(), now);
+    }
+    Ok(StdioToken(token))
+}
+
 /// Serves one client until it has left. Requests still running when it closes its side get `limits.drain` to finish.
 pub async fn serve(
     gateway: Arc<Gateway>,
     reader: impl AsyncRead + Unpin + Send,
     writer: impl AsyncWrite + Unpin + Send + 'static,
     virtual_server: Option<String>,
+    token: StdioToken,
 ) {
+    let StdioToken(token) = token;
     let (outlet, messages) = channel::channel(OUTBOUND_BUFFER);
     let written = tokio::spawn(write_all(writer, messages));
     let id: Arc<str> = format!("stdio-{}", gateway.fresh_id()).into();
     let virtual_server = VirtualServerId::new(virtual_server.as_deref().unwrap_or(DEFAULT_VIRTUAL_SERVER));
-    let caller =
-        gateway.open_caller(Principal::new("local"), virtual_server, None, Place::Connection(&id)).await;
+    let caller = gateway.open_caller(token, virtual_server, None, Place::Connection(&id)).await;
     let connection = Arc::new(Connection { caller, gateway, id, outlet, state: Mutex::default() });
     connection.read(reader).await;
     connection.leave().await;
@@ -146,6 +184,10 @@ impl Connection {
     }
 
     async fn request(self: &Arc<Self>, frame: Frame) {
+        let slot = match self.caller.token.admit() {
+            Ok(slot) => slot,
+            Err(busy) => return self.send(busy_response(&frame, &busy)).await,
+        };
         let client = if is_modern(&frame) || frame.method() == Some("server/discover") {
             match modern_client(&frame, self.caller.clone()) {
                 Ok(client) => Client::Modern(Arc::new(client)),
@@ -163,7 +205,7 @@ impl Connection {
                 }
             }
         };
-        self.start(client, frame).await;
+        self.start(client, frame, slot).await;
     }
 
     /// Meets the client without making it wait for anything else: servers may take a while to start.
@@ -178,7 +220,11 @@ impl Connection {
                 tracing::debug!("a stdio client does not read; a notification is dropped");
             }
         });
-        match self.gateway.initialize(&frame, self.caller.clone(), Arc::clone(&self.id), aside).await {
+        match self
+            .gateway
+            .initialize(&frame, self.caller.clone(), Arc::clone(&self.id), (aside, Box::new(|| {})))
+            .await
+        {
             Ok((session, response)) => {
                 self.state().session = Some(session);
                 self.send(response).await;
@@ -187,17 +233,20 @@ impl Connection {
         }
     }
 
-    async fn start(self: &Arc<Self>, client: Client, frame: Frame) {
+    async fn start(self: &Arc<Self>, client: Client, frame: Frame, slot: Slot) {
         let id: Box<str> = frame.id().unwrap_or("null").into();
         if self.state().running.contains_key(&id) {
             return self.refuse(&frame, "a request with this id is running already").await;
         }
         let connection = Arc::clone(self);
         let ended = id.clone();
-        let endless = frame.method() == Some("subscriptions/listen");
+        let endless = frame.method() == Some(LISTEN);
+        // An open ear takes no place: it would be taken for ever.
+        let slot = Some(slot).filter(|_| !endless);
         // The lock is held while the task is made, so that it cannot end before it is noted.
         let mut state = self.state();
         let task = tokio::spawn(async move {
+            let _slot = slot;
             let gateway = Arc::clone(&connection.gateway);
             let part =
                 client_session_id(None, &frame).and_then(|id| gateway.split(client.caller(), Some(&id)));

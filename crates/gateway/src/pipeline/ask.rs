@@ -83,7 +83,8 @@ impl Gateway {
         let declared = declares(arrival.client.capabilities(), kind);
         let says = result_says(params);
         let now = self.label_of_moment(undertaking.session()).await;
-        let during = undertaking.facts_of_reply(&now.label);
+        let standing = undertaking.caller.standing();
+        let during = undertaking.facts_of_reply(&now.label, &standing.grant);
         let facts = AskFacts {
             during: Some(&during),
             upstream: undertaking.action.upstream(),

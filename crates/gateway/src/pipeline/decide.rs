@@ -5,7 +5,7 @@ use highwater_core::decide::{Approval, Effect, Verdict, decide, decide_approved,
 
 use super::gather::worst;
 use super::undertaking::Undertaking;
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, now};
 
 impl Gateway {
     /// Judges an action.
@@ -19,6 +19,8 @@ impl Gateway {
     /// Judges an action again that a person approved, as everything is now.
     pub(super) async fn judge_approved(&self, undertaking: &mut Undertaking, approval: Approval) -> Verdict {
         self.look_again(undertaking).await;
+        undertaking.standing = undertaking.caller.standing();
+        undertaking.now = now();
         decide_approved(&undertaking.policy, &undertaking.facts(), approval)
     }
 

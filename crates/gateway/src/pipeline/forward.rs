@@ -182,7 +182,8 @@ impl Gateway {
         let claims = frame.params().map(result_says).unwrap_or_default().claims;
         let policy = &undertaking.policy;
         let now = self.label_of_moment(undertaking.session()).await;
-        let facts = undertaking.facts_of_reply(&now.label);
+        let standing = undertaking.caller.standing();
+        let facts = undertaking.facts_of_reply(&now.label, &standing.grant);
         let marks = self.marks(undertaking).await;
         let known = ReplyFacts { claims, marks, ..ReplyFacts::new(ResultType::Complete) };
         let labelled = label_reply(policy, &facts, Received::new((), known));

@@ -57,6 +57,7 @@ impl Gateway {
             server: *course.contracts.server(),
             tool: course.tool.clone(),
             now: now(),
+            standing: caller.standing(),
             before,
             request,
             unstored,

@@ -156,7 +156,8 @@ impl Gateway {
         let policy = &undertaking.policy;
         // The session as it is before this reply, with whatever else came meanwhile.
         let now = self.label_of_moment(undertaking.session()).await;
-        let facts = undertaking.facts_of_reply(&now.label);
+        let standing = undertaking.caller.standing();
+        let facts = undertaking.facts_of_reply(&now.label, &standing.grant);
         let labelled = label_reply(policy, &facts, received);
         let pass = match decide_reply(policy, &facts, flight.obligations, labelled) {
             ReplyVerdict::Pass(pass) => pass,

@@ -30,6 +30,10 @@ impl Gateway {
             Arc::clone(&tool.own),
             params,
         );
+        let standing = arrival.client.caller().standing();
+        if !standing.grant.reaches_tool(course.upstream(), &tool.own) {
+            return Err(Refusal::unknown("tool", &tool.shown, &[]));
+        }
         let undertaking = self.gather(arrival, &course, Arc::new(action)).await;
         let effect = demands(&undertaking.policy, &undertaking.facts()).effect;
         let outlook = Outlook {

@@ -2,7 +2,11 @@
 //! full reason is on record under the decision's id.
 
 use highwater_core::audit::{Outcome, Ruling};
-use highwater_core::decide::{Answer, Asking, Denial, Effect, Finding, FindingId, Permit, refusal, withheld};
+use highwater_core::decide::{
+    Answer, Asking, Denial, Effect, Finding, FindingId, Permit, Reason, misjudged, refusal, ungranted,
+    withheld,
+};
+use highwater_core::grant::{CallVariant, Permission};
 use highwater_core::id::DecisionId;
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code;
@@ -28,6 +32,17 @@ pub(crate) struct Refusal {
     as_tool_result: bool,
     /// Nothing was executed, and this is what the client is told about getting it authorised after all.
     denied: Option<Remediation>,
+    /// What the caller's token lacks, or what the call was wrong about.
+    lack: Option<Lack>,
+}
+
+/// Why a call that could be made is not made for this caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lack {
+    /// The token does not grant this.
+    Permission(Permission),
+    /// The variant is below this class.
+    Variant(CallVariant),
 }
 
 /// Whether an authorisation that is missing can be had.
@@ -51,6 +66,7 @@ impl Refusal {
             data: None,
             as_tool_result: false,
             denied: None,
+            lack: None,
         }
     }
 
@@ -149,8 +165,7 @@ impl Refusal {
     /// The same refusal, but if what was asked for was never granted it reads as if it did not exist: the client must not
     /// learn what else there is.
     pub(super) fn hiding(self, denial: &Denial, arrival: &Arrival) -> Self {
-        let ungranted = |finding: &Finding| matches!(finding.id, FindingId::Grant | FindingId::AllowList);
-        if !denial.findings().iter().any(ungranted) {
+        if !denial.findings().iter().any(is_out_of_reach) {
             return self;
         }
         let shown = |key| arrival.frame.param(key).and_then(unquote).unwrap_or_default();
@@ -176,7 +191,8 @@ impl Refusal {
                 ));
             }
             if let Some(decision) = &decision {
-                meta.push_str(&format!(r#""dev.highwater/decision":{{"id":{decision}}}"#));
+                let lack = self.lack.map(|lack| format!(",{}", lack.members())).unwrap_or_default();
+                meta.push_str(&format!(r#""dev.highwater/decision":{{"id":{decision}{lack}}}"#));
             }
             let era = match arrival.client.era() {
                 Era::Modern => r#","resultType":"complete""#,
@@ -193,11 +209,54 @@ impl Refusal {
         }
         let data = match (self.data, decision) {
             (Some(data), _) => Some(data),
-            (None, Some(decision)) => Some(format!(r#"{{"decision":{decision}}}"#)),
+            (None, Some(decision)) => {
+                let lack = self.lack.map(|lack| format!(",{}", lack.members())).unwrap_or_default();
+                Some(format!(r#"{{"decision":{decision}{lack}}}"#))
+            }
             (None, None) => None,
         };
         let bytes = error_code::error_response(Some(arrival.id()), self.code, &self.message, data.as_deref());
         Delivery::ours(bytes, Some(self.code))
+    }
+}
+
+/// Whether a finding says that the caller must not even know of what was asked for.
+fn is_out_of_reach(finding: &Finding) -> bool {
+    const BEYOND: [Reason; 3] =
+        [Reason::VirtualServerNotGranted, Reason::ServerNotGranted, Reason::ToolNotGranted];
+    match finding.id {
+        FindingId::Grant | FindingId::AllowList => true,
+        FindingId::Token => finding.reasons.iter().any(|reason| BEYOND.contains(reason)),
+        _ => false,
+    }
+}
+
+// === impl Lack ===
+
+impl Lack {
+    /// What stands between a caller and a call that was blocked, if that is all.
+    fn of(undertaking: &Undertaking, denial: &Denial) -> Option<Self> {
+        let facts = undertaking.facts();
+        let found = |id: FindingId| denial.findings().iter().any(|finding| finding.id == id);
+        if found(FindingId::Token) {
+            return facts.missing().map(Self::Permission);
+        }
+        found(FindingId::Intent).then(|| Self::Variant(facts.class()))
+    }
+
+    fn words(self, tool: &str) -> String {
+        match self {
+            Self::Permission(permission) => ungranted(permission, tool),
+            Self::Variant(class) => misjudged(class, tool),
+        }
+    }
+
+    /// As members of a JSON object.
+    fn members(self) -> String {
+        match self {
+            Self::Permission(permission) => format!(r#""permission":"{permission}""#),
+            Self::Variant(class) => format!(r#""code":"SERVER_MISMATCH","callWith":"{class}""#),
+        }
     }
 }
 
@@ -216,7 +275,12 @@ impl Gateway {
     /// Records a blocked action and refuses it. What led here is on record under the decision's id and nowhere in the
     /// words: they would tell a hijacked model where to try next.
     pub(super) fn block(&self, undertaking: &Undertaking, denial: &Denial) -> Refusal {
-        self.deny(undertaking, denial, Asking::NotNeeded, error_code::REFUSED, Remediation::Unavailable)
+        let refusal =
+            self.deny(undertaking, denial, Asking::NotNeeded, error_code::REFUSED, Remediation::Unavailable);
+        match Lack::of(undertaking, denial).filter(|_| refusal.denied.is_some()) {
+            Some(lack) => Refusal { message: lack.words(undertaking.name()), lack: Some(lack), ..refusal },
+            None => refusal,
+        }
     }
 
     /// Records that a reply would have to be edited, which nobody can yet.

@@ -38,6 +38,7 @@ impl Gateway {
             arguments: super::gather::arguments_of(&action),
             action: Arc::new(action),
             caller: call.caller.clone(),
+            standing: Arc::clone(&call.standing),
             before: Arc::clone(&call.before),
             judged: resolving.clone(),
             told: resolving,

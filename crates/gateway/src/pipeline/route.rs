@@ -14,6 +14,7 @@ use super::arrival::{Course, RoutedAction, TaskBridge, ToolName};
 use super::tasks::OpenTask;
 use super::{Arrival, Refusal};
 use crate::catalog::{Entry, Known, Merged, VirtualServer};
+use crate::client::Caller;
 use crate::gateway::Gateway;
 
 /// Where a name leads.
@@ -61,7 +62,8 @@ impl Gateway {
             Some(Method::CallTool | Method::ResolveTool) => {
                 let name = text_param(arrival, "name")?;
                 let look = |merged: &Merged| merged.tools.get(&*name).cloned();
-                let (tool, names) = server.find(look).await.ok_or_else(|| unknown(server, "tool", &name))?;
+                let (tool, names) =
+                    server.find(look).await.ok_or_else(|| unknown(server, caller, "tool", &name))?;
                 let called = ToolName { shown: name.as_str().into(), own: Arc::clone(&tool.entry.name) };
                 let known = Arc::clone(&tool.known);
                 let subject = Subject { known: Some(known), tool: Some(called) };
@@ -80,7 +82,7 @@ impl Gateway {
                 let name = text_param(arrival, "name")?;
                 let look = |merged: &Merged| merged.prompts.get(&*name).cloned();
                 let (entry, names) =
-                    server.find(look).await.ok_or_else(|| unknown(server, "prompt", &name))?;
+                    server.find(look).await.ok_or_else(|| unknown(server, caller, "prompt", &name))?;
                 self.named(arrival, ActionKind::GetPrompt, "name", Found::plain(entry, names), state)
             }
             Some(method @ (Method::ReadResource | Method::Subscribe | Method::Unsubscribe)) => {
@@ -172,7 +174,8 @@ impl Gateway {
             "name" => merged.prompts.get(&*shown).cloned(),
             _ => merged.template(&shown).or_else(|| merged.resource(&shown)),
         };
-        let (entry, names) = server.find(look).await.ok_or_else(|| unknown(server, what, &shown))?;
+        let (entry, names) =
+            server.find(look).await.ok_or_else(|| unknown(server, arrival.client.caller(), what, &shown))?;
         let course = self.course(arrival, ActionKind::Complete, &entry, names, Subject::default())?;
         let own_name = quote(&entry.name);
         let inner = [(key, Edit::Set(own_name.as_str()))];
@@ -271,11 +274,12 @@ pub(super) fn method_not_found(arrival: &Arrival) -> Refusal {
 }
 
 /// Nobody has it; servers that are down might.
-fn unknown(server: &VirtualServer, what: &str, name: &str) -> Refusal {
+fn unknown(server: &VirtualServer, caller: &Caller, what: &str, name: &str) -> Refusal {
+    let standing = caller.standing();
     let down: Vec<String> = server
         .stations()
         .iter()
-        .filter(|station| station.stock().is_none())
+        .filter(|station| station.stock().is_none() && standing.grant.servers.covers(station.id()))
         .map(|station| format!("`{}`", station.id()))
         .collect();
     Refusal::unknown(what, name, &down)

@@ -14,6 +14,8 @@ use highwater_store::{SessionHandle, SessionState};
 use super::arrival::ToolName;
 use crate::catalog::Known;
 use crate::client::Caller;
+use crate::gateway::now;
+use crate::tokens::Standing;
 
 /// What is about to be done, or has been.
 pub(super) struct Undertaking {
@@ -22,6 +24,8 @@ pub(super) struct Undertaking {
     pub(super) decision: DecisionId,
     pub(super) action: Arc<Action>,
     pub(super) caller: Caller,
+    /// What the caller may, at the moment it is judged in.
+    pub(super) standing: Arc<Standing>,
     /// The session as it was when the action arrived, or the most that it may have taken in.
     pub(super) before: Arc<SessionState>,
     /// What the action itself is judged by.
@@ -60,7 +64,7 @@ impl Undertaking {
             tool_name: self.tool.as_ref().map(|tool| &*tool.own),
             // Who vouches for a server has approved what it lists.
             tool_status: if self.vouched() { ToolStatus::Approved } else { ToolStatus::Pending },
-            grant: Grant::everything(),
+            grant: &self.standing.grant,
             class: Some(self.told.variant()),
             contract: &self.judged,
             server: &self.server,
@@ -72,9 +76,10 @@ impl Undertaking {
         }
     }
 
-    /// The same once something has come back, under the session's label of that moment.
-    pub(super) fn facts_of_reply<'a>(&'a self, session: &'a Label) -> Facts<'a> {
-        Facts { contract: &self.told, ..self.facts().under(session) }
+    /// The same once something has come back, under the session's label of that moment,
+    /// and by what the caller may then: whoever is granted nothing any more is given nothing any more.
+    pub(super) fn facts_of_reply<'a>(&'a self, session: &'a Label, grant: &'a Grant) -> Facts<'a> {
+        Facts { contract: &self.told, grant, now: now(), ..self.facts().under(session) }
     }
 
     /// The arguments as JSON text.

@@ -6,6 +6,7 @@ mod stories;
 mod story;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use highwater_config::Partition;
 use highwater_core::id::{Principal, VirtualServerId};
@@ -20,6 +21,7 @@ pub(crate) use story::Story;
 
 use crate::client::Caller;
 use crate::gateway::Gateway;
+use crate::tokens::Token;
 
 /// The header in which a client names the conversation a request belongs to.
 pub(crate) const CLIENT_SESSION_ID: &str = "mcp-client-session-id";
@@ -32,18 +34,19 @@ impl Gateway {
     /// taken for conversations only while they look like conversations.
     pub(crate) async fn open_caller(
         &self,
-        principal: Principal,
+        token: Arc<Token>,
         virtual_server: VirtualServerId,
         context: Option<&str>,
         place: Place<'_>,
     ) -> Caller {
-        let choice = choose(self.partition(), context, place, None);
+        let principal = token.principal.clone();
+        let choice = choose(self.partition(&token), context, place, None);
         let session = match self.open_session(&principal, &virtual_server, &choice).await {
             Some(session) => session,
             // Without knowing what came before, only the widest session is safe.
             None => self.session_of(&principal, &virtual_server, &Choice::widest()),
         };
-        Caller { principal, virtual_server, session }
+        Caller { principal, virtual_server, token, session }
     }
 
     async fn open_session(
@@ -73,19 +76,20 @@ impl Gateway {
     /// The caller behind a request that stands for itself.
     pub(crate) fn passing_caller(
         &self,
-        principal: Principal,
+        token: Arc<Token>,
         virtual_server: VirtualServerId,
         context: Option<&str>,
         client_id: Option<&str>,
     ) -> Caller {
-        let choice = choose(self.partition(), context, Place::Anywhere, client_id);
+        let principal = token.principal.clone();
+        let choice = choose(self.partition(&token), context, Place::Anywhere, client_id);
         let session = self.session_of(&principal, &virtual_server, &choice);
-        Caller { principal, virtual_server, session }
+        Caller { principal, virtual_server, token, session }
     }
 
     /// The session of one request, if the client may split its own further and does.
     pub(crate) fn split(&self, caller: &Caller, client_id: Option<&str>) -> Option<SessionHandle> {
-        let client_id = client_id.filter(|_| self.partition() == Partition::Client)?;
+        let client_id = client_id.filter(|_| self.partition(&caller.token) == Partition::Client)?;
         let choice = choice::split(caller.session.key().as_str(), client_id)?;
         Some(self.session_of(&caller.principal, &caller.virtual_server, &choice))
     }
@@ -100,8 +104,8 @@ impl Gateway {
         self.store.session(&key, &owner(principal, virtual_server, choice.kind))
     }
 
-    fn partition(&self) -> Partition {
-        self.settings.load().partition
+    fn partition(&self, token: &Token) -> Partition {
+        token.standing().partition.unwrap_or_else(|| self.settings.load().partition)
     }
 }
 

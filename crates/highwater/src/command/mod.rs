@@ -11,6 +11,7 @@ pub(crate) mod session;
 pub(crate) mod stdio;
 pub(crate) mod stdio_gateway;
 pub(crate) mod test;
+pub(crate) mod token;
 
 use std::io::{self, Write};
 

@@ -15,6 +15,7 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::command::stdio_gateway::{self, Started};
+use crate::environment::variable;
 use crate::exit::Failure;
 use crate::local::hello::Hello;
 use crate::local::visit::{Visit, visit};
@@ -27,6 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long to wait between two looks.
 const BREATH: Duration = Duration::from_millis(25);
+
+/// The variable with the secret of the token that the client is held to.
+const TOKEN: &str = "HIGHWATER_TOKEN";
 
 /// How much is carried at once.
 const BUFFER: usize = 64 * 1024;
@@ -44,7 +48,9 @@ pub(crate) struct StdioArgs {
 
 pub(crate) fn run(args: &StdioArgs) -> Result<(), Failure> {
     let data = args.places.data_dir()?;
-    let hello = Hello::join(args.virtual_server.clone());
+    // In the environment, because everybody on the machine can read a command line.
+    let token = variable(TOKEN).filter(|token| !token.is_empty());
+    let hello = Hello::join(args.virtual_server.clone(), token);
     let gateway = join(args, &data, &hello)?;
     converse(gateway)
 }

@@ -135,6 +135,7 @@ fn course(account: &Account) -> Vec<Value> {
                 Recorded::Notice { .. }
                 | Recorded::Waived { .. }
                 | Recorded::Declassification { .. }
+                | Recorded::Token { .. }
                 | Recorded::Unknown => return None,
             };
             Some(event(name, rest, record.time))

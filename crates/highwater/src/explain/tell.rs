@@ -296,6 +296,7 @@ fn happened(text: &mut String, account: &Account, record: &Record) -> std::fmt::
         Recorded::Waived { .. }
         | Recorded::Notice { .. }
         | Recorded::Declassification { .. }
+        | Recorded::Token { .. }
         | Recorded::Unknown => Ok(()),
     }
 }

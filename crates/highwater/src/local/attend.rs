@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use highwater_config::Settings;
+use highwater_gateway::front::stdio::NotAdmitted;
 use highwater_gateway::{Gateway, front};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -147,6 +148,11 @@ impl House {
             let why = format!("there is no virtual server `{name}`");
             return reply(&mut write, &Welcome::refused(why)).await;
         }
+        let virtual_server = hello.virtual_server.as_deref();
+        let token = match front::stdio::admit(&self.gateway, hello.token.as_deref(), virtual_server) {
+            Ok(token) => token,
+            Err(why) => return reply(&mut write, &Welcome::refused(not_admitted(why, virtual_server))).await,
+        };
         let _joined = match self.clients.join() {
             Ok(joined) => joined,
             Err(Some(refused)) => return reply(&mut write, &refused).await,
@@ -154,8 +160,25 @@ impl House {
             Err(None) => return Ok(()),
         };
         reply(&mut write, &Welcome::in_peace()).await?;
-        front::stdio::serve(self.gateway, read, write, hello.virtual_server).await;
+        front::stdio::serve(self.gateway, read, write, hello.virtual_server, token).await;
         Ok(())
+    }
+}
+
+fn not_admitted(why: NotAdmitted, virtual_server: Option<&str>) -> String {
+    match why {
+        NotAdmitted::Token => {
+            "the token in HIGHWATER_TOKEN opens nothing; it may be revoked or over\nhelp: `highwater token list` \
+             shows which there are"
+                .to_owned()
+        }
+        NotAdmitted::VirtualServer => match virtual_server {
+            Some(name) => format!("there is no virtual server `{name}`"),
+            None => "the token in HIGHWATER_TOKEN does not open the default virtual server\nhelp: name the one it \
+                     opens with `--virtual-server`"
+                .to_owned(),
+        },
+        NotAdmitted::Stale => "the tokens could not be read for a while; try again later".to_owned(),
     }
 }
 

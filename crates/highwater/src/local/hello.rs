@@ -12,6 +12,7 @@
 //! A line that ends before it is answered means that the gateway was about to stop: nothing was lost, ask again.
 
 use highwater_core::id::{Principal, SessionKey};
+use highwater_store::TokenTerms;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -29,6 +30,9 @@ pub(crate) struct Hello {
     /// The virtual server to join; the default one if nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) virtual_server: Option<String>,
+    /// The secret of the token to join with; everything is granted if nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<String>,
     /// What to answer in place of joining.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ask: Option<Ask>,
@@ -65,6 +69,32 @@ pub(crate) enum Ask {
         /// Why.
         reason: String,
     },
+    /// Which tokens there are.
+    Tokens,
+    /// Make a token.
+    CreateToken {
+        /// Its name.
+        name: String,
+        /// What it grants; nothing if the configuration says it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        terms: Option<Box<TokenTerms>>,
+        /// Who makes it.
+        person: String,
+    },
+    /// Give a token another secret.
+    RotateToken {
+        /// Which.
+        name: String,
+        /// Who.
+        person: String,
+    },
+    /// End a token.
+    RevokeToken {
+        /// Which.
+        name: String,
+        /// Who.
+        person: String,
+    },
     /// Make a context.
     NewContext {
         /// Who.
@@ -90,12 +120,12 @@ pub(crate) struct Welcome {
 // === impl Hello ===
 
 impl Hello {
-    pub(crate) fn join(virtual_server: Option<String>) -> Self {
-        Self { highwater: VERSION, virtual_server, ask: None }
+    pub(crate) fn join(virtual_server: Option<String>, token: Option<String>) -> Self {
+        Self { highwater: VERSION, virtual_server, token, ask: None }
     }
 
     pub(crate) fn ask(ask: Ask) -> Self {
-        Self { highwater: VERSION, virtual_server: None, ask: Some(ask) }
+        Self { highwater: VERSION, ask: Some(ask), ..Self::default() }
     }
 }
 

@@ -3,7 +3,7 @@
 //! `hello` is the first line on it, `socket` is where it is, `attend` is the gateway's side of it, with `answer` for
 //! those who only ask, and `visit` is the other.
 
-mod answer;
+pub(crate) mod answer;
 pub(crate) mod attend;
 pub(crate) mod hello;
 pub(crate) mod socket;

@@ -48,6 +48,8 @@ pub(crate) struct ClientSpec {
     pub(crate) era: Option<Era>,
     pub(crate) virtual_server: Option<String>,
     pub(crate) context: Option<String>,
+    /// The token it comes with, if it is not the printed one.
+    pub(crate) token: Option<String>,
     /// What it declares that it can do.
     pub(crate) capabilities: Value,
     pub(crate) answers: Vec<Answer>,
@@ -144,7 +146,14 @@ impl Default for ClientSpec {
     /// A client that can be asked everything but to open a page.
     fn default() -> Self {
         let capabilities = json!({ "sampling": {}, "roots": {}, "elicitation": { "form": {} } });
-        Self { era: None, virtual_server: None, context: None, capabilities, answers: Vec::new() }
+        Self {
+            era: None,
+            virtual_server: None,
+            context: None,
+            token: None,
+            capabilities,
+            answers: Vec::new(),
+        }
     }
 }
 

@@ -26,3 +26,11 @@ pub(super) const GATES: &[Gate] = &[
     approval::wanted,
     flow_policy::accepted,
 ];
+
+/// Whether the caller's token still grants what it granted when the action was sent. A token that is revoked meanwhile
+/// is given nothing any more.
+pub(super) fn still_granted(policy: &Policy, facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    for gate in [token::in_time, token::in_scope, token::permitted] {
+        gate(policy, facts, findings);
+    }
+}

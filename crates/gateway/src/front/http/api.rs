@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use highwater_core::id::{Principal, SessionKey};
-use highwater_store::StoreError;
+use highwater_store::{StoreError, TokenSecret, TokenTerms};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use super::request::collect;
 use super::response::{self, ResponseBody};
 use super::{HttpFront, authenticate};
 use crate::people::Reset;
+use crate::token_desk::{TokenFault, TokenView};
 
 /// Where the interface begins.
 pub(super) const ROOT: &str = "/api/v1/";
@@ -36,6 +37,12 @@ struct Act {
     /// The epoch of the session that the person looked at.
     #[serde(default)]
     epoch: Option<u64>,
+    /// The name of a new token.
+    #[serde(default)]
+    name: Option<String>,
+    /// What a new token grants, unless the configuration says it.
+    #[serde(default)]
+    terms: Option<TokenTerms>,
 }
 
 /// An answer that is no success.
@@ -112,6 +119,19 @@ impl HttpFront {
                 let split = gateway.split_again(&name, act.person(), &act.reason).await?;
                 json(StatusCode::OK, &serde_json::json!({ "changed": split }))
             }
+            (["tokens"], None) => json(StatusCode::OK, &gateway.tokens().await?),
+            (["tokens"], Some(act)) => {
+                let name = act.name.clone().unwrap_or_default();
+                let person = act.person().to_owned();
+                made(StatusCode::CREATED, gateway.create_token(&name, act.terms, &person).await)
+            }
+            (["tokens", name, "rotate"], Some(act)) => {
+                made(StatusCode::OK, gateway.rotate_token(name, act.person()).await)
+            }
+            (["tokens", name, "revoke"], Some(act)) => match gateway.revoke_token(name, act.person()).await {
+                Ok(token) => json(StatusCode::OK, &serde_json::json!({ "token": token })),
+                Err(fault) => refused(&fault),
+            },
             (["notices"], None) => json(StatusCode::OK, &gateway.notices(MOST).await?),
             _ => problem(StatusCode::NOT_FOUND, "nothing is here"),
         })
@@ -128,6 +148,32 @@ fn reset(outcome: Reset) -> Response<ResponseBody> {
         Reset::Unknown => problem(StatusCode::NOT_FOUND, "there is no such session"),
         Reset::NoReason => problem(StatusCode::BAD_REQUEST, "say why, in `reason`"),
     }
+}
+
+/// A token with its secret, which is shown this once.
+fn made(status: StatusCode, made: Result<(TokenView, TokenSecret), TokenFault>) -> Response<ResponseBody> {
+    match made {
+        Ok((token, secret)) => {
+            json(status, &serde_json::json!({ "token": token, "secret": secret.expose() }))
+        }
+        Err(fault) => refused(&fault),
+    }
+}
+
+fn refused(fault: &TokenFault) -> Response<ResponseBody> {
+    let status = match fault {
+        TokenFault::Unknown(_) => StatusCode::NOT_FOUND,
+        TokenFault::Taken(_) | TokenFault::Spent(_) | TokenFault::Revoked(_) | TokenFault::TooMany => {
+            StatusCode::CONFLICT
+        }
+        TokenFault::Store(_) | TokenFault::Audit(_) => StatusCode::SERVICE_UNAVAILABLE,
+        TokenFault::Name(..)
+        | TokenFault::Declared(_)
+        | TokenFault::Undeclared(_)
+        | TokenFault::UnknownServer(_)
+        | TokenFault::UnknownVirtualServer(_) => StatusCode::BAD_REQUEST,
+    };
+    problem(status, &fault.to_string())
 }
 
 async fn read(body: Incoming) -> Result<Act, Response<ResponseBody>> {

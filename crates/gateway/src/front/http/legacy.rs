@@ -22,6 +22,7 @@ use super::stream_log::Manner;
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
 use crate::session::{CLIENT_SESSION_ID, Place, client_session_id};
+use crate::tokens::{Slot, Token};
 
 /// A call that takes longer than this is answered as a stream, which keeps the connection alive and can be resumed.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -40,12 +41,13 @@ impl HttpFront {
         headers: &HeaderMap,
         frame: Frame,
         endpoint: Endpoint,
-        principal: Principal,
+        token: Arc<Token>,
+        slot: Option<Slot>,
     ) -> Response<ResponseBody> {
         if frame.kind() == FrameKind::Request && frame.method() == Some("initialize") {
-            return self.begin_session(frame, &endpoint, principal).await;
+            return self.begin_session(frame, &endpoint, token).await;
         }
-        let session = match self.session(headers, &endpoint, &principal) {
+        let session = match self.session(headers, &endpoint, &token.principal) {
             Ok(session) => session,
             Err(refused) => return *refused,
         };
@@ -54,7 +56,7 @@ impl HttpFront {
                 let named = headers.get(CLIENT_SESSION_ID).and_then(|id| id.to_str().ok());
                 let part = client_session_id(named, &frame)
                     .and_then(|id| self.gateway.split(&session.session.caller, Some(&id)));
-                self.legacy_request(session, frame, part, request::prefers_events(headers)).await
+                self.legacy_request(session, frame, (part, slot), request::prefers_events(headers)).await
             }
             FrameKind::Notification => {
                 if frame.method() == Some("notifications/cancelled")
@@ -75,7 +77,7 @@ impl HttpFront {
         &self,
         frame: Frame,
         endpoint: &Endpoint,
-        principal: Principal,
+        token: Arc<Token>,
     ) -> Response<ResponseBody> {
         let limit = self.gateway.settings.load().limits.sessions;
         if self.gateway.registry.session_count() >= limit {
@@ -88,13 +90,17 @@ impl HttpFront {
             return response::text(StatusCode::INTERNAL_SERVER_ERROR, "no session id could be made");
         };
         let aside = HttpSession::new_aside();
-        let way_out = Arc::clone(&aside);
+        let (way_out, hung_up) = (Arc::clone(&aside), Arc::clone(&aside));
         let (place, context) = (Place::Transport(&id), endpoint.context.as_deref());
-        let caller =
-            self.gateway.open_caller(principal, endpoint.virtual_server.clone(), context, place).await;
+        let caller = self.gateway.open_caller(token, endpoint.virtual_server.clone(), context, place).await;
         let met = self
             .gateway
-            .initialize(&frame, caller, id, Box::new(move |message| way_out.push_now(message)))
+            .initialize(
+                &frame,
+                caller,
+                id,
+                (Box::new(move |message| way_out.push_now(message)), Box::new(move || hung_up.close())),
+            )
             .await;
         match met {
             Ok((session, answer)) => {
@@ -111,7 +117,7 @@ impl HttpFront {
         &self,
         session: Arc<HttpSession>,
         frame: Frame,
-        part: Option<SessionHandle>,
+        (part, slot): (Option<SessionHandle>, Option<Slot>),
         as_events: bool,
     ) -> Response<ResponseBody> {
         let id: Box<str> = frame.id().unwrap_or("null").into();
@@ -123,6 +129,7 @@ impl HttpFront {
         let (gateway, running) = (Arc::clone(&self.gateway), Arc::clone(&session.session));
         let mut call = Call::new(Orphan::GoesOn, |outlet| {
             Box::pin(async move {
+                let _slot = slot;
                 let serving = gateway.serve(Client::Legacy(Arc::clone(&running)), part, frame, outlet);
                 let answer = Abortable::new(serving, registration).await.ok();
                 running.end(&id);

@@ -20,7 +20,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use highwater_config::Listen;
-use highwater_core::id::{Principal, VirtualServerId};
+use highwater_core::id::VirtualServerId;
+use highwater_mcp::frame::FrameKind;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::watch;
@@ -30,6 +31,7 @@ use self::response::ResponseBody;
 use self::sessions::HttpSessions;
 pub(crate) use self::workers::Workers;
 use crate::gateway::Gateway;
+use crate::tokens::Token;
 use crate::world::DEFAULT_VIRTUAL_SERVER;
 
 /// How many connections may be open at once.
@@ -165,11 +167,14 @@ impl HttpFront {
         endpoint: Endpoint,
         settings: &highwater_config::Settings,
     ) -> Response<ResponseBody> {
-        let principal = match authenticate::agent(request.headers(), settings, &self.gateway) {
-            Ok(principal) => principal,
+        let token = match authenticate::agent(request.headers(), settings, &self.gateway) {
+            Ok(token) => token,
             Err(refused) => return *refused,
         };
-        if self.gateway.world.load().virtual_server(&endpoint.virtual_server).is_none() {
+        // One that the token does not open reads as if it did not exist.
+        if !token.standing().grant.enters(&endpoint.virtual_server)
+            || self.gateway.world.load().virtual_server(&endpoint.virtual_server).is_none()
+        {
             let message = format!("there is no virtual server `{}`", endpoint.virtual_server);
             return response::text(StatusCode::NOT_FOUND, &message);
         }
@@ -179,9 +184,9 @@ impl HttpFront {
             return *refused;
         }
         match *request.method() {
-            Method::POST => self.post(request, endpoint, principal, settings).await,
-            Method::GET => self.open_stream(&request, &endpoint, &principal),
-            Method::DELETE => self.end_session(&request, &endpoint, &principal),
+            Method::POST => self.post(request, endpoint, token, settings).await,
+            Method::GET => self.open_stream(&request, &endpoint, &token.principal),
+            Method::DELETE => self.end_session(&request, &endpoint, &token.principal),
             _ => response::method_not_allowed(),
         }
     }
@@ -208,7 +213,7 @@ impl HttpFront {
         self: Arc<Self>,
         request: Request<Incoming>,
         endpoint: Endpoint,
-        principal: Principal,
+        token: Arc<Token>,
         settings: &highwater_config::Settings,
     ) -> Response<ResponseBody> {
         let (head, body) = request.into_parts();
@@ -219,10 +224,18 @@ impl HttpFront {
             Ok(frame) => frame,
             Err(refused) => return *refused,
         };
+        // A place for as long as the request is served; what is no request takes none.
+        let slot = match frame.kind() {
+            FrameKind::Request => match token.admit() {
+                Ok(slot) => Some(slot),
+                Err(busy) => return response::busy(&frame, &busy),
+            },
+            FrameKind::Notification | FrameKind::Response | FrameKind::Error => None,
+        };
         if modern::is_modern(&head.headers, &frame) {
-            self.modern(&head.headers, frame, &endpoint, principal).await
+            self.modern(&head.headers, frame, &endpoint, token, slot).await
         } else {
-            self.legacy(&head.headers, frame, endpoint, principal).await
+            self.legacy(&head.headers, frame, endpoint, token, slot).await
         }
     }
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use highwater_core::id::Principal;
 use highwater_mcp::era::LEGACY_VERSIONS;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
@@ -24,8 +23,10 @@ use super::call::{Call, Orphan, Step};
 use super::response::{self, ResponseBody};
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
+use crate::front::LISTEN;
 use crate::greet;
 use crate::session::{CLIENT_SESSION_ID, client_session_id};
+use crate::tokens::{Slot, Token};
 
 /// How often a silent stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -46,7 +47,8 @@ impl HttpFront {
         headers: &HeaderMap,
         frame: Frame,
         endpoint: &Endpoint,
-        principal: Principal,
+        token: Arc<Token>,
+        slot: Option<Slot>,
     ) -> Response<ResponseBody> {
         match frame.kind() {
             FrameKind::Request => {}
@@ -69,7 +71,7 @@ impl HttpFront {
         }
         let named = headers.get(CLIENT_SESSION_ID).and_then(|id| id.to_str().ok());
         let caller = self.gateway.passing_caller(
-            principal,
+            token,
             endpoint.virtual_server.clone(),
             endpoint.context.as_deref(),
             client_session_id(named, &frame).as_deref(),
@@ -79,8 +81,11 @@ impl HttpFront {
             Err(unmet) => return response::json(StatusCode::BAD_REQUEST, unmet.response(frame.id())),
         };
         let gateway = Arc::clone(&self.gateway);
+        // An open ear takes no place: it would be taken for ever.
+        let slot = slot.filter(|_| frame.method() != Some(LISTEN));
         let mut call = Call::new(Orphan::Ends, |outlet| {
             Box::pin(async move {
+                let _slot = slot;
                 Some(gateway.serve(Client::Modern(Arc::new(client)), None, frame, outlet).await)
             })
         });

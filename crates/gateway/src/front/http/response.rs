@@ -6,9 +6,12 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures_util::Stream;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{HeaderName, Response, StatusCode};
 use hyper::body::{Body, Frame, SizeHint};
+
+use crate::front::busy_response;
+use crate::tokens::Busy;
 
 /// Keeps proxies from collecting events before they pass them on.
 const ACCEL: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -94,5 +97,16 @@ fn with(status: StatusCode, body: ResponseBody, content_type: &'static str) -> R
     let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// The answer to a request for which its token has no room.
+pub(super) fn busy(frame: &highwater_mcp::frame::Frame, busy: &Busy) -> Response<ResponseBody> {
+    let bytes = busy_response(frame, busy);
+    let mut response = json(StatusCode::TOO_MANY_REQUESTS, bytes);
+    // Nobody has a header that holds no number.
+    if let Ok(seconds) = HeaderValue::from_str(&busy.seconds().max(1).to_string()) {
+        response.headers_mut().insert(RETRY_AFTER, seconds);
+    }
     response
 }

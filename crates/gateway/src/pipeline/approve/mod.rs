@@ -184,7 +184,9 @@ impl Gateway {
         };
         let policy = Arc::clone(&self.world.load().policy);
         let now = self.label_of_moment(undertaking.session()).await;
-        match decide_reply_approved(&policy, &undertaking.facts_of_reply(&now.label), approved) {
+        let standing = undertaking.caller.standing();
+        let facts = undertaking.facts_of_reply(&now.label, &standing.grant);
+        match decide_reply_approved(&policy, &facts, approved) {
             ReplyVerdict::Pass(pass) => Ok(pass),
             ReplyVerdict::Hold(held) => Err(self.withhold(flight, &held.unasked())),
             ReplyVerdict::Withhold(denial) => Err(self.withhold(flight, &denial)),

@@ -221,7 +221,7 @@ fn read<T: DeserializeOwned>(answer: &RawValue) -> Result<T, Failure> {
 }
 
 /// Who goes on record.
-fn named(person: Option<&str>) -> String {
+pub(super) fn named(person: Option<&str>) -> String {
     person
         .map(str::to_owned)
         .or_else(|| variable("USER"))

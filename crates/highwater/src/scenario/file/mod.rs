@@ -59,6 +59,8 @@ pub(crate) struct ClientFile {
     pub(crate) era: Field<Era>,
     pub(crate) virtual_server: Field<String>,
     pub(crate) context: Field<String>,
+    /// A token that the configuration has under `agent_tokens`.
+    pub(crate) token: Field<String>,
     /// In place of what a client declares otherwise.
     pub(crate) capabilities: Field<Json>,
     pub(crate) answer: Field<Shaped<AnswersFile>>,

@@ -103,6 +103,7 @@ fn client(file: &ClientFile, reading: Reading<'_>) -> ClientSpec {
         era: file.era.value().copied(),
         virtual_server: file.virtual_server.value().cloned(),
         context: file.context.value().cloned(),
+        token: file.token.value().cloned(),
         capabilities,
         answers,
     }

@@ -37,6 +37,14 @@ impl Operator {
         Ok(id.to_owned())
     }
 
+    /// Makes a token that the configuration has, and gives its secret.
+    pub(super) async fn new_token(&self, name: &str) -> anyhow::Result<String> {
+        let body = json!({ "name": name, "person": PERSON });
+        let made = self.ask(Method::POST, "/api/v1/tokens", Some(&body)).await?;
+        let secret = made.get("secret").and_then(Value::as_str).context("a token without a secret")?;
+        Ok(secret.to_owned())
+    }
+
     /// What the gateway knows of a session.
     pub(super) async fn session(&self, key: &str) -> anyhow::Result<Value> {
         self.ask(Method::GET, &format!("/api/v1/sessions/{}", encoded(key)), None).await

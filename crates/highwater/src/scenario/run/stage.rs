@@ -42,6 +42,8 @@ pub(super) struct Stage<'a> {
     keys: BTreeMap<String, String>,
     /// The ids of the contexts, by what the story calls them.
     contexts: BTreeMap<String, String>,
+    /// The secrets of the tokens that were needed.
+    secrets: BTreeMap<String, String>,
     journals: Journals,
     audit: Followed,
 }
@@ -76,6 +78,7 @@ impl<'a> Stage<'a> {
             clients: BTreeMap::new(),
             keys: BTreeMap::new(),
             contexts: BTreeMap::new(),
+            secrets: BTreeMap::new(),
             journals,
             audit,
         };
@@ -150,13 +153,26 @@ impl<'a> Stage<'a> {
         Ok(id)
     }
 
+    /// The secret of the token that the configuration calls so, made when it is first needed.
+    async fn secret(&mut self, name: &str) -> anyhow::Result<String> {
+        if let Some(secret) = self.secrets.get(name) {
+            return Ok(secret.clone());
+        }
+        let secret = self.house()?.operator.new_token(name).await?;
+        self.secrets.insert(name.to_owned(), secret.clone());
+        Ok(secret)
+    }
+
     async fn connection(&mut self, spec: &ClientSpec) -> anyhow::Result<Connection> {
         let context = match &spec.context {
             Some(name) => Some(self.context(name).await?),
             None => None,
         };
-        let house = self.house()?;
-        let mut url = format!("http://{}/mcp", house.address);
+        let token = match &spec.token {
+            Some(name) => self.secret(name).await?,
+            None => self.house()?.held.data_dir.secret(Secret::AgentToken)?,
+        };
+        let mut url = format!("http://{}/mcp", self.house()?.address);
         if let Some(name) = &spec.virtual_server {
             url.push_str(&format!("/v/{name}"));
         }
@@ -164,7 +180,6 @@ impl<'a> Stage<'a> {
             url.push_str(&format!("/c/{context}"));
         }
         let era = spec.era.or(self.telling.era).unwrap_or(Era::Legacy);
-        let token = house.held.data_dir.secret(Secret::AgentToken)?;
         Ok(Connection { url, token, era, capabilities: spec.capabilities.clone() })
     }
 

@@ -1,0 +1,241 @@
+//! Who may come in: tokens found by the digest of their secrets, without asking the store. What a token grants is a
+//! value that can be replaced while its clients are connected, so that a revocation or a reload counts at once.
+
+mod meter;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use highwater_config::{Partition, Settings};
+use highwater_core::grant::{Grant, Limits};
+use highwater_core::id::{Principal, Timestamp};
+use highwater_store::{TokenBasis, TokenDigest, TokenRecord};
+use tokio::time::Instant;
+
+use meter::Meter;
+pub(crate) use meter::{Busy, Slot};
+
+/// How old a copy of the tokens may get on a store that several gateways share before nobody is let in by it: a
+/// revocation elsewhere must not go unnoticed for longer.
+pub(crate) const OLDEST_COPY: Duration = Duration::from_secs(10);
+
+/// How often such a copy is made anew, besides whenever another gateway says that something changed.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// How often the last use of a token is written down.
+const NOTE_USE_EVERY: u64 = 60_000;
+
+/// One agent's token as its clients hold it.
+#[derive(Debug)]
+pub(crate) struct Token {
+    pub(crate) principal: Principal,
+    /// Where the store has a row of it: the operator's own agent has none.
+    is_stored: bool,
+    standing: ArcSwap<Standing>,
+    meter: Meter,
+}
+
+/// What a token is worth at one moment.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) grant: Grant,
+    pub(crate) limits: Limits,
+    /// What tells its sessions apart, where that is another than for everybody.
+    pub(crate) partition: Option<Partition>,
+}
+
+/// All tokens.
+pub(crate) struct Tokens {
+    /// The printed agent token.
+    pub(crate) agent: Arc<Token>,
+    /// Whoever comes where no token is asked for.
+    pub(crate) anonymous: Arc<Token>,
+    /// Whoever joins through the data directory's socket.
+    pub(crate) local: Arc<Token>,
+    index: ArcSwap<Index>,
+    /// Held while an index is made, so that two changes cannot undo each other.
+    changing: Mutex<()>,
+    is_shared: bool,
+}
+
+/// A copy of what the store has.
+struct Index {
+    by_digest: HashMap<TokenDigest, (TokenDigest, Arc<Token>)>,
+    by_name: BTreeMap<String, Arc<Token>>,
+    records: Vec<TokenRecord>,
+    made: Instant,
+}
+
+/// Why a secret opens nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closed {
+    /// Nobody has this secret, or its token was revoked or is over.
+    Unknown,
+    /// The copy of the tokens is too old to go by.
+    Stale,
+}
+
+// === impl Token ===
+
+impl Token {
+    /// One that grants everything and is in no store.
+    fn full(name: &str) -> Arc<Self> {
+        let standing =
+            Standing { grant: Grant::everything().clone(), limits: Limits::default(), partition: None };
+        Self::new(name, standing, false)
+    }
+
+    fn new(name: &str, standing: Standing, is_stored: bool) -> Arc<Self> {
+        Arc::new(Self {
+            principal: Principal::new(name),
+            is_stored,
+            standing: ArcSwap::from_pointee(standing),
+            meter: Meter::default(),
+        })
+    }
+
+    /// What it is worth now.
+    pub(crate) fn standing(&self) -> Arc<Standing> {
+        self.standing.load_full()
+    }
+
+    /// Lets one more request in, or says for how long there is no room.
+    pub(crate) fn admit(self: &Arc<Self>) -> Result<Slot, Busy> {
+        let limits = self.standing.load().limits;
+        Meter::admit(self, limits)
+    }
+
+    /// Whether it is time to write down that it is used.
+    pub(crate) fn is_use_news(&self, now: Timestamp) -> bool {
+        self.is_stored && self.meter.is_use_news(now, NOTE_USE_EVERY)
+    }
+
+    fn set(&self, standing: Standing) -> bool {
+        let changes = **self.standing.load() != standing;
+        if changes {
+            self.standing.store(Arc::new(standing));
+        }
+        changes
+    }
+}
+
+// === impl Standing ===
+
+impl Standing {
+    fn nothing() -> Self {
+        Self { grant: Grant::nothing().clone(), limits: Limits::default(), partition: None }
+    }
+
+    /// What a record is worth under this configuration, which decides for every name that it has.
+    fn of(record: &TokenRecord, settings: &Settings) -> Self {
+        if record.revoked.is_some() {
+            return Self::nothing();
+        }
+        if let Some(written) = settings.agent_token(&record.name) {
+            let (grant, limits) = (written.grant.clone(), written.limits);
+            return Self { grant, limits, partition: written.partition };
+        }
+        match &record.basis {
+            TokenBasis::Stored(terms) => {
+                Self { grant: terms.grant.clone(), limits: terms.limits, partition: None }
+            }
+            // The file no longer has it, or nobody understands it.
+            TokenBasis::Configured | TokenBasis::Unreadable => Self::nothing(),
+        }
+    }
+}
+
+// === impl Tokens ===
+
+impl Tokens {
+    pub(crate) fn new(records: Vec<TokenRecord>, settings: &Settings, is_shared: bool) -> Self {
+        let empty = Index {
+            by_digest: HashMap::new(),
+            by_name: BTreeMap::new(),
+            records: Vec::new(),
+            made: Instant::now(),
+        };
+        let tokens = Self {
+            agent: Token::full("agent"),
+            anonymous: Token::full("anonymous"),
+            local: Token::full("local"),
+            index: ArcSwap::from_pointee(empty),
+            changing: Mutex::default(),
+            is_shared,
+        };
+        tokens.take_up(records, settings);
+        tokens
+    }
+
+    /// The token that a secret opens. No store is asked, and what is compared is a digest, in constant time.
+    pub(crate) fn find(&self, secret: &[u8], now: Timestamp) -> Result<Arc<Token>, Closed> {
+        let index = self.index.load();
+        let digest = TokenDigest::of(secret);
+        let (held, token) = index.by_digest.get(&digest).ok_or(Closed::Unknown)?;
+        if !held.is(&digest) || token.standing.load().grant.is_over(now) {
+            return Err(Closed::Unknown);
+        }
+        if self.is_shared && index.made.elapsed() > OLDEST_COPY {
+            return Err(Closed::Stale);
+        }
+        Ok(Arc::clone(token))
+    }
+
+    /// Takes up what the store has, under this configuration. Gives the principals whose open streams must end: their
+    /// token was revoked, or opens with another secret.
+    pub(crate) fn take_up(&self, records: Vec<TokenRecord>, settings: &Settings) -> Vec<Principal> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = Instant::now();
+        let old = self.index.load_full();
+        let (mut by_digest, mut by_name) = (HashMap::new(), BTreeMap::new());
+        let mut ended = Vec::new();
+        for record in &records {
+            let standing = Standing::of(record, settings);
+            let token = match old.by_name.get(&record.name) {
+                Some(known) => {
+                    known.set(standing);
+                    Arc::clone(known)
+                }
+                None => Token::new(&record.name, standing, true),
+            };
+            let before = old.records.iter().find(|other| other.name == record.name);
+            if before.is_some_and(|before| before.digest != record.digest || before.revoked != record.revoked)
+            {
+                ended.push(token.principal.clone());
+            }
+            if record.revoked.is_none() {
+                by_digest.insert(record.digest, (record.digest, Arc::clone(&token)));
+            }
+            by_name.insert(record.name.clone(), token);
+        }
+        // What the store no longer has grants nothing, to whoever still holds it.
+        for (name, token) in old.by_name.iter().filter(|(name, _)| !by_name.contains_key(*name)) {
+            token.set(Standing::nothing());
+            tracing::warn!(token = %name, "it is gone from the store and grants nothing any more");
+            ended.push(token.principal.clone());
+        }
+        self.index.store(Arc::new(Index { by_digest, by_name, records, made }));
+        ended
+    }
+
+    /// The same tokens under another configuration.
+    pub(crate) fn under(&self, settings: &Settings) {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = self.index.load_full();
+        for record in &index.records {
+            if let Some(token) = index.by_name.get(&record.name) {
+                token.set(Standing::of(record, settings));
+            }
+        }
+    }
+
+    /// What the store had when it was last looked at.
+    pub(crate) fn records(&self) -> Vec<TokenRecord> {
+        self.index.load().records.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! How much a token may ask, over HTTP and over standard streams, and until when.
+
+use highwater_testkit::client::{Era, Request, Setup};
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::stage::{PERMISSIONS, Stage};
+
+fn everything() -> Value {
+    json!({ "permissions": PERMISSIONS, "servers": ["*"] })
+}
+
+#[tokio::test]
+async fn who_asks_too_often_is_told_when_to_come_again() {
+    let stage = Stage::new(json!({})).await;
+    let secret = stage.limited("hasty", everything(), json!({ "per_minute": 3 })).await;
+    let person = stage.setup(Era::Legacy, &secret).connect_silently().await.unwrap();
+    let body = r#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let headers = [("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
+    for _ in 0..3 {
+        let reply = person.exchange(Method::POST, body.to_owned(), &headers).await.unwrap();
+        assert_eq!(reply.status, 200, "{}", reply.body);
+    }
+    let busy = person.exchange(Method::POST, body.to_owned(), &headers).await.unwrap();
+    assert_eq!(busy.status, 429, "{}", busy.body);
+    let wait: u64 = busy.headers["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=20).contains(&wait), "{wait}");
+    let said: Value = serde_json::from_str(&busy.body).unwrap();
+    assert_eq!((&said["id"], &said["error"]["code"]), (&json!(7), &json!(429_100)), "{said}");
+    // Nobody else waits.
+    let other = stage.full("calm").await;
+    stage.client(Era::Modern, &other).await.call("a__look", json!({})).await.unwrap().ok().unwrap();
+}
+
+#[tokio::test]
+async fn who_has_all_places_taken_gets_no_further_one() {
+    let stage = Stage::new(json!({})).await;
+    let secret = stage.limited("narrow", everything(), json!({ "concurrency": 1 })).await;
+    let (first, second) =
+        (stage.client(Era::Modern, &secret).await, stage.client(Era::Modern, &secret).await);
+    let held = first.begin(Request::call("a__slow", &json!({})).once()).await.unwrap();
+    stage.journal("a").wait("tools/call", "slow").await.unwrap();
+    let busy = second.call("a__look", json!({})).await.unwrap();
+    assert_eq!(busy.error_code(), Some(429_100), "{}", busy.raw());
+    held.cancel().await.unwrap();
+    drop(held);
+    // The place is free again once the call is gone.
+    for attempt in 0.. {
+        let answer = second.call("a__look", json!({})).await.unwrap();
+        if answer.error_code().is_none() {
+            break;
+        }
+        assert!(attempt < 200, "{}", answer.raw());
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn over_standard_streams_a_token_narrows_and_is_bounded_too() {
+    let stage = Stage::new(json!({})).await;
+    let grant = json!({ "permissions": ["call_tool_read"], "servers": ["a"] });
+    let secret = stage.limited("piped", grant, json!({ "per_minute": 4 })).await;
+    let mut command = stage.gateway.home().command("stdio");
+    command.env("HIGHWATER_TOKEN", &secret);
+    let client = Setup::stdio(command).era(Era::Legacy).connect().await.unwrap();
+    let listed = client.request("tools/list", json!({})).await.unwrap();
+    assert_eq!(listed.result().unwrap()["tools"].as_array().unwrap().len(), 2, "{}", listed.raw());
+    client.call("a__look", json!({})).await.unwrap().ok().unwrap();
+    let refused = client.call("a__plain", json!({})).await.unwrap();
+    assert!(refused.is_tool_error(), "{}", refused.raw());
+    let busy = client.call("a__look", json!({})).await.unwrap();
+    assert_eq!(busy.error_code(), Some(429_100), "{}", busy.raw());
+    // Without the variable the local user may do everything.
+    let local = stage.gateway.stdio(Era::Modern).connect().await.unwrap();
+    local.call("b__wipe", json!({})).await.unwrap().ok().unwrap();
+}
+
+#[tokio::test]
+async fn a_secret_that_opens_nothing_is_refused_on_every_front() {
+    let stage = Stage::new(json!({})).await;
+    let mut command = stage.gateway.home().command("stdio");
+    command.env("HIGHWATER_TOKEN", "hwt_invented");
+    assert!(Setup::stdio(command).era(Era::Legacy).connect().await.is_err());
+    for secret in ["hwt_invented", "", stage.gateway.operator_token()] {
+        let (status, _) = stage.ask(secret, Method::POST, "/mcp", Some(&json!({}))).await;
+        assert_eq!(status, 401, "`{secret}`");
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_over_when_its_time_is() {
+    let stage = Stage::new(json!({})).await;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let end = u64::try_from(now).unwrap() + 1_500;
+    let grant = json!({ "permissions": PERMISSIONS, "servers": ["*"], "expires": end });
+    let secret = stage.token("short", grant).await;
+    let client = stage.client(Era::Modern, &secret).await;
+    client.call("a__look", json!({})).await.unwrap().ok().unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(1_700)).await;
+    let (status, _) = stage.ask(&secret, Method::POST, "/mcp", Some(&json!({}))).await;
+    assert_eq!(status, 401);
+    let (_, tokens) = stage.api(Method::GET, "/api/v1/tokens", None).await;
+    assert_eq!(tokens[0]["status"], "expired", "{tokens}");
+    assert!(tokens[0]["lastUsed"].is_u64(), "{tokens}");
+}

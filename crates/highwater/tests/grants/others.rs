@@ -1,0 +1,100 @@
+//! One token sees nothing of another: sessions, tasks, questions, labels.
+
+use highwater_testkit::client::peer::fixture_program;
+use highwater_testkit::client::{Era, Request};
+use http::Method;
+use serde_json::json;
+
+use crate::stage::{PROGRAM, Stage};
+
+#[tokio::test]
+async fn the_session_of_another_does_not_exist() {
+    let stage = Stage::new(json!({})).await;
+    let (ada, eve) = (stage.full("ada").await, stage.full("eve").await);
+    let client = stage.client(Era::Legacy, &ada).await;
+    let session = client.session().unwrap().to_owned();
+    let stranger = stage.setup(Era::Legacy, &eve).connect_silently().await.unwrap();
+    let headers = [
+        ("mcp-session-id", session.as_str()),
+        ("mcp-protocol-version", "2025-11-25"),
+        ("accept", "application/json, text/event-stream"),
+        ("content-type", "application/json"),
+    ];
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    for (method, body) in [(Method::POST, list), (Method::GET, ""), (Method::DELETE, "")] {
+        let reply = stranger.exchange(method.clone(), body.to_owned(), &headers).await.unwrap();
+        assert_eq!(reply.status, 404, "{method}: {}", reply.body);
+    }
+    // The printed agent token is one more agent.
+    let (status, _) = {
+        let agent = stage.setup(Era::Legacy, stage.gateway.agent_token()).connect_silently().await.unwrap();
+        let reply = agent.exchange(Method::POST, list.to_owned(), &headers).await.unwrap();
+        (reply.status, reply.body)
+    };
+    assert_eq!(status, 404);
+    client.call("a__look", json!({})).await.unwrap().ok().unwrap();
+}
+
+#[tokio::test]
+async fn what_one_agent_read_is_not_in_the_label_of_another() {
+    let labels = json!({ "look": {
+        "inputMetadata": { "destination": "ephemeral", "sensitivity": "any", "outcomes": "benign" },
+        "returnMetadata": { "source": "untrustedPublic", "sensitivity": "none" } } });
+    let home = crate::stage::home(&json!({}));
+    let mut config = crate::stage::config(home.path());
+    config["servers"]["a"]["labels"] = labels;
+    home.configure(&config.to_string()).unwrap();
+    let stage = Stage::in_home(home).await;
+    let (ada, eve) = (stage.full("ada").await, stage.full("eve").await);
+    stage.client(Era::Modern, &ada).await.call("a__look", json!({})).await.unwrap().ok().unwrap();
+    stage.client(Era::Modern, &eve).await.request("tools/list", json!({})).await.unwrap();
+    let (_, sessions) = stage.api(Method::GET, "/api/v1/sessions", None).await;
+    for session in sessions.as_array().unwrap() {
+        let tainted = session["label"]["flags"].as_array().unwrap().iter().any(|flag| flag == "openWorld");
+        assert_eq!(tainted, session["principal"] == "ada", "{session}");
+    }
+    assert!(sessions.as_array().unwrap().iter().any(|session| session["principal"] == "ada"), "{sessions}");
+}
+
+/// A stage whose server `f` has tasks and asks back.
+async fn with_fixture() -> Stage {
+    let home = crate::stage::home(&json!({}));
+    let mut config = crate::stage::config(home.path());
+    config["servers"]["f"] = json!({
+        "command": fixture_program(std::path::Path::new(PROGRAM)).unwrap(),
+        "args": ["--stdio", "--extras"],
+        "era": "legacy",
+        "env": { "FIXTURE_LOG": home.path().join("f.jsonl") },
+        "trust": { "server_trust": "tool", "verified": true },
+    });
+    home.configure(&config.to_string()).unwrap();
+    Stage::in_home(home).await
+}
+
+#[tokio::test]
+async fn the_question_put_to_one_agent_is_not_answered_by_another() {
+    let stage = with_fixture().await;
+    let (ada, eve) = (stage.full("ada").await, stage.full("eve").await);
+    let asking = |secret: &str| {
+        let capabilities = json!({ "elicitation": { "form": {} }, "sampling": {}, "roots": {} });
+        stage.setup(Era::Modern, secret).capabilities(capabilities)
+    };
+    let ada = asking(&ada).connect().await.unwrap();
+    let eve = asking(&eve).connect().await.unwrap();
+    let asked =
+        ada.send(Request::call("f__test_elicitation", &json!({ "message": "who?" })).once()).await.unwrap();
+    let state = asked.at("/result/requestState");
+    assert!(state.is_string(), "{}", asked.raw());
+    let questions = asked.at("/result/inputRequests");
+    let key = questions.as_object().unwrap().keys().next().unwrap().clone();
+    let answers =
+        json!({ key: { "action": "accept", "content": { "username": "x", "email": "x@example.com" } } });
+    let params = json!({
+        "name": "f__test_elicitation", "arguments": { "message": "who?" },
+        "requestState": state, "inputResponses": answers,
+    });
+    let stolen = eve.send(Request::new("tools/call").params(params.clone()).once()).await.unwrap();
+    assert!(stolen.is_tool_error() || stolen.error_code().is_some(), "{}", stolen.raw());
+    let own = ada.send(Request::new("tools/call").params(params).once()).await.unwrap();
+    assert!(!own.is_tool_error() && own.error_code().is_none(), "{}", own.raw());
+}
