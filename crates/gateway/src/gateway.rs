@@ -211,7 +211,7 @@ impl Gateway {
         // Requests that began with the old world finish with it; its servers go when their grace is over.
         for (id, station) in &old_world.stations {
             if world.stations.get(id).is_none_or(|kept| !Arc::ptr_eq(kept, station)) {
-                tokio::spawn(retire(Arc::clone(&station.upstream), drain));
+                tokio::spawn(retire(Arc::clone(station), drain));
             }
         }
     }
@@ -327,16 +327,20 @@ fn spec(server: &ServerSettings) -> ServerSpec {
 }
 
 /// Ends a server that the configuration no longer has, once its calls are done or their time is over.
-async fn retire(upstream: Arc<Upstream>, drain: Duration) {
+async fn retire(station: Arc<Station>, drain: Duration) {
     let idle = async {
-        while upstream.health().in_flight > 0 {
+        // First a pause: who looked at the old configuration a moment ago is about to be bound for the server.
+        loop {
             tokio::time::sleep(Duration::from_millis(50)).await;
+            if station.is_idle() {
+                return;
+            }
         }
     };
     if tokio::time::timeout(drain, idle).await.is_err() {
-        tracing::warn!(server = %upstream.id(), "ended although calls are still running");
+        tracing::warn!(server = %station.id(), "ended although calls are still running");
     }
-    upstream.shutdown(SERVER_GRACE).await;
+    station.upstream.shutdown(SERVER_GRACE).await;
 }
 
 /// Whether a running connection can stay: what has changed is for the policy alone.

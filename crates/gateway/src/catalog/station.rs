@@ -30,6 +30,8 @@ pub(crate) struct Station {
     missed: AtomicBool,
     /// Where we say that its lists are there after all.
     notices: NoticeSink,
+    /// Shared with every action that is bound for here, from its routing to its delivery.
+    bound: Arc<()>,
 }
 
 /// What a server said of itself and what it lists.
@@ -59,7 +61,18 @@ impl Station {
             log_level: Mutex::new(None),
             missed: AtomicBool::new(false),
             notices,
+            bound: Arc::default(),
         })
+    }
+
+    /// Held by an action on its way here, so that the server is not ended under it.
+    pub(crate) fn bound(&self) -> Arc<()> {
+        Arc::clone(&self.bound)
+    }
+
+    /// Whether nothing is on its way here and nothing under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.bound) == 1 && self.upstream.health().in_flight == 0
     }
 
     pub(crate) fn id(&self) -> &UpstreamId {

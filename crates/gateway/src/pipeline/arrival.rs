@@ -38,6 +38,8 @@ pub(crate) struct RoutedAction {
 #[derive(Clone)]
 pub(crate) struct Course {
     pub(crate) station: Arc<Station>,
+    /// Keeps the server up, even if the configuration no longer has it.
+    pub(crate) _bound: Arc<()>,
     /// The names in force when the request was routed.
     pub(crate) names: Arc<Merged>,
     /// What is known of everything the server offers.

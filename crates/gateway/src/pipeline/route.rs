@@ -232,6 +232,7 @@ impl Gateway {
         });
         Ok(Course {
             station: Arc::clone(station),
+            _bound: station.bound(),
             contracts,
             known,
             tool: subject.tool,
