@@ -12,8 +12,10 @@ use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity, Source,
 };
 use highwater_core::decide::{
-    Obligations, Received, ReplyFacts, ReplyVerdict, ResultType, Verdict, decide, decide_reply, label_reply,
+    Obligations, Received, ReplyFacts, ReplyVerdict, ResultType, Verdict, decide, decide_reply, judge,
+    label_reply,
 };
+use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{
@@ -55,6 +57,7 @@ fn main() -> anyhow::Result<()> {
     let (decision, principal) = (DecisionId::new("hwd_1"), Principal::new("agent"));
     let known = ServerFacts { trust: trusted(), ..ServerFacts::default() };
     let facts = Facts {
+        grant: Grant::everything(),
         contract: &contract,
         session: &session,
         server: &known,
@@ -64,7 +67,10 @@ fn main() -> anyhow::Result<()> {
         ..Facts::of(&decision, &principal, &server, &action)
     };
 
-    let Verdict::Allow(_) = decide(&policy, &facts) else { bail!("what is timed should be allowed") };
+    let judgement = judge(&policy, &facts);
+    if !matches!(decide(&policy, &facts), Verdict::Allow(_)) {
+        bail!("what is timed should be allowed: {:?}", judgement.findings());
+    }
     let decided = timed(args.times, || matches!(decide(&policy, black_box(&facts)), Verdict::Allow(_)))?;
     let labelled = timed(args.times, || {
         let received = Received::new((), ReplyFacts::new(ResultType::Complete));
