@@ -25,17 +25,18 @@ impl Roles {
     /// The role of this argument, or of the nearest thing it is part of. Of an acting tool the unknown
     /// argument is a target, which is the strictest; of a reading one it is a query.
     pub fn role(&self, pointer: &str, acts: bool) -> ArgumentRole {
-        self.nearest(pointer).map_or(Stated::default(), |stated| *stated).role(acts)
+        self.stated(pointer).role(acts)
     }
 
     /// Whether a role was stated by somebody whose word may loosen.
     pub fn is_stated(&self, pointer: &str) -> bool {
-        self.nearest(pointer).is_some_and(|stated| stated.operator.or(stated.set).is_some())
+        let stated = self.stated(pointer);
+        stated.operator.or(stated.set).is_some()
     }
 
     /// Every stated role, for showing.
     pub fn iter(&self, acts: bool) -> impl Iterator<Item = (&str, ArgumentRole)> {
-        self.0.iter().flat_map(|map| map.iter()).map(move |(pointer, stated)| (&**pointer, stated.role(acts)))
+        self.0.iter().flat_map(|map| map.keys()).map(move |pointer| (&**pointer, self.role(pointer, acts)))
     }
 
     /// For each argument the stricter of both roles. `acts` says of each side whether its tool acts.
@@ -52,15 +53,22 @@ impl Roles {
         next
     }
 
-    fn nearest(&self, pointer: &str) -> Option<&Stated> {
-        let stated = self.0.as_deref()?;
-        let mut part = pointer;
-        loop {
-            if let Some(found) = stated.get(part) {
-                return Some(found);
+    /// What holds for this argument. Who may loosen is believed about the nearest part he spoke of; a word
+    /// that may only tighten holds for every part of what it was said of, lest a stranger loosen the whole
+    /// by a milder word about a part.
+    fn stated(&self, pointer: &str) -> Stated {
+        let mut found = Stated::default();
+        let Some(map) = self.0.as_deref() else { return found };
+        let mut part = Some(pointer);
+        while let Some(at) = part {
+            if let Some(stated) = map.get(at) {
+                found.operator = found.operator.or(stated.operator);
+                found.set = found.set.or(stated.set);
+                found.raised = found.raised.max(stated.raised);
             }
-            part = part.rsplit_once('/')?.0;
+            part = at.rsplit_once('/').map(|(whole, _)| whole);
         }
+        found
     }
 
     pub(super) fn state(&mut self, pointer: &Arc<str>, role: ArgumentRole, by: Authority) {
