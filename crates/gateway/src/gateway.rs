@@ -202,11 +202,12 @@ impl Gateway {
                 tokio::spawn(async move { station.ensure_stocked().await });
             }
         }
-        self.tokens.under(&settings);
         let drain = settings.limits.drain;
         let origins_matter = looks_at_origins(&policy, &settings);
         let world = Arc::new(World { policy, origins_matter, stations, virtual_servers });
-        self.settings.store(Arc::new(settings));
+        let settings = Arc::new(settings);
+        self.settings.store(Arc::clone(&settings));
+        self.tokens.under(&settings);
         self.world.store(Arc::clone(&world));
         // Requests that began with the old world finish with it; its servers go when their grace is over.
         for (id, station) in &old_world.stations {

@@ -337,9 +337,10 @@ impl Gateway {
 
     /// Takes up what the store has now.
     async fn take_up_tokens(&self) -> Result<(), StoreError> {
+        let _reading = self.tokens.reading.lock().await;
         let records = self.store.tokens().await?;
         let changed = records != self.tokens.records();
-        for principal in self.tokens.take_up(records, &self.settings.load()) {
+        for principal in self.tokens.take_up(records, || self.settings.load_full()) {
             tracing::info!(%principal, "its token was revoked or rotated; its connections end");
             self.cut_off(&principal);
         }

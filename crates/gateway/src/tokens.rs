@@ -4,13 +4,14 @@
 mod meter;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use highwater_config::{Partition, Settings};
 use highwater_core::grant::{Grant, Limits};
-use highwater_core::id::{Principal, Timestamp};
+use highwater_core::id::{Principal, Timestamp, VirtualServerId};
 use highwater_store::{TokenBasis, TokenDigest, TokenRecord};
 use tokio::time::Instant;
 
@@ -57,6 +58,8 @@ pub(crate) struct Tokens {
     index: ArcSwap<Index>,
     /// Held while an index is made, so that two changes cannot undo each other.
     changing: Mutex<()>,
+    /// Held from the reading of the store until what was read is taken up, so that nothing older comes after it.
+    pub(crate) reading: tokio::sync::Mutex<()>,
     is_shared: bool,
 }
 
@@ -99,6 +102,16 @@ impl Token {
     /// What it is worth now.
     pub(crate) fn standing(&self) -> Arc<Standing> {
         self.standing.load_full()
+    }
+
+    /// Whether it opens this virtual server now.
+    pub(crate) fn enters(&self, virtual_server: &VirtualServerId) -> bool {
+        self.standing.load().grant.enters(virtual_server)
+    }
+
+    /// What tells its sessions apart, where that is another than for everybody.
+    pub(crate) fn partition(&self) -> Option<Partition> {
+        self.standing.load().partition
     }
 
     /// Lets one more request in, or says for how long there is no room.
@@ -163,9 +176,10 @@ impl Tokens {
             local: Token::full("local"),
             index: ArcSwap::from_pointee(empty),
             changing: Mutex::default(),
+            reading: tokio::sync::Mutex::default(),
             is_shared,
         };
-        tokens.take_up(records, settings);
+        tokens.take_up(records, || settings);
         tokens
     }
 
@@ -183,10 +197,16 @@ impl Tokens {
         Ok(Arc::clone(token))
     }
 
-    /// Takes up what the store has, under this configuration. Gives the principals whose open streams must end: their
-    /// token was revoked, or opens with another secret.
-    pub(crate) fn take_up(&self, records: Vec<TokenRecord>, settings: &Settings) -> Vec<Principal> {
+    /// Takes up what the store has, under the configuration of that moment. Gives the principals whose open streams must
+    /// end: their token was revoked, or opens with another secret.
+    pub(crate) fn take_up<S: Deref<Target = Settings>>(
+        &self,
+        records: Vec<TokenRecord>,
+        settings: impl FnOnce() -> S,
+    ) -> Vec<Principal> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let settings = settings();
+        let settings: &Settings = &settings;
         let made = Instant::now();
         let old = self.index.load_full();
         let (mut by_digest, mut by_name) = (HashMap::new(), BTreeMap::new());
@@ -220,7 +240,7 @@ impl Tokens {
         ended
     }
 
-    /// The same tokens under another configuration.
+    /// The same tokens under another configuration, which must be the current one already.
     pub(crate) fn under(&self, settings: &Settings) {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let index = self.index.load_full();

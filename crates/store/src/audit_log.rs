@@ -241,6 +241,7 @@ mod tests {
                 judgement: None,
                 label: None,
                 raised: false,
+                provenance: None,
             }),
         }
     }

@@ -22,6 +22,19 @@ pub(crate) struct LabelFile {
     /// What the replies hold.
     pub(crate) return_metadata: Field<ReturnMetadataFile>,
 
+    /// Whether the tool only looks. It is then called with `call_tool_read`; tools of which nobody that you trust says
+    /// this need `call_tool_write`.
+    pub(crate) read_only_hint: Field<bool>,
+
+    /// Whether the tool destroys something. It then needs `call_tool_destructive`.
+    pub(crate) destructive_hint: Field<bool>,
+
+    /// Whether calling it twice does no more than calling it once.
+    pub(crate) idempotent_hint: Field<bool>,
+
+    /// Whether it deals with strangers: their text comes back, and they may see what is sent.
+    pub(crate) open_world_hint: Field<bool>,
+
     /// Whether a person must agree to every call.
     pub(crate) approval: Field<ApprovalWord>,
 

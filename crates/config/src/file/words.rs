@@ -1,12 +1,15 @@
 //! The words of the judgement as the operator writes them. Core reads the same words from servers, more
 //! leniently; here a misspelt one is an error.
 
+use std::fmt;
+
 use highwater_core::annotation::{ApprovalWish, ArgumentRole, DataClass, Destination, Outcome, Source};
 use highwater_core::decide::FlowFloor;
 use highwater_core::grant::Permission;
 use highwater_core::trust::TrustLevel;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
 
 /// Declares words of the file and what they are in core.
 macro_rules! words {
@@ -29,22 +32,22 @@ macro_rules! words {
     };
 }
 
-words! {
-    /// A level of trust, lowest first.
-    TrustWord as "trust_level" means TrustLevel {
-        /// Anyone may have written it.
-        None,
-        /// A server that you stand for.
-        Tool,
-        /// Another agent.
-        Agent,
-        /// The system the agent runs in.
-        System,
-        /// The person who uses the agent.
-        User,
-        /// The person who answers for the installation.
-        Owner,
-    }
+/// A level of trust, lowest first. Capitals do not matter; `any` is `none` and `full` is `owner`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(rename = "trust_level", rename_all = "camelCase")]
+pub(crate) enum TrustWord {
+    /// Anyone may have written it.
+    None,
+    /// A server that you stand for.
+    Tool,
+    /// Another agent.
+    Agent,
+    /// The system the agent runs in.
+    System,
+    /// The person who uses the agent.
+    User,
+    /// The person who answers for the installation.
+    Owner,
 }
 
 words! {
@@ -184,6 +187,56 @@ impl From<FloorWord> for FlowFloor {
         match word {
             FloorWord::Balanced => Self::Balanced,
             FloorWord::Strict => Self::Strict,
+        }
+    }
+}
+
+// === impl TrustWord ===
+
+impl<'de> Deserialize<'de> for TrustWord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct LevelVisitor;
+
+        const WORDS: &[&str] = &["none", "tool", "agent", "system", "user", "owner"];
+
+        impl Visitor<'_> for LevelVisitor {
+            type Value = TrustWord;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a level of trust")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<TrustWord, E> {
+                TrustLevel::parse(word).map(TrustWord::from).ok_or_else(|| E::unknown_variant(word, WORDS))
+            }
+        }
+
+        deserializer.deserialize_str(LevelVisitor)
+    }
+}
+
+impl From<TrustLevel> for TrustWord {
+    fn from(level: TrustLevel) -> Self {
+        match level {
+            TrustLevel::None => Self::None,
+            TrustLevel::Tool => Self::Tool,
+            TrustLevel::Agent => Self::Agent,
+            TrustLevel::System => Self::System,
+            TrustLevel::User => Self::User,
+            TrustLevel::Owner => Self::Owner,
+        }
+    }
+}
+
+impl From<TrustWord> for TrustLevel {
+    fn from(word: TrustWord) -> Self {
+        match word {
+            TrustWord::None => Self::None,
+            TrustWord::Tool => Self::Tool,
+            TrustWord::Agent => Self::Agent,
+            TrustWord::System => Self::System,
+            TrustWord::User => Self::User,
+            TrustWord::Owner => Self::Owner,
         }
     }
 }

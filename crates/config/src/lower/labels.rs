@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use highwater_core::annotation::{ArgumentCase, Claim, Claims, OperatorLabel, ResultCase, Scalar};
+use highwater_core::annotation::{ArgumentCase, Claim, Claims, Hints, OperatorLabel, ResultCase, Scalar};
 use highwater_core::policy::{Case, CaseSet, ConditionSource, Glob, Pointer, Written as Word};
 
 use super::Lowering;
@@ -122,6 +122,7 @@ impl Lowering<'_> {
         if let Some(&word) = file.approval.value() {
             claim(&mut claims, Claim::SetApproval(word.into()));
         }
+        self.hints(subject, about, file, &mut claims);
         if about == About::Resource {
             self.refuse_in_resource(subject, "roles", &file.roles);
             self.refuse_in_resource(subject, "cases", &file.cases);
@@ -139,6 +140,27 @@ impl Lowering<'_> {
         if let Some(written) = field.read() {
             let message = format!("`{key}` of {subject} mean nothing: reading a resource has no arguments");
             self.report(written.span, message, format!("remove `{key}`"));
+        }
+    }
+
+    /// The four hints, which are about tools alone: asking for a resource or a prompt changes nothing.
+    fn hints(&self, subject: &str, about: About, file: &LabelFile, claims: &mut Claims) {
+        let hints = [
+            ("readOnlyHint", &file.read_only_hint),
+            ("destructiveHint", &file.destructive_hint),
+            ("idempotentHint", &file.idempotent_hint),
+            ("openWorldHint", &file.open_world_hint),
+        ];
+        for (key, written) in hints.iter().filter_map(|(key, field)| Some((key, field.read()?))) {
+            if about != About::Tool {
+                let message = format!("`{key}` of {subject} means nothing: it is about tools");
+                self.report(written.span, message, format!("remove `{key}`"));
+            }
+        }
+        let [read_only, destructive, idempotent, open_world] = hints.map(|(_, field)| field.value().copied());
+        let said = Hints { read_only, destructive, idempotent, open_world };
+        if said != Hints::default() {
+            claim(claims, Claim::Hints(said));
         }
     }
 

@@ -168,11 +168,17 @@ impl<'l> Lowering<'l> {
         }
         let misspelt = self.problems.has_unknown_keys("the file");
         if names.is_empty() && !misspelt && blocks.iter().all(|block| !matches!(block, Field::Broken)) {
-            self.problems.push(Problem {
+            let nothing = Problem {
                 message: "no servers are configured".to_owned(),
                 help: Some(NO_SERVERS_HELP.to_owned()),
                 ..Problem::default()
-            });
+            };
+            // A trust policy may stand alone, before there is anybody to trust.
+            if file.mcp_servers.value().is_some_and(|Entries(all)| !all.is_empty()) {
+                self.problems.warn(nothing);
+            } else {
+                self.problems.push(nothing);
+            }
         }
         (names, servers)
     }

@@ -94,7 +94,19 @@ impl Lowering<'_> {
                 Transport::Stdio { .. } => None,
             });
             let candidates: Vec<&str> = written.iter().copied().chain(urls).collect();
-            let help = match nearest(&key.value, candidates.iter().copied()) {
+            let near = nearest(&key.value, candidates.iter().copied());
+            // What is said of an address holds whether or not anybody goes there; a name that nobody has is a slip.
+            if near.is_none() && is_address(&key.value) {
+                self.problems.warn(Problem {
+                    code: Some("unused-trust"),
+                    message: format!("no server has the URL `{}`, so this counts for nothing yet", key.value),
+                    help: Some("write a server with this `url` under `servers`, or remove it".to_owned()),
+                    span: Some(key.span),
+                    also: None,
+                });
+                continue;
+            }
+            let help = match near {
                 Some(_) => choose(&key.value, &candidates),
                 None => "write the alias or the URL of a server under `servers`".to_owned(),
             };
@@ -107,8 +119,29 @@ fn entries(file: &ConfigFile) -> impl Iterator<Item = &(Written<String>, Field<T
     file.mcp_servers.value().into_iter().flat_map(|Entries(all)| all)
 }
 
+/// Whether an entry's key is a URL and no name.
+fn is_address(key: &str) -> bool {
+    let (scheme, _, _) = parts(key);
+    scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http")
+}
+
 /// Whether an entry's key means this server.
 fn names(key: &str, alias: &str, transport: Option<&Transport>) -> bool {
-    let same_url = |url: &str| url.trim_end_matches('/') == key.trim_end_matches('/');
-    key == alias || matches!(transport, Some(Transport::Http { url, .. }) if same_url(url))
+    key == alias || matches!(transport, Some(Transport::Http { url, .. }) if same_address(key, url))
+}
+
+/// Whether two URLs are one: capitals before the path, the usual port and a slash at the end make no difference.
+fn same_address(one: &str, other: &str) -> bool {
+    let ((scheme, place, path), (other_scheme, other_place, other_path)) = (parts(one), parts(other));
+    scheme.eq_ignore_ascii_case(other_scheme)
+        && place.eq_ignore_ascii_case(other_place)
+        && path.trim_end_matches('/') == other_path.trim_end_matches('/')
+}
+
+/// Scheme, host with its port if that is not the usual one, and the rest.
+fn parts(url: &str) -> (&str, &str, &str) {
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let (place, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let usual = if scheme.eq_ignore_ascii_case("https") { ":443" } else { ":80" };
+    (scheme, place.strip_suffix(usual).unwrap_or(place), path)
 }

@@ -7,12 +7,15 @@
 
 mod label_words;
 mod line;
+mod provenance;
 mod record;
 mod write;
 
 pub use label_words::{label_of_words, label_words};
+pub use provenance::Provenance;
 pub use record::{
-    Record, Recorded, RecordedContract, RecordedDecision, RecordedLabel, RecordedOutcome, RecordedQuestion,
+    Record, Recorded, RecordedContract, RecordedDecision, RecordedLabel, RecordedOutcome, RecordedProvenance,
+    RecordedQuestion, RecordedTrust,
 };
 
 use serde::{Deserialize, Serialize};
@@ -146,6 +149,8 @@ pub struct Ended<'a> {
     pub label: Option<&'a Label>,
     /// Whether the session's label rose with it.
     pub raised: bool,
+    /// Where what came back comes from, if anything did.
+    pub provenance: Option<Provenance<'a>>,
 }
 
 /// How an allowed action ended.
@@ -181,6 +186,8 @@ pub struct Question<'a> {
     pub label: Option<&'a Label>,
     /// Whether the session's label rose with it.
     pub raised: bool,
+    /// Where it comes from, if that is known.
+    pub provenance: Option<Provenance<'a>>,
 }
 
 /// What is recorded when a person lowers a session's label.

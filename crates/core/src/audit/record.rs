@@ -116,6 +116,26 @@ pub enum Recorded {
     Unknown,
 }
 
+/// Where content comes from and what it is worth.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct RecordedProvenance {
+    /// What whoever it comes from is worth.
+    #[serde(default)]
+    pub trust: Option<RecordedTrust>,
+    /// The server, and what of it was used.
+    #[serde(default)]
+    pub metadata: std::collections::BTreeMap<String, String>,
+}
+
+/// What an origin is worth.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct RecordedTrust {
+    /// The level, in capitals.
+    pub level: String,
+    /// `mcp:` or `mcp_resource:`, the server, and the name of what was used.
+    pub source: String,
+}
+
 /// A judged action.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RecordedDecision {
@@ -150,6 +170,9 @@ pub struct RecordedDecision {
     /// The digest of the policy.
     #[serde(default)]
     pub policy: Option<String>,
+    /// Where what it brings comes from.
+    #[serde(flatten)]
+    pub provenance: RecordedProvenance,
     /// The label of the session before it. Its sets are there where something was found.
     #[serde(flatten)]
     pub label: RecordedLabel,
@@ -222,6 +245,9 @@ pub struct RecordedOutcome {
     /// What went wrong.
     #[serde(default)]
     pub detail: Option<String>,
+    /// Where what came back comes from.
+    #[serde(flatten)]
+    pub provenance: RecordedProvenance,
     /// The label of the reply.
     #[serde(flatten)]
     pub label: RecordedLabel,

@@ -151,6 +151,7 @@ fn an_outcome_tells_what_came_in() {
         judgement: None,
         label: Some(&label),
         raised,
+        provenance: None,
     };
     for raised in [true, false] {
         let Recorded::Outcome(told) = written(&id, Happened::Outcome(ended(raised))).happened else {
@@ -209,6 +210,56 @@ fn notices_and_remarks_are_read_back() {
     let session = SessionKey::new("s");
     let said = Happened::Remark { session: &session, what: "folded", detail: "into `agent`" };
     assert!(matches!(written(&id, said).happened, Recorded::Remark { .. }));
+}
+
+#[test]
+fn a_record_says_where_content_comes_from_as_the_trust_policy_prints_it() {
+    let community = "https://community.example.com/mcp";
+    let mut call = Call::in_mode(FlowMode::Balanced);
+    let contributor = crate::session::Contributor {
+        principal: Some(community.into()),
+        ..crate::session::Contributor::user()
+    };
+    call.policy = call.policy.with_contributors([(UpstreamId::new("mail"), contributor)].into());
+    let mail = UpstreamId::new("mail");
+    for (kind, target, source, metadata) in [
+        (
+            ActionKind::CallTool,
+            "search",
+            "mcp:https://community.example.com/mcp:search",
+            ("tool_name", "search"),
+        ),
+        (
+            ActionKind::ReadResource,
+            "note://a",
+            "mcp_resource:https://community.example.com/mcp:note://a",
+            ("resource_uri", "note://a"),
+        ),
+        (ActionKind::GetPrompt, "ask", "mcp:https://community.example.com/mcp:ask", ("prompt_name", "ask")),
+    ] {
+        call.action = Action::new(kind, mail.clone(), "x", target, "{}");
+        let told = call.decision().provenance;
+        assert_eq!(told.trust.as_ref().unwrap().level, "NONE", "{kind:?}");
+        assert_eq!(told.trust.unwrap().source, source);
+        let expected = [("mcp_server", community), metadata];
+        let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        assert_eq!(told.metadata, expected.into_iter().collect());
+    }
+}
+
+#[test]
+fn an_odd_address_and_a_server_nobody_knows_leave_the_record_whole() {
+    let odd = "https://a/\"x\\y";
+    let mut call = Call::in_mode(FlowMode::Balanced);
+    call.action = Action::new(ActionKind::CallTool, UpstreamId::new("mail"), "x", "say \"no\"", "{}");
+    let unknown = call.decision().provenance;
+    assert_eq!(unknown.trust.unwrap().source, "mcp:mail:say \"no\"");
+    let contributor =
+        crate::session::Contributor { principal: Some(odd.into()), ..crate::session::Contributor::user() };
+    call.policy = call.policy.with_contributors([(UpstreamId::new("mail"), contributor)].into());
+    let known = call.decision().provenance;
+    assert_eq!(known.trust.unwrap().source, format!("mcp:{odd}:say \"no\""));
+    assert_eq!(known.metadata["mcp_server"], odd);
 }
 
 #[test]

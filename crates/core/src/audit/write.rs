@@ -3,7 +3,8 @@
 use super::label_words::label_words;
 use super::line::Line;
 use super::{
-    AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Question, RECORD_VERSION, Ruling,
+    AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Provenance, Question, RECORD_VERSION,
+    Ruling,
 };
 use crate::annotation::{Accepts, Axis, Contract};
 use crate::decide::{AskKind, Judgement};
@@ -88,7 +89,9 @@ impl Decision<'_> {
         if let Some(policy) = self.policy.digest().as_str() {
             line.raw(b"\",\"policy\":\"").word(policy);
         }
-        line.raw(b"\",\"label\":").words(label_words(facts.session));
+        line.raw(b"\"");
+        Provenance::of(self.policy, facts).write(line);
+        line.raw(b",\"label\":").words(label_words(facts.session));
         let found = !self.judgement.findings().is_empty();
         if found {
             sets(line, facts.session);
@@ -163,6 +166,9 @@ impl Ended<'_> {
         if let Some(detail) = self.detail {
             line.raw(b",\"detail\":\"").text(detail).raw(b"\"");
         }
+        if let Some(provenance) = &self.provenance {
+            provenance.write(line);
+        }
         came_in(line, self.label, self.raised);
         if let Some(judgement) = self.judgement.filter(|judgement| !judgement.is_empty()) {
             judged(line, judgement);
@@ -187,6 +193,9 @@ impl Question<'_> {
         line.raw(b",\"event\":\"question\",\"upstream\":\"").text(self.upstream.as_str());
         line.raw(b"\",\"kind\":\"").word(self.kind.as_str());
         line.raw(b"\",\"effect\":\"").word(if self.put { "allow" } else { "block" }).raw(b"\"");
+        if let Some(provenance) = &self.provenance {
+            provenance.write(line);
+        }
         came_in(line, self.label, self.raised);
         judged(line, self.judgement);
     }

@@ -30,7 +30,7 @@ pub enum ToolScope {
 
 /// A glob over tools, by their servers' own names: `get_*` at every server, `github:get_*` at one. What stands before
 /// the first colon is a glob over servers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ToolPattern {
     written: Box<str>,
     server: Option<Glob>,
@@ -153,5 +153,11 @@ impl ToolPattern {
 impl fmt::Display for ToolPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.written)
+    }
+}
+
+impl fmt::Debug for ToolPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.written)
     }
 }

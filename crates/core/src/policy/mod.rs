@@ -54,6 +54,9 @@ pub struct Policy {
     rules: RuleSet,
     flows: BTreeMap<VirtualServerId, FlowPolicy>,
     contributors: BTreeMap<UpstreamId, Contributor>,
+    /// What records call each server, as it stands between the quotes of a JSON text: every record says it, so it is
+    /// escaped once.
+    on_record: BTreeMap<UpstreamId, Box<str>>,
     digest: PolicyDigest,
 }
 
@@ -105,7 +108,11 @@ impl Policy {
     /// With what is known of each server as one who contributes to sessions (SEP-3193).
     #[must_use]
     pub fn with_contributors(self, contributors: BTreeMap<UpstreamId, Contributor>) -> Self {
-        Self { contributors, ..self }
+        let on_record = contributors.iter().map(|(id, server)| {
+            let name = server.principal.as_deref().unwrap_or(id.as_str());
+            (id.clone(), escaped(name))
+        });
+        Self { on_record: on_record.collect(), contributors, ..self }
     }
 
     /// With the digest of the text it was compiled from, which every decision puts on record.
@@ -128,6 +135,11 @@ impl Policy {
     /// A server as one who contributes to sessions.
     pub fn contributor(&self, upstream: &UpstreamId) -> Option<&Contributor> {
         self.contributors.get(upstream)
+    }
+
+    /// What records call a server: its address, or its name where it has none. As it stands in JSON, without quotes.
+    pub(crate) fn on_record(&self, upstream: &UpstreamId) -> Option<&str> {
+        self.on_record.get(upstream).map(|name| &**name)
     }
 
     /// The server that an origin `mcp:SERVER:TOOL` speaks of.
@@ -161,6 +173,12 @@ impl Policy {
     pub fn holds(&self, virtual_server: &VirtualServerId, upstream: &UpstreamId) -> bool {
         self.virtual_servers.get(virtual_server).is_some_and(|held| held.contains(upstream))
     }
+}
+
+/// A text as it stands in JSON, without quotes.
+fn escaped(text: &str) -> Box<str> {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().into()
 }
 
 // === impl Admission ===

@@ -19,11 +19,12 @@ use highwater_core::annotation::{
     ApprovalWish, Authority, Claim, Claims, DataClass, Destination, Sensitivity,
 };
 use highwater_core::decide::{
-    Answer, Clearance, Demands, Effect, Finding, FlowMode, FlowPolicy, Judgement, Obligations, Received,
-    ReplyFacts, ReplyVerdict, ResultType, Verdict, decide, decide_approved, decide_reply, demands, judge,
-    label_reply,
+    Answer, Clearance, Demands, Effect, Finding, FlowFloor, FlowMode, FlowPolicy, Judgement, Obligations,
+    Received, ReplyFacts, ReplyVerdict, ResultType, Verdict, decide, decide_approved, decide_reply, demands,
+    judge, label_reply,
 };
-use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
+use highwater_core::grant::{Grant, Permissions, ServerScope, ToolScope};
+use highwater_core::id::{Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{
     Admission, Fact, Facts, FlowRule, Phase, Policy, RuleSet, RuleSource, Span, Spanned, WaiverSource,
@@ -59,6 +60,17 @@ fn policy(flow: FlowPolicy, rules: RuleSet) -> Policy {
     )
     .with_flows([(default, flow)].into())
     .with_rules(rules)
+}
+
+fn grant(dice: &mut Dice) -> Grant {
+    Grant {
+        permissions: Permissions::from_bits(u16::try_from(dice.below(16)).unwrap()),
+        servers: if dice.one_in(4) { ServerScope::only([]) } else { ServerScope::All },
+        tools: if dice.one_in(4) { ToolScope::only([]) } else { ToolScope::All },
+        flow: dice.one_in(2).then(|| dice.of(FlowFloor::ALL)),
+        expires: dice.one_in(6).then_some(Timestamp(1)),
+        ..Grant::everything().clone()
+    }
 }
 
 /// Rules for calls and for resources, and waivers of them and of the flow rules.
@@ -116,6 +128,24 @@ fn grade<R>(verdict: &ReplyVerdict<R>) -> u8 {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: POLICIES, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_grant_only_narrows_and_stays_monotone_in_the_label(made in seeds(), seed: u64) {
+        // A rule that looks at permissions may be about having them.
+        let rules = rules(&made, false, |fact| fact.path != "agent.permissions");
+        let policy = policy(flow(&mut Dice::new(seed)), compile(&rules, &[]).unwrap());
+        for mut dice in dice(seed) {
+            let world = world::world(&mut dice);
+            let grant = grant(&mut dice);
+            let granted = Facts { grant: &grant, ..world.facts() };
+            let (whole, less) = (demands(&policy, &world.facts()), demands(&policy, &granted));
+            prop_assert!(at_least(&less, &whole), "{grant:?} makes {less:?} of {whole:?}: {world:?}");
+            let label = risen(&world, &mut dice);
+            let risen = demands(&policy, &granted.under(&label));
+            prop_assert!(at_least(&risen, &less), "{less:?} became {risen:?}: {world:?}");
+            prop_assert_eq!(judge(&policy, &granted).demands(), less);
+        }
+    }
 
     #[test]
     fn a_decision_is_monotone_in_the_label(made in seeds(), waived in seeds(), seed: u64) {

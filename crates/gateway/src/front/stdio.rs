@@ -54,7 +54,7 @@ pub fn admit(
         Closed::Stale => NotAdmitted::Stale,
     })?;
     let virtual_server = VirtualServerId::new(virtual_server.unwrap_or(DEFAULT_VIRTUAL_SERVER));
-    if !token.standing().grant.enters(&virtual_server) {
+    if !token.enters(&virtual_server) {
         return Err(NotAdmitted::VirtualServer);
     }
     if token.is_use_news(now) {

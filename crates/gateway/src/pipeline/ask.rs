@@ -107,7 +107,9 @@ impl Gateway {
         let upstream = undertaking.action.upstream();
         let raised = absorbed.as_ref().is_ok_and(|absorbed| absorbed.raised);
         let put = absorbed.is_ok();
-        let question = Question { upstream, kind, judgement, put, label: label.filter(|_| put), raised };
+        let provenance = Some(undertaking.provenance());
+        let label_put = label.filter(|_| put);
+        let question = Question { upstream, kind, judgement, put, label: label_put, raised, provenance };
         let recorded = self.record_question(undertaking, question);
         let recorded = recorded.map_err(|error| {
             tracing::error!(%error, %decision, "a question could not be recorded and is not asked");

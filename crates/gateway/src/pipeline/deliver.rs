@@ -82,7 +82,8 @@ impl Gateway {
         let outcome = if reply.frame.error().is_some() { Outcome::UpstreamError } else { Outcome::Delivered };
         let bytes = reply.frame.bytes().len();
         let detail = joined.is_postponed().then_some(UNSTORED);
-        let end = End { bytes, detail, judgement: Some(&judgement), label: Some(&label), raised };
+        let provenance = Some(undertaking.provenance());
+        let end = End { bytes, detail, judgement: Some(&judgement), label: Some(&label), raised, provenance };
         let recorded = flight.record.settle_with_others(outcome, end).await;
         let recorded = recorded.map_err(|error| self.unrecorded(decision, error))?;
         let (bytes, code) = self.answer(arrival, course, &undertaking, &reply, &label, &joined).await?;

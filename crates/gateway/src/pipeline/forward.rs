@@ -71,7 +71,9 @@ impl Flight {
     /// Puts a round that ended with questions on record. Nothing is released by it, so a failure to write shows when the
     /// next round is recorded.
     pub(super) fn settle_round(&mut self, reply: &Reply) {
-        let end = End { bytes: reply.frame.bytes().len(), detail: Some("asked back"), ..End::default() };
+        let (bytes, detail) = (reply.frame.bytes().len(), Some("asked back"));
+        let provenance = Some(self.undertaking.provenance());
+        let end = End { bytes, detail, provenance, ..End::default() };
         if let Err(error) = self.record.settle(Outcome::Delivered, end) {
             tracing::error!(%error, "a round of questions could not be recorded");
         }

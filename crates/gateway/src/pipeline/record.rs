@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::audit::{AuditEvent, Decision, Ended, Happened, Outcome, Question, Ruling};
+use highwater_core::audit::{AuditEvent, Decision, Ended, Happened, Outcome, Provenance, Question, Ruling};
 use highwater_core::decide::{Answer, Escalation, Judgement, Permit, QuestionDigest};
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
@@ -25,6 +25,8 @@ pub(super) struct End<'a> {
     pub(super) label: Option<&'a Label>,
     /// Whether the session's label rose with it.
     pub(super) raised: bool,
+    /// Where what came back comes from.
+    pub(super) provenance: Option<Provenance<'a>>,
 }
 
 impl Gateway {
@@ -162,9 +164,10 @@ impl OpenRecord {
 
     fn ended<'a>(&'a self, outcome: Outcome, end: End<'a>) -> AuditEvent<'a> {
         let millis = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let End { bytes, detail, judgement, label, raised } = end;
+        let End { bytes, detail, judgement, label, raised, provenance } = end;
         let bytes = bytes as u64;
-        let happened = Happened::Outcome(Ended { outcome, bytes, millis, detail, judgement, label, raised });
+        let ended = Ended { outcome, bytes, millis, detail, judgement, label, raised, provenance };
+        let happened = Happened::Outcome(ended);
         AuditEvent { time: now(), id: Some(&self.decision), happened }
     }
 }

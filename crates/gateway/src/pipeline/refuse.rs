@@ -1,6 +1,8 @@
 //! The exits of the road. A refusal says what happened in our words, never in an upstream's, and names no rule: the
 //! full reason is on record under the decision's id.
 
+use std::sync::Arc;
+
 use highwater_core::audit::{Outcome, Ruling};
 use highwater_core::decide::{
     Answer, Asking, Denial, Effect, Finding, FindingId, Permit, Reason, misjudged, refusal, ungranted,
@@ -353,7 +355,9 @@ impl Gateway {
 
     /// Records that a reply is not passed on. The call has run, so the refusal never says that nothing happened.
     pub(super) fn withhold(&self, flight: &mut Flight, denial: &Denial) -> Refusal {
-        let end = End { judgement: Some(denial.judgement()), ..End::default() };
+        let undertaking = Arc::clone(&flight.undertaking);
+        let provenance = Some(undertaking.provenance());
+        let end = End { judgement: Some(denial.judgement()), provenance, ..End::default() };
         if let Err(error) = flight.record.settle(Outcome::Withheld, end) {
             return self.unrecorded(flight.decision(), error);
         }
@@ -363,8 +367,10 @@ impl Gateway {
 
     /// The label of a reply could not be stored: it stays here.
     pub(super) fn unlabelled(&self, flight: &mut Flight, error: &StoreError) -> Refusal {
+        let undertaking = Arc::clone(&flight.undertaking);
         let end = End {
             detail: Some("the call has run, but the label of its reply could not be stored"),
+            provenance: Some(undertaking.provenance()),
             ..End::default()
         };
         if let Err(error) = flight.record.settle(Outcome::Withheld, end) {
@@ -375,7 +381,9 @@ impl Gateway {
 
     /// Something must be removed from a reply that cannot be removed: it stays here.
     pub(super) fn unredacted(&self, flight: &mut Flight) -> Refusal {
-        let end = End { detail: Some("it would have to be redacted"), ..End::default() };
+        let undertaking = Arc::clone(&flight.undertaking);
+        let provenance = Some(undertaking.provenance());
+        let end = End { detail: Some("it would have to be redacted"), provenance, ..End::default() };
         if let Err(error) = flight.record.settle(Outcome::Withheld, end) {
             return self.unrecorded(flight.decision(), error);
         }

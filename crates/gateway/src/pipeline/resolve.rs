@@ -79,7 +79,8 @@ impl Gateway {
                 return None;
             }
         };
-        let end = End { bytes: reply.frame.bytes().len(), ..End::default() };
+        let provenance = Some(asking.provenance());
+        let end = End { bytes: reply.frame.bytes().len(), provenance, ..End::default() };
         record.settle(Outcome::Delivered, end).ok()?;
         let result = reply.frame.result()?;
         match resolved_claims(result, own, call.server.trust.resolving()) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use highwater_core::action::Action;
 use highwater_core::annotation::Contract;
+use highwater_core::audit::Provenance;
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Timestamp};
 use highwater_core::label::Label;
@@ -80,6 +81,11 @@ impl Undertaking {
     /// and by what the caller may then: whoever is granted nothing any more is given nothing any more.
     pub(super) fn facts_of_reply<'a>(&'a self, session: &'a Label, grant: &'a Grant) -> Facts<'a> {
         Facts { contract: &self.told, grant, now: now(), ..self.facts().under(session) }
+    }
+
+    /// Where what it brings comes from.
+    pub(super) fn provenance(&self) -> Provenance<'_> {
+        Provenance::of(&self.policy, &self.facts())
     }
 
     /// The arguments as JSON text.

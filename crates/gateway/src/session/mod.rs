@@ -105,7 +105,7 @@ impl Gateway {
     }
 
     fn partition(&self, token: &Token) -> Partition {
-        token.standing().partition.unwrap_or_else(|| self.settings.load().partition)
+        token.partition().unwrap_or_else(|| self.settings.load().partition)
     }
 }
 

@@ -32,6 +32,10 @@ fn stored(permission: Permission, expires: Option<u64>) -> TokenBasis {
     TokenBasis::Stored(highwater_store::TokenTerms { grant, limits: Limits::default() })
 }
 
+fn none() -> Box<Settings> {
+    Box::new(settings(""))
+}
+
 const NOW: Timestamp = Timestamp(1_000);
 
 #[test]
@@ -57,10 +61,10 @@ fn who_holds_a_token_feels_its_revocation_at_once() {
     let tokens = Tokens::new(vec![token.clone()], &settings(""), false);
     let held = tokens.find(b"hwt_a", NOW).unwrap();
     token.revoked = Some(NOW);
-    assert_eq!(tokens.take_up(vec![token.clone()], &settings("")), [Principal::new("a")]);
+    assert_eq!(tokens.take_up(vec![token.clone()], none), [Principal::new("a")]);
     assert_eq!(held.standing().grant, *Grant::nothing());
     assert_eq!(tokens.find(b"hwt_a", NOW).unwrap_err(), Closed::Unknown);
-    assert_eq!(tokens.take_up(vec![token], &settings("")), [], "it ends once");
+    assert_eq!(tokens.take_up(vec![token], none), [], "it ends once");
 }
 
 #[test]
@@ -68,7 +72,7 @@ fn a_token_that_the_store_lost_grants_nothing() {
     let tokens =
         Tokens::new(vec![record("a", "hwt_a", stored(Permission::Read, None))], &settings(""), false);
     let held = tokens.find(b"hwt_a", NOW).unwrap();
-    assert_eq!(tokens.take_up(Vec::new(), &settings("")), [Principal::new("a")]);
+    assert_eq!(tokens.take_up(Vec::new(), none), [Principal::new("a")]);
     assert_eq!(held.standing().grant, *Grant::nothing());
 }
 
@@ -78,7 +82,7 @@ fn a_rotated_token_is_the_same_principal_behind_another_secret() {
     let tokens = Tokens::new(vec![old.clone()], &settings(""), false);
     let held = tokens.find(b"hwt_old", NOW).unwrap();
     let new = TokenRecord { digest: TokenDigest::of(b"hwt_new"), ..old };
-    assert_eq!(tokens.take_up(vec![new], &settings("")), [Principal::new("a")]);
+    assert_eq!(tokens.take_up(vec![new], none), [Principal::new("a")]);
     assert_eq!(tokens.find(b"hwt_old", NOW).unwrap_err(), Closed::Unknown);
     assert!(Arc::ptr_eq(&tokens.find(b"hwt_new", NOW).unwrap(), &held));
 }
@@ -113,6 +117,6 @@ async fn an_old_copy_of_a_shared_store_opens_nothing() {
     tokio::time::advance(OLDEST_COPY + Duration::from_millis(1)).await;
     assert_eq!(shared.find(b"hwt_a", NOW).unwrap_err(), Closed::Stale);
     assert!(own.find(b"hwt_a", NOW).is_ok());
-    shared.take_up(records(), &settings(""));
+    shared.take_up(records(), none);
     assert!(shared.find(b"hwt_a", NOW).is_ok());
 }

@@ -19,3 +19,4 @@ mod session;
 mod stdio;
 mod stop;
 mod test;
+mod token;

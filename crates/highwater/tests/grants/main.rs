@@ -12,3 +12,4 @@ mod replicas;
 mod revocation;
 mod routes;
 mod stage;
+mod trust;

@@ -106,15 +106,16 @@ async fn tried(stage: &Stage, client: &Client, surface: &Surface, tool: &str, he
     }
 }
 
-async fn matrix(era: Era) {
+/// `place` is where in the URL space of the gateway, behind `/mcp`.
+async fn matrix(era: Era, place: &str) {
     let stage = Stage::new(json!({})).await;
     // What the sets are tried on is there before the first of them looks.
-    let agent = stage.client(era, stage.gateway.agent_token()).await;
+    let agent = stage.client_at(era, stage.gateway.agent_token(), place).await;
     agent.request("tools/list", json!({})).await.unwrap();
     for held in permission_sets() {
         let name = format!("set-{}", held.join(".").replace("call_tool_", ""));
         let secret = stage.token(&name, json!({ "permissions": held, "servers": ["a", "b"] })).await;
-        let client = stage.client(era, &secret).await;
+        let client = stage.client_at(era, &secret, place).await;
         for surface in SURFACES.iter().filter(|surface| surface.eras.contains(&era)) {
             let tools = if surface.of_tools { &TOOLS[..] } else { &TOOLS[..1] };
             for (tool, _, class) in tools {
@@ -141,12 +142,17 @@ async fn matrix(era: Era) {
 
 #[tokio::test]
 async fn a_legacy_call_reaches_the_server_exactly_where_its_token_grants_it() {
-    matrix(Era::Legacy).await;
+    matrix(Era::Legacy, "").await;
 }
 
 #[tokio::test]
 async fn a_modern_call_reaches_the_server_exactly_where_its_token_grants_it() {
-    matrix(Era::Modern).await;
+    matrix(Era::Modern, "").await;
+}
+
+#[tokio::test]
+async fn a_virtual_server_is_no_way_round() {
+    matrix(Era::Modern, "/v/side").await;
 }
 
 #[tokio::test]

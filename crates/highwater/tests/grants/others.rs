@@ -1,6 +1,6 @@
 //! One token sees nothing of another: sessions, tasks, questions, labels.
 
-use highwater_testkit::client::peer::fixture_program;
+use highwater_testkit::client::peer::{Journal, fixture_program};
 use highwater_testkit::client::{Era, Request};
 use http::Method;
 use serde_json::json;
@@ -97,4 +97,28 @@ async fn the_question_put_to_one_agent_is_not_answered_by_another() {
     assert!(stolen.is_tool_error() || stolen.error_code().is_some(), "{}", stolen.raw());
     let own = ada.send(Request::new("tools/call").params(params).once()).await.unwrap();
     assert!(!own.is_tool_error() && own.error_code().is_none(), "{}", own.raw());
+}
+
+#[tokio::test]
+async fn the_task_of_one_agent_is_unknown_to_another() {
+    let stage = with_fixture().await;
+    let (ada, eve) = (stage.full("ada").await, stage.full("eve").await);
+    let (ada, eve) = (stage.client(Era::Legacy, &ada).await, stage.client(Era::Legacy, &eve).await);
+    let params = json!({ "name": "f__task_optional", "arguments": {}, "task": {} });
+    let started = ada.request("tools/call", params).await.unwrap();
+    let id = started.at("/result/task/taskId");
+    assert!(id.is_string(), "{}", started.raw());
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let stolen = eve.request(method, json!({ "taskId": id })).await.unwrap();
+        let invented = eve.request(method, json!({ "taskId": "made-up" })).await.unwrap();
+        assert_eq!(stolen.at("/error"), invented.at("/error"), "{method}: {}", stolen.raw());
+        assert!(!stolen.at("/error").is_null(), "{method}: {}", stolen.raw());
+    }
+    let heard = Journal::at(stage.gateway.home().path().join("f.jsonl"));
+    assert_eq!(
+        heard.of("tasks/cancel").len() + heard.of("tasks/get").len() + heard.of("tasks/result").len(),
+        0
+    );
+    let own = ada.request("tasks/get", json!({ "taskId": id })).await.unwrap();
+    assert!(own.error_code().is_none(), "{}", own.raw());
 }

@@ -150,6 +150,12 @@ impl Stage {
         self.setup(era, secret).connect().await.unwrap()
     }
 
+    /// A client at some place behind the endpoint.
+    pub(crate) async fn client_at(&self, era: Era, secret: &str, place: &str) -> Client {
+        let url = format!("{}{place}", self.gateway.endpoint());
+        Setup::http(&url).era(era).token(secret).without_stream().connect().await.unwrap()
+    }
+
     /// Asks the interface for people, as the operator.
     pub(crate) async fn api(&self, method: Method, path: &str, body: Option<&Value>) -> (u16, Value) {
         self.ask(self.gateway.operator_token(), method, path, body).await

@@ -157,3 +157,19 @@ fn a_floor_beside_the_thesis_adds_what_the_thesis_does_not_look_at() {
     assert_eq!(acting(None), Vec::<String>::new());
     assert_eq!(acting(Some(FlowFloor::Balanced)), ["flow.act confirm"]);
 }
+
+#[test]
+fn who_is_granted_nothing_any_more_is_given_nothing_any_more() {
+    let desk = Desk::new(FlowMode::Observe);
+    let judged = |grant: &Grant, now| {
+        let facts = Facts { grant, now: Timestamp(now), ..desk.facts() };
+        let received = Received::new("text", ReplyFacts::new(ResultType::Complete));
+        let labelled = label_reply(&desk.policy, &facts, received);
+        decide_reply(&desk.policy, &facts, Obligations::default(), labelled)
+    };
+    assert!(matches!(judged(Grant::everything(), 9), ReplyVerdict::Pass(_)));
+    assert!(matches!(judged(Grant::nothing(), 9), ReplyVerdict::Withhold(_)));
+    let short = Grant { expires: Some(Timestamp(9)), ..Grant::everything().clone() };
+    assert!(matches!(judged(&short, 8), ReplyVerdict::Pass(_)));
+    assert!(matches!(judged(&short, 9), ReplyVerdict::Withhold(_)));
+}

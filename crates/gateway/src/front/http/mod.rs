@@ -172,7 +172,7 @@ impl HttpFront {
             Err(refused) => return *refused,
         };
         // One that the token does not open reads as if it did not exist.
-        if !token.standing().grant.enters(&endpoint.virtual_server)
+        if !token.enters(&endpoint.virtual_server)
             || self.gateway.world.load().virtual_server(&endpoint.virtual_server).is_none()
         {
             let message = format!("there is no virtual server `{}`", endpoint.virtual_server);

@@ -251,7 +251,16 @@ impl Stage {
         label: Option<&Label>,
         raised: bool,
     ) {
-        let ended = Ended { outcome, bytes: 1263, millis: 12, detail: None, judgement, label, raised };
+        let ended = Ended {
+            outcome,
+            bytes: 1263,
+            millis: 12,
+            detail: None,
+            judgement,
+            label,
+            raised,
+            provenance: None,
+        };
         self.write(id, Happened::Outcome(ended));
     }
 
