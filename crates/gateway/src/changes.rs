@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use highwater_core::annotation::{ReplyKind, SourceReading};
+use highwater_core::grant::Grant;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
 use highwater_core::session::label_claims;
@@ -21,8 +22,9 @@ use tokio::sync::mpsc;
 
 use crate::catalog::Contracts;
 use crate::client::Client;
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, now};
 use crate::registry::Changed;
+use crate::tokens::Token;
 
 impl Gateway {
     /// Handles notices until the gateway is gone.
@@ -83,7 +85,7 @@ impl Gateway {
             let contract = &contracts.resource(&own).contract;
             let label = contract.label_of(ReplyKind::Resource, SourceReading::Worst).joined(&said);
             for session in self.registry.sessions_of(&server.id) {
-                if session.caller.standing().grant.shows_data_of(upstream)
+                if may_hear(&session.caller.token, |grant| grant.shows_data_of(upstream))
                     && let Some(shown) = session.subscribed_as(upstream, &own)
                     && let Some(_joined) = self.take_in(&session.caller.session, &label, contracts).await
                 {
@@ -96,7 +98,7 @@ impl Gateway {
                 }
             }
             for listener in self.registry.listeners_of(&server.id) {
-                if listener.token.standing().grant.shows_data_of(upstream)
+                if may_hear(&listener.token, |grant| grant.shows_data_of(upstream))
                     && let Some(shown) = listener.subscribed_as(upstream, &own)
                     && let Some(_joined) = self.take_in(&listener.session, &label, contracts).await
                 {
@@ -133,7 +135,7 @@ impl Gateway {
             let Some(contracts) = names.contracts(upstream) else { continue };
             let label = contracts.anything().clone().joined(&said);
             for session in self.registry.sessions_of(&server.id) {
-                if session.caller.standing().grant.servers.covers(upstream)
+                if may_hear(&session.caller.token, |grant| grant.servers.covers(upstream))
                     && Client::Legacy(Arc::clone(&session)).wants_log(level)
                     && let Some(_joined) = self.take_in(&session.caller.session, &label, contracts).await
                 {
@@ -144,6 +146,12 @@ impl Gateway {
             }
         }
     }
+}
+
+/// Whether what a server says by itself is for whoever holds this token, which may be over while its stream is open.
+fn may_hear(token: &Token, granted: impl FnOnce(&Grant) -> bool) -> bool {
+    let standing = token.standing();
+    !standing.grant.is_over(now()) && granted(&standing.grant)
 }
 
 /// Takes a modern upstream's own subscription id off a notification, and `_meta` with it if that was all it held.

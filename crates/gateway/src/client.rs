@@ -73,6 +73,8 @@ struct SessionState {
     questions: HashMap<u64, oneshot::Sender<Frame>>,
     /// Subscribed resources: what the client calls them, whose they are and what the owner calls them.
     subscriptions: BTreeMap<String, (UpstreamId, String)>,
+    /// It was ended, by its client or by us.
+    is_over: bool,
 }
 
 /// Where messages go that belong to no request. Takes a message or says that nobody is there any more.
@@ -207,11 +209,20 @@ impl LegacySession {
     }
 
     /// Ends everything that is running for the session, which is over.
-    pub(crate) fn cancel_all(&self) {
-        let running: Vec<_> = self.state().in_flight.drain().collect();
+    pub(crate) fn finish(&self) {
+        let running: Vec<_> = {
+            let mut state = self.state();
+            state.is_over = true;
+            state.in_flight.drain().collect()
+        };
         for (_, running) in running {
             running.abort();
         }
+    }
+
+    /// Whether it was ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().is_over
     }
 
     pub(crate) fn in_flight(&self) -> usize {
@@ -250,8 +261,9 @@ impl LegacySession {
         self.state().subscriptions.insert(shown.to_owned(), (upstream, own));
     }
 
-    pub(crate) fn unsubscribe(&self, shown: &str) {
-        self.state().subscriptions.remove(shown);
+    /// Takes a subscription back and says whose it was, if there was one.
+    pub(crate) fn unsubscribe(&self, shown: &str) -> Option<(UpstreamId, String)> {
+        self.state().subscriptions.remove(shown)
     }
 
     pub(crate) fn is_subscribed(&self, shown: &str) -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use highwater_core::id::Principal;
+use highwater_core::id::{Principal, UpstreamId};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{self, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY};
 use highwater_mcp::frame::Frame;
@@ -15,14 +15,25 @@ use highwater_upstream::control::{ListKind, LogLevel};
 
 use crate::catalog::Station;
 use crate::client::{Answer, Client, LegacySession, Outlet};
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, now};
 use crate::greet::{TASKS_EXTENSION, Unmet};
 use crate::pipeline::Arrival;
 use crate::session::left;
-use crate::world::World;
 
 /// How long a client that sets its log level waits for servers to take it.
 const LEVEL_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a request does to the subscriptions of its session.
+enum Turn {
+    /// It begins this one.
+    Begun(String),
+    /// It ends this one.
+    Ended(String, (UpstreamId, String)),
+    /// It ends one that is not there.
+    Absent,
+    /// Nothing.
+    None,
+}
 
 impl Gateway {
     /// Serves one request. Whatever precedes the answer goes to the outlet.
@@ -88,7 +99,8 @@ impl Gateway {
                 let arrival = Arrival { client, session, method, frame, outlet, attended: true, world };
                 return match method {
                     Some(Method::ResolveTool) => Box::pin(self.foresee(arrival)).await,
-                    _ => self.act(arrival).await,
+                    Some(Method::Subscribe | Method::Unsubscribe) => Box::pin(self.subscribe(&arrival)).await,
+                    _ => self.act(&arrival).await,
                 };
             }
         };
@@ -109,19 +121,26 @@ impl Gateway {
         delivery.into_answer()
     }
 
-    /// Takes an action down the road and remembers what it means for the session.
-    pub(crate) async fn act(&self, arrival: Arrival) -> Answer {
-        // Noted before the server hears of it: its first update may come before its answer.
-        self.note_subscription(&arrival, Method::Subscribe);
-        let delivery = match self.run(&arrival).await {
+    /// Takes an action down the road.
+    pub(crate) async fn act(&self, arrival: &Arrival) -> Answer {
+        let delivery = match self.run(arrival).await {
             Ok(delivery) => delivery,
-            Err(refusal) => refusal.into_delivery(&arrival),
+            Err(refusal) => refusal.into_delivery(arrival),
         };
-        let answer = delivery.into_answer();
-        if answer.code.is_none() {
-            self.note_subscription(&arrival, Method::Unsubscribe);
-        } else if arrival.method == Some(Method::Subscribe) {
-            self.forget_subscription(&arrival);
+        delivery.into_answer()
+    }
+
+    /// Takes a subscription, or the end of one, down the road, and remembers what it means for the session.
+    pub(crate) async fn subscribe(&self, arrival: &Arrival) -> Answer {
+        let turn = self.turn(arrival).await;
+        if matches!(turn, Turn::Absent) {
+            // The server is asked once for all who want a resource, so only who has a subscription gives one up.
+            let id = arrival.frame.id().unwrap_or("null");
+            return Answer { bytes: error_code::result_response(id, "{}").into(), code: None, _joined: None };
+        }
+        let answer = self.act(arrival).await;
+        if let (Client::Legacy(session), Some(_)) = (&arrival.client, answer.code) {
+            turn.undo(session);
         }
         answer
     }
@@ -129,7 +148,7 @@ impl Gateway {
     /// Ends a legacy session: what it is doing is cancelled, what it subscribed to is given up.
     pub(crate) fn end_session(self: &Arc<Self>, session: &Arc<LegacySession>) {
         self.registry.remove_session(&session.id);
-        session.cancel_all();
+        session.finish();
         left(&session.caller.session);
         let uris = session.subscriptions();
         if !uris.is_empty() {
@@ -152,25 +171,35 @@ impl Gateway {
         self.registry.close_listeners_of(principal);
     }
 
-    fn note_subscription(&self, arrival: &Arrival, method: Method) {
-        let Client::Legacy(session) = &arrival.client else { return };
-        if arrival.method != Some(method) {
-            return;
-        }
-        if method == Method::Unsubscribe {
-            return self.forget_subscription(arrival);
-        }
-        let Some(uri) = arrival.frame.param("uri").and_then(unquote) else { return };
-        if let Some((upstream, own)) = resource_owner(&arrival.world, &arrival.client, &uri) {
-            session.subscribe(&uri, upstream, own);
+    /// Ends everything that is open with a token whose time is over.
+    pub(crate) fn cut_off_overdue(&self) {
+        for principal in self.registry.overdue(now()) {
+            tracing::info!(%principal, "the time of its token is over; its connections end");
+            self.cut_off(&principal);
         }
     }
 
-    fn forget_subscription(&self, arrival: &Arrival) {
-        if let (Client::Legacy(session), Some(uri)) =
-            (&arrival.client, arrival.frame.param("uri").and_then(unquote))
-        {
-            session.unsubscribe(&uri);
+    /// Notes what a request means for its session's subscriptions, before the server hears of it: the first update may
+    /// come before the answer, and of two requests that give the same one up only one may count.
+    async fn turn(&self, arrival: &Arrival) -> Turn {
+        let (Client::Legacy(session), Some(method @ (Method::Subscribe | Method::Unsubscribe))) =
+            (&arrival.client, arrival.method)
+        else {
+            return Turn::None;
+        };
+        let Some(uri) = arrival.frame.param("uri").and_then(unquote) else { return Turn::None };
+        if method == Method::Unsubscribe {
+            return match session.unsubscribe(&uri) {
+                Some(subscribed) => Turn::Ended(uri.into_owned(), subscribed),
+                None => Turn::Absent,
+            };
+        }
+        match self.owner(&arrival.world, &arrival.client, &uri).await {
+            Some((upstream, own)) => {
+                session.subscribe(&uri, upstream, own);
+                Turn::Begun(uri.into_owned())
+            }
+            None => Turn::None,
         }
     }
 
@@ -211,17 +240,6 @@ impl Gateway {
     }
 }
 
-/// Whose resource this is and what the owner calls it.
-pub(crate) fn resource_owner(
-    world: &World,
-    client: &Client,
-    shown: &str,
-) -> Option<(highwater_core::id::UpstreamId, String)> {
-    let server = world.virtual_server(&client.caller().virtual_server)?;
-    let entry = server.known().resource(shown)?;
-    Some((entry.upstream, entry.name.to_string()))
-}
-
 /// A modern client must say on each request that it speaks of tasks; a legacy one agreed once.
 fn declares_tasks(client: &Client) -> bool {
     client.era() == Era::Legacy || pointer(client.capabilities(), &["extensions", TASKS_EXTENSION]).is_some()
@@ -242,4 +260,17 @@ fn is_subscribed(client: &Client, frame: &Frame) -> bool {
 
 fn not_here(method: &str) -> Unmet {
     Unmet::new(METHOD_NOT_FOUND, format!("method `{method}` is not offered here"))
+}
+
+// === impl Turn ===
+
+impl Turn {
+    /// It came to nothing.
+    fn undo(self, session: &LegacySession) {
+        match self {
+            Self::Begun(uri) => drop(session.unsubscribe(&uri)),
+            Self::Ended(uri, (upstream, own)) => session.subscribe(&uri, upstream, own),
+            Self::Absent | Self::None => {}
+        }
+    }
 }

@@ -162,11 +162,16 @@ impl Gateway {
             attended: false,
             world,
         };
-        self.act(arrival).await.code.is_none()
+        self.subscribe(&arrival).await.code.is_none()
     }
 
     /// Whose resource this is, once every server had its chance to say so.
-    async fn owner(&self, world: &World, client: &Client, uri: &str) -> Option<(UpstreamId, String)> {
+    pub(crate) async fn owner(
+        &self,
+        world: &World,
+        client: &Client,
+        uri: &str,
+    ) -> Option<(UpstreamId, String)> {
         let server = world.virtual_server(&client.caller().virtual_server)?;
         let (entry, _) = server.find(|merged| merged.resource(uri)).await?;
         Some((entry.upstream, entry.name.to_string()))

@@ -1,11 +1,11 @@
 //! Who is connected: legacy sessions, modern listeners, and how many requests are running.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
+use highwater_core::id::{Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
 use highwater_mcp::error_code;
@@ -96,6 +96,22 @@ impl Registry {
     /// The sessions of one principal.
     pub(crate) fn sessions_of_principal(&self, principal: &Principal) -> Vec<Arc<LegacySession>> {
         self.sessions().values().filter(|session| session.caller.principal == *principal).cloned().collect()
+    }
+
+    /// The principals that are connected although the time of their token is over.
+    pub(crate) fn overdue(&self, now: Timestamp) -> BTreeSet<Principal> {
+        let over = |token: &&Arc<Token>| token.is_over(now);
+        let principal = |token: &Arc<Token>| token.principal.clone();
+        let of_sessions: BTreeSet<Principal> = self
+            .sessions()
+            .values()
+            .map(|session| &session.caller.token)
+            .filter(over)
+            .map(principal)
+            .collect();
+        let listeners = self.listeners();
+        let of_listeners = listeners.values().map(|listener| &listener.token).filter(over).map(principal);
+        of_sessions.into_iter().chain(of_listeners).collect()
     }
 
     /// Ends the open subscriptions of one principal.

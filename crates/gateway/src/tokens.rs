@@ -109,6 +109,11 @@ impl Token {
         self.standing.load().grant.enters(virtual_server)
     }
 
+    /// Whether its time is over.
+    pub(crate) fn is_over(&self, now: Timestamp) -> bool {
+        self.standing.load().grant.is_over(now)
+    }
+
     /// What tells its sessions apart, where that is another than for everybody.
     pub(crate) fn partition(&self) -> Option<Partition> {
         self.standing.load().partition
@@ -185,10 +190,14 @@ impl Tokens {
 
     /// The token that a secret opens. No store is asked, and what is compared is a digest, in constant time.
     pub(crate) fn find(&self, secret: &[u8], now: Timestamp) -> Result<Arc<Token>, Closed> {
+        self.find_again(&TokenDigest::of(secret), now)
+    }
+
+    /// The token that a secret of this digest opens. A connection that stays asks with every request.
+    pub(crate) fn find_again(&self, digest: &TokenDigest, now: Timestamp) -> Result<Arc<Token>, Closed> {
         let index = self.index.load();
-        let digest = TokenDigest::of(secret);
-        let (held, token) = index.by_digest.get(&digest).ok_or(Closed::Unknown)?;
-        if !held.is(&digest) || token.standing.load().grant.is_over(now) {
+        let (held, token) = index.by_digest.get(digest).ok_or(Closed::Unknown)?;
+        if !held.is(digest) || token.standing.load().grant.is_over(now) {
             return Err(Closed::Unknown);
         }
         if self.is_shared && index.made.elapsed() > OLDEST_COPY {

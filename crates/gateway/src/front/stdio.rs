@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use highwater_core::id::VirtualServerId;
-use highwater_mcp::error_code::{self, INVALID_REQUEST};
+use highwater_mcp::error_code::{self, INVALID_REQUEST, REFUSED};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::scan::ScanRules;
+use highwater_store::TokenDigest;
 use highwater_upstream::channel;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::AbortHandle;
@@ -28,7 +29,11 @@ const OUTBOUND_BUFFER: usize = 64;
 const READ_CHUNK: usize = 16 * 1024;
 
 /// What a client of this front came in with.
-pub struct StdioToken(Arc<Token>);
+pub struct StdioToken {
+    token: Arc<Token>,
+    /// Of the secret that it showed; nothing for the user whose data directory it is.
+    shown: Option<TokenDigest>,
+}
 
 /// Why a client may not come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,20 +52,33 @@ pub fn admit(
     secret: Option<&str>,
     virtual_server: Option<&str>,
 ) -> Result<StdioToken, NotAdmitted> {
-    let Some(secret) = secret else { return Ok(StdioToken(Arc::clone(&gateway.tokens.local))) };
+    let Some(secret) = secret else {
+        return Ok(StdioToken { token: Arc::clone(&gateway.tokens.local), shown: None });
+    };
+    let shown = TokenDigest::of(secret.as_bytes());
+    let virtual_server = VirtualServerId::new(virtual_server.unwrap_or(DEFAULT_VIRTUAL_SERVER));
+    let token = opened(gateway, &shown, &virtual_server)?;
+    Ok(StdioToken { token, shown: Some(shown) })
+}
+
+/// What a secret opens at this moment.
+fn opened(
+    gateway: &Gateway,
+    shown: &TokenDigest,
+    virtual_server: &VirtualServerId,
+) -> Result<Arc<Token>, NotAdmitted> {
     let now = now();
-    let token = gateway.tokens.find(secret.as_bytes(), now).map_err(|closed| match closed {
+    let token = gateway.tokens.find_again(shown, now).map_err(|closed| match closed {
         Closed::Unknown => NotAdmitted::Token,
         Closed::Stale => NotAdmitted::Stale,
     })?;
-    let virtual_server = VirtualServerId::new(virtual_server.unwrap_or(DEFAULT_VIRTUAL_SERVER));
-    if !token.enters(&virtual_server) {
+    if !token.enters(virtual_server) {
         return Err(NotAdmitted::VirtualServer);
     }
     if token.is_use_news(now) {
         gateway.store.note_token_use(token.principal.as_str(), now);
     }
-    Ok(StdioToken(token))
+    Ok(token)
 }
 
 /// Serves one client until it has left. Requests still running when it closes its side get `limits.drain` to finish.
@@ -71,13 +89,13 @@ pub async fn serve(
     virtual_server: Option<String>,
     token: StdioToken,
 ) {
-    let StdioToken(token) = token;
+    let StdioToken { token, shown } = token;
     let (outlet, messages) = channel::channel(OUTBOUND_BUFFER);
     let written = tokio::spawn(write_all(writer, messages));
     let id: Arc<str> = format!("stdio-{}", gateway.fresh_id()).into();
     let virtual_server = VirtualServerId::new(virtual_server.as_deref().unwrap_or(DEFAULT_VIRTUAL_SERVER));
     let caller = gateway.open_caller(token, virtual_server, None, Place::Connection(&id)).await;
-    let connection = Arc::new(Connection { caller, gateway, id, outlet, state: Mutex::default() });
+    let connection = Arc::new(Connection { caller, shown, gateway, id, outlet, state: Mutex::default() });
     connection.read(reader).await;
     connection.leave().await;
     drop(connection);
@@ -87,9 +105,24 @@ pub async fn serve(
     }
 }
 
+// === impl NotAdmitted ===
+
+impl NotAdmitted {
+    /// For a client that is connected already.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Token => "the token that you came with opens nothing any more; it may be revoked or over",
+            Self::VirtualServer => "the token that you came with does not open this virtual server any more",
+            Self::Stale => "the tokens could not be read for a while; try again later",
+        }
+    }
+}
+
 struct Connection {
     gateway: Arc<Gateway>,
     caller: Caller,
+    /// What must open the gateway still, with every request.
+    shown: Option<TokenDigest>,
     id: Arc<str>,
     outlet: Outlet,
     state: Mutex<State>,
@@ -184,6 +217,12 @@ impl Connection {
     }
 
     async fn request(self: &Arc<Self>, frame: Frame) {
+        if let Some(shown) = &self.shown
+            && let Err(why) = opened(&self.gateway, shown, &self.caller.virtual_server)
+        {
+            let refused = error_code::error_response(frame.id(), REFUSED, why.words(), None);
+            return self.send(refused).await;
+        }
         let slot = match self.caller.token.admit() {
             Ok(slot) => slot,
             Err(busy) => return self.send(busy_response(&frame, &busy)).await,

@@ -61,7 +61,7 @@ impl Drop for TaskWatch {
     fn drop(&mut self) {
         let (Some(gateway), Some(arrival)) = (self.gateway.upgrade(), self.arrival.take()) else { return };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { gateway.act(arrival).await });
+            runtime.spawn(async move { gateway.act(&arrival).await });
         }
     }
 }

@@ -3,13 +3,18 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use highwater_testkit::client::Setup;
 use highwater_testkit::client::gateway::Home;
+use http::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{PROGRAM, home, run};
+use crate::stage::{PROGRAM, Stage, home, run};
 
 /// How often each story is told. The moments are spread over how long the command takes.
-const TIMES: u32 = 24;
+const TIMES: u32 = 40;
+
+/// How often a gateway is killed in each story: every six tenths of a millisecond, until the request is over.
+const ROUNDS: u32 = 10;
 
 fn tokens(home: &Home) -> Vec<Value> {
     let listed = run(home, &["token", "list", "--json"]);
@@ -92,28 +97,85 @@ fn a_revocation_that_is_killed_has_happened_or_not() {
     assert!(seen.iter().all(|count| *count > 0), "no kill came before, or none after: {seen:?}");
 }
 
+#[test]
+fn a_rotation_that_is_killed_has_happened_or_not() {
+    let home = home(&json!({}));
+    let created = run(&home, &["token", "create", "bot", "--permission", "read", "--server", "a"]);
+    assert!(created.status.success(), "{created:?}");
+    let rotate = ["token", "rotate", "bot", "--json"];
+    let whole = time_of(&home, &rotate);
+    let mut seen = [0, 0];
+    for number in 0..TIMES {
+        let before = tokens(&home).remove(0);
+        let said = killed(&home, &rotate, whole * number / TIMES * 5 / 4);
+        let after = tokens(&home).remove(0);
+        assert_eq!(after["status"], "active", "{after}");
+        // The secret and the time of its making go together.
+        let changed = before["prefix"] != after["prefix"];
+        assert_eq!(changed, before["rotated"] != after["rotated"], "{before} {after}");
+        if let Some(said) = said {
+            let secret = said["secret"].as_str().unwrap();
+            assert!(changed && secret.starts_with(after["prefix"].as_str().unwrap()), "{said} {after}");
+        }
+        seen[usize::from(changed)] += 1;
+    }
+    assert!(seen.iter().all(|count| *count > 0), "no kill came before, or none after: {seen:?}");
+}
+
+/// Asks the interface for people and kills the gateway after some time; gives what it still said.
+async fn killed_gateway(stage: &mut Stage, path: &str, body: Value, after: Duration) -> Option<Value> {
+    let url = stage.gateway.endpoint().replace("/mcp", path);
+    let person = Setup::http(&url).token(stage.gateway.operator_token());
+    let person = person.connect_silently().await.unwrap();
+    let asked = tokio::spawn(async move { person.exchange(Method::POST, body.to_string(), &[]).await });
+    tokio::time::sleep(after).await;
+    stage.gateway.kill().await.unwrap();
+    let said = asked.await.unwrap().ok().filter(|reply| matches!(reply.status, 200 | 201));
+    stage.gateway.restart().await.unwrap();
+    said.map(|reply| serde_json::from_str(&reply.body).unwrap())
+}
+
 #[tokio::test]
 async fn a_gateway_that_is_killed_while_tokens_change_comes_back_with_the_old_ones_or_the_new() {
-    let mut stage = crate::stage::Stage::new(json!({})).await;
-    for round in 0..4_u64 {
+    let mut stage = Stage::new(json!({})).await;
+    for round in 0..ROUNDS {
+        let after = Duration::from_micros(u64::from(round) * 600);
         let name = format!("g{round}");
-        let secret = stage.full(&name).await;
-        let url = stage.gateway.endpoint().replace("/mcp", &format!("/api/v1/tokens/{name}/revoke"));
-        let person = highwater_testkit::client::Setup::http(&url).token(stage.gateway.operator_token());
-        let person = person.connect_silently().await.unwrap();
-        let revoking =
-            tokio::spawn(async move { person.exchange(http::Method::POST, String::new(), &[]).await });
-        tokio::time::sleep(Duration::from_millis(round * 2)).await;
-        stage.gateway.kill().await.unwrap();
-        let said = revoking.await.unwrap().is_ok_and(|reply| reply.status == 200);
-        stage.gateway.restart().await.unwrap();
-        let (_, listed) = stage.api(http::Method::GET, "/api/v1/tokens", None).await;
-        let found = listed.as_array().unwrap().iter().find(|token| token["name"] == *name).unwrap().clone();
-        let (status, _) = stage.ask(&secret, http::Method::POST, "/mcp", Some(&json!({}))).await;
-        match found["status"].as_str().unwrap() {
-            "revoked" => assert_eq!(status, 401),
-            "active" => assert!(!said && status != 401, "{status} {found}"),
-            other => panic!("{other}"),
+        let grant = json!({ "permissions": ["call_tool_read"], "servers": ["a"] });
+        let body = json!({ "name": name, "terms": { "grant": grant, "limits": {} } });
+        let said = killed_gateway(&mut stage, "/api/v1/tokens", body, after).await;
+        match stage.shown(&name).await {
+            None => assert!(said.is_none(), "{said:?} was shown and is not there"),
+            Some(found) => {
+                assert_eq!(
+                    (&found["status"], &found["servers"]),
+                    (&json!("active"), &json!(["a"])),
+                    "{found}"
+                );
+                if let Some(said) = said {
+                    assert!(stage.opens(said["secret"].as_str().unwrap()).await, "{found}");
+                }
+            }
         }
+
+        let name = format!("h{round}");
+        let old = stage.full(&name).await;
+        let path = format!("/api/v1/tokens/{name}/rotate");
+        let said = killed_gateway(&mut stage, &path, json!({}), after).await;
+        let found = stage.shown(&name).await.unwrap();
+        let rotated = found["rotated"].is_u64();
+        assert_eq!(stage.opens(&old).await, !rotated, "{found}");
+        if let Some(said) = said {
+            assert!(rotated && stage.opens(said["secret"].as_str().unwrap()).await, "{found}");
+        }
+
+        let name = format!("i{round}");
+        let secret = stage.full(&name).await;
+        let path = format!("/api/v1/tokens/{name}/revoke");
+        let said = killed_gateway(&mut stage, &path, json!({}), after).await;
+        let found = stage.shown(&name).await.unwrap();
+        let revoked = found["status"] == "revoked";
+        assert!(revoked || (found["status"] == "active" && said.is_none()), "{found}");
+        assert_eq!(stage.opens(&secret).await, !revoked, "{found}");
     }
 }

@@ -103,3 +103,36 @@ async fn a_token_is_over_when_its_time_is() {
     assert_eq!(tokens[0]["status"], "expired", "{tokens}");
     assert!(tokens[0]["lastUsed"].is_u64(), "{tokens}");
 }
+
+#[tokio::test]
+async fn people_see_when_a_token_was_last_used() {
+    let stage = Stage::new(json!({})).await;
+    let used = async |name: &str| stage.shown(name).await.unwrap()["lastUsed"].as_u64();
+    for (name, era, piped) in [
+        ("old", Era::Legacy, false),
+        ("new", Era::Modern, false),
+        ("old-pipe", Era::Legacy, true),
+        ("new-pipe", Era::Modern, true),
+    ] {
+        let secret = stage.token(name, everything()).await;
+        let made = stage.shown(name).await.unwrap()["created"].as_u64().unwrap();
+        assert_eq!(used(name).await, None, "{name}");
+        let client = match piped {
+            true => stage.piped(era, Some(&secret)).await,
+            false => stage.client(era, &secret).await,
+        };
+        client.call("a__look", json!({})).await.unwrap().ok().unwrap();
+        // Written down behind the call, not in its way.
+        for attempt in 0.. {
+            if let Some(used) = used(name).await {
+                assert!(used >= made, "{name}: {used} before {made}");
+                break;
+            }
+            assert!(attempt < 200, "{name} was never used");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+    let listed = stage.run(&["token", "list"]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(!listed.contains("never"), "{listed}");
+}

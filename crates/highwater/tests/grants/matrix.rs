@@ -106,16 +106,34 @@ async fn tried(stage: &Stage, client: &Client, surface: &Surface, tool: &str, he
     }
 }
 
-/// `place` is where in the URL space of the gateway, behind `/mcp`.
-async fn matrix(era: Era, place: &str) {
+/// Where a client comes in.
+#[derive(Clone, Copy)]
+enum Door {
+    /// Over HTTP, at some place behind the endpoint.
+    Http(&'static str),
+    /// Over standard streams.
+    Pipe,
+}
+
+async fn client(stage: &Stage, era: Era, door: Door, secret: Option<&str>) -> Client {
+    match door {
+        Door::Http(place) => {
+            let secret = secret.unwrap_or(stage.gateway.agent_token());
+            stage.client_at(era, secret, place).await
+        }
+        Door::Pipe => stage.piped(era, secret).await,
+    }
+}
+
+async fn matrix(era: Era, door: Door) {
     let stage = Stage::new(json!({})).await;
     // What the sets are tried on is there before the first of them looks.
-    let agent = stage.client_at(era, stage.gateway.agent_token(), place).await;
+    let agent = client(&stage, era, door, None).await;
     agent.request("tools/list", json!({})).await.unwrap();
     for held in permission_sets() {
         let name = format!("set-{}", held.join(".").replace("call_tool_", ""));
         let secret = stage.token(&name, json!({ "permissions": held, "servers": ["a", "b"] })).await;
-        let client = stage.client_at(era, &secret, place).await;
+        let client = client(&stage, era, door, Some(&secret)).await;
         for surface in SURFACES.iter().filter(|surface| surface.eras.contains(&era)) {
             let tools = if surface.of_tools { &TOOLS[..] } else { &TOOLS[..1] };
             for (tool, _, class) in tools {
@@ -142,17 +160,23 @@ async fn matrix(era: Era, place: &str) {
 
 #[tokio::test]
 async fn a_legacy_call_reaches_the_server_exactly_where_its_token_grants_it() {
-    matrix(Era::Legacy, "").await;
+    matrix(Era::Legacy, Door::Http("")).await;
 }
 
 #[tokio::test]
 async fn a_modern_call_reaches_the_server_exactly_where_its_token_grants_it() {
-    matrix(Era::Modern, "").await;
+    matrix(Era::Modern, Door::Http("")).await;
 }
 
 #[tokio::test]
 async fn a_virtual_server_is_no_way_round() {
-    matrix(Era::Modern, "/v/side").await;
+    matrix(Era::Modern, Door::Http("/v/side")).await;
+}
+
+#[tokio::test]
+async fn standard_streams_are_no_way_round() {
+    matrix(Era::Legacy, Door::Pipe).await;
+    matrix(Era::Modern, Door::Pipe).await;
 }
 
 #[tokio::test]

@@ -117,3 +117,63 @@ async fn the_configuration_changes_what_a_token_grants_while_it_is_in_use() {
     let answer = client.call("a__plain", json!({})).await.unwrap();
     assert_eq!(answer.at("/error/data/code"), 403_104, "{}", answer.raw());
 }
+
+#[tokio::test]
+async fn over_standard_streams_an_old_secret_opens_nothing_either() {
+    for era in [Era::Legacy, Era::Modern] {
+        let stage = Stage::new(json!({})).await;
+        let secret = stage.full("piped").await;
+        let client = stage.piped(era, Some(&secret)).await;
+        client.call("a__look", json!({})).await.unwrap().ok().unwrap();
+        assert!(stage.run(&["token", "rotate", "piped"]).status.success());
+        for (method, params) in
+            [("tools/call", json!({ "name": "a__look", "arguments": {} })), ("tools/list", json!({}))]
+        {
+            let answer = client.request(method, params).await.unwrap();
+            assert_eq!(answer.error_code(), Some(403_100), "{era:?}: {}", answer.raw());
+        }
+        assert_eq!(stage.reached("a", "tools/call", "look"), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_session_of_an_old_secret_begins_anew_with_the_new_one() {
+    let stage = Stage::new(json!({})).await;
+    let old = stage.full("bot").await;
+    let client = stage.client(Era::Legacy, &old).await;
+    let session = client.session().unwrap().to_owned();
+    let done = stage.run(&["token", "rotate", "bot", "--json"]);
+    let made: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let again = stage.setup(Era::Legacy, made["secret"].as_str().unwrap()).connect_silently().await.unwrap();
+    let headers = [
+        ("mcp-session-id", session.as_str()),
+        ("accept", "application/json, text/event-stream"),
+        ("content-type", "application/json"),
+    ];
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    for (method, body) in [(Method::POST, list), (Method::GET, "")] {
+        let reply = again.exchange(method.clone(), body.to_owned(), &headers).await.unwrap();
+        assert_eq!(reply.status, 404, "{method}: {}", reply.body);
+    }
+}
+
+#[tokio::test]
+async fn what_is_open_ends_with_the_time_of_its_token() {
+    let stage = Stage::new(json!({})).await;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let end = u64::try_from(now).unwrap() + 2_000;
+    let grant = json!({ "permissions": PERMISSIONS, "servers": ["*"], "expires": end });
+    let secret = stage.token("short", grant).await;
+    let patience = std::time::Duration::from_secs(60);
+    let modern = stage.setup(Era::Modern, &secret).patience(patience).connect().await.unwrap();
+    let legacy = stage.setup(Era::Legacy, &secret).patience(patience).connect().await.unwrap();
+    let piped = stage.piped(Era::Legacy, Some(&secret)).await;
+    piped.call("a__look", json!({})).await.unwrap().ok().unwrap();
+    let listening = modern.listen(json!({ "toolsListChanged": true })).await.unwrap();
+    let mut events = legacy.open(Method::GET, "", &[]).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(2_200)).await;
+    let answer = piped.request("tools/list", json!({})).await.unwrap();
+    assert_eq!(answer.error_code(), Some(403_100), "{}", answer.raw());
+    listening.ended().await.unwrap();
+    while events.next().await.unwrap().is_some() {}
+}

@@ -156,6 +156,26 @@ impl Stage {
         Setup::http(&url).era(era).token(secret).without_stream().connect().await.unwrap()
     }
 
+    /// A client over standard streams: of the local user, or held to a token.
+    pub(crate) async fn piped(&self, era: Era, secret: Option<&str>) -> Client {
+        let mut command = self.gateway.home().command("stdio");
+        if let Some(secret) = secret {
+            command.env("HIGHWATER_TOKEN", secret);
+        }
+        Setup::stdio(command).era(era).connect().await.unwrap()
+    }
+
+    /// What people are told of a token.
+    pub(crate) async fn shown(&self, name: &str) -> Option<Value> {
+        let (_, listed) = self.api(Method::GET, "/api/v1/tokens", None).await;
+        listed.as_array().unwrap().iter().find(|token| token["name"] == *name).cloned()
+    }
+
+    /// Whether a secret opens the gateway.
+    pub(crate) async fn opens(&self, secret: &str) -> bool {
+        self.ask(secret, Method::POST, "/mcp", Some(&json!({}))).await.0 != 401
+    }
+
     /// Asks the interface for people, as the operator.
     pub(crate) async fn api(&self, method: Method, path: &str, body: Option<&Value>) -> (u16, Value) {
         self.ask(self.gateway.operator_token(), method, path, body).await

@@ -55,6 +55,7 @@ async fn what_content_is_worth_follows_the_rows_of_the_document() {
         (json!({ "server_trust": "owner", "verified": false }), &tool, "none"),
         (json!({ "server_trust": "owner", "resource_trust": "owner" }), &tool, "none"),
         (json!({}), &tool, "none"),
+        (json!({ "label": "nothing else" }), &resource, "none"),
         (json!({ "server_trust": "owner", "verified": true }), &resource, "none"),
         (json!({ "resource_trust": "tool", "verified": true }), &resource, "tool"),
         (json!({ "resource_trust": "owner", "verified": false }), &resource, "none"),
@@ -81,6 +82,10 @@ async fn a_tool_off_the_list_never_reaches_its_server() {
         assert_eq!(stage.reached("a", "tools/call", "\"plain\""), plain, "{allowed}");
         // Another server's tool of the same name is none of this list's business.
         assert_eq!(stage.reached("b", "tools/call", "\"look\""), 1, "{allowed}");
+        let listed = client.request("tools/list", json!({})).await.unwrap();
+        for (tool, times) in [("a__look", look), ("a__plain", plain), ("b__look", 1)] {
+            assert_eq!(listed.raw().contains(&format!("\"{tool}\"")), times == 1, "{tool} with {allowed}");
+        }
         let blocked = stage.record().into_iter().filter(|event| {
             event["findings"]
                 .as_array()
@@ -149,5 +154,40 @@ async fn every_record_says_where_content_comes_from() {
             assert_eq!(event["trust"], json!({ "level": level, "source": source }), "{event}");
             assert_eq!(event["metadata"], json!({ "mcp_server": server, key: name }), "{event}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_no_policy_names_has_no_trust() {
+    let home = home(&json!({}));
+    let mut config = config(home.path());
+    config["servers"]["a"].as_object_mut().unwrap().remove("trust");
+    config["servers"]["a"]["labels"] = labels();
+    home.configure(&config.to_string()).unwrap();
+    let stage = Stage::in_home(home).await;
+    agent(&stage).await.call("a__look", json!({})).await.unwrap().ok().unwrap();
+    assert_eq!(integrity(&stage).await, "none");
+    let record = stage.record();
+    let decision = record.iter().find(|event| event["event"] == "decision").unwrap();
+    assert_eq!(decision["trust"]["level"], "NONE", "{decision}");
+}
+
+#[test]
+fn nothing_is_sent_in_the_clear_to_another_machine() {
+    for (url, code) in [
+        ("http://mcp.example.com/v1", 2),
+        ("http://192.168.1.4/mcp", 2),
+        ("https://mcp.example.com/v1", 0),
+        ("http://127.0.0.1:9/mcp", 0),
+    ] {
+        let home = home(&json!({ "servers": { "web": { "url": url } }, "virtual_servers": {} }));
+        let checked = std::process::Command::new(PROGRAM)
+            .args(["check", "--config"])
+            .arg(home.config_file())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&checked.stderr).into_owned();
+        assert_eq!(checked.status.code(), Some(code), "{url}: {said}");
+        assert_eq!(said.contains("unencrypted"), code == 2, "{url}: {said}");
     }
 }

@@ -47,7 +47,7 @@ impl HttpSessions {
         self.sessions().insert(Arc::clone(&session.session.id), session);
     }
 
-    /// The session of this id, if it belongs to this principal at this endpoint.
+    /// The session of this id, if it goes on and belongs to this principal at this endpoint.
     pub(super) fn find(
         &self,
         id: &str,
@@ -56,7 +56,10 @@ impl HttpSessions {
     ) -> Option<Arc<HttpSession>> {
         let found = self.sessions().get(id).cloned()?;
         let caller = &found.session.caller;
-        if caller.principal != *principal || caller.virtual_server != *virtual_server {
+        if caller.principal != *principal
+            || caller.virtual_server != *virtual_server
+            || found.session.is_over()
+        {
             return None;
         }
         found.state().seen = Instant::now();
@@ -135,6 +138,7 @@ pub(super) async fn sweep(front: Weak<HttpFront>) {
     loop {
         tokio::time::sleep(SWEEP_EVERY).await;
         let Some(front) = front.upgrade() else { return };
+        front.gateway.cut_off_overdue();
         let idle = front.gateway.settings.load().limits.session_idle;
         for silent in front.sessions.silent_for(idle) {
             front.sessions.remove(&silent.session.id);
