@@ -46,11 +46,10 @@ fn what_debug_hides_is_there() {
     }
 }
 
-/// As seed 003 prints it, beside a server.
+/// As they are printed where they were first described: alone in a file.
 #[test]
 fn tokens_are_read_as_they_are_published() {
     let text = r#"{
-  "servers": { "database": { "command": "x" } },
   "agent_tokens": {
     "my-read-only-agent": {
       "permissions": ["call_tool_read", "retrieve_tools"],

@@ -277,9 +277,9 @@ impl LegacySession {
         found.map(|(shown, _)| shown.clone())
     }
 
-    /// Every subscribed URI as the client calls it, for when the session ends.
-    pub(crate) fn subscriptions(&self) -> Vec<String> {
-        self.state().subscriptions.keys().cloned().collect()
+    /// Takes back every subscription, by what the client calls it, for when the session ends.
+    pub(crate) fn take_subscriptions(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().subscriptions).into_keys().collect()
     }
 
     fn state(&self) -> MutexGuard<'_, SessionState> {

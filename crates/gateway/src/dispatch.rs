@@ -150,14 +150,10 @@ impl Gateway {
         self.registry.remove_session(&session.id);
         session.finish();
         left(&session.caller.session);
-        let uris = session.subscriptions();
+        let uris = session.take_subscriptions();
         if !uris.is_empty() {
-            let (gateway, client) = (Arc::clone(self), Client::Legacy(Arc::clone(session)));
-            tokio::spawn(async move {
-                for uri in uris {
-                    gateway.subscription(&client, Method::Unsubscribe, &uri).await;
-                }
-            });
+            let (gateway, session) = (Arc::clone(self), Arc::clone(session));
+            tokio::spawn(async move { gateway.give_up(&session.caller, uris).await });
         }
     }
 

@@ -13,7 +13,7 @@ use highwater_mcp::text::{elements, is_array, is_object, is_true, member, quote,
 use highwater_upstream::channel;
 use tokio::sync::Notify;
 
-use crate::client::{Client, Outlet};
+use crate::client::{Caller, Client, ModernClient, Outlet};
 use crate::gateway::Gateway;
 use crate::greet::Unmet;
 use crate::pipeline::Arrival;
@@ -49,11 +49,7 @@ impl Drop for Subscribed {
         if !uris.is_empty()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            runtime.spawn(async move {
-                for uri in uris {
-                    gateway.subscription(&client, Method::Unsubscribe, &uri).await;
-                }
-            });
+            runtime.spawn(async move { gateway.give_up(client.caller(), uris).await });
         }
     }
 }
@@ -145,7 +141,7 @@ impl Gateway {
     }
 
     /// Subscribes or unsubscribes one resource for a client, down the one road. Whether that worked.
-    pub(crate) async fn subscription(&self, client: &Client, method: Method, uri: &str) -> bool {
+    async fn subscription(&self, client: &Client, method: Method, uri: &str) -> bool {
         let params = format!(r#"{{"uri":{}}}"#, quote(uri));
         let message = error_code::request("0", method.as_str(), Some(&params));
         let Ok(frame) = Frame::parse(message.into(), &ScanRules::FROM_CLIENT) else { return false };
@@ -163,6 +159,17 @@ impl Gateway {
             world,
         };
         self.subscribe(&arrival).await.code.is_none()
+    }
+
+    /// Gives up the subscriptions of somebody who has left or was cut off. To hear less needs nobody's grant, and the
+    /// token that they were made with may grant nothing any more.
+    pub(crate) async fn give_up(&self, caller: &Caller, uris: Vec<String>) {
+        let caller = Caller { token: Arc::clone(&self.tokens.local), ..caller.clone() };
+        let ours = ModernClient { caller, capabilities: "{}".to_owned(), log_level: None };
+        let ours = Client::Modern(Arc::new(ours));
+        for uri in uris {
+            self.subscription(&ours, Method::Unsubscribe, &uri).await;
+        }
     }
 
     /// Whose resource this is, once every server had its chance to say so.

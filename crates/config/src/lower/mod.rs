@@ -173,8 +173,10 @@ impl<'l> Lowering<'l> {
                 help: Some(NO_SERVERS_HELP.to_owned()),
                 ..Problem::default()
             };
-            // A trust policy may stand alone, before there is anybody to trust.
-            if file.mcp_servers.value().is_some_and(|Entries(all)| !all.is_empty()) {
+            // A trust policy and tokens may stand alone, before there is anybody to trust or to reach.
+            let trust = file.mcp_servers.value().is_some_and(|Entries(all)| !all.is_empty());
+            let tokens = file.agent_tokens.value().is_some_and(|Entries(all)| !all.is_empty());
+            if trust || tokens {
                 self.problems.warn(nothing);
             } else {
                 self.problems.push(nothing);

@@ -177,3 +177,30 @@ async fn what_is_open_ends_with_the_time_of_its_token() {
     listening.ended().await.unwrap();
     while events.next().await.unwrap().is_some() {}
 }
+
+#[tokio::test]
+async fn what_a_revoked_token_subscribed_to_is_given_up() {
+    let stage = Stage::new(json!({})).await;
+    for (round, era) in [Era::Legacy, Era::Modern].into_iter().enumerate() {
+        let name = format!("ear-{era:?}");
+        let client = stage.client(era, &stage.full(&name).await).await;
+        let uri = json!("a+note://one");
+        let listening = match era {
+            Era::Legacy => {
+                client.request("resources/subscribe", json!({ "uri": uri })).await.unwrap().ok().unwrap();
+                None
+            }
+            Era::Modern => Some(client.listen(json!({ "resourceSubscriptions": [uri] })).await.unwrap()),
+        };
+        assert_eq!(stage.reached("a", "resources/subscribe", "note://one"), round + 1);
+        assert!(stage.run(&["token", "revoke", &name]).status.success());
+        for attempt in 0.. {
+            if stage.reached("a", "resources/unsubscribe", "note://one") == round + 1 {
+                break;
+            }
+            assert!(attempt < 200, "{era:?}: the server was not told");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        drop(listening);
+    }
+}

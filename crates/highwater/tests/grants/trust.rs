@@ -7,6 +7,10 @@ use highwater_testkit::client::peer::{HttpFixture, Journal, scripted_program};
 use highwater_testkit::client::{Client, Era};
 use http::Method;
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::stage::{PROGRAM, Stage, config, home};
 
@@ -190,4 +194,50 @@ fn nothing_is_sent_in_the_clear_to_another_machine() {
         assert_eq!(checked.status.code(), Some(code), "{url}: {said}");
         assert_eq!(said.contains("unencrypted"), code == 2, "{url}: {said}");
     }
+}
+
+/// A server whose certificate nobody vouches for; gives its port and, for each who came, whether they stayed.
+async fn self_signed() -> (u16, tokio::sync::mpsc::UnboundedReceiver<bool>) {
+    let pem = include_bytes!("self_signed.pem");
+    let certificate = CertificateDer::from_pem_slice(pem).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(pem).unwrap();
+    let config =
+        ServerConfig::builder().with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(std::sync::Arc::new(config));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (came, seen) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let stayed = match acceptor.accept(stream).await {
+                // The alert comes after our side of the handshake; what counts is whether anything is said.
+                Ok(mut stream) => matches!(stream.read(&mut [0; 1]).await, Ok(1..)),
+                Err(_) => false,
+            };
+            if came.send(stayed).is_err() {
+                return;
+            }
+        }
+    });
+    (port, seen)
+}
+
+#[tokio::test]
+async fn a_server_with_a_certificate_that_nobody_vouches_for_is_told_nothing() {
+    let (port, mut seen) = self_signed().await;
+    let home = home(&json!({}));
+    let mut config = config(home.path());
+    // Whatever the operator believes of it: who it is must be shown first.
+    let trust = json!({ "server_trust": "owner", "verified": true });
+    config["servers"]["web"] = json!({ "url": format!("https://localhost:{port}/mcp"), "trust": trust });
+    home.configure(&config.to_string()).unwrap();
+    let stage = Stage::in_home(home).await;
+    let answer = agent(&stage).await.call("web__look", json!({})).await.unwrap();
+    assert!(answer.is_tool_error() || answer.error_code().is_some(), "{}", answer.raw());
+    assert!(!seen.recv().await.unwrap(), "something was said to a server that could be anybody");
+    while let Ok(stayed) = seen.try_recv() {
+        assert!(!stayed, "something was said to a server that could be anybody");
+    }
+    let (_, servers) = stage.api(Method::GET, "/api/v1/servers", None).await;
+    assert!(servers.to_string().contains("the TLS handshake failed"), "{servers}");
 }
