@@ -8,6 +8,7 @@ mod dispatch;
 pub mod front;
 mod gateway;
 mod greet;
+mod in_place;
 mod listen;
 mod people;
 mod pipeline;

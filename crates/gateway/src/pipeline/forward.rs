@@ -33,6 +33,7 @@ use super::undertaking::Undertaking;
 use crate::client::Client;
 use crate::gateway::Gateway;
 use crate::greet::TASKS_EXTENSION;
+use crate::in_place::boxed;
 
 /// How many events of one call may wait for a slow client before its upstream is slowed down.
 const EVENT_BUFFER: usize = 16;
@@ -98,7 +99,7 @@ impl Gateway {
         let client = arrival.client.clone();
         let progress = course.progress.is_some();
         let task = course.task;
-        let work = Box::pin(async move {
+        let work = boxed(|| async move {
             let log_level = client.log_level().map(LogLevel::as_str);
             let capabilities = match task {
                 TaskBridge::Modern => Cow::Owned(with_tasks(client.capabilities())),

@@ -91,7 +91,7 @@ pub(super) enum Resumed {
     /// A reply that a person was asked about.
     Released(Box<WaitingReply>, Answer),
     /// The rest of a held call.
-    Continued(Flight, Course),
+    Continued(Box<(Flight, Course)>),
     /// A held call whose question is still open; it is asked again.
     AskedAgain(Delivery),
 }
@@ -196,7 +196,7 @@ impl Gateway {
         };
         Box::pin(self.give_text(arrival, &course, ask, answer, false)).await;
         course.progress = arrival.frame.meta("progressToken").map(Into::into);
-        Ok(Resumed::Continued(flight, course))
+        Ok(Resumed::Continued(Box::new((flight, course))))
     }
 
     /// Wraps an upstream's own state that looks like ours.

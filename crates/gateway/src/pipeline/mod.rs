@@ -59,7 +59,7 @@ impl Gateway {
     pub(crate) async fn run(&self, arrival: &Arrival) -> Result<Delivery, Refusal> {
         // A request that answers a question we hold open continues the call that asked it.
         let (mut flight, mut course) = match self.resume(arrival).await? {
-            Resumed::Continued(flight, course) => (flight, course),
+            Resumed::Continued(held) => *held,
             Resumed::AskedAgain(delivery) => return Ok(delivery),
             Resumed::Released(waiting, answer) => {
                 let WaitingReply { flight, course, held } = *waiting;

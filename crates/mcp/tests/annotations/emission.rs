@@ -330,6 +330,16 @@ fn an_upstream_with_a_policy_is_told_who_contributed() {
         told(Share::Hints),
         json!({ "contributors": [{ "assurance": "user" }, { "assurance": "tofu" }], "complete": false })
     );
+    // The same as if it had sent an empty object.
+    for session in [session.clone(), untrusted()] {
+        for (share, contributors) in [Share::Nothing, Share::Hints, Share::Full]
+            .into_iter()
+            .flat_map(|one| [(one, None), (one, Some(&all))])
+        {
+            let context = Context { session: &session, share, contributors };
+            assert_eq!(context_meta(None, &context), context_meta(Some("{}"), &context));
+        }
+    }
     // Who is told nothing assumes the worst.
     let context = Context { session: &session, share: Share::Nothing, contributors: Some(&all) };
     assert_eq!(context_meta(None, &context), None);

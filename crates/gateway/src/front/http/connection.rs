@@ -16,6 +16,7 @@ use hyper_util::rt::TokioIo;
 use tokio::sync::watch;
 
 use super::response::ResponseBody;
+use super::seldom::Seldom;
 use super::{HttpFront, stopped};
 
 /// A connection on which nothing was asked in so many looks, and nothing is being answered, is closed: whoever sends a
@@ -29,6 +30,12 @@ const LOOK_EVERY: Duration = Duration::from_secs(15);
 #[derive(Default)]
 struct Doing {
     begun: AtomicU64,
+}
+
+/// Why a connection is closed from our side.
+enum Reason {
+    Stopping,
+    Silence,
 }
 
 /// An answer that counts as under way until it is sent.
@@ -59,32 +66,46 @@ pub(super) async fn serve(
         }
     });
     let mut serving = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-    let mut look = pin!(tokio::time::sleep(LOOK_EVERY));
-    let (mut begun, mut silent) = (0, 0);
-    let served = loop {
+    let reason = Seldom::new(async move {
         tokio::select! {
-            served = serving.as_mut() => break served,
-            () = stopped(&mut stop) => {
+            () = stopped(&mut stop) => Reason::Stopping,
+            () = doing.silence() => Reason::Silence,
+        }
+    });
+    let served = tokio::select! {
+        biased;
+        served = serving.as_mut() => served,
+        reason = reason => match reason {
+            Reason::Stopping => {
                 serving.as_mut().graceful_shutdown();
-                break serving.await;
+                serving.await
             }
-            () = look.as_mut() => {
-                let now = doing.begun.load(Ordering::Relaxed);
-                // We hold it, and the service does.
-                let idle = Arc::strong_count(&doing) == 2 && now == begun;
-                silent = if idle { silent + 1 } else { 0 };
-                begun = now;
-                if silent == SILENT_LOOKS {
-                    return tracing::debug!(%peer, "a silent connection is closed");
-                }
-                look.as_mut().reset(tokio::time::Instant::now() + LOOK_EVERY);
-            }
+            Reason::Silence => return tracing::debug!(%peer, "a silent connection is closed"),
         }
     };
     if let Err(error) = served {
         tracing::debug!(%error, %peer, "a connection ended early");
     }
 }
+
+// === impl Doing ===
+
+impl Doing {
+    /// Waits until nothing has been asked for long, and nothing is being answered.
+    async fn silence(self: &Arc<Self>) {
+        let (mut begun, mut silent) = (0, 0);
+        while silent < SILENT_LOOKS {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let now = self.begun.load(Ordering::Relaxed);
+            // We hold it, and the service does.
+            let idle = Arc::strong_count(self) == 2 && now == begun;
+            silent = if idle { silent + 1 } else { 0 };
+            begun = now;
+        }
+    }
+}
+
+// === impl Answering ===
 
 impl Body for Answering {
     type Data = Bytes;

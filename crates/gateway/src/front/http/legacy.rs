@@ -12,8 +12,7 @@ use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::headers::{PROTOCOL_VERSION, SESSION_ID};
 use highwater_store::SessionHandle;
 use http::header::{HeaderMap, HeaderValue};
-use http::{Request, Response, StatusCode};
-use hyper::body::Incoming;
+use http::{Response, StatusCode};
 
 use super::call::{Call, Orphan, Step};
 use super::response::{self, Refused, ResponseBody};
@@ -21,6 +20,7 @@ use super::sessions::HttpSession;
 use super::stream_log::Manner;
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
+use crate::in_place::boxed;
 use crate::session::{CLIENT_SESSION_ID, Place, client_session_id};
 use crate::tokens::{Slot, Token};
 
@@ -128,7 +128,7 @@ impl HttpFront {
         };
         let (gateway, running) = (Arc::clone(&self.gateway), Arc::clone(&session.session));
         let mut call = Call::new(Orphan::GoesOn, |outlet| {
-            Box::pin(async move {
+            boxed(|| async move {
                 let _slot = slot;
                 let serving = gateway.serve(Client::Legacy(Arc::clone(&running)), part, frame, outlet);
                 let answer = Abortable::new(serving, registration).await.ok();
@@ -151,11 +151,10 @@ impl HttpFront {
     /// Opens the stream of messages that belong to no call, or takes up one that broke.
     pub(super) fn open_stream(
         &self,
-        request: &Request<Incoming>,
+        headers: &HeaderMap,
         endpoint: &Endpoint,
         principal: &Principal,
     ) -> Response<ResponseBody> {
-        let headers = request.headers();
         if !headers.contains_key(SESSION_ID) {
             return response::method_not_allowed();
         }
@@ -185,14 +184,14 @@ impl HttpFront {
     /// Ends a session on its client's wish.
     pub(super) fn end_session(
         &self,
-        request: &Request<Incoming>,
+        headers: &HeaderMap,
         endpoint: &Endpoint,
         principal: &Principal,
     ) -> Response<ResponseBody> {
-        if !request.headers().contains_key(SESSION_ID) {
+        if !headers.contains_key(SESSION_ID) {
             return response::method_not_allowed();
         }
-        match self.session(request.headers(), endpoint, principal) {
+        match self.session(headers, endpoint, principal) {
             Ok(session) => {
                 self.sessions.remove(&session.session.id);
                 self.gateway.end_session(&session.session);

@@ -10,6 +10,7 @@ mod origin;
 mod pages;
 mod request;
 mod response;
+mod seldom;
 mod sessions;
 mod stream_log;
 mod workers;
@@ -22,6 +23,8 @@ use std::time::Duration;
 use highwater_config::Listen;
 use highwater_core::id::VirtualServerId;
 use highwater_mcp::frame::FrameKind;
+use http::header::HeaderMap;
+use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::watch;
@@ -151,23 +154,28 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
 impl HttpFront {
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<ResponseBody> {
         let settings = self.gateway.settings.load_full();
-        if let Err(refused) = origin::check(request.headers(), &settings) {
+        // In two parts, of which the larger stays where it is.
+        let (head, body) = request.into_parts();
+        if let Err(refused) = origin::check(&head.headers, &settings) {
             return *refused;
         }
-        match endpoint(request.uri().path()) {
-            Some(endpoint) => self.mcp(request, endpoint, &settings).await,
-            None if request.uri().path().starts_with(api::ROOT) => self.api(request).await,
-            None => self.page(&request).await,
+        match endpoint(head.uri.path()) {
+            Some(endpoint) => self.mcp(&head, body, endpoint, &settings).await,
+            None if head.uri.path().starts_with(api::ROOT) => {
+                Box::pin(self.api(Request::from_parts(head, body))).await
+            }
+            None => Box::pin(self.page(&Request::from_parts(head, body))).await,
         }
     }
 
     async fn mcp(
-        self: Arc<Self>,
-        request: Request<Incoming>,
+        &self,
+        head: &Parts,
+        body: Incoming,
         endpoint: Endpoint,
         settings: &highwater_config::Settings,
     ) -> Response<ResponseBody> {
-        let token = match authenticate::agent(request.headers(), settings, &self.gateway) {
+        let token = match authenticate::agent(&head.headers, settings, &self.gateway) {
             Ok(token) => token,
             Err(refused) => return *refused,
         };
@@ -179,14 +187,14 @@ impl HttpFront {
             return response::text(StatusCode::NOT_FOUND, &message);
         }
         if let Some(context) = &endpoint.context
-            && let Err(refused) = self.check_context(context).await
+            && let Err(refused) = Box::pin(self.check_context(context)).await
         {
             return *refused;
         }
-        match *request.method() {
-            Method::POST => self.post(request, endpoint, token, settings).await,
-            Method::GET => self.open_stream(&request, &endpoint, &token.principal),
-            Method::DELETE => self.end_session(&request, &endpoint, &token.principal),
+        match head.method {
+            Method::POST => self.post(&head.headers, body, endpoint, token, settings).await,
+            Method::GET => self.open_stream(&head.headers, &endpoint, &token.principal),
+            Method::DELETE => self.end_session(&head.headers, &endpoint, &token.principal),
             _ => response::method_not_allowed(),
         }
     }
@@ -210,17 +218,17 @@ impl HttpFront {
 
     /// Reads and scans a message and hands it to its era.
     async fn post(
-        self: Arc<Self>,
-        request: Request<Incoming>,
+        &self,
+        headers: &HeaderMap,
+        body: Incoming,
         endpoint: Endpoint,
         token: Arc<Token>,
         settings: &highwater_config::Settings,
     ) -> Response<ResponseBody> {
-        let (head, body) = request.into_parts();
-        if let Err(refused) = request::check_types(&head.headers) {
+        if let Err(refused) = request::check_types(headers) {
             return *refused;
         }
-        let frame = match request::read_frame(body, &head.headers, settings).await {
+        let frame = match request::read_frame(body, headers, settings).await {
             Ok(frame) => frame,
             Err(refused) => return *refused,
         };
@@ -232,10 +240,10 @@ impl HttpFront {
             },
             FrameKind::Notification | FrameKind::Response | FrameKind::Error => None,
         };
-        if modern::is_modern(&head.headers, &frame) {
-            self.modern(&head.headers, frame, &endpoint, token, slot).await
+        if modern::is_modern(headers, &frame) {
+            self.modern(headers, frame, &endpoint, token, slot).await
         } else {
-            self.legacy(&head.headers, frame, endpoint, token, slot).await
+            self.legacy(headers, frame, endpoint, token, slot).await
         }
     }
 }

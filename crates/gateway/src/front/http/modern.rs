@@ -25,6 +25,7 @@ use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
 use crate::front::LISTEN;
 use crate::greet;
+use crate::in_place::boxed;
 use crate::session::{CLIENT_SESSION_ID, client_session_id};
 use crate::tokens::{Slot, Token};
 
@@ -84,7 +85,7 @@ impl HttpFront {
         // An open ear takes no place: it would be taken for ever.
         let slot = slot.filter(|_| frame.method() != Some(LISTEN));
         let mut call = Call::new(Orphan::Ends, |outlet| {
-            Box::pin(async move {
+            boxed(|| async move {
                 let _slot = slot;
                 Some(gateway.serve(Client::Modern(Arc::new(client)), None, frame, outlet).await)
             })

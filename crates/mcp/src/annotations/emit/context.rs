@@ -3,11 +3,11 @@
 use highwater_core::label::Label;
 use highwater_core::session::Contributors;
 
-use super::attribution;
+use super::{attribution, push_texts};
 use crate::annotations::flow::{FLOW_ORIGIN, write_contributors};
 use crate::annotations::ours::{self, forged};
 use crate::edit::{Edit, edit_object};
-use crate::text::{is_object, is_true, member, members};
+use crate::text::{is_object, is_true, member, members, quote_into};
 
 /// How much an upstream is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,14 +40,14 @@ const FOR_US: [&str; 2] = ["clientSessionId", "io.modelcontextprotocol/authoriza
 /// What the client itself said of its context is in the session's label, and goes on only as far as the upstream
 /// may know it.
 pub fn context_meta(client: Option<&str>, context: &Context<'_>) -> Option<String> {
-    let meta = client.filter(|meta| is_object(meta)).unwrap_or("{}");
+    let Some(client) = client else { return context.alone() };
+    let meta = if is_object(client) { client } else { "{}" };
     let annotations = member(meta, "annotations").filter(|raw| is_object(raw)).unwrap_or("{}");
     let attribution = match context.share {
         Share::Full => attribution(member(annotations, "attribution"), context.session.origins()),
         Share::Nothing | Share::Hints => None,
     };
-    let contributors = context.contributors.filter(|_| context.share != Share::Nothing);
-    let origin = contributors.map(|all| write_contributors(all, context.share == Share::Full));
+    let origin = context.origin();
 
     let mut said: Vec<(&str, Edit<'_>)> = Vec::new();
     match (context.share, member(annotations, "openWorldHint")) {
@@ -80,4 +80,42 @@ pub fn context_meta(client: Option<&str>, context: &Context<'_>) -> Option<Strin
     let forged = forged(meta);
     ours::remove(&forged, &mut edits);
     (!edits.is_empty()).then(|| edit_object(meta, &edits))
+}
+
+// === impl Context ===
+
+impl Context<'_> {
+    /// The same for a client that sent nothing there, which most do: there is nothing to look through and to unite.
+    fn alone(&self) -> Option<String> {
+        let hint = self.share != Share::Nothing && self.session.untrusted();
+        let named = self.share == Share::Full && !self.session.origins().members().is_empty();
+        let origin = self.origin();
+        if !hint && !named && origin.is_none() {
+            return None;
+        }
+        let mut out = String::with_capacity(160);
+        out.push('{');
+        if hint || named {
+            out.push_str(r#""annotations":{"#);
+            out.push_str(if hint { r#""openWorldHint":true"# } else { "" });
+            out.push_str(if hint && named { "," } else { "" });
+            if named {
+                out.push_str(r#""attribution":"#);
+                push_texts(&mut out, self.session.origins());
+            }
+            out.push_str(if origin.is_some() { "}," } else { "}" });
+        }
+        if let Some(origin) = origin {
+            quote_into(&mut out, FLOW_ORIGIN);
+            out.push(':');
+            out.push_str(&origin);
+        }
+        out.push('}');
+        Some(out)
+    }
+
+    fn origin(&self) -> Option<String> {
+        let contributors = self.contributors.filter(|_| self.share != Share::Nothing)?;
+        Some(write_contributors(contributors, self.share == Share::Full))
+    }
 }

@@ -66,7 +66,13 @@ fn push_classes(out: &mut String, classes: ClassSet, scopes: &TextSet) {
 
 /// An attribution united with these origins; nothing if it names them all.
 fn attribution(theirs: Option<&str>, origins: &TextSet) -> Option<String> {
-    let theirs = theirs.filter(|list| is_array(list)).unwrap_or_default();
+    let Some(theirs) = theirs.filter(|list| is_array(list)) else {
+        return (!origins.members().is_empty()).then(|| {
+            let mut out = String::with_capacity(64);
+            push_texts(&mut out, origins);
+            out
+        });
+    };
     let named: HashSet<_> = elements(theirs).filter_map(unquote).collect();
     let mut missing = origins.members().iter().filter(|origin| !named.contains(&***origin)).peekable();
     missing.peek()?;

@@ -3,7 +3,7 @@
 use highwater_core::annotation::DataClass;
 use highwater_core::label::Label;
 
-use super::{attribution, push_classes};
+use super::{attribution, push_classes, push_texts};
 use crate::annotations::ours::{self, DECISION, LABEL, forged};
 use crate::annotations::trust_annotations::TRUST_ANNOTATIONS;
 use crate::edit::{Edit, edit_object};
@@ -153,10 +153,10 @@ impl ReplyNote<'_> {
             out.push_str(if out.len() > before + 1 { "," } else { "" });
             out.push_str(r#""maliciousActivityHint":true"#);
         }
-        if let Some(list) = attribution(None, self.reply.origins()) {
+        if !self.reply.origins().members().is_empty() {
             out.push_str(if out.len() > before + 1 { "," } else { "" });
             out.push_str(r#""attribution":"#);
-            out.push_str(&list);
+            push_texts(out, self.reply.origins());
         }
         out.push('}');
     }
