@@ -152,9 +152,12 @@ impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.closed = true;
+        // Nobody is left to be woken by the last sender.
+        let waker = state.receiver.take();
         let queue = std::mem::take(&mut state.queue);
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
+        drop(waker);
         // Messages may hold senders of their own, so they go after the lock.
         drop(queue);
         for waker in waiting {

@@ -130,7 +130,10 @@ pub(super) async fn collect(mut body: ServerBody, limit: usize) -> Result<Bytes,
     }
     let mut first = Bytes::new();
     let mut whole: Vec<u8> = Vec::new();
-    while let Some(frame) = body.frame().await {
+    // A body of known length ends with its last byte; the connection would be looked at once more to hear the same.
+    while !body.is_end_stream()
+        && let Some(frame) = body.frame().await
+    {
         let frame = frame.map_err(|_| Cause::Gone("the answer broke off".to_owned()))?;
         let Ok(chunk) = frame.into_data() else { continue };
         let held = first.len().max(whole.len());

@@ -66,12 +66,12 @@ pub(super) async fn serve(
         }
     });
     let mut serving = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-    let reason = Seldom::new(async move {
+    let reason = Seldom::new(Box::pin(async move {
         tokio::select! {
             () = stopped(&mut stop) => Reason::Stopping,
             () = doing.silence() => Reason::Silence,
         }
-    });
+    }));
     let served = tokio::select! {
         biased;
         served = serving.as_mut() => served,

@@ -8,7 +8,7 @@ use highwater_mcp::frame::Frame;
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 
 use super::response::{self, Refused};
 use crate::front::client_rules;
@@ -123,7 +123,10 @@ pub(super) async fn collect(
 ) -> Result<Result<Bytes, Incoming>, hyper::Error> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    // A body of known length ends with its last byte; the connection would be looked at once more to hear the same.
+    while !body.is_end_stream()
+        && let Some(frame) = body.frame().await
+    {
         let Ok(data) = frame?.into_data() else { continue };
         if first.len() + rest.len() + data.len() > limit {
             return Ok(Err(body));

@@ -1,5 +1,5 @@
-//! A future that is looked at only when it asks to be. A connection waits for its next byte and, beside that, for things
-//! that hardly ever happen; a task cannot tell what woke it and would look at those with every byte.
+//! A future that is looked at only when it asks to be. A task cannot tell what woke it: a connection would look at
+//! everything it waits for with every byte, at a call that waits for its server, and at things that hardly ever happen.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use futures_util::task::AtomicWaker;
 
 /// A future with a bell of its own.
-pub(super) struct Seldom<F> {
+pub(super) struct Seldom<F: ?Sized> {
     future: Pin<Box<F>>,
     bell: Arc<Bell>,
     waker: Waker,
@@ -23,15 +23,15 @@ struct Bell {
 
 // === impl Seldom ===
 
-impl<F: Future> Seldom<F> {
-    pub(super) fn new(future: F) -> Self {
+impl<F: Future + ?Sized> Seldom<F> {
+    pub(super) fn new(future: Pin<Box<F>>) -> Self {
         // Rung: it has not been looked at yet.
         let bell = Arc::new(Bell { rung: AtomicBool::new(true), task: AtomicWaker::new() });
-        Self { future: Box::pin(future), waker: Waker::from(Arc::clone(&bell)), bell }
+        Self { future, waker: Waker::from(Arc::clone(&bell)), bell }
     }
 }
 
-impl<F: Future> Future for Seldom<F> {
+impl<F: Future + ?Sized> Future for Seldom<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -69,10 +69,10 @@ mod tests {
     #[test]
     fn it_is_looked_at_first_and_then_when_it_rings() {
         let (looks, theirs) = (AtomicUsize::new(0), std::sync::Mutex::new(None::<Waker>));
-        let mut seldom = Seldom::new(poll_fn(|context| {
+        let mut seldom = Seldom::new(Box::pin(poll_fn(|context| {
             *theirs.lock().unwrap() = Some(context.waker().clone());
             if looks.fetch_add(1, Ordering::Relaxed) < 2 { Poll::Pending } else { Poll::Ready(()) }
-        }));
+        })));
         let bell = Arc::clone(&seldom.bell);
         let mut poll = || Pin::new(&mut seldom).poll(&mut Context::from_waker(Waker::noop()));
         for _ in 0..3 {
@@ -90,7 +90,7 @@ mod tests {
     #[tokio::test]
     async fn what_rings_wakes_the_task() {
         let (go, gone) = tokio::sync::oneshot::channel::<()>();
-        let waiting = tokio::spawn(Seldom::new(gone));
+        let waiting = tokio::spawn(Seldom::new(Box::pin(gone)));
         tokio::task::yield_now().await;
         go.send(()).unwrap();
         waiting.await.unwrap().unwrap();
