@@ -14,5 +14,6 @@ pub mod id;
 pub mod label;
 pub mod pin;
 pub mod policy;
+pub mod search;
 pub mod session;
 pub mod trust;

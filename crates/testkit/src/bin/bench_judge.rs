@@ -1,4 +1,5 @@
-//! Times the judgement alone, without a wire: one decision with a hundred rules, and one reply labelled and judged.
+//! Times the judgement alone, without a wire: one decision with a hundred rules, one reply labelled and judged, and one
+//! filtered search among ten thousand tools.
 //! Prints one line of JSON, in microseconds.
 
 use std::hint::black_box;
@@ -22,6 +23,7 @@ use highwater_core::policy::{
     Admission, Arguments, ConditionSource, Facts, Policy, RuleSource, ServerFacts, Span, Spanned,
     ValueSource, Written, compile,
 };
+use highwater_core::search::{Filter, Filters, Index, Query, ToolText, Traits};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use serde_json::json;
 
@@ -33,7 +35,48 @@ struct Args {
     /// How often each is done.
     #[arg(long, default_value_t = 200_000)]
     times: u32,
+    /// How many tools are searched.
+    #[arg(long, default_value_t = 10_000)]
+    tools: usize,
 }
+
+/// How often each query is put.
+const SEARCHES: usize = 200;
+
+/// The queries, as models write them.
+const QUERIES: [&str; 8] = [
+    "search issues in a repository",
+    "read file contents",
+    "send a message to a channel",
+    "list open pull requests of a repository",
+    "create calendar event with attendees",
+    "query the database for customer records",
+    "upload image to storage bucket",
+    "delete old branches",
+];
+
+/// What texts of tools are made of: as many words as a few hundred tools of real servers share.
+const VERBS: [&str; 12] = [
+    "search", "read", "send", "list", "create", "query", "upload", "delete", "update", "get", "move", "watch",
+];
+const OBJECTS: [&str; 16] = [
+    "issue",
+    "file",
+    "message",
+    "pull_request",
+    "calendar_event",
+    "database",
+    "image",
+    "branch",
+    "customer",
+    "channel",
+    "repository",
+    "record",
+    "bucket",
+    "page",
+    "invoice",
+    "container",
+];
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
@@ -80,8 +123,50 @@ fn main() -> anyhow::Result<()> {
             ReplyVerdict::Hold(_) | ReplyVerdict::Withhold(_) => false,
         }
     })?;
-    let line = json!({ "decide_us": decided, "label_us": labelled });
+    let searched = searched(args.tools)?;
+    let line = json!({ "decide_us": decided, "label_us": labelled, "search_us": searched });
     writeln!(std::io::stdout(), "{line}").context("standard output is closed")
+}
+
+/// What one search takes, in microseconds, at the median: filtered, by a caller who does not see every tool. The texts
+/// repeat, so that the lists of each word are as long as they can be.
+fn searched(tools: usize) -> anyhow::Result<f64> {
+    let servers: Vec<UpstreamId> = (0..20).map(|number| UpstreamId::new(format!("server{number}"))).collect();
+    let (harmless, unknown) = (Traits::of(&contract()), Traits::of(&Contract::unknown()));
+    let mut texts = Vec::with_capacity(tools);
+    let pairs = VERBS.iter().flat_map(|verb| OBJECTS.iter().map(move |object| (verb, object))).cycle();
+    for (number, (verb, object)) in pairs.take(tools).enumerate() {
+        let beside = OBJECTS.iter().cycle().nth(number % 7).context("there are objects")?;
+        let description = format!(
+            "{verb} {object}s of a {beside}, by name or number, and returns the {object} with its {beside}, its \
+             author and the time of its last change; fails if the {object} is not there or access is denied"
+        );
+        texts.push((format!("{verb}_{object}_{number}"), description));
+    }
+    let index = Index::new(texts.iter().zip(servers.iter().cycle()).enumerate().map(
+        |(number, ((name, description), server))| ToolText {
+            name,
+            server,
+            title: "",
+            description,
+            arguments: "name number limit cursor",
+            traits: if number % 2 == 0 { harmless } else { unknown },
+        },
+    ));
+    let sight = index.sight(|tool| tool % 10 != 0);
+    let filters = Filters::only(Filter::ExcludeDestructive);
+    let mut taken = Vec::with_capacity(SEARCHES * QUERIES.len());
+    for text in std::iter::repeat_n(QUERIES, SEARCHES).flatten() {
+        let query = Query { text, filters, server: None, limit: 15 };
+        let begun = Instant::now();
+        let found = black_box(index.find(&sight, black_box(&query)));
+        taken.push(begun.elapsed().as_secs_f64() * 1e6);
+        if found.hits.len() != 15 {
+            bail!("`{text}` finds {} tools", found.hits.len());
+        }
+    }
+    taken.sort_by(f64::total_cmp);
+    taken.get(taken.len() / 2).copied().context("nothing was searched")
 }
 
 /// What one takes, in microseconds.

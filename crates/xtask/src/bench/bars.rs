@@ -29,6 +29,8 @@ pub(super) enum Figure {
     Decision,
     /// One reply labelled and judged, without a wire.
     Labelling,
+    /// One filtered search among ten thousand tools, without a wire.
+    Search,
     IdleMemory,
     LoadedMemory(&'static str),
     FirstStart,
@@ -52,12 +54,12 @@ pub(super) struct Reading {
 
 use Figure::{
     AddedLatency, BinarySize, Cpu, Decision, FirstStart, IdleMemory, Labelling, LaterStart, LoadedMemory,
-    Millis, ShareOfDirect,
+    Millis, Search, ShareOfDirect,
 };
 use Limit::{AtLeast, AtMost};
 
 #[rustfmt::skip]
-pub(super) const BARS: [Bar; 19] = [
+pub(super) const BARS: [Bar; 20] = [
     bar("CPU per call, 100 B, 1 session", Cpu("call/100B/1"), AtMost(1.8), 1.4, "×", "3.0–6.5×"),
     bar("CPU per call, 100 B, 8 sessions", Cpu("call/100B/8"), AtMost(1.8), 1.4, "×", "3.0–6.5×"),
     bar("CPU per call, 100 B, 64 sessions", Cpu("call/100B/64"), AtMost(1.8), 1.4, "×", "3.0–6.5×"),
@@ -71,6 +73,7 @@ pub(super) const BARS: [Bar; 19] = [
     bar("CPU per `tools/list`, 1,000 tools, 4 servers", Cpu("list/1000"), AtMost(2.0), 1.2, "×", "39×"),
     bar("one decision, 100 rules", Decision, AtMost(10.0), 3.0, "µs", "–"),
     bar("one reply labelled and judged", Labelling, AtMost(10.0), 3.0, "µs", "–"),
+    bar("one filtered search, 10,000 tools", Search, AtMost(200.0), 100.0, "µs", "–"),
     bar("listing 10,000 tools, 4 servers", Millis("list/10000"), AtMost(100.0), 30.0, "ms", "–"),
     bar("resident, idle", IdleMemory, AtMost(20.0), 12.0, "MiB", "37 MiB"),
     bar("resident, 512 sessions", LoadedMemory("call/100B/512"), AtMost(60.0), 45.0, "MiB", "122 MiB"),
@@ -141,6 +144,7 @@ impl Figure {
             Self::LaterStart => alone(listed(&outcome.later_starts), listed(&outcome.floor_starts)),
             Self::Decision => alone(median(outcome.judged.iter().map(|judged| judged.decide_us)), None),
             Self::Labelling => alone(median(outcome.judged.iter().map(|judged| judged.label_us)), None),
+            Self::Search => alone(median(outcome.judged.iter().map(|judged| judged.search_us)), None),
             Self::BinarySize => alone(outcome.binary_mib, None),
         }
     }

@@ -89,6 +89,7 @@ pub(super) struct Taken {
 pub(super) struct Judged {
     pub(super) decide_us: f64,
     pub(super) label_us: f64,
+    pub(super) search_us: f64,
 }
 
 // === impl Binaries ===
