@@ -34,6 +34,7 @@ pub use lower::listen::ListenError;
 pub use reference::reference_markdown;
 pub use schema::schema;
 pub use settings::{
-    AgentToken, Auth, Era, Exposed, HttpKind, LabelSettings, Labels, Limits, Listen, Partition, Prefix,
-    Rules, ServerSettings, Settings, ShareContext, Start, StoreSettings, Timeouts, Transport, VirtualServer,
+    AgentToken, Auth, Era, Expose, Exposed, HttpKind, LabelSettings, Labels, Limits, Listen, Partition,
+    Prefix, Rules, ServerSettings, Settings, ShareContext, Start, StoreSettings, Timeouts, Transport,
+    VirtualServer,
 };

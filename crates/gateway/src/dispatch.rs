@@ -96,7 +96,13 @@ impl Gateway {
             | None => {
                 let session = part.unwrap_or_else(|| client.caller().session.clone());
                 let (outlet, world) = (outlet.clone(), self.world.load_full());
-                let arrival = Arrival { client, session, method, frame, outlet, attended: true, world };
+                let arrival =
+                    Arrival { client, session, method, frame, outlet, attended: true, variant: None, world };
+                if arrival.world.offers_search
+                    && matches!(method, Some(Method::CallTool | Method::ResolveTool))
+                {
+                    return Box::pin(self.act_as_meant(arrival)).await;
+                }
                 return match method {
                     Some(Method::ResolveTool) => Box::pin(self.foresee(arrival)).await,
                     Some(Method::Subscribe | Method::Unsubscribe) => Box::pin(self.subscribe(&arrival)).await,
@@ -113,7 +119,7 @@ impl Gateway {
     }
 
     /// Says what would become of a call that is not made.
-    async fn foresee(&self, arrival: Arrival) -> Answer {
+    pub(crate) async fn foresee(&self, arrival: Arrival) -> Answer {
         let delivery = match self.outlook(&arrival).await {
             Ok(delivery) => delivery,
             Err(refusal) => refusal.into_delivery(&arrival),

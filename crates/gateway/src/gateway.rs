@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use highwater_config::{Era, ServerSettings, Settings, Start, Transport};
+use highwater_config::{Era, Expose, ServerSettings, Settings, Start, Transport};
 use highwater_core::id::{DecisionId, Timestamp, UpstreamId, VirtualServerId};
 use highwater_store::{
     AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret, Store, TokenRecord,
@@ -193,7 +193,7 @@ impl Gateway {
                     .filter_map(|name| stations.get(&UpstreamId::new(name.as_str())).cloned());
                 (id.clone(), {
                     let (policy, standings) = (Arc::clone(&policy), Arc::clone(&standings));
-                    VirtualServer::new(id, server.prefix, policy, standings, held.collect())
+                    VirtualServer::new(id, (server.prefix, server.expose), policy, standings, held.collect())
                 })
             })
             .collect();
@@ -204,7 +204,8 @@ impl Gateway {
         }
         let drain = settings.limits.drain;
         let origins_matter = looks_at_origins(&policy, &settings);
-        let world = Arc::new(World { policy, origins_matter, stations, virtual_servers });
+        let offers_search = settings.virtual_servers.iter().any(|server| server.expose != Expose::Direct);
+        let world = Arc::new(World { policy, origins_matter, offers_search, stations, virtual_servers });
         let settings = Arc::new(settings);
         self.settings.store(Arc::clone(&settings));
         self.tokens.under(&settings);
@@ -273,6 +274,7 @@ impl World {
         Self {
             policy: Arc::default(),
             origins_matter: false,
+            offers_search: false,
             stations: BTreeMap::new(),
             virtual_servers: BTreeMap::new(),
         }

@@ -156,6 +156,7 @@ impl Gateway {
             frame,
             outlet,
             attended: false,
+            variant: None,
             world,
         };
         self.subscribe(&arrival).await.code.is_none()

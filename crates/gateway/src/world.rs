@@ -19,6 +19,8 @@ pub(crate) struct World {
     pub(crate) policy: Arc<Policy>,
     /// By the configuration alone a decision may hang on where a session's data came from.
     pub(crate) origins_matter: bool,
+    /// Some virtual server offers tools of our own.
+    pub(crate) offers_search: bool,
     pub(crate) stations: BTreeMap<UpstreamId, Arc<Station>>,
     pub(crate) virtual_servers: BTreeMap<VirtualServerId, Arc<VirtualServer>>,
 }

@@ -18,7 +18,7 @@ pub(crate) use self::server::{KindFile, ServerFile, TimeoutsFile};
 pub(crate) use self::token::AgentTokenFile;
 use crate::human::{Period, Scalar, Size};
 use crate::read::{Entries, Field, Tree, Written};
-use crate::settings::{Auth, Partition, Prefix};
+use crate::settings::{Auth, Expose, Partition, Prefix};
 
 /// The configuration of Highwater: one YAML file. JSON is YAML, so JSON works too.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -48,6 +48,11 @@ pub(crate) struct ConfigFile {
     /// How the names of tools are made. A virtual server can say otherwise for itself.
     #[schemars(extend("default" = "always"))]
     pub(crate) prefix: Field<Prefix>,
+
+    /// What clients are offered of tools: the tools themselves, or five tools to search, describe and call them with,
+    /// or both. A virtual server can say otherwise for itself.
+    #[schemars(extend("default" = "direct"))]
+    pub(crate) expose: Field<Expose>,
 
     /// Bounds on what clients and servers may make the gateway hold.
     pub(crate) limits: Field<LimitsFile>,
@@ -169,6 +174,9 @@ pub(crate) struct VirtualServerFile {
 
     /// How the names of its tools are made. Without this key, as the top level says.
     pub(crate) prefix: Field<Prefix>,
+
+    /// What clients are offered of its tools. Without this key, as the top level says.
+    pub(crate) expose: Field<Expose>,
 
     /// What happens when private data, untrusted text and powerful tools are about to meet. Without this key, as
     /// the top level says.

@@ -28,7 +28,8 @@ use crate::human::{Period, Scalar, Size};
 use crate::load::NO_SERVERS_HELP;
 use crate::node::{Node, Span};
 use crate::read::{Entries, Field, Trees, Written};
-use crate::settings::{Auth, Exposed, Limits, Prefix, ServerSettings, Settings};
+use crate::settings::{Auth, Expose, Exposed, Limits, Prefix, ServerSettings, Settings};
+use virtual_server::Common;
 
 /// Makes the settings. What is returned counts only if nothing was reported.
 pub(crate) fn lower<'r>(
@@ -45,7 +46,8 @@ pub(crate) fn lower<'r>(
     let prefix = file.prefix.value().copied().unwrap_or(Prefix::Always);
     lowering.unused_trust(file, &names, &servers);
     let flow = lowering.flow(FlowPolicy::default(), "", &file.flow, &file.clearance, &file.sole_gateway);
-    let virtual_servers = lowering.virtual_servers(file, prefix, flow, &names, &servers);
+    let common = Common { prefix, expose: file.expose.value().copied().unwrap_or(Expose::Direct), flow };
+    let virtual_servers = lowering.virtual_servers(file, common, &names, &servers);
     let agent_tokens = lowering.agent_tokens(file, &names, &virtual_servers);
     let allowed_hosts = lowering.each(&file.allowed_hosts, |host| listen::host(&host.value));
     let allowed_origins = lowering.each(&file.allowed_origins, |origin| listen::origin(&origin.value));

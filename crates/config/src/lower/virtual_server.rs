@@ -6,26 +6,35 @@ use highwater_core::policy::suggest::choose;
 use super::{Lowering, Refused, name};
 use crate::file::{ConfigFile, VirtualServerFile};
 use crate::read::{Entries, Field, Written};
-use crate::settings::{Prefix, ServerSettings, VirtualServer};
+use crate::settings::{Expose, Prefix, ServerSettings, VirtualServer};
 
 /// The name of the virtual server at `/mcp`.
 const DEFAULT: &str = "default";
+
+/// What the top level says for every virtual server that does not say otherwise.
+#[derive(Clone, Copy)]
+pub(super) struct Common {
+    pub(super) prefix: Prefix,
+    pub(super) expose: Expose,
+    pub(super) flow: FlowPolicy,
+}
 
 impl Lowering<'_> {
     /// `names` are all servers that were written, so that a faulty one is not reported as unknown, too.
     pub(super) fn virtual_servers(
         &self,
         file: &ConfigFile,
-        prefix: Prefix,
-        flow: FlowPolicy,
+        common: Common,
         names: &[&str],
         servers: &[ServerSettings],
     ) -> Vec<VirtualServer> {
+        let Common { prefix, expose, flow } = common;
         let enabled = |name: &&str| servers.iter().any(|server| server.name == **name && !server.disabled);
         let everything = VirtualServer {
             name: DEFAULT.to_owned(),
             servers: names.iter().filter(|name| enabled(name)).map(|name| (*name).to_owned()).collect(),
             prefix,
+            expose,
             flow,
         };
         let mut list = Vec::new();
@@ -48,9 +57,10 @@ impl Lowering<'_> {
                     .collect(),
             };
             let prefix = entry.prefix.value().copied().unwrap_or(prefix);
+            let expose = entry.expose.value().copied().unwrap_or(expose);
             let subject = format!(" of virtual server `{}`", written.value);
             let flow = self.flow(flow, &subject, &entry.flow, &entry.clearance, &entry.sole_gateway);
-            list.push(VirtualServer { name: written.value.clone(), servers: members, prefix, flow });
+            list.push(VirtualServer { name: written.value.clone(), servers: members, prefix, expose, flow });
         }
         if !list.iter().any(|server| server.name == DEFAULT) {
             list.insert(0, everything);

@@ -206,6 +206,19 @@ pub enum Prefix {
     Never,
 }
 
+/// What clients are offered of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Expose {
+    /// The tools themselves.
+    Direct,
+    /// Five tools that stand for all of them: `retrieve_tools`, `describe_tool`, `call_tool_read`,
+    /// `call_tool_write`, `call_tool_destructive`.
+    Search,
+    /// The tools and the five.
+    Both,
+}
+
 /// A set of servers offered to clients as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VirtualServer {
@@ -215,6 +228,8 @@ pub struct VirtualServer {
     pub servers: Vec<String>,
     /// How the names of its tools are made.
     pub prefix: Prefix,
+    /// What clients are offered of its tools.
+    pub expose: Expose,
     /// How strictly flows are judged, and which data may go where.
     pub flow: FlowPolicy,
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::label_words::label_of_words;
 use super::{Outcome, Ruling};
 use crate::action::ActionKind;
-use crate::annotation::{self, DataClass, Destination, Source};
+use crate::annotation::{self, CallVariant, DataClass, Destination, Source};
 use crate::decide::{AskKind, Effect, Finding, FlowMode, PerMode, WhatIf};
 use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
 use crate::label::{Label, TextSet};
@@ -159,6 +159,9 @@ pub struct RecordedDecision {
     /// The tool as the client calls it.
     #[serde(default)]
     pub tool: Option<String>,
+    /// The variant through which it was called, where it was called through one.
+    #[serde(default)]
+    pub variant: Option<CallVariant>,
     /// The digest of the exact action.
     pub digest: String,
     /// How strictly the flow rules were enforced.

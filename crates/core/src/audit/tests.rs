@@ -3,8 +3,8 @@
 use super::*;
 use crate::action::{Action, ActionKind};
 use crate::annotation::{
-    Authority, Claim, Claims, Contract, DataClass, Destination, NoticeKind, Outcome as ToolOutcome, Possible,
-    Sensitivity, Source,
+    Authority, CallVariant, Claim, Claims, Contract, DataClass, Destination, NoticeKind,
+    Outcome as ToolOutcome, Possible, Sensitivity, Source,
 };
 use crate::decide::{Effect, FindingId, FlowMode, FlowPolicy, Verdict, decide, judge};
 use crate::id::VirtualServerId;
@@ -103,6 +103,7 @@ fn a_blocked_call_is_told_in_full() {
     let told = call.decision();
     assert_eq!(told.principal, call.principal);
     assert_eq!((told.epoch, told.tool.as_deref()), (3, Some("mail__send")));
+    assert_eq!(told.variant, None, "it was called by its own name");
     assert_eq!(told.digest, call.action.digest().to_string());
     assert_eq!((told.effect, told.ruling, told.mode), (Effect::Block, Ruling::Blocked, FlowMode::Balanced));
     assert_eq!(told.policy.as_deref(), call.policy.digest().as_str());
@@ -111,6 +112,21 @@ fn a_blocked_call_is_told_in_full() {
     assert_eq!(told.contract.basis["destination"], "operator");
     assert_eq!(told.violations, ["flow.write", "flow.act"]);
     assert_eq!(told.findings, judge(&call.policy, &call.facts()).findings());
+}
+
+#[test]
+fn the_variant_through_which_a_tool_was_called_is_told() {
+    let call = Call::in_mode(FlowMode::Observe);
+    for variant in CallVariant::ALL {
+        let facts = Facts { variant: Some(*variant), ..call.facts() };
+        let judgement = judge(&call.policy, &facts);
+        let (session, policy, ruling) = (&call.session, &call.policy, Ruling::Blocked);
+        let decision = Decision { session, epoch: 3, policy, facts: &facts, judgement: &judgement, ruling };
+        let Recorded::Decision(told) = written(&call.decision, Happened::Decision(decision)).happened else {
+            panic!("a decision")
+        };
+        assert_eq!(told.variant, Some(*variant));
+    }
 }
 
 #[test]

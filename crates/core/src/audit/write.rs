@@ -82,6 +82,9 @@ impl Decision<'_> {
         if let Some(tool) = facts.tool_id {
             line.raw(b"\",\"tool\":\"").text(tool);
         }
+        if let Some(variant) = facts.variant {
+            line.raw(b"\",\"variant\":\"").word(variant.as_str());
+        }
         line.raw(b"\",\"digest\":\"").hex(action.digest().as_bytes());
         line.raw(b"\",\"mode\":\"").word(self.policy.flow_for(facts).mode.as_str());
         line.raw(b"\",\"effect\":\"").word(self.judgement.effect().as_str());

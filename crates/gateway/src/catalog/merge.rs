@@ -2,30 +2,29 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use highwater_config::Prefix;
+use highwater_config::{Expose, Prefix};
 use highwater_core::decide::FlowPolicies;
+use highwater_core::grant::Permission;
 use highwater_core::id::UpstreamId;
 use highwater_mcp::annotations::emit;
 use highwater_mcp::edit::{Edit, edit_object};
-use highwater_mcp::era::Era;
-use highwater_mcp::era::meta_key::{OURS, SERVER_INFO};
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::schema_headers::{ParamHeader, param_headers};
-use highwater_mcp::text::{member, members, pointer, quote, string_member};
+use highwater_mcp::text::{member, pointer, quote, string_member};
 use highwater_upstream::control::{ListKind, Listing};
 
 use super::contracts::{Contracts, Known, Standings};
+use super::finder::Finder;
+use super::list_bytes::ListBytes;
 use super::listed::Listed;
 use super::names::assign;
+use super::own_tool::OwnTool;
 use super::station::{Station, Stock};
 use super::uris::Schemes;
 use super::view::{Row, ToolRow, View, Viewer, Views};
-
-/// What the modern era wants at the end of a list. Our lists depend on who asks, so they are nobody else's.
-const MODERN_TAIL: &str = r#","resultType":"complete","ttlMs":0,"cacheScope":"private""#;
 
 /// Everything a virtual server shows, and the way back from each name.
 pub(crate) struct Merged {
@@ -42,6 +41,12 @@ pub(crate) struct Merged {
     upstreams: Vec<UpstreamId>,
     /// What it was made from.
     pub(super) shelves: Vec<Shelf>,
+    /// What clients are offered of its tools.
+    pub(super) expose: Expose,
+    /// Every tool that can be listed, as the bytes of a list.
+    tools_list: Bytes,
+    /// The words of its tools, once somebody has searched.
+    finder: OnceLock<Finder>,
     /// Every entry of every list.
     pub(super) rows: BTreeMap<ListKind, Vec<Row>>,
     /// What is shown to who is granted everything.
@@ -74,18 +79,11 @@ pub(crate) struct ToolEntry {
     shown: Range<usize>,
 }
 
-/// A list result without its closing brace, so that each era can add its own end.
-pub(super) struct ListBytes {
-    bytes: Bytes,
-    /// Where each entry stands.
-    items: Vec<Range<usize>>,
-}
-
 // === impl Merged ===
 
 impl Merged {
     pub(super) fn build(
-        prefix: Prefix,
+        (prefix, expose): (Prefix, Expose),
         listing: &Listed<'_>,
         standings: &Standings,
         shelves: Vec<Shelf>,
@@ -108,7 +106,8 @@ impl Merged {
         let (tools, hidden): (Vec<_>, Vec<_>) = tools.into_iter().partition(|(upstream, name, _)| {
             listing.policy.admission(upstream).is_some_and(|admission| admission.admits_tool(name))
         });
-        let named = rename(prefix, tools, "tool");
+        let ours = if expose == Expose::Direct { &[][..] } else { &OwnTool::NAMES[..] };
+        let named = rename(prefix, tools, "tool", ours);
         let mut tool_map = HashMap::new();
         let known =
             |entry: &Entry| contracts.get(&entry.upstream).map(|all| Arc::clone(all.tool(&entry.name)));
@@ -144,16 +143,17 @@ impl Merged {
         }
         // What the allow-list leaves out is not listed and takes no name from what is, but a call to it is still
         // judged and goes on record.
-        for (client_name, entry, item) in rename(prefix, hidden, "tool") {
+        for (client_name, entry, item) in rename(prefix, hidden, "tool", ours) {
             let Some(known) = known(&entry) else { continue };
             tool_map.entry(client_name).or_insert_with(|| ToolEntry::new(entry, item, known, 0..0));
         }
         let list = ListBytes::build(ListKind::Tools, items.iter().map(String::as_str), shelves);
         let shown = list.rows(tools_shown).chain(tools_hidden).collect();
         rows.insert(ListKind::Tools, shown);
+        let tools_list = list.bytes.clone();
         lists.insert(ListKind::Tools, list);
 
-        let named = rename(prefix, collect(shelves, |stock| &stock.prompts), "prompt");
+        let named = rename(prefix, collect(shelves, |stock| &stock.prompts), "prompt", &[]);
         let prompts = named.iter().map(|(name, entry, _)| (Arc::clone(name), entry.clone())).collect();
         let items: Vec<String> = named
             .iter()
@@ -203,7 +203,10 @@ impl Merged {
             templates,
             schemes,
             upstreams: shelves.iter().map(|(station, _)| station.id().clone()).collect(),
-            whole: Arc::new(View::new(lists, shelves)),
+            whole: Arc::new(View::whole(expose, lists, &rows, shelves)),
+            expose,
+            tools_list,
+            finder: OnceLock::new(),
             rows,
             views: Views::default(),
             shelves: shelves_held,
@@ -212,7 +215,9 @@ impl Merged {
 
     /// What a caller is shown.
     pub(super) fn view(&self, listing: &Listed<'_>, viewer: &Viewer<'_>) -> Arc<View> {
-        if viewer.standing.grant.shows_everything() && !listing.looks_at_caller() {
+        let grant = &viewer.standing.grant;
+        let searches = self.expose == Expose::Direct || grant.permits(Permission::Retrieve);
+        if grant.shows_everything() && searches && !listing.looks_at_caller() {
             return Arc::clone(&self.whole);
         }
         self.views.view(self, listing, viewer)
@@ -237,9 +242,29 @@ impl Merged {
 
     /// A tool as it stands in the list, as JSON text.
     pub(crate) fn listed_tool(&self, tool: &ToolEntry) -> Option<&str> {
-        let list = self.whole.list(ListKind::Tools)?;
-        let item = list.bytes.get(tool.shown.clone()).filter(|item| !item.is_empty())?;
+        let item = self.tools_list.get(tool.shown.clone()).filter(|item| !item.is_empty())?;
         std::str::from_utf8(item).ok()
+    }
+
+    /// The words of its tools. Made for who asks first: a server that keeps changing its list costs a search nobody made
+    /// nothing.
+    pub(super) fn finder(&self) -> &Finder {
+        self.finder.get_or_init(|| Finder::new(self))
+    }
+
+    /// Reads the words of its tools.
+    pub(crate) fn index(&self) {
+        self.finder();
+    }
+
+    /// Whether they have been read.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.finder.get().is_some()
+    }
+
+    /// The rows of its tools, those that a rule hides among them.
+    pub(super) fn tool_rows(&self) -> &[Row] {
+        self.rows.get(&ListKind::Tools).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Whose resource this is, and what its owner calls it.
@@ -294,86 +319,6 @@ impl ToolEntry {
     }
 }
 
-// === impl ListBytes ===
-
-impl ListBytes {
-    fn start(kind: ListKind) -> String {
-        format!("{{\"{}\":[", kind.member())
-    }
-
-    pub(super) fn build<'t>(kind: ListKind, items: impl Iterator<Item = &'t str>, shelves: &[Shelf]) -> Self {
-        let listing = |stock: &Stock| match kind {
-            ListKind::Tools => Arc::clone(&stock.tools),
-            ListKind::Prompts => Arc::clone(&stock.prompts),
-            ListKind::Resources => Arc::clone(&stock.resources),
-            ListKind::ResourceTemplates => Arc::clone(&stock.templates),
-        };
-        let mut out = Self::start(kind);
-        let mut places = Vec::new();
-        for (index, item) in items.enumerate() {
-            if index > 0 {
-                out.push(',');
-            }
-            places.push(out.len()..out.len() + item.len());
-            out.push_str(item);
-        }
-        out.push(']');
-        let mut written = BTreeSet::new();
-        for stock in shelves.iter().filter_map(|(_, stock)| stock.as_ref()) {
-            for (key, value) in &listing(stock).rest {
-                let Ok(value) = std::str::from_utf8(value) else { continue };
-                let shown = if key == "_meta" { unforged_meta(value) } else { value.to_owned() };
-                let emptied = shown == "{}" && value != "{}";
-                if !emptied && written.insert(key.clone()) {
-                    out.push(',');
-                    out.push_str(&quote(key));
-                    out.push(':');
-                    out.push_str(&shown);
-                }
-            }
-        }
-        Self { bytes: Bytes::from(out), items: places }
-    }
-
-    /// Each entry with whose it is; `of` are as many as there are entries.
-    fn rows<'a>(
-        &'a self,
-        of: impl IntoIterator<Item = (UpstreamId, Option<ToolRow>), IntoIter: 'a>,
-    ) -> impl Iterator<Item = Row> + 'a {
-        self.items.iter().zip(of).map(|(place, (upstream, tool))| Row {
-            upstream,
-            text: self.bytes.slice(place.clone()),
-            tool,
-        })
-    }
-
-    /// A whole response; an empty one where there is no such list.
-    pub(super) fn response(list: Option<&Self>, era: Era, id: &str) -> Vec<u8> {
-        let body: &[u8] = list.map_or(b"{", |list| &list.bytes);
-        let tail = match era {
-            Era::Legacy => "",
-            Era::Modern => MODERN_TAIL,
-        };
-        let mut out = Vec::with_capacity(body.len() + tail.len() + id.len() + 48);
-        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-        out.extend_from_slice(id.as_bytes());
-        out.extend_from_slice(br#","result":"#);
-        out.extend_from_slice(body);
-        out.extend_from_slice(tail.as_bytes());
-        out.extend_from_slice(b"}}");
-        out
-    }
-}
-
-/// The `_meta` of a list without one server's name for itself, which would stand for all of them, and without what only
-/// we may say.
-fn unforged_meta(meta: &str) -> String {
-    let ours: Vec<_> = members(meta).map(|(key, _)| key).filter(|key| key.starts_with(OURS)).collect();
-    let mut edits: Vec<(&str, Edit<'_>)> = ours.iter().map(|key| (&**key, Edit::Remove)).collect();
-    edits.push((SERVER_INFO, Edit::Remove));
-    edit_object(meta, &edits)
-}
-
 /// Every item with a usable text under `key`, in the order of servers and lists.
 fn listed<'a>(
     shelves: &'a [(Arc<Station>, Option<Arc<Stock>>)],
@@ -412,10 +357,11 @@ fn rename<'a>(
     prefix: Prefix,
     items: Vec<(UpstreamId, String, &'a str)>,
     what: &str,
+    taken: &[&str],
 ) -> Vec<(Arc<str>, Entry, &'a str)> {
     let pairs: Vec<(&str, &str)> =
         items.iter().map(|(upstream, name, _)| (upstream.as_str(), name.as_str())).collect();
-    let names = assign(prefix, &pairs);
+    let names = assign(prefix, &pairs, taken);
     let mut named = Vec::with_capacity(items.len());
     for (client_name, (upstream, name, item)) in names.into_iter().zip(items) {
         match client_name {

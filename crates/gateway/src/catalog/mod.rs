@@ -3,16 +3,21 @@
 
 mod capabilities;
 mod contracts;
+mod finder;
+mod list_bytes;
 mod listed;
 mod merge;
 mod names;
+mod own_tool;
 mod station;
 mod uris;
 mod view;
 mod virtual_server;
 
 pub(crate) use contracts::{Contracts, Known, Standing, Standings};
+pub(crate) use finder::Shown;
 pub(crate) use merge::{Entry, Merged};
+pub(crate) use own_tool::OwnTool;
 pub(crate) use station::Station;
-pub(crate) use view::Viewer;
+pub(crate) use view::{View, Viewer};
 pub(crate) use virtual_server::VirtualServer;

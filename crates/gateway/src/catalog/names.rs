@@ -16,8 +16,9 @@ const MAX_UPSTREAM_NAME: usize = 128;
 const SUFFIX: usize = 8;
 
 /// Gives each (alias, upstream name) its client-visible name, in the order given. `None` means that the item
-/// cannot be shown: its own name is outside MCP, or it collides where nothing may be put in front.
-pub(crate) fn assign(prefix: Prefix, items: &[(&str, &str)]) -> Vec<Option<String>> {
+/// cannot be shown: its own name is outside MCP, or it collides where nothing may be put in front. Names that are
+/// `taken` collide with whoever has them.
+pub(crate) fn assign(prefix: Prefix, items: &[(&str, &str)], taken: &[&str]) -> Vec<Option<String>> {
     let mut owners: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, name) in items {
         *owners.entry(name).or_default() += 1;
@@ -25,7 +26,7 @@ pub(crate) fn assign(prefix: Prefix, items: &[(&str, &str)]) -> Vec<Option<Strin
     let wished: Vec<Option<String>> = items
         .iter()
         .map(|(alias, name)| {
-            let collides = owners.get(name).is_some_and(|count| *count > 1);
+            let collides = taken.contains(name) || owners.get(name).is_some_and(|count| *count > 1);
             match prefix {
                 _ if !is_allowed_upstream(name) => None,
                 Prefix::Never if collides => None,
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     fn names(prefix: Prefix, items: &[(&str, &str)]) -> Vec<String> {
-        assign(prefix, items).into_iter().map(|name| name.unwrap_or_else(|| "-".into())).collect()
+        assign(prefix, items, &[]).into_iter().map(|name| name.unwrap_or_else(|| "-".into())).collect()
     }
 
     #[test]

@@ -2,18 +2,23 @@
 //! of themselves. Made once for each token and each state of the lists, and kept as the bytes that are sent.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
+use highwater_config::Expose;
 use highwater_core::grant::Grant;
 use highwater_core::id::{Principal, UpstreamId};
+use highwater_core::search::Sight;
 use highwater_mcp::era::Era;
 use highwater_upstream::control::ListKind;
 
 use super::capabilities;
 use super::contracts::Known;
+use super::finder::Finder;
+use super::list_bytes::ListBytes;
 use super::listed::Listed;
-use super::merge::{Entry, ListBytes, Merged, Shelf};
+use super::merge::{Entry, Merged, Shelf};
+use super::own_tool::OwnTool;
 use crate::tokens::Standing;
 
 /// How many views of one state of the lists are kept.
@@ -25,6 +30,9 @@ pub(crate) struct View {
     legacy_capabilities: String,
     modern_capabilities: String,
     pub(crate) instructions: Option<String>,
+    /// Which rows of tools can be found; of a virtual server that offers no search, none.
+    found: Vec<bool>,
+    sight: OnceLock<Sight>,
 }
 
 /// One entry of a list, as clients see it.
@@ -62,12 +70,31 @@ pub(crate) struct Viewer<'a> {
 // === impl View ===
 
 impl View {
-    pub(super) fn new(lists: BTreeMap<ListKind, ListBytes>, shelves: &[Shelf]) -> Self {
+    /// What is shown to who is granted everything.
+    pub(super) fn whole(
+        expose: Expose,
+        mut lists: BTreeMap<ListKind, ListBytes>,
+        rows: &BTreeMap<ListKind, Vec<Row>>,
+        shelves: &[Shelf],
+    ) -> Self {
+        let tools = rows.get(&ListKind::Tools).map(Vec::as_slice).unwrap_or_default();
+        let is_shown = |row: &&Row| row.tool.as_ref().is_some_and(|tool| !tool.is_hidden);
+        if expose != Expose::Direct {
+            let list = tool_list(expose, Grant::everything(), tools.iter().filter(is_shown), shelves);
+            lists.insert(ListKind::Tools, list);
+        }
+        let found = tools.iter().map(|row| is_shown(&row));
+        Self::new(lists, shelves, if expose == Expose::Direct { Vec::new() } else { found.collect() })
+    }
+
+    fn new(lists: BTreeMap<ListKind, ListBytes>, shelves: &[Shelf], found: Vec<bool>) -> Self {
         Self {
             lists,
             legacy_capabilities: capabilities::capabilities(Era::Legacy, shelves),
             modern_capabilities: capabilities::capabilities(Era::Modern, shelves),
             instructions: capabilities::instructions(shelves),
+            found,
+            sight: OnceLock::new(),
         }
     }
 
@@ -78,12 +105,33 @@ impl View {
             .filter(|(station, _)| grant.servers.covers(station.id()))
             .cloned()
             .collect();
+        let mut found = Vec::new();
         let lists = merged.rows.iter().map(|(kind, rows)| {
-            let shown = rows.iter().filter(|row| row.is_shown(merged, listing, grant));
-            let texts = shown.filter_map(|row| std::str::from_utf8(&row.text).ok());
-            (*kind, ListBytes::build(*kind, texts, &shelves))
+            let shown: Vec<bool> = rows.iter().map(|row| row.is_shown(merged, listing, grant)).collect();
+            let those = rows.iter().zip(&shown).filter(|(_, shown)| **shown).map(|(row, _)| row);
+            let list = match kind {
+                ListKind::Tools => tool_list(merged.expose, grant, those, &shelves),
+                ListKind::Prompts | ListKind::Resources | ListKind::ResourceTemplates => {
+                    ListBytes::build(*kind, those.filter_map(Row::text), &shelves)
+                }
+            };
+            if *kind == ListKind::Tools && merged.expose != Expose::Direct {
+                found = shown;
+            }
+            (*kind, list)
         });
-        Self::new(lists.collect(), &shelves)
+        let lists = lists.collect();
+        Self::new(lists, &shelves, found)
+    }
+
+    /// Whether a tool, by its row, can be found.
+    pub(super) fn finds(&self, row: usize) -> bool {
+        self.found.get(row).copied().unwrap_or(false)
+    }
+
+    /// What can be found, as the index sees it.
+    pub(super) fn sight(&self, finder: &Finder) -> &Sight {
+        self.sight.get_or_init(|| finder.sight(self))
     }
 
     /// The capabilities for a client of this era, as JSON text.
@@ -98,15 +146,28 @@ impl View {
     pub(crate) fn list_response(&self, kind: ListKind, era: Era, id: &str) -> Vec<u8> {
         ListBytes::response(self.lists.get(&kind), era, id)
     }
+}
 
-    pub(super) fn list(&self, kind: ListKind) -> Option<&ListBytes> {
-        self.lists.get(&kind)
-    }
+/// The list of tools: ours, where a virtual server offers them, and the servers'.
+fn tool_list<'r>(
+    expose: Expose,
+    grant: &Grant,
+    rows: impl Iterator<Item = &'r Row>,
+    shelves: &[Shelf],
+) -> ListBytes {
+    let ours = OwnTool::ALL.into_iter().filter(|tool| expose != Expose::Direct && tool.is_granted(grant));
+    let theirs = rows.filter(|_| expose != Expose::Search).filter_map(Row::text);
+    ListBytes::build(ListKind::Tools, ours.map(|tool| -> &str { tool.definition() }).chain(theirs), shelves)
 }
 
 // === impl Row ===
 
 impl Row {
+    /// The entry as JSON text.
+    pub(super) fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.text).ok()
+    }
+
     fn is_shown(&self, merged: &Merged, listing: &Listed<'_>, grant: &Grant) -> bool {
         let Some(tool) = &self.tool else { return grant.shows_data_of(&self.upstream) };
         if !grant.shows_tool(&self.upstream, &tool.own, tool.known.contract.variant()) {

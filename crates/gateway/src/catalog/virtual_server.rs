@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use highwater_config::Prefix;
+use highwater_config::{Expose, Prefix};
 use highwater_core::grant::Grant;
 use highwater_core::id::{Principal, VirtualServerId};
 use highwater_core::policy::Policy;
@@ -20,6 +20,7 @@ use super::view::{View, Viewer};
 pub(crate) struct VirtualServer {
     pub(crate) id: VirtualServerId,
     prefix: Prefix,
+    pub(crate) expose: Expose,
     policy: Arc<Policy>,
     standings: Arc<Standings>,
     stations: Vec<Arc<Station>>,
@@ -31,12 +32,12 @@ pub(crate) struct VirtualServer {
 impl VirtualServer {
     pub(crate) fn new(
         id: VirtualServerId,
-        prefix: Prefix,
+        (prefix, expose): (Prefix, Expose),
         policy: Arc<Policy>,
         standings: Arc<Standings>,
         stations: Vec<Arc<Station>>,
     ) -> Arc<Self> {
-        Arc::new(Self { id, prefix, policy, standings, stations, merged: ArcSwapOption::empty() })
+        Arc::new(Self { id, prefix, expose, policy, standings, stations, merged: ArcSwapOption::empty() })
     }
 
     pub(crate) fn stations(&self) -> &[Arc<Station>] {
@@ -56,7 +57,8 @@ impl VirtualServer {
             self.stations.iter().map(|station| (Arc::clone(station), station.stock())).collect();
         let nobody = Principal::new("");
         let listing = self.listed(&nobody, Grant::everything());
-        let merged = Arc::new(Merged::build(self.prefix, &listing, &self.standings, shelves, stamps));
+        let merged =
+            Arc::new(Merged::build((self.prefix, self.expose), &listing, &self.standings, shelves, stamps));
         self.merged.store(Some(Arc::clone(&merged)));
         merged
     }
@@ -67,8 +69,15 @@ impl VirtualServer {
 
     /// What a caller is shown once every server had its chance to start.
     pub(crate) async fn view(&self, viewer: &Viewer<'_>) -> Arc<View> {
+        self.look(viewer).await.1
+    }
+
+    /// The same, with what it was made of.
+    pub(crate) async fn look(&self, viewer: &Viewer<'_>) -> (Arc<Merged>, Arc<View>) {
         let listing = self.listed(viewer.principal, &viewer.standing.grant);
-        self.complete().await.view(&listing, viewer)
+        let merged = self.complete().await;
+        let view = merged.view(&listing, viewer);
+        (merged, view)
     }
 
     /// What is known once every server had its chance to start.

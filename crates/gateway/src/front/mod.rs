@@ -14,7 +14,7 @@ use crate::tokens::Busy;
 const LISTEN: &str = "subscriptions/listen";
 
 /// The bounds on what a client may send.
-fn client_rules(settings: &Settings) -> ScanRules {
+pub(crate) fn client_rules(settings: &Settings) -> ScanRules {
     ScanRules {
         max_bytes: settings.limits.max_message,
         max_depth: settings.limits.max_depth,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use highwater_core::action::Action;
+use highwater_core::grant::CallVariant;
 use highwater_core::id::UpstreamId;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
@@ -24,6 +25,8 @@ pub(crate) struct Arrival {
     pub(crate) outlet: Outlet,
     /// Somebody waits for the answer and could be asked; not so for what we do on a client's behalf.
     pub(crate) attended: bool,
+    /// The variant through which a tool is called, where it is called through one: what the caller takes it for.
+    pub(crate) variant: Option<CallVariant>,
     /// The state of the gateway that this request sees.
     pub(crate) world: Arc<World>,
 }

@@ -30,10 +30,10 @@ pub(super) struct Letter {
 
 /// What a client says of its own context.
 #[derive(Default)]
-struct Said {
-    request: RequestFacts,
+pub(super) struct Said {
+    pub(super) request: RequestFacts,
     /// It could not be stored.
-    unstored: bool,
+    pub(super) unstored: bool,
 }
 
 impl Gateway {
@@ -58,6 +58,7 @@ impl Gateway {
             tool: course.tool.clone(),
             now: now(),
             standing: caller.standing(),
+            variant: arrival.variant,
             before,
             request,
             unstored,
@@ -103,7 +104,7 @@ impl Gateway {
 
     /// Takes into the session what the client says of its own context, and says whether that could not be stored. It
     /// stays: the context that the client speaks of is the one the session stands for.
-    async fn take_request_in(&self, arrival: &Arrival, caller: &Caller) -> Said {
+    pub(super) async fn take_request_in(&self, arrival: &Arrival, caller: &Caller) -> Said {
         let Some(meta) = arrival.frame.param("_meta") else { return Said::default() };
         let says = request_says(meta);
         let label = label_claims(&says.claims);

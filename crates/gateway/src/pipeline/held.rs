@@ -9,6 +9,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_core::decide::Answer;
+use highwater_core::grant::CallVariant;
 use highwater_core::id::Principal;
 use highwater_core::label::Label;
 use highwater_mcp::edit::{Edit, edit_object};
@@ -233,6 +234,8 @@ fn params_digest(arrival: &Arrival) -> String {
         [("inputResponses", Edit::Remove), ("requestState", Edit::Remove), ("_meta", Edit::Remove)];
     let lasting = edit_object(arrival.frame.params().unwrap_or("{}"), &CHANGING);
     let mut sorted = String::with_capacity(lasting.len());
+    // What the caller took the tool for is part of what was asked.
+    sorted.push_str(arrival.variant.map_or("", CallVariant::as_str));
     sort(&lasting, &mut sorted);
     URL_SAFE_NO_PAD.encode(digest(&SHA256, sorted.as_bytes()))
 }

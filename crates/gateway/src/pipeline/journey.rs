@@ -204,7 +204,8 @@ impl Gateway {
         let (client, world) = (arrival.client.clone(), Arc::clone(&arrival.world));
         let session = arrival.session.clone();
         let method = Some(Method::CancelTask);
-        let arrival = Arrival { client, session, method, frame, outlet, attended: false, world };
+        let arrival =
+            Arrival { client, session, method, frame, outlet, attended: false, variant: None, world };
         Some(TaskWatch { gateway: self.myself(), arrival: Some(arrival) })
     }
 

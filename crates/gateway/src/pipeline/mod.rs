@@ -22,6 +22,7 @@ mod record;
 mod refuse;
 mod resolve;
 mod route;
+mod search;
 mod tasks;
 mod undertaking;
 

@@ -18,6 +18,7 @@ use highwater_store::{AuditError, StoreError};
 use highwater_upstream::error::{Cause, UpstreamError};
 
 use super::record::End;
+use super::route::unknown;
 use super::undertaking::Undertaking;
 use super::{Arrival, Delivery, Flight};
 use crate::gateway::Gateway;
@@ -36,6 +37,8 @@ pub(crate) struct Refusal {
     denied: Option<Remediation>,
     /// What the caller's token lacks, or what the call was wrong about.
     lack: Option<Lack>,
+    /// The name leads nowhere.
+    unknown: bool,
 }
 
 /// Why a call that could be made is not made for this caller.
@@ -69,6 +72,7 @@ impl Refusal {
             as_tool_result: false,
             denied: None,
             lack: None,
+            unknown: false,
         }
     }
 
@@ -86,7 +90,23 @@ impl Refusal {
             message.push_str(&format!("; not available right now: {}", unavailable.join(", ")));
         }
         let data = format!(r#"{{"code":{}}}"#, error_code::UNKNOWN_HERE);
-        Self { data: Some(data), ..Self::invalid(error_code::INVALID_PARAMS, message) }
+        Self { data: Some(data), unknown: true, ..Self::invalid(error_code::INVALID_PARAMS, message) }
+    }
+
+    /// What one of our own tools was given does not fit it. The model reads it and can do better.
+    pub(super) fn unfit(message: impl Into<String>) -> Self {
+        Self::invalid(error_code::INVALID_PARAMS, message).for_the_model()
+    }
+
+    /// One of our own tools is not granted.
+    pub(super) fn ungranted(permission: Permission, tool: &str) -> Self {
+        let lack = Some(Lack::Permission(permission));
+        Self { lack, ..Self::invalid(error_code::REFUSED, ungranted(permission, tool)).for_the_model() }
+    }
+
+    /// The same refusal as the result of a tool.
+    pub(super) fn for_the_model(self) -> Self {
+        Self { as_tool_result: true, ..self }
     }
 
     /// The same with the resource's URI where clients look for it.
@@ -167,13 +187,15 @@ impl Refusal {
     /// The same refusal, but if what was asked for was never granted it reads as if it did not exist: the client must not
     /// learn what else there is.
     pub(super) fn hiding(self, denial: &Denial, arrival: &Arrival) -> Self {
-        if !denial.findings().iter().any(is_out_of_reach) {
+        // Whoever searches has never been shown what is held, so to them it is unknown.
+        let held = |finding: &Finding| finding.id == FindingId::Quarantine && arrival.variant.is_some();
+        if !denial.findings().iter().any(|finding| is_out_of_reach(finding) || held(finding)) {
             return self;
         }
         let shown = |key| arrival.frame.param(key).and_then(unquote).unwrap_or_default();
         match arrival.method {
-            Some(Method::CallTool) => Self::unknown("tool", &shown("name"), &[]),
-            Some(Method::GetPrompt) => Self::unknown("prompt", &shown("name"), &[]),
+            Some(Method::CallTool) => unknown(arrival, "tool", &shown("name")),
+            Some(Method::GetPrompt) => unknown(arrival, "prompt", &shown("name")),
             Some(Method::ReadResource | Method::Subscribe | Method::Unsubscribe) => {
                 Self::unknown_resource(&shown("uri"), arrival.client.era())
             }
@@ -184,7 +206,9 @@ impl Refusal {
     /// The refusal as the answer to its request.
     pub(crate) fn into_delivery(self, arrival: &Arrival) -> Delivery {
         let decision = self.decision.as_ref().map(|decision| quote(decision.as_str()));
-        if self.as_tool_result && arrival.method == Some(Method::CallTool) {
+        // The name of a tool that is called through a variant is an argument.
+        let as_tool_result = self.as_tool_result || (self.unknown && arrival.variant.is_some());
+        if as_tool_result && arrival.method == Some(Method::CallTool) {
             let mut meta = String::new();
             if let (Some(remediation), Some(decision)) = (self.denied, &decision) {
                 let word = remediation.word();
@@ -195,6 +219,8 @@ impl Refusal {
             if let Some(decision) = &decision {
                 let lack = self.lack.map(|lack| format!(",{}", lack.members())).unwrap_or_default();
                 meta.push_str(&format!(r#""dev.highwater/decision":{{"id":{decision}{lack}}}"#));
+            } else if let Some(lack) = self.lack {
+                meta.push_str(&format!(r#""dev.highwater/decision":{{{}}}"#, lack.members()));
             }
             let era = match arrival.client.era() {
                 Era::Modern => r#","resultType":"complete""#,

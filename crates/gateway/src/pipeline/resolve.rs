@@ -39,6 +39,7 @@ impl Gateway {
             action: Arc::new(action),
             caller: call.caller.clone(),
             standing: Arc::clone(&call.standing),
+            variant: None,
             before: Arc::clone(&call.before),
             judged: resolving.clone(),
             told: resolving,

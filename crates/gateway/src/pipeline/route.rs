@@ -14,7 +14,6 @@ use super::arrival::{Course, RoutedAction, TaskBridge, ToolName};
 use super::tasks::OpenTask;
 use super::{Arrival, Refusal};
 use crate::catalog::{Entry, Known, Merged, VirtualServer};
-use crate::client::Caller;
 use crate::gateway::Gateway;
 
 /// Where a name leads.
@@ -62,16 +61,17 @@ impl Gateway {
             Some(Method::CallTool | Method::ResolveTool) => {
                 let name = text_param(arrival, "name")?;
                 let look = |merged: &Merged| merged.tools.get(&*name).cloned();
-                let (tool, names) =
-                    server.find(look).await.ok_or_else(|| unknown(server, caller, "tool", &name))?;
+                let (tool, names) = server.find(look).await.ok_or_else(|| unknown(arrival, "tool", &name))?;
                 let called = ToolName { shown: name.as_str().into(), own: Arc::clone(&tool.entry.name) };
                 let known = Arc::clone(&tool.known);
                 let subject = Subject { known: Some(known), tool: Some(called) };
                 let found = Found { entry: tool.entry, names, subject };
                 let mut routed = self.named(arrival, ActionKind::CallTool, "name", found, state)?;
+                // Through a variant nobody can know that the tool is called as a task alone.
+                let unasked = arrival.variant.is_some() && arrival.frame.param("task").is_none();
                 if tool.needs_task
                     && arrival.method == Some(Method::CallTool)
-                    && arrival.client.era() == Era::Modern
+                    && (arrival.client.era() == Era::Modern || unasked)
                     && era_of(&routed.course) == Some(Era::Legacy)
                 {
                     routed = as_task(routed);
@@ -82,7 +82,7 @@ impl Gateway {
                 let name = text_param(arrival, "name")?;
                 let look = |merged: &Merged| merged.prompts.get(&*name).cloned();
                 let (entry, names) =
-                    server.find(look).await.ok_or_else(|| unknown(server, caller, "prompt", &name))?;
+                    server.find(look).await.ok_or_else(|| unknown(arrival, "prompt", &name))?;
                 self.named(arrival, ActionKind::GetPrompt, "name", Found::plain(entry, names), state)
             }
             Some(method @ (Method::ReadResource | Method::Subscribe | Method::Unsubscribe)) => {
@@ -174,8 +174,7 @@ impl Gateway {
             "name" => merged.prompts.get(&*shown).cloned(),
             _ => merged.template(&shown).or_else(|| merged.resource(&shown)),
         };
-        let (entry, names) =
-            server.find(look).await.ok_or_else(|| unknown(server, arrival.client.caller(), what, &shown))?;
+        let (entry, names) = server.find(look).await.ok_or_else(|| unknown(arrival, what, &shown))?;
         let course = self.course(arrival, ActionKind::Complete, &entry, names, Subject::default())?;
         let own_name = quote(&entry.name);
         let inner = [(key, Edit::Set(own_name.as_str()))];
@@ -274,14 +273,21 @@ pub(super) fn method_not_found(arrival: &Arrival) -> Refusal {
     Refusal::invalid(METHOD_NOT_FOUND, format!("method `{method}` is not offered here"))
 }
 
-/// Nobody has it; servers that are down might.
-fn unknown(server: &VirtualServer, caller: &Caller, what: &str, name: &str) -> Refusal {
-    let standing = caller.standing();
-    let down: Vec<String> = server
-        .stations()
-        .iter()
-        .filter(|station| station.stock().is_none() && standing.grant.servers.covers(station.id()))
-        .map(|station| format!("`{}`", station.id()))
-        .collect();
+/// Nobody has it, or nobody that the caller may know of; servers that are down might.
+pub(super) fn unknown(arrival: &Arrival, what: &str, name: &str) -> Refusal {
+    let down: Vec<String> = missing_servers(arrival).iter().map(|server| format!("`{server}`")).collect();
     Refusal::unknown(what, name, &down)
+}
+
+/// The servers that a caller may know of and that are not up.
+pub(super) fn missing_servers(arrival: &Arrival) -> Vec<UpstreamId> {
+    let caller = arrival.client.caller();
+    let standing = caller.standing();
+    let server = arrival.world.virtual_server(&caller.virtual_server);
+    server
+        .into_iter()
+        .flat_map(|server| server.stations())
+        .filter(|station| station.stock().is_none() && standing.grant.servers.covers(station.id()))
+        .map(|station| station.id().clone())
+        .collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use highwater_core::action::Action;
 use highwater_core::annotation::Contract;
 use highwater_core::audit::Provenance;
-use highwater_core::grant::Grant;
+use highwater_core::grant::{CallVariant, Grant};
 use highwater_core::id::{DecisionId, Timestamp};
 use highwater_core::label::Label;
 use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts, ToolStatus};
@@ -27,6 +27,8 @@ pub(super) struct Undertaking {
     pub(super) caller: Caller,
     /// What the caller may, at the moment it is judged in.
     pub(super) standing: Arc<Standing>,
+    /// The variant through which the tool is called, if through one.
+    pub(super) variant: Option<CallVariant>,
     /// The session as it was when the action arrived, or the most that it may have taken in.
     pub(super) before: Arc<SessionState>,
     /// What the action itself is judged by.
@@ -66,6 +68,7 @@ impl Undertaking {
             // Who vouches for a server has approved what it lists.
             tool_status: if self.vouched() { ToolStatus::Approved } else { ToolStatus::Pending },
             grant: &self.standing.grant,
+            variant: self.variant,
             class: Some(self.told.variant()),
             contract: &self.judged,
             server: &self.server,

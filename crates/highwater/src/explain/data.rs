@@ -28,6 +28,7 @@ pub(crate) fn data(account: &Account) -> Value {
             "kind": decision.kind,
             "method": decision.method,
             "tool": decision.tool,
+            "variant": decision.variant,
             "target": decision.target,
             "digest": decision.digest,
         },

@@ -11,5 +11,6 @@ mod others;
 mod replicas;
 mod revocation;
 mod routes;
+mod search;
 mod stage;
 mod trust;

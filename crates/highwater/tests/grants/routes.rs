@@ -30,7 +30,14 @@ const METHODS: &[(&str, &str)] = &[
     ("server/discover", "{}"),
     ("tools/list", "{}"),
     ("tools/call", r#"{"name":"a__look","arguments":{"x":1}}"#),
+    ("tools/call", r#"{"name":"retrieve_tools","arguments":{"query":"look"}}"#),
+    ("tools/call", r#"{"name":"describe_tool","arguments":{"name":"a__look","arguments":{"x":1}}}"#),
+    ("tools/call", r#"{"name":"call_tool_read","arguments":{"name":"a__look","arguments":{"x":1}}}"#),
+    ("tools/call", r#"{"name":"call_tool_read","arguments":{"name":"a__change"}}"#),
+    ("tools/call", r#"{"name":"call_tool_write","arguments":{"name":"a__change"}}"#),
+    ("tools/call", r#"{"name":"call_tool_destructive","arguments":{"name":"b__liar"}}"#),
     ("tools/resolve", r#"{"name":"a__look","arguments":{}}"#),
+    ("tools/resolve", r#"{"name":"call_tool_read","arguments":{"name":"a__look"}}"#),
     ("prompts/list", "{}"),
     ("prompts/get", r#"{"name":"a__ask"}"#),
     ("resources/list", "{}"),
@@ -129,7 +136,7 @@ fn covered(stage: &Stage, after: &str) {
 
 #[tokio::test]
 async fn nothing_reaches_a_server_without_a_decision_on_record() {
-    let stage = Stage::new(json!({})).await;
+    let stage = Stage::new(json!({ "expose": "both" })).await;
     let operator = stage.gateway.operator_token().to_owned();
     let agent = stage.gateway.agent_token().to_owned();
     let reader = stage.token("reader", json!({ "permissions": ["call_tool_read"], "servers": ["a"] })).await;
@@ -198,6 +205,18 @@ fn every_method_of_the_protocol_is_tried() {
     assert!(known.len() > 12, "the list of methods has another shape: {known:?}");
     for method in &known {
         assert!(METHODS.iter().any(|(tried, _)| tried == method), "`{method}` is not tried");
+    }
+}
+
+#[test]
+fn every_tool_of_our_own_is_tried() {
+    let source = include_str!("../../../gateway/src/catalog/own_tool.rs");
+    let names = source.split("const NAMES").nth(1).unwrap().split(';').nth(1).unwrap();
+    let names: Vec<&str> = names.split('"').skip(1).step_by(2).collect();
+    assert_eq!(names.len(), 5, "the list of our tools has another shape: {names:?}");
+    for name in names {
+        let tried = |(method, params): &(&str, &str)| *method == "tools/call" && params.contains(name);
+        assert!(METHODS.iter().any(tried), "`{name}` is not tried");
     }
 }
 

@@ -8,5 +8,6 @@ mod harmless;
 mod labels;
 mod objects;
 mod resolve;
+mod search;
 mod sessions;
 mod stage;

@@ -1,0 +1,51 @@
+//! `describe_tool`: all that a client may know of one tool, and what would become of a call of it.
+
+use highwater_core::search::Prospect;
+use highwater_mcp::text::quote;
+
+use super::arguments::Given;
+use super::prospect::Told;
+use super::{granted, told};
+use crate::catalog::OwnTool;
+use crate::gateway::Gateway;
+use crate::pipeline::outlook::taints;
+use crate::pipeline::route::unknown;
+use crate::pipeline::{Arrival, Delivery, Refusal};
+
+impl Gateway {
+    /// Describes a tool. One that the caller cannot find is unknown.
+    pub(super) async fn describe(&self, arrival: &Arrival) -> Result<Delivery, Refusal> {
+        granted(arrival, OwnTool::Describe)?;
+        let given = Given::read(arrival, &["name", "arguments"])?;
+        let (name, arguments) = (given.tool()?, given.object("arguments")?);
+        let (names, view) = self.look(arrival).await?;
+        let nobody = || unknown(arrival, "tool", &name).for_the_model();
+        let tool = view.named(&names, &name).ok_or_else(nobody)?;
+        let said = match arguments {
+            None => {
+                let outset = self.outset(arrival).await;
+                self.prospect(arrival, &outset, &names, &tool).ok_or_else(nobody)?
+            }
+            Some(arguments) => {
+                let call = Arrival {
+                    client: arrival.client.clone(),
+                    session: arrival.session.clone(),
+                    method: arrival.method,
+                    frame: self.call_of(arrival, &name, Some(arguments))?,
+                    outlet: arrival.outlet.clone(),
+                    attended: arrival.attended,
+                    variant: None,
+                    world: std::sync::Arc::clone(&arrival.world),
+                };
+                let foreseen = Box::pin(self.foreseen(&call)).await?;
+                Told {
+                    class: foreseen.undertaking.told.variant(),
+                    prospect: Prospect::of(foreseen.effect),
+                    would_taint: taints(&foreseen.undertaking),
+                }
+            }
+        };
+        let (server, definition) = (quote(tool.upstream.as_str()), tool.definition);
+        Ok(told(arrival, &format!(r#"{{"tool":{definition},"server":{server},{}}}"#, said.members())))
+    }
+}
