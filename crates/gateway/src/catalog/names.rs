@@ -97,6 +97,15 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_is_taken_collides() {
+        let items = [("a", "call_tool_read"), ("a", "read")];
+        let named = |prefix| assign(prefix, &items, &["call_tool_read"]);
+        let read = Some("read".to_owned());
+        assert_eq!(named(Prefix::OnCollision), [Some("a__call_tool_read".to_owned()), read.clone()]);
+        assert_eq!(named(Prefix::Never), [None, read]);
+    }
+
+    #[test]
     fn only_colliding_names_are_prefixed_on_collision() {
         let items = [("a", "read"), ("b", "read"), ("b", "write")];
         assert_eq!(names(Prefix::OnCollision, &items), ["a__read", "b__read", "write"]);

@@ -13,7 +13,7 @@ use highwater_core::policy::Policy;
 use super::Station;
 use super::contracts::Standings;
 use super::listed::Listed;
-use super::merge::Merged;
+use super::merge::{Merged, ToolEntry};
 use super::view::{View, Viewer};
 
 /// One endpoint's view of the upstreams.
@@ -65,6 +65,13 @@ impl VirtualServer {
 
     fn listed<'a>(&'a self, principal: &'a Principal, grant: &'a Grant) -> Listed<'a> {
         Listed { policy: &self.policy, virtual_server: &self.id, principal, grant }
+    }
+
+    /// Whether a rule of the list phase hides a tool from this caller.
+    pub(crate) fn hides(&self, viewer: &Viewer<'_>, names: &Merged, shown: &str, tool: &ToolEntry) -> bool {
+        let listing = self.listed(viewer.principal, &viewer.standing.grant);
+        let contracts = names.contracts(&tool.entry.upstream);
+        contracts.is_none_or(|of| listing.hides(shown, &tool.entry, &tool.known, of.server()))
     }
 
     /// What a caller is shown once every server had its chance to start.

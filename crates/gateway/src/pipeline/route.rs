@@ -62,6 +62,12 @@ impl Gateway {
                 let name = text_param(arrival, "name")?;
                 let look = |merged: &Merged| merged.tools.get(&*name).cloned();
                 let (tool, names) = server.find(look).await.ok_or_else(|| unknown(arrival, "tool", &name))?;
+                // Whoever searches was not shown what a rule hides, and does not get at it by its name either.
+                let standing = caller.standing();
+                if arrival.variant.is_some() && server.hides(&caller.viewer(&standing), &names, &name, &tool)
+                {
+                    return Err(unknown(arrival, "tool", &name));
+                }
                 let called = ToolName { shown: name.as_str().into(), own: Arc::clone(&tool.entry.name) };
                 let known = Arc::clone(&tool.known);
                 let subject = Subject { known: Some(known), tool: Some(called) };

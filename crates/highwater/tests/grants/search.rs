@@ -290,3 +290,32 @@ async fn search_is_offered_over_every_front() {
     }
     assert_eq!(stage.reached("b", "tools/call", "wipe"), 4);
 }
+
+#[tokio::test]
+async fn a_server_that_is_down_does_not_tell_hidden_from_unknown() {
+    let home = crate::stage::home(&json!({}));
+    let mut config = crate::stage::config(home.path());
+    config["servers"]["down"] = json!({ "command": "there-is-no-such-program" });
+    config["expose"] = json!("both");
+    home.configure(&config.to_string()).unwrap();
+    let stage = Stage::in_home(home).await;
+    let grant = json!({ "permissions": PERMISSIONS, "servers": ["a", "down"], "tools": ["look"] });
+    let secret = stage.token("narrow", grant).await;
+    let client = stage.client(Era::Modern, &secret).await;
+    let hits = found(&client, json!({})).await;
+    assert_eq!((names(&hits), &hits["not_available"]), (vec!["a__look"], &json!(["down"])));
+    let say = async |tool: &str, arguments: Value, name: &str| {
+        let answer = client.call(tool, arguments).await.unwrap();
+        let said = answer.at("/error").to_string() + &answer.at("/result").to_string();
+        assert!(said.contains("not available right now: `down`"), "{said}");
+        said.replace(&format!("`{name}`"), "NAME")
+    };
+    for hidden in ["a__wipe", "b__look"] {
+        let invented = "a__nothing";
+        assert_eq!(say(hidden, json!({}), hidden).await, say(invented, json!({}), invented).await);
+        for tool in ["call_tool_read", "describe_tool"] {
+            let of = |name: &str| json!({ "name": name });
+            assert_eq!(say(tool, of(hidden), hidden).await, say(tool, of(invented), invented).await);
+        }
+    }
+}
