@@ -52,6 +52,11 @@ impl Gateway {
             }
             NoticeKind::ResourceUpdated(frame) => self.resource_updated(&upstream, &frame).await,
             NoticeKind::Log(frame) => self.log_line(&upstream, &frame).await,
+            // It may speak of what one agent asked, and goes to nobody where another could hear it.
+            NoticeKind::SomebodysLog(_) if self.tokens.are_there() => {
+                tracing::debug!(server = %upstream, "a log line was dropped: it could be of any agent's call");
+            }
+            NoticeKind::SomebodysLog(frame) => self.log_line(&upstream, &frame).await,
             NoticeKind::Health(HealthState::Failed { why, .. }) => {
                 tracing::warn!(server = %upstream, "down: {why}")
             }

@@ -260,6 +260,11 @@ impl Tokens {
         }
     }
 
+    /// Whether there are others than the operator's own agents.
+    pub(crate) fn are_there(&self) -> bool {
+        !self.index.load().by_digest.is_empty()
+    }
+
     /// What the store had when it was last looked at.
     pub(crate) fn records(&self) -> Vec<TokenRecord> {
         self.index.load().records.clone()

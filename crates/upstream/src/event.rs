@@ -75,8 +75,10 @@ pub enum NoticeKind {
     ResourcesChanged,
     /// A subscribed resource changed; the notification as it came.
     ResourceUpdated(Frame),
-    /// A log line that belongs to no single call.
+    /// A log line that belongs to no call.
     Log(Frame),
+    /// A log line of one of several calls; nothing says of which.
+    SomebodysLog(Frame),
     /// The server came up, went down, or is being left alone.
     Health(HealthState),
 }

@@ -170,7 +170,8 @@ impl LinkWorld {
 
     /// Tells the gateway; never waits.
     pub(crate) fn notice(&self, kind: NoticeKind) {
-        if let NoticeKind::Log(frame) | NoticeKind::ResourceUpdated(frame) = &kind
+        if let NoticeKind::Log(frame) | NoticeKind::SomebodysLog(frame) | NoticeKind::ResourceUpdated(frame) =
+            &kind
             && frame.bytes().len() > MAX_NOTICE
         {
             tracing::warn!(upstream = %self.upstream, ?frame, "a notification is too long and was dropped");

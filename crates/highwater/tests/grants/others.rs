@@ -229,3 +229,29 @@ async fn nobody_answers_what_another_was_asked() {
     let (_, answer) = events.next_message().await.unwrap();
     assert!(answer.raw().contains("ada") && !answer.raw().contains("eve"), "{}", answer.raw());
 }
+
+#[tokio::test]
+async fn a_log_line_of_one_agents_call_is_not_told_to_another() {
+    const LOGGED: &str = "notifications/message";
+    let stage = with_fixture().await;
+    let (ada, eve) = (stage.full("ada").await, stage.full("eve").await);
+    let streaming = |secret: &str| Setup::http(stage.gateway.endpoint()).era(Era::Legacy).token(secret);
+    let ada = streaming(&ada).connect().await.unwrap();
+    let (busy, idle) = (streaming(&eve).connect().await.unwrap(), stage.piped(Era::Legacy, Some(&eve)).await);
+    // Alone, it is hers.
+    let alone = ada.call("f__log", json!({ "text": "one of ada" })).await.unwrap();
+    assert_eq!(alone.heard(LOGGED).len(), 1, "{}", alone.raw());
+    // While another agent's call runs, nobody can tell whose it is.
+    let held = busy.begin(Request::call("f__hang", &json!({})).once()).await.unwrap();
+    let heard = Journal::at(stage.gateway.home().path().join("f.jsonl"));
+    heard.wait("tools/call", "hang").await.unwrap();
+    ada.call("f__log", json!({ "text": "two of ada" })).await.unwrap().ok().unwrap();
+    held.cancel().await.unwrap();
+    // Something that everybody hears, after everything that only some should.
+    ada.call("f__add_tool", json!({ "name": "late" })).await.unwrap().ok().unwrap();
+    for other in [&busy, &idle] {
+        other.next_notification("notifications/tools/list_changed").await.unwrap();
+        let arrived = other.arrivals();
+        assert!(!arrived.iter().any(|message| message.raw().contains("of ada")), "{arrived:?}");
+    }
+}

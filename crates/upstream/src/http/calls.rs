@@ -72,7 +72,8 @@ impl Calls {
             }
             Saying::Log => match self.only() {
                 Some(events) => (Some(events), CallEvent::Notification(frame)),
-                None => return world.notice(NoticeKind::Log(frame)),
+                None if self.lock().is_empty() => return world.notice(NoticeKind::Log(frame)),
+                None => return world.notice(NoticeKind::SomebodysLog(frame)),
             },
             Saying::Other => (self.only(), CallEvent::Notification(frame)),
             Saying::Withdrawn(question) => {

@@ -179,7 +179,8 @@ impl Conversation {
             Saying::Progress(number) => (number, CallEvent::Progress(frame)),
             Saying::Log => match self.calls.owner() {
                 Owner::Call(number) => (Some(number), CallEvent::Notification(frame)),
-                Owner::Nobody | Owner::Anybody => return self.wire.notice(NoticeKind::Log(frame)),
+                Owner::Nobody => return self.wire.notice(NoticeKind::Log(frame)),
+                Owner::Anybody => return self.wire.notice(NoticeKind::SomebodysLog(frame)),
             },
             Saying::Acknowledged(number) => return self.note_acknowledged(number),
             Saying::Withdrawn(id) => return self.note_withdrawn(&id),

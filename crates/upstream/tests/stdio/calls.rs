@@ -139,7 +139,7 @@ async fn notifications_belong_to_the_only_call_in_flight() {
         tokio::spawn(async move { upstream.perform(call("wait", &waits), CLIENT, &channel(1).0).await });
     stage.saw_at_last(|message| message["params"]["name"] == "wait").await;
     stage.call("log", "{}").await.unwrap();
-    assert!(matches!(stage.notice().await, NoticeKind::Log(_)));
+    assert!(matches!(stage.notice().await, NoticeKind::SomebodysLog(_)));
     std::fs::write(file, "").unwrap();
     waiting.await.unwrap().unwrap();
 }
