@@ -35,6 +35,6 @@ pub use reference::reference_markdown;
 pub use schema::schema;
 pub use settings::{
     AgentToken, Auth, Era, Expose, Exposed, HttpKind, LabelSettings, Labels, Limits, Listen, Partition,
-    Prefix, Rules, ServerSettings, Settings, ShareContext, Start, StoreSettings, Timeouts, Transport,
-    VirtualServer,
+    Prefix, Retry, Rules, ServerSettings, Settings, ShareContext, Start, StoreSettings, Timeouts, Transport,
+    VirtualServer, Writes,
 };

@@ -42,6 +42,8 @@ tells! {
     keys_of_other_clients: "mcpServers:\n  a:\n    serverUrl: https://example.com\n    autoApprove: [x]\n    timeout: 60\ninputs: []\n";
     several_problems_at_once: "listen: 7411\nauth: maybe\nprefix: allways\nlimits: { drain: 10, max_depth: 9999 }\nservers:\n  bad name!: { command: x }\n  a: { command: [x] }\n  b: { url: ftp://x }\nvirtual_servers:\n  v: { servers: [a, bb], prefx: never }\n";
     a_value_of_the_wrong_type: "servers:\n  a:\n    command: x\n    args: stdio\n    env: [A=B]\n    disabled: yes\n    concurrency: many\n";
+    rules_that_do_not_come_with_the_program: "servers: { a: { command: x } }\nrules: [builtin:gradual, { name: graduated, effect: block, when: { session.private: true } }]\n";
+    retries_and_writes: "servers:\n  a: { command: x, retry: { times: 11, wait: 0s }, writes: sorted }\n  b: { url: 'https://x', retry: 3 }\n";
     an_empty_argument: "servers: { a: { command: x, args: [a, null, [b]] } }\n";
     a_wrong_word: "servers: { a: { command: x, era: modernn, start: soon } }\n";
     both_command_and_url: "servers:\n  a:\n    command: x\n    url: https://example.com\n";

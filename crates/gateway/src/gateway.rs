@@ -10,13 +10,14 @@ use arc_swap::ArcSwap;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use highwater_config::{Era, Expose, ServerSettings, Settings, Start, Transport};
+use highwater_config::{Era, Expose, ServerSettings, Settings, Start, Transport, Writes};
 use highwater_core::id::{DecisionId, Timestamp, UpstreamId, VirtualServerId};
 use highwater_store::{
     AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret, Store, TokenRecord,
 };
 use highwater_upstream::{
-    EraSetting, Remember, RememberedEra, ServerSpec, Timeouts, Transport as UpstreamTransport, Upstream,
+    EraSetting, Remember, RememberedEra, Retries, ServerSpec, Timeouts, Transport as UpstreamTransport,
+    Upstream,
 };
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -205,7 +206,15 @@ impl Gateway {
         let drain = settings.limits.drain;
         let origins_matter = looks_at_origins(&policy, &settings);
         let offers_search = settings.virtual_servers.iter().any(|server| server.expose != Expose::Direct);
-        let world = Arc::new(World { policy, origins_matter, offers_search, stations, virtual_servers });
+        let ordered_writes = stations.values().any(|station| station.upstream.spec().ordered_writes);
+        let world = Arc::new(World {
+            policy,
+            origins_matter,
+            offers_search,
+            ordered_writes,
+            stations,
+            virtual_servers,
+        });
         let settings = Arc::new(settings);
         self.settings.store(Arc::clone(&settings));
         self.tokens.under(&settings);
@@ -275,6 +284,7 @@ impl World {
             policy: Arc::default(),
             origins_matter: false,
             offers_search: false,
+            ordered_writes: false,
             stations: BTreeMap::new(),
             virtual_servers: BTreeMap::new(),
         }
@@ -326,6 +336,8 @@ fn spec(server: &ServerSettings) -> ServerSpec {
         timeouts,
         concurrency: server.concurrency,
         max_reply: server.max_reply,
+        retries: Retries { times: server.retry.times, wait: server.retry.wait },
+        ordered_writes: server.writes == Writes::Ordered,
     }
 }
 

@@ -22,6 +22,6 @@ mod tokens;
 mod world;
 
 pub use gateway::{Gateway, Parts, StartError};
-pub use people::Reset;
+pub use people::{Reset, SessionEntry, SessionView};
 pub use status::ServerStatus;
 pub use token_desk::{ShownTerms, TokenDesk, TokenFault, TokenSource, TokenStatus, TokenView};

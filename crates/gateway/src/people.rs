@@ -1,18 +1,50 @@
 //! What people can see of agent sessions and do to them. The one act that lowers a label is here, and it takes a person, a
 //! reason, and the session as the person saw it.
 
+use std::collections::BTreeMap;
+
 use highwater_core::audit::{AuditEvent, Declassification, Happened};
 use highwater_core::id::{Principal, SessionKey};
 use highwater_core::label::Label;
+use highwater_core::session::{Leg, SessionRisk};
 use highwater_store::{
     Context, Declassified, Notice, PrincipalRecord, SessionHandle, SessionHistory, SessionRecord,
     SessionState, StoreError,
 };
 
+use serde::Serialize;
+
 use crate::gateway::{Gateway, now};
+use crate::session::SetBy;
 
 /// The longest reason that is kept.
 const MAX_REASON: usize = 2000;
+
+/// One agent session in a list.
+#[derive(Debug, Serialize)]
+pub struct SessionEntry {
+    #[serde(flatten)]
+    record: SessionRecord,
+    /// What it has done of the three things that together make an exfiltration.
+    risk: SessionRisk,
+}
+
+/// One agent session with its history.
+#[derive(Debug, Serialize)]
+pub struct SessionView {
+    #[serde(flatten)]
+    history: SessionHistory,
+    risk: RiskView,
+}
+
+/// The risk of a session, with the calls that set its legs as far as this process saw them. The audit log knows all.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RiskView {
+    #[serde(flatten)]
+    risk: SessionRisk,
+    set_by: BTreeMap<Leg, SetBy>,
+}
 
 /// How an attempt to reset a session ended.
 #[derive(Debug)]
@@ -33,13 +65,20 @@ impl Gateway {
         &self,
         principal: Option<&Principal>,
         most: u32,
-    ) -> Result<Vec<SessionRecord>, StoreError> {
-        self.store.sessions(principal, None, most).await
+    ) -> Result<Vec<SessionEntry>, StoreError> {
+        let records = self.store.sessions(principal, None, most).await?;
+        let entry = |record: SessionRecord| SessionEntry { risk: SessionRisk::of(&record.label), record };
+        Ok(records.into_iter().map(entry).collect())
     }
 
     /// One agent session with its history.
-    pub async fn session(&self, key: &SessionKey) -> Result<Option<SessionHistory>, StoreError> {
-        self.store.show(key).await
+    pub async fn session(&self, key: &SessionKey) -> Result<Option<SessionView>, StoreError> {
+        let Some(history) = self.store.show(key).await? else { return Ok(None) };
+        let risk = SessionRisk::of(&history.session.label);
+        let set_by = self.stories.with(key, |story| {
+            risk.legs().filter_map(|leg| Some((leg, story.set_by(leg)?.clone()))).collect()
+        });
+        Ok(Some(SessionView { history, risk: RiskView { risk, set_by } }))
     }
 
     /// Lowers a session's label to nothing by a person's word. `epoch` is the one the person looked at; without it, the

@@ -21,6 +21,8 @@ pub(crate) struct World {
     pub(crate) origins_matter: bool,
     /// Some virtual server offers tools of our own.
     pub(crate) offers_search: bool,
+    /// Some server gets its writes in the order in which they came.
+    pub(crate) ordered_writes: bool,
     pub(crate) stations: BTreeMap<UpstreamId, Arc<Station>>,
     pub(crate) virtual_servers: BTreeMap<VirtualServerId, Arc<VirtualServer>>,
 }

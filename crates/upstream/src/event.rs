@@ -7,6 +7,7 @@ use highwater_mcp::frame::Frame;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::channel;
+use crate::error::{Cause, UpstreamError};
 use crate::pulse::OpenQuestion;
 use crate::upstream::HealthState;
 
@@ -19,6 +20,20 @@ pub enum CallEvent {
     Notification(Frame),
     /// The upstream asks something back (legacy era); the call waits for the answer.
     Ask(Ask),
+    /// The connection failed and the call is to be sent again, once the caller has put that on record.
+    Retry(Retry),
+}
+
+/// A further attempt at a call. Dropped unanswered, there is none.
+#[derive(Debug)]
+pub struct Retry {
+    /// Which attempt it will be; the first was 1.
+    pub number: u32,
+    /// Why the last one failed.
+    pub why: Cause,
+    /// Whether any attempt before it may have reached the server.
+    pub sent: bool,
+    word: oneshot::Sender<()>,
 }
 
 /// A question of a legacy upstream in the middle of a call.
@@ -89,6 +104,22 @@ pub type CallSink = channel::Sender<CallEvent>;
 /// Where notices go. A link never waits for it: a full channel means the notice is logged and dropped, so the
 /// reader keeps it short.
 pub type NoticeSink = mpsc::Sender<Notice>;
+
+// === impl Retry ===
+
+impl Retry {
+    pub(crate) fn new(number: u32, failure: &UpstreamError) -> (Self, oneshot::Receiver<()>) {
+        let (word, given) = oneshot::channel();
+        (Self { number, why: failure.cause.clone(), sent: failure.sent, word }, given)
+    }
+
+    /// It is on record and may be made.
+    pub fn go(self) {
+        if self.word.send(()).is_err() {
+            tracing::debug!("nobody waits any more to try again");
+        }
+    }
+}
 
 // === impl AnswerSlot ===
 

@@ -20,5 +20,5 @@ mod stdio;
 mod upstream;
 
 pub use link::Greeting;
-pub use spec::{EraSetting, RememberedEra, ServerSpec, Timeouts, Transport};
-pub use upstream::{CallClient, Health, HealthState, Remember, Reply, Upstream, World};
+pub use spec::{EraSetting, RememberedEra, Retries, ServerSpec, Timeouts, Transport};
+pub use upstream::{CallClient, Health, HealthState, Remember, Reply, Turn, Upstream, World};

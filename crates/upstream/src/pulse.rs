@@ -23,6 +23,8 @@ struct Pulse {
 #[derive(Debug)]
 struct Beat {
     last: Instant,
+    /// Something was handed to the caller.
+    spoken: bool,
     open_questions: usize,
 }
 
@@ -35,15 +37,16 @@ pub(crate) struct OpenQuestion {
 // === impl CallEvents ===
 
 impl CallEvents {
-    pub(crate) fn new(sink: &CallSink) -> Self {
-        let beat = Beat { last: Instant::now(), open_questions: 0 };
+    /// The events of a call whose clock has been running since `began`.
+    pub(crate) fn new(sink: &CallSink, began: Instant) -> Self {
+        let beat = Beat { last: began, spoken: false, open_questions: 0 };
         Self { sink: sink.clone(), pulse: Arc::new(Pulse { beat: Mutex::new(beat) }) }
     }
 
     /// Hands an event to the caller, waiting for room. An event nobody listens for is dropped; a question
     /// among them answers itself by that.
     pub(crate) async fn send(&self, mut event: CallEvent) {
-        self.pulse.with(|_| {});
+        self.pulse.with(|beat| beat.spoken = true);
         if let CallEvent::Ask(ask) = &mut event {
             ask.answer.stop_clock(OpenQuestion::new(&self.pulse));
         }
@@ -55,13 +58,18 @@ impl CallEvents {
     /// Hands an event to the caller if there is room, for streams that several calls share: none of them may
     /// wait for the others' callers. A question that finds no room answers itself.
     pub(crate) fn offer(&self, mut event: CallEvent) {
-        self.pulse.with(|_| {});
+        self.pulse.with(|beat| beat.spoken = true);
         if let CallEvent::Ask(ask) = &mut event {
             ask.answer.stop_clock(OpenQuestion::new(&self.pulse));
         }
         if self.sink.try_send(event).is_err() {
             tracing::debug!("an event of a call found no room");
         }
+    }
+
+    /// Whether the caller has been told anything.
+    pub(crate) fn have_spoken(&self) -> bool {
+        self.pulse.beat.lock().unwrap_or_else(PoisonError::into_inner).spoken
     }
 
     /// When the call must be given up as things stand, or nothing while a question is open.
@@ -104,7 +112,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn events_restart_the_clock_and_open_questions_stop_it() {
         let (sink, mut received) = crate::channel::channel(4);
-        let events = CallEvents::new(&sink);
+        let events = CallEvents::new(&sink, Instant::now());
         let patience = Duration::from_secs(10);
         assert_eq!(events.deadline(patience), Some(Instant::now() + patience));
         tokio::time::advance(Duration::from_secs(7)).await;

@@ -21,6 +21,19 @@ pub struct ServerSpec {
     pub concurrency: usize,
     /// The largest message accepted from the server.
     pub max_reply: usize,
+    /// How often a call is tried again when its connection fails.
+    pub retries: Retries,
+    /// Whether calls that may change something run one after another, in the order in which they came.
+    pub ordered_writes: bool,
+}
+
+/// How often a call is tried again when its connection fails, if it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// How often at most, after the first time.
+    pub times: u32,
+    /// The wait before the first of them; it doubles with each.
+    pub wait: Duration,
 }
 
 /// How a server is reached.
@@ -79,4 +92,11 @@ pub struct Timeouts {
     pub probe: Duration,
     /// For an answer to a call; progress and open questions start it anew.
     pub call: Duration,
+}
+
+// === impl Retries ===
+
+impl Retries {
+    /// Nothing is tried again.
+    pub const NEVER: Self = Self { times: 0, wait: Duration::ZERO };
 }

@@ -30,6 +30,8 @@ pub(crate) struct ContractModel {
     source_said: Function,
     capabilities_said: Function,
     pub(crate) idempotent: Function,
+    /// It may do what cannot be undone, and only by adding.
+    pub(crate) adds: Function,
     pub(crate) malicious: Function,
     pub(crate) requires_verified: Function,
     /// Exactly one holds, in the order of [`CallVariant::ALL`].
@@ -110,6 +112,7 @@ impl ContractModel {
             source_said: space.switch()?,
             capabilities_said: space.switch()?,
             idempotent: space.switch()?,
+            adds: space.switch()?,
             malicious: space.switch()?,
             requires_verified: space.switch()?,
             variant: space.last_choice(CallVariant::ALL.len())?,
@@ -140,7 +143,11 @@ impl ContractModel {
         space.require_if(self.outcomes_said, same)?;
         let benign = self.benign(space)?;
         let said = space.diagram.and(self.outcomes_said, benign)?;
-        space.require_if(*read, said)
+        space.require_if(*read, said)?;
+        // Who states that something cannot be undone says that it is not only added to.
+        let stated = space.diagram.or(self.outcomes_said, *destructive)?;
+        let unstated = space.diagram.not(stated)?;
+        space.require_if(self.adds, unstated)
     }
 
     /// Leaves aside tools whose server requires an approval of its own, which no policy can change.
@@ -249,6 +256,7 @@ impl ContractModel {
         let hints = Hints {
             read_only: read.then_some(true),
             idempotent: has(self.idempotent).then_some(true),
+            destructive: has(self.adds).then_some(false),
             ..Hints::default()
         };
         if hints != Hints::default() {

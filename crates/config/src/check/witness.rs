@@ -122,6 +122,7 @@ fn further(situation: &Situation) -> Vec<(&'static str, Value)> {
         ("tool.annotations.maliciousActivityHint", json!(situation.contract.malicious())),
         ("tool.annotations.attribution", texts(situation.contract.attribution())),
         ("tool.callWith", json!(situation.contract.variant().as_str())),
+        ("tool.destructive", json!(situation.contract.destroys())),
         ("tool.capabilities", words(situation.contract.capabilities().effective())),
         ("tool.undeclared", words(situation.contract.undeclared())),
         ("tool.status", json!(facts.tool_status.as_str())),

@@ -209,6 +209,10 @@ impl World {
                 unknown: others.kind.is_of_unknown_tool(space)?,
             },
             "tool.callWith" => Model::Possible(contract.variant.clone()),
+            "tool.destructive" => {
+                let destroys = space.diagram.minus(contract.outcome(Outcome::Irreversible), contract.adds)?;
+                flag(space, destroys)?
+            }
             "tool.status" => Model::Possible(others.status.clone()),
             "tool.approved" => flag(space, others.status.first().copied().unwrap_or(NEVER))?,
             "tool.requiresApproval" => flag(space, contract.requires_verified)?,

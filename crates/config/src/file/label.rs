@@ -29,7 +29,8 @@ pub(crate) struct LabelFile {
     /// Whether the tool destroys something. It then needs `call_tool_destructive`.
     pub(crate) destructive_hint: Field<bool>,
 
-    /// Whether calling it twice does no more than calling it once.
+    /// Whether calling it twice does no more than calling it once. Such a call is sent again when the connection to its
+    /// server fails; see `retry` of the server.
     pub(crate) idempotent_hint: Field<bool>,
 
     /// Whether it deals with strangers: their text comes back, and they may see what is sent.

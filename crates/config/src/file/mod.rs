@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(crate) use self::judgement::{ClearanceFile, FlowWord, StoreFile, TrustFile};
-pub(crate) use self::server::{KindFile, ServerFile, TimeoutsFile};
+pub(crate) use self::server::{KindFile, RetryFile, ServerFile, TimeoutsFile};
 pub(crate) use self::token::AgentTokenFile;
 use crate::human::{Period, Scalar, Size};
 use crate::read::{Entries, Field, Tree, Written};
@@ -102,7 +102,8 @@ pub(crate) struct ConfigFile {
     pub(crate) sole_gateway: Field<bool>,
 
     /// Rules of your own: what happens to calls, reads and replies of which a condition holds. They can only make
-    /// things stricter.
+    /// things stricter. `builtin:graduated` in place of a rule switches on confirmation by degrees: calls that only look
+    /// or add pass, calls that may destroy something ask.
     #[schemars(schema_with = "rule::rules_schema")]
     #[schemars(extend("default" = []))]
     pub(crate) rules: Field<Tree>,

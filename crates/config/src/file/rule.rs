@@ -75,10 +75,12 @@ pub(crate) fn when_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "minProperties": 1 })
 }
 
-/// The list itself, or the list inside a mapping as rule documents are printed.
+/// The list itself, or the list inside a mapping as rule documents are printed. The name of a set that comes with the
+/// program can stand in place of a rule.
 pub(crate) fn rules_schema(generator: &mut SchemaGenerator) -> Schema {
     let rule = generator.subschema_for::<RuleFile>();
-    let list = json_schema!({ "type": "array", "items": rule });
+    let shipped = crate::lower::shipped::names();
+    let list = json_schema!({ "type": "array", "items": { "anyOf": [rule, { "enum": shipped }] } });
     json_schema!({
         "anyOf": [list, {
             "type": "object",

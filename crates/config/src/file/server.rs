@@ -7,7 +7,7 @@ use super::judgement::TrustFile;
 use super::label::LabelFile;
 use crate::human::{Period, Scalar, Size};
 use crate::read::{Deliberate, Entries, Field, Written};
-use crate::settings::{Era, ShareContext, Start};
+use crate::settings::{Era, ShareContext, Start, Writes};
 
 /// One MCP server: a `command` to run, or a `url` to connect to.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -62,6 +62,14 @@ pub(crate) struct ServerFile {
     /// How many calls may be under way at the server at once. Further ones wait.
     #[schemars(extend("default" = 64, "minimum" = 1))]
     pub(crate) concurrency: Field<u64>,
+
+    /// What becomes of a call when the connection to the server fails.
+    pub(crate) retry: Field<RetryFile>,
+
+    /// Whether calls that may change something at the server run side by side, or one after another in the order in
+    /// which they came. Calls of read-only tools always run side by side.
+    #[schemars(extend("default" = "parallel"))]
+    pub(crate) writes: Field<Writes>,
 
     /// When the server is started or contacted first.
     #[schemars(extend("default" = "lazy"))]
@@ -118,6 +126,24 @@ pub(crate) struct TimeoutsFile {
     /// For the reply to a call.
     #[schemars(extend("default" = "10m"))]
     pub(crate) call: Field<Period>,
+}
+
+/// What becomes of a call when the connection to its server fails: it could not be made, it broke before the whole reply
+/// was there, or the program ended. A call that cannot have reached the server is sent again. One that may have
+/// reached it is sent again only if its tool is read-only or idempotent, and you or somebody you trust says so; every
+/// other call is never sent twice.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "retry")]
+pub(crate) struct RetryFile {
+    /// How often a call is sent again at most. With `0`, never.
+    #[schemars(extend("default" = 2, "maximum" = 10))]
+    pub(crate) times: Field<u64>,
+
+    /// How long to wait before that. The wait doubles each time, up to five seconds, and counts as a part of
+    /// `timeouts.call`.
+    #[schemars(extend("default" = "200ms"))]
+    pub(crate) wait: Field<Period>,
 }
 
 /// The transport, as clients write it.

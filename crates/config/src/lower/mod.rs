@@ -11,6 +11,7 @@ pub(crate) mod listen;
 mod remote;
 pub(crate) mod rules;
 mod server;
+pub(crate) mod shipped;
 mod store;
 mod token;
 mod trust;

@@ -78,6 +78,10 @@ impl<'l> Lowering<'l> {
             _ => return self.not_a_list(node, RULES, "write `rules: [{ name: …, effect: …, when: … }]`"),
         };
         for item in items {
+            if let Value::Text(name) = &item.value {
+                rules.extend(self.shipped(name, item.span));
+                continue;
+            }
             let before = self.problems.count();
             let Some(written) = read_part("a rule", item, self.text, self.problems, self.trees) else {
                 continue;

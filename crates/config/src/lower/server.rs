@@ -4,16 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::trust::Trust;
 use super::{Lowering, Refused, name};
-use crate::file::{ConfigFile, KindFile, ServerFile, TimeoutsFile};
+use crate::file::{ConfigFile, KindFile, RetryFile, ServerFile, TimeoutsFile};
 use crate::node::Span;
 use crate::read::{Deliberate, Entries, Field, Written};
-use crate::settings::{Era, HttpKind, Limits, ServerSettings, ShareContext, Start, Timeouts, Transport};
+use crate::settings::{
+    Era, HttpKind, Limits, Retry, ServerSettings, ShareContext, Start, Timeouts, Transport, Writes,
+};
 
 /// The alias of the gateway's own tools.
 const RESERVED: &str = "highwater";
 
 /// The usual bound on parallel calls to one server.
 const CONCURRENCY: usize = 64;
+
+/// How often a call may be sent again. More would hammer at a server that is gone.
+const MOST_RETRIES: usize = 10;
 
 /// The families of methods that MCP defines. They have contracts of their own and take their own road.
 const MCP_METHODS: [&str; 15] = [
@@ -67,6 +72,8 @@ impl Lowering<'_> {
             era,
             timeouts,
             concurrency: concurrency.unwrap_or(CONCURRENCY),
+            retry: self.retry(file.retry.value().unwrap_or(&RetryFile::default()), &subject),
+            writes: file.writes.value().copied().unwrap_or(Writes::Parallel),
             start: file.start.value().copied().unwrap_or(Start::Lazy),
             allowed_tools,
             extra_methods: self.extra_methods(file),
@@ -211,6 +218,15 @@ impl Lowering<'_> {
             start: wait("start", &file.start).unwrap_or(usual.start),
             probe: wait("probe", &file.probe).unwrap_or(usual.probe),
             call: wait("call", &file.call).unwrap_or(usual.call),
+        }
+    }
+
+    fn retry(&self, file: &RetryFile, subject: &str) -> Retry {
+        let usual = Retry::default();
+        let times = self.count(&format!("`retry.times` of {subject}"), &file.times, 0, MOST_RETRIES);
+        Retry {
+            times: times.and_then(|times| times.try_into().ok()).unwrap_or(usual.times),
+            wait: self.wait(&format!("`retry.wait` of {subject}"), &file.wait).unwrap_or(usual.wait),
         }
     }
 

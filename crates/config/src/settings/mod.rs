@@ -102,6 +102,10 @@ pub struct ServerSettings {
     pub timeouts: Timeouts,
     /// How many calls may be under way at the server at once; at least one.
     pub concurrency: usize,
+    /// What becomes of a call when the connection fails.
+    pub retry: Retry,
+    /// Whether calls that may change something run side by side.
+    pub writes: Writes,
     /// When the server is started or contacted first.
     pub start: Start,
     /// The only tools that exist for clients; `None` means all, the empty set none.
@@ -182,6 +186,25 @@ pub struct Timeouts {
     pub probe: Duration,
     /// For the reply to a call.
     pub call: Duration,
+}
+
+/// How often a call is sent again when the connection fails, if it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// How often at most.
+    pub times: u32,
+    /// The wait before the first time; it doubles each time.
+    pub wait: Duration,
+}
+
+/// Whether calls that may change something at one server run side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Writes {
+    /// They do.
+    Parallel,
+    /// One after another, in the order in which they came.
+    Ordered,
 }
 
 /// When a server is started or contacted first.
@@ -338,6 +361,12 @@ impl Default for Limits {
             session_idle: Duration::from_secs(60 * 60),
             drain: Duration::from_secs(10),
         }
+    }
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { times: 2, wait: Duration::from_millis(200) }
     }
 }
 

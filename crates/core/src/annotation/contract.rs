@@ -30,6 +30,8 @@ pub struct Contract {
     pub(super) roles: Roles,
     pub(super) accept_from: Option<Arc<[Arc<str>]>>,
     pub(super) idempotent: bool,
+    /// Somebody whose word may loosen says that it only adds, and nobody that it destroys.
+    pub(super) adds: bool,
     pub(super) variant: CallVariant,
     /// The tool was said to read what is not public, and nothing else was said of its source.
     pub(super) reads_high: bool,
@@ -84,6 +86,7 @@ impl Contract {
             roles: Roles::default(),
             accept_from: None,
             idempotent: false,
+            adds: false,
             variant: CallVariant::Write,
             reads_high: false,
             basis: [Authority::Nothing; 8],
@@ -207,6 +210,12 @@ impl Contract {
     /// Whether a call may do anything but look.
     pub fn acts(&self) -> bool {
         !self.outcomes.is_only(Outcome::Benign)
+    }
+
+    /// Whether a call may destroy something: an outcome cannot be undone, and that is not only because something is added
+    /// where it cannot be taken back, such as a message.
+    pub fn destroys(&self) -> bool {
+        self.outcomes.contains(Outcome::Irreversible) && !self.adds
     }
 
     /// The hints, never milder than the contract.

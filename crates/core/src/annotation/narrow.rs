@@ -45,6 +45,7 @@ impl Contract {
             });
         }
         next.idempotent = scale.idempotent.value(self.idempotent);
+        next.adds = scale.variant.adds(self.adds);
         next.variant = self.variant.max(scale.variant.value(scale.outcomes.has_operator(), next.outcomes));
         next.reads_high = scale.source.is_silent()
             && (self.reads_high || (scale.reads_high && !self.is_declared(Axis::Source)));

@@ -30,6 +30,8 @@ pub(super) struct Idempotent {
 pub(super) struct VariantClaims {
     operator_destructive: bool,
     destructive: bool,
+    operator_additive: bool,
+    additive: bool,
     pub(super) read_only: bool,
 }
 
@@ -104,6 +106,22 @@ impl VariantClaims {
         let irreversible = words.contains(Outcome::Irreversible);
         self.destructive |= irreversible;
         self.operator_destructive |= irreversible && by == Authority::Operator;
+    }
+
+    /// Somebody says that it destroys nothing.
+    pub(super) fn additive(&mut self, by: Authority) {
+        self.additive |= by.may_loosen();
+        self.operator_additive |= by == Authority::Operator;
+    }
+
+    /// Whether it only adds: one who may say so does, and nobody says that it destroys. The operator's word on it stands
+    /// above that of others. `known` is what was established before.
+    pub(super) fn adds(&self, known: bool) -> bool {
+        match (self.operator_destructive, self.operator_additive) {
+            (true, _) => false,
+            (false, true) => true,
+            (false, false) => (known || self.additive) && !self.destructive,
+        }
     }
 
     pub(super) fn value(&self, operator_spoke: bool, outcomes: Possible<Outcome>) -> CallVariant {

@@ -22,6 +22,7 @@ impl Contract {
         note(!self.outcomes.members().covers(other.outcomes.members()), Axis::Outcomes);
         note(self.variant < other.variant, Axis::Outcomes);
         note(self.idempotent && !other.idempotent, Axis::Outcomes);
+        note(self.adds && !other.adds, Axis::Outcomes);
         note(self.has_milder_roles(other), Axis::Outcomes);
         note(!self.source.members().covers(other.source.members()), Axis::Source);
         note(!self.possible_source().members().covers(other.possible_source().members()), Axis::Source);
@@ -63,6 +64,7 @@ impl Contract {
         next.roles = self.roles.strictest(self.acts(), &other.roles, other.acts());
         next.accept_from = narrower_from(self.accept_from.as_ref(), other.accept_from.as_ref());
         next.idempotent &= other.idempotent;
+        next.adds &= other.adds;
         next.variant = self.variant.max(other.variant);
         next.reads_high &= other.reads_high;
         for (basis, others) in next.basis.iter_mut().zip(other.basis) {

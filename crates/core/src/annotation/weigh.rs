@@ -116,6 +116,9 @@ impl Scale {
             Some(false) => self.outcomes.add(Words::only(Outcome::Consequential), by, from),
             None => {}
         }
+        if hints.destructive == Some(false) {
+            self.variant.additive(by);
+        }
         match hints.destructive {
             Some(true) => {
                 if reads {
@@ -258,6 +261,7 @@ impl Scale {
         next.origins.join(&self.attribution);
         next.accept_from = self.accept_from.map(Into::into).or(next.accept_from);
         next.idempotent = self.idempotent.value(next.idempotent);
+        next.adds = self.variant.adds(next.adds);
         next.reads_high = self.reads_high && self.source.is_silent();
         next.variant = self.variant.value(self.outcomes.has_operator(), next.outcomes);
         next.note_lifted_floor(&mut self.notices);

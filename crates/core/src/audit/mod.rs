@@ -48,6 +48,15 @@ pub enum Happened<'a> {
     Decision(Decision<'a>),
     /// An allowed action came to an end. Written before its reply is released.
     Outcome(Ended<'a>),
+    /// The connection failed and an allowed action is sent once more. Written before it is.
+    Retried {
+        /// Which attempt it is; the first was 1.
+        attempt: u32,
+        /// Why the last one failed, in our words.
+        why: &'a str,
+        /// Whether an attempt before it may have reached the server.
+        sent: bool,
+    },
     /// An upstream asked something back.
     Question(Question<'a>),
     /// A person is asked about an action or a reply.

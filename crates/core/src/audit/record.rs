@@ -36,6 +36,15 @@ pub enum Recorded {
     Outcome(Box<RecordedOutcome>),
     /// An upstream asked something back.
     Question(Box<RecordedQuestion>),
+    /// An allowed action was sent once more.
+    Retried {
+        /// Which attempt it was; the first was 1.
+        attempt: u32,
+        /// Why the last one failed.
+        why: String,
+        /// Whether an attempt before it may have reached the server.
+        sent: bool,
+    },
     /// A person was asked.
     Asked {
         /// What, as a digest.

@@ -26,6 +26,11 @@ impl AuditEvent<'_> {
             Happened::Decision(decision) => decision.write(line),
             Happened::Outcome(ended) => ended.write(line),
             Happened::Question(question) => question.write(line),
+            Happened::Retried { attempt, why, sent } => {
+                line.raw(b",\"event\":\"retried\",\"attempt\":").number(u64::from(*attempt));
+                line.raw(b",\"why\":\"").text(why).raw(b"\",\"sent\":");
+                line.word(if *sent { "true" } else { "false" });
+            }
             Happened::Asked { question, how } => {
                 line.raw(b",\"event\":\"asked\",\"question\":\"").hex(question.as_bytes());
                 line.raw(b"\",\"how\":\"").text(how).raw(b"\"");

@@ -2,6 +2,7 @@
 //! `Permit`. Order never matters: the strictest effect wins, and the explanation is complete.
 
 mod ask;
+mod attempt;
 mod escalation;
 mod finding;
 mod flow;
@@ -19,6 +20,7 @@ mod what_if;
 pub use crate::policy::Effect;
 pub use crate::policy::{FlowRule, FlowViolations};
 pub use ask::{AskFacts, AskKind, AskPass, AskVerdict, decide_ask};
+pub use attempt::{Attempt, Conduct, Spent};
 pub use escalation::{Answer, Approval, Escalation, QuestionDigest, Unapproved};
 pub use finding::{Finding, FindingId, PerMode, Reason, Waived};
 pub use flow::{Clearance, FlowFloor, FlowMode, FlowPolicy};

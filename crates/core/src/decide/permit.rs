@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::attempt::Conduct;
 use super::escalation::Approval;
 use super::finding::Finding;
 use super::verdict::{Judgement, Redactions};
@@ -35,6 +36,7 @@ pub struct Permit {
     digest: ActionDigest,
     judgement: Judgement,
     obligations: Obligations,
+    conduct: Conduct,
 }
 
 /// What the decision about an action leaves for the judgement of its reply.
@@ -59,6 +61,7 @@ pub struct Obligations {
 pub struct PermittedAction {
     action: Arc<Action>,
     decision: DecisionId,
+    conduct: Conduct,
 }
 
 /// The permit was made for another action.
@@ -77,7 +80,14 @@ impl Permit {
             approved: approval.is_some(),
             read_approved: approval.is_some_and(Approval::covers_read),
         };
-        Self { decision: facts.decision.clone(), digest: facts.action.digest(), judgement, obligations }
+        let conduct = Conduct::of(facts.action, facts.contract);
+        Self {
+            decision: facts.decision.clone(),
+            digest: facts.action.digest(),
+            judgement,
+            obligations,
+            conduct,
+        }
     }
 
     /// The decision this permit came from.
@@ -123,7 +133,7 @@ impl PermittedAction {
     pub fn bind(action: impl Into<Arc<Action>>, permit: Permit) -> Result<Self, Mismatch> {
         let action = action.into();
         if action.digest() == permit.digest {
-            Ok(Self { action, decision: permit.decision })
+            Ok(Self { action, decision: permit.decision, conduct: permit.conduct })
         } else {
             Err(Mismatch { decision: permit.decision })
         }
@@ -137,5 +147,10 @@ impl PermittedAction {
     /// The decision that allowed it.
     pub fn decision(&self) -> &DecisionId {
         &self.decision
+    }
+
+    /// How it may be carried out.
+    pub fn conduct(&self) -> Conduct {
+        self.conduct
     }
 }

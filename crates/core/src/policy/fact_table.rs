@@ -131,6 +131,8 @@ facts! {
         => |of| tool(of, of.facts.tool_name);
     "tool.callWith", ranked(CallVariant::NAMES), CRL, No, "The class of call the tool needs."
         => |of| Val::word(of.facts.contract.variant().index());
+    "tool.destructive", BOOL, CRL, No, "A call may destroy something: it may not be undone, and nobody whose word counts says that it only adds."
+        => |of| Val::flag(of.facts.contract.destroys());
     "tool.status", unranked(ToolStatus::NAMES), CRL, No, "Whether a person has seen the tool's definition."
         => |of| Val::word(of.facts.tool_status.index());
     "tool.approved", BOOL, CRL, No, "A person has approved the tool's definition as it is."

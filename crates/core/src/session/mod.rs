@@ -4,8 +4,10 @@ mod contributors;
 mod legs;
 mod object;
 mod reply_label;
+mod risk;
 
 pub use contributors::{Assurance, Contributor, Contributors};
 pub use legs::Legs;
 pub use object::{ObjectId, ObjectKind};
 pub use reply_label::{label_claims, label_reply, reply_notices};
+pub use risk::{Leg, SessionRisk};

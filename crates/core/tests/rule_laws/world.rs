@@ -137,7 +137,11 @@ pub(super) fn narrows(fact: &Fact) -> bool {
     !fact.path.ends_with("Hint")
         && !matches!(
             fact.path,
-            "tool.readConfidentiality" | "tool.writeConfidentiality" | "tool.callWith" | "tool.undeclared"
+            "tool.readConfidentiality"
+                | "tool.writeConfidentiality"
+                | "tool.callWith"
+                | "tool.destructive"
+                | "tool.undeclared"
         )
 }
 

@@ -2,6 +2,8 @@
 //! join through the data directory's socket.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
@@ -12,6 +14,7 @@ use highwater_mcp::scan::ScanRules;
 use highwater_store::TokenDigest;
 use highwater_upstream::channel;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use super::{LISTEN, busy_response, client_rules};
@@ -282,9 +285,7 @@ impl Connection {
         let endless = frame.method() == Some(LISTEN);
         // An open ear takes no place: it would be taken for ever.
         let slot = Some(slot).filter(|_| !endless);
-        // The lock is held while the task is made, so that it cannot end before it is noted.
-        let mut state = self.state();
-        let task = tokio::spawn(async move {
+        let work = async move {
             let _slot = slot;
             let gateway = Arc::clone(&connection.gateway);
             let part =
@@ -292,8 +293,25 @@ impl Connection {
             let answer = gateway.serve(client, part, frame, connection.outlet.clone()).await;
             connection.send(answer.bytes).await;
             connection.state().running.remove(&ended);
-        });
-        state.running.insert(id, Running { task: task.abort_handle(), endless });
+        };
+        // Tasks begin in any order. Where order counts, the next request is not looked at before this one has its place.
+        let ordered = self.gateway.world.load().ordered_writes;
+        let began = {
+            // The lock is held while the task is made, so that it cannot end before it is noted.
+            let mut state = self.state();
+            let (task, began) = if ordered {
+                let (work, began) = begun(work);
+                (tokio::spawn(work), Some(began))
+            } else {
+                (tokio::spawn(work), None)
+            };
+            state.running.insert(id, Running { task: task.abort_handle(), endless });
+            began
+        };
+        if let Some(began) = began {
+            // An error says the same: it is over before it waited for anything.
+            began.await.unwrap_or_default();
+        }
     }
 
     fn notification(&self, frame: &Frame) {
@@ -346,6 +364,21 @@ impl Connection {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The same work, and word of when it has been begun: it has done all that it can do without waiting.
+fn begun(work: impl Future<Output = ()>) -> (impl Future<Output = ()>, oneshot::Receiver<()>) {
+    let (tell, began) = oneshot::channel();
+    let work = async move {
+        let (mut work, mut tell) = (pin!(work), Some(tell));
+        poll_fn(|context| {
+            let outcome = work.as_mut().poll(context);
+            drop(tell.take());
+            outcome
+        })
+        .await
+    };
+    (work, began)
 }
 
 /// Writes messages, one a line. A message with line breaks in it, which JSON allows between its parts, is put on one.

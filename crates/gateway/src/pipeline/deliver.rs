@@ -74,7 +74,7 @@ impl Gateway {
         if let Err(error) = self.mark_handles(&undertaking, &handles, &label).await {
             return Err(self.unlabelled(&mut flight, &error));
         }
-        let Absorbed { joined, raised } = match self.absorb_of(&undertaking, &label).await {
+        let Absorbed { joined, raised, .. } = match self.absorb_of(&undertaking, &label).await {
             Ok(absorbed) => absorbed,
             Err(error) => return Err(self.unlabelled(&mut flight, &error)),
         };

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use highwater_core::action::{Action, ActionKind};
 use highwater_core::audit::Outcome;
 use highwater_core::decide::{
     Obligations, PermittedAction, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply, label_reply,
@@ -15,7 +16,7 @@ use highwater_mcp::annotations::result_says;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::era::reply::without_ours;
-use highwater_mcp::error_code;
+use highwater_mcp::error_code::{self, UPSTREAM_UNAVAILABLE};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::string_member;
 use highwater_store::Joined;
@@ -23,13 +24,13 @@ use highwater_upstream::channel;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{Ask, CallEvent, CallSink};
-use highwater_upstream::{CallClient, Reply};
+use highwater_upstream::{CallClient, Reply, Turn};
 
-use super::Arrival;
 use super::arrival::{Course, TaskBridge};
 use super::ask::Cleared;
 use super::record::{End, OpenRecord};
 use super::undertaking::Undertaking;
+use super::{Arrival, Refusal};
 use crate::client::Client;
 use crate::gateway::Gateway;
 use crate::greet::TASKS_EXTENSION;
@@ -50,6 +51,14 @@ pub(super) struct Flight {
     pub(super) undertaking: Arc<Undertaking>,
     /// What the decision left to be done with the reply.
     pub(super) obligations: Obligations,
+}
+
+/// What an action needs to set off.
+pub(super) struct Leave {
+    pub(super) permitted: PermittedAction,
+    pub(super) obligations: Obligations,
+    /// Its place among the writes to its server, where these are kept in order.
+    pub(super) turn: Option<Turn>,
 }
 
 /// How a stretch of a call ends.
@@ -82,16 +91,29 @@ impl Flight {
 }
 
 impl Gateway {
+    /// Takes a place among the writes to a server that wants them in order. Nothing for what writes nothing by its kind,
+    /// and for every other server.
+    pub(super) fn line_up(&self, course: &Course, action: &Action) -> Result<Option<Turn>, Refusal> {
+        match action.kind() {
+            ActionKind::CallTool | ActionKind::ExtraMethod => course
+                .station
+                .upstream
+                .line_up()
+                .map_err(|error| Refusal::invalid(UPSTREAM_UNAVAILABLE, error.to_string())),
+            _ => Ok(None),
+        }
+    }
+
     /// Starts a permitted action whose decision is on record.
     pub(super) fn forward(
         &self,
         arrival: &Arrival,
         course: &Course,
         undertaking: Arc<Undertaking>,
-        permitted: PermittedAction,
-        obligations: Obligations,
+        leave: Leave,
         record: OpenRecord,
     ) -> Flight {
+        let Leave { permitted, obligations, turn } = leave;
         let told = self.context_for(course, &undertaking);
         let (sender, events) = channel::channel(EVENT_BUFFER);
         let open = sender.clone();
@@ -107,7 +129,7 @@ impl Gateway {
             };
             let client =
                 CallClient { capabilities: &capabilities, log_level, progress, meta: told.as_meta() };
-            upstream.perform(permitted, client, &sender).await
+            upstream.perform_in_turn(permitted, client, &sender, turn).await
         });
         Flight { work, events, _open: open, record, undertaking, obligations }
     }
@@ -136,6 +158,7 @@ impl Gateway {
                 CallEvent::Progress(frame) | CallEvent::Notification(frame) => {
                     Box::pin(self.relay(arrival, course, &undertaking, obligations, &frame)).await
                 }
+                CallEvent::Retry(retry) => Box::pin(self.try_again(&undertaking, retry)).await,
                 CallEvent::Ask(ask) => match &arrival.client {
                     Client::Legacy(session) => {
                         questions.get_or_insert_with(FuturesUnordered::new).push(self.question(

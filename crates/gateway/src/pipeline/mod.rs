@@ -3,6 +3,7 @@
 //! Read `run` from top to bottom; each verb is a file beside this one.
 
 mod absorb;
+mod again;
 mod answer;
 mod approve;
 mod arrival;
@@ -37,7 +38,7 @@ use approve::{Consent, WaitingReply};
 pub(crate) use arrival::Arrival;
 use arrival::{Course, RoutedAction};
 pub(crate) use deliver::Delivery;
-use forward::{Flight, Landing};
+use forward::{Flight, Landing, Leave};
 pub(crate) use held::HeldCalls;
 use held::Resumed;
 use journey::{Journey, Leg};
@@ -106,14 +107,21 @@ impl Gateway {
         let RoutedAction { action, course } = routed;
         // A person's answer is about exactly the action they were asked about.
         let action = consent.as_ref().map_or_else(|| Arc::new(action), |consent| Arc::clone(&consent.action));
+        // Taken before anything is waited for: writes that are kept in order keep the order in which they came.
+        let mut turn = self.line_up(&course, &action)?;
         let mut undertaking = self.gather(arrival, &course, action).await;
         let permit = match self.judge(&mut undertaking).await {
             Verdict::Allow(permit) => permit,
             Verdict::Escalate(escalation) => {
+                // Nobody waits for somebody else's question to be answered.
+                drop(turn.take());
                 // Rare and large: boxed, or every call would be born with the room for it.
                 let approving = self.approve(arrival, &course, &mut undertaking, escalation, consent);
                 match Box::pin(approving).await? {
-                    Approved::Granted(permit) => permit,
+                    Approved::Granted(permit) => {
+                        turn = self.line_up(&course, &undertaking.action)?;
+                        permit
+                    }
                     Approved::Asked(delivery) => return Ok(Departure::Asked(delivery)),
                 }
             }
@@ -140,7 +148,8 @@ impl Gateway {
         if let (Client::Modern(_), Some(level)) = (&arrival.client, arrival.client.log_level()) {
             course.station.want_log_level(level).await;
         }
-        let flight = self.forward(arrival, &course, Arc::new(undertaking), permitted, obligations, record);
+        let leave = Leave { permitted, obligations, turn };
+        let flight = self.forward(arrival, &course, Arc::new(undertaking), leave, record);
         Ok(Departure::Gone(flight, course))
     }
 

@@ -364,10 +364,8 @@ impl Gateway {
         };
         let text = error.to_string();
         tracing::warn!(decision = %flight.decision(), "{text}");
-        if error.sent {
-            self.note_sent(&flight.undertaking).await;
-        }
-        let end = End { detail: Some(&text), ..End::default() };
+        let raised = error.sent && self.note_sent(&flight.undertaking).await;
+        let end = End { detail: Some(&text), raised, ..End::default() };
         if let Err(error) = flight.record.settle(outcome, end) {
             return self.unrecorded(flight.decision(), error);
         }

@@ -64,8 +64,8 @@ impl Gateway {
             progress: false,
             meta: ClientMeta::Kept,
         };
-        // Whatever it says besides its answer is heard by nobody.
-        let (events, _unheard) = channel::channel(1);
+        // Whatever it says besides its answer is heard by nobody; nor does anybody try this again.
+        let (events, _) = channel::channel(1);
         let answer =
             tokio::time::timeout(PATIENCE, course.station.upstream.perform(permitted, client, &events));
         let reply = match answer.await {

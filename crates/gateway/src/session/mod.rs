@@ -17,7 +17,7 @@ use highwater_store::{SessionHandle, SessionKind, SessionOwner};
 pub(crate) use choice::Place;
 use choice::{Choice, choose};
 pub(crate) use stories::Stories;
-pub(crate) use story::Story;
+pub(crate) use story::{SetBy, Story};
 
 use crate::client::Caller;
 use crate::gateway::Gateway;

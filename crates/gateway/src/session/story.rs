@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use highwater_core::id::{DecisionId, Timestamp};
 use highwater_core::label::{Label, LabelBits};
+use highwater_core::session::Leg;
+use serde::Serialize;
 
 /// How many origins are remembered.
 const MAX_ORIGINS: usize = 256;
@@ -13,6 +16,19 @@ const MAX_ORIGINS: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct Story {
     brought: BTreeMap<Arc<str>, Brought>,
+    /// Which call first set each leg of the trifecta.
+    legs: BTreeMap<Leg, SetBy>,
+}
+
+/// The call that first set a leg of the trifecta.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SetBy {
+    /// Its decision.
+    pub(crate) id: DecisionId,
+    pub(crate) time: Timestamp,
+    /// The tool as the client calls it, or the method.
+    pub(crate) what: String,
+    pub(crate) server: String,
 }
 
 /// What came from one origin.
@@ -38,9 +54,22 @@ impl Story {
         }
     }
 
+    /// Notes which call brought this label to a session that had another before, for each leg that it set.
+    pub(crate) fn note_legs(&mut self, before: &Label, label: &Label, call: impl Fn() -> SetBy) {
+        for leg in Leg::ALL.into_iter().filter(|leg| leg.is_met(label) && !leg.is_met(before)) {
+            self.legs.entry(leg).or_insert_with(&call);
+        }
+    }
+
+    /// The call that first set a leg, if this process saw it.
+    pub(crate) fn set_by(&self, leg: Leg) -> Option<&SetBy> {
+        self.legs.get(&leg)
+    }
+
     /// A person has declassified: what came before no longer explains anything.
     pub(crate) fn forget(&mut self) {
         self.brought.clear();
+        self.legs.clear();
     }
 
     /// The origins whose messages had this in their label, with whether the operator stands for who named them.
@@ -75,6 +104,28 @@ mod tests {
         assert_eq!(names(&story.of(Label::untrusted)), ["mcp:mail:read", "mcp:web:fetch"]);
         story.forget();
         assert!(story.of(|_| true).is_empty());
+    }
+
+    #[test]
+    fn a_leg_is_the_call_that_set_it_first() {
+        let call = |id: &str| SetBy {
+            id: DecisionId::new(id),
+            time: Timestamp(1),
+            what: "web__fetch".to_owned(),
+            server: "web".to_owned(),
+        };
+        let (clean, untrusted) = (Label::bottom(), Label::bottom().with_open_world());
+        let mut story = Story::default();
+        story.note_legs(&clean, &untrusted, || call("first"));
+        story.note_legs(&clean, &untrusted, || call("second"));
+        assert_eq!(story.set_by(Leg::UntrustedContent).map(|call| call.id.as_str()), Some("first"));
+        assert!(story.set_by(Leg::PrivateData).is_none());
+        // What another process saw first was not this call's doing.
+        let private = Label::bottom().with_class(DataClass::Pii);
+        story.note_legs(&private, &private, || call("third"));
+        assert!(story.set_by(Leg::PrivateData).is_none());
+        story.forget();
+        assert!(story.set_by(Leg::UntrustedContent).is_none());
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use highwater_core::audit::{Recorded, RecordedDecision, RecordedLabel, label_words};
+use highwater_core::annotation::Destination;
+use highwater_core::audit::{Recorded, RecordedDecision, RecordedLabel, label_of_words, label_words};
 use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
 use highwater_core::label::{Label, TextSet};
+use highwater_core::session::Leg;
 
 use super::log::{Log, Place, record};
 
@@ -50,6 +52,8 @@ struct Call {
     session: SessionKey,
     what: String,
     upstream: UpstreamId,
+    /// Its arguments may have reached the public.
+    outward: bool,
 }
 
 /// The reading of the log.
@@ -87,6 +91,15 @@ impl Chronicle {
     /// Reads what a session has taken in by now.
     pub(crate) fn of_session(log: &Log, subject: &Subject<'_>) -> anyhow::Result<Self> {
         Self::read(log, subject, None)
+    }
+
+    /// The call that first set a leg of the trifecta, if it is on record.
+    pub(crate) fn set_by(&self, leg: Leg) -> Option<&Brought> {
+        let sets = |brought: &&Brought| {
+            let words = brought.added.iter().map(String::as_str);
+            leg.is_met(&label_of_words(words, TextSet::EMPTY, TextSet::EMPTY))
+        };
+        self.brought.iter().find(sets)
     }
 
     /// The calls that brought any of these words.
@@ -130,15 +143,20 @@ impl Reader<'_> {
 
     fn decided(&mut self, id: DecisionId, decision: RecordedDecision) {
         if decision.principal == *self.subject.principal {
-            let RecordedDecision { session, upstream, tool, target, .. } = decision;
-            self.calls.insert(id, Call { session, upstream, what: tool.unwrap_or(target) });
+            let RecordedDecision { session, upstream, tool, target, contract, .. } = decision;
+            let outward = contract.destination.contains(&Destination::Public);
+            self.calls.insert(id, Call { session, upstream, what: tool.unwrap_or(target), outward });
         }
     }
 
     fn took_in(&mut self, id: &DecisionId, time: Timestamp, label: &RecordedLabel) {
         let Some(call) = self.calls.get(id) else { return };
         let own = call.session == *self.subject.session;
-        let label = label.label();
+        let mut label = label.label();
+        if call.outward {
+            // That is no property of the reply, whose label is on record.
+            label = label.with_wrote_externally();
+        }
         let before = if own { self.sum.clone() } else { Label::bottom() };
         let after = before.clone().joined(&label);
         let brought = Brought {

@@ -2,6 +2,8 @@
 
 use highwater_core::audit::{Recorded, RecordedLabel, Ruling};
 use highwater_core::decide::Finding;
+use highwater_core::label::Label;
+use highwater_core::session::SessionRisk;
 use serde_json::{Value, json};
 
 use super::account::Account;
@@ -84,6 +86,21 @@ pub(crate) fn brought(chronicle: &Chronicle) -> Vec<Value> {
         .collect()
 }
 
+/// The risk of a session, with the calls on record that set its legs.
+pub(crate) fn risk(label: &Label, chronicle: &Chronicle) -> Value {
+    let risk = SessionRisk::of(label);
+    let set_by: serde_json::Map<String, Value> = risk
+        .legs()
+        .filter_map(|leg| {
+            let call = chronicle.set_by(leg)?;
+            let told =
+                json!({ "id": call.id, "time": call.time, "what": call.what, "server": call.upstream });
+            Some((leg.as_str().to_owned(), told))
+        })
+        .collect();
+    json!({ "score": risk.score(), "legs": risk.legs().collect::<Vec<_>>(), "trifecta": risk.trifecta(), "setBy": set_by })
+}
+
 fn label(label: &RecordedLabel) -> Value {
     json!({ "words": label.label, "origins": label.origins, "scopes": label.scopes })
 }
@@ -129,6 +146,9 @@ fn course(account: &Account) -> Vec<Value> {
                 Recorded::Asked { question, how } => ("asked", json!({ "question": question, "how": how })),
                 Recorded::Answered { question, answer, by } => {
                     ("answered", json!({ "question": question, "answer": answer, "by": by }))
+                }
+                Recorded::Retried { attempt, why, sent } => {
+                    ("retried", json!({ "attempt": attempt, "why": why, "sent": sent }))
                 }
                 Recorded::Remark { what, detail, .. } => {
                     ("remark", json!({ "what": what, "detail": detail }))

@@ -17,7 +17,7 @@ pub(crate) mod when;
 
 pub(crate) use account::{Account, Summary, last, latest};
 pub(crate) use chronicle::{Chronicle, Subject};
-pub(crate) use data::{brought as brought_data, data, summary};
+pub(crate) use data::{brought as brought_data, data, risk as risk_data, summary};
 pub(crate) use log::Log;
 pub(crate) use phrase::{listed, plain};
 pub(crate) use tell::{brought, list, table, text};

@@ -292,6 +292,10 @@ fn happened(text: &mut String, account: &Account, record: &Record) -> std::fmt::
             Ok(())
         }
         Recorded::Outcome(outcome) => ended(text, account, &at, outcome),
+        Recorded::Retried { attempt, why, sent } => {
+            let reached = if *sent { "it may have arrived" } else { "it had not left" };
+            writeln!(text, "  {at}  sent again, attempt {attempt}: the server {}; {reached}", plain(why))
+        }
         Recorded::Remark { detail, .. } => writeln!(text, "  {at}  {}", plain(detail)),
         Recorded::Waived { .. }
         | Recorded::Notice { .. }

@@ -62,6 +62,31 @@ fn a_session_is_listed_shown_and_taken_down() {
 }
 
 #[test]
+fn the_risk_of_a_session_is_told_with_the_calls_that_set_it() {
+    let site = Site::new();
+    let gateway = having_read(&site);
+    let shown = said(&site, &["session", "show", "principal/agent"]);
+    assert!(shown.contains("\nrisk 40 of 100\n"), "{shown}");
+    assert!(shown.contains("private data was read             no\n"), "{shown}");
+    assert!(shown.contains(" with repo__list_issues (hwd_"), "{shown}");
+
+    let read = gateway.call("repo__list_issues", &json!({ "repo": "private-notes" }));
+    assert_ne!(read["isError"], true, "{read}");
+    let json: Value =
+        serde_json::from_str(&said(&site, &["session", "show", "principal/agent", "--json"])).unwrap();
+    let risk = &json["risk"];
+    assert_eq!(risk["legs"], json!(["privateData", "untrustedContent"]), "{risk}");
+    assert_eq!(risk["trifecta"], false);
+    let (untrusted, private) =
+        (&risk["setBy"]["untrustedContent"]["id"], &risk["setBy"]["privateData"]["id"]);
+    assert_ne!(untrusted, private, "each leg is the call that set it: {risk}");
+    assert_eq!(json["brought"][0]["id"], *untrusted);
+    assert_eq!(json["brought"][1]["id"], *private);
+    let listed: Value = serde_json::from_str(&said(&site, &["session", "list", "--json"])).unwrap();
+    assert_eq!(listed[0]["risk"]["score"], risk["score"], "{listed}");
+}
+
+#[test]
 fn a_new_context_has_a_label_of_its_own() {
     let site = Site::new();
     let gateway = having_read(&site);

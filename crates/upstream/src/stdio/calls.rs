@@ -194,6 +194,7 @@ fn weight(event: &CallEvent) -> usize {
     match event {
         CallEvent::Progress(frame) | CallEvent::Notification(frame) => frame.bytes().len(),
         CallEvent::Ask(ask) => ask.params.as_ref().map_or(0, bytes::Bytes::len),
+        CallEvent::Retry(_) => 0,
     }
 }
 

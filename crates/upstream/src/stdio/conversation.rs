@@ -131,6 +131,7 @@ impl Conversation {
     pub(super) fn hear(self: &Arc<Self>, line: Line) {
         let line = match line {
             Line::Whole(line) => line,
+            Line::Last(line) => return self.hear_last(line),
             Line::TooLong { head, tail } => return self.hear_too_much(&head, &tail),
         };
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -142,6 +143,17 @@ impl Conversation {
                 Whose::Answer(number) => self.settle(number, Err(Cause::from(&error))),
                 Whose::NoAnswer | Whose::Unknown => self.log_garbage(&line, &error.to_string()),
             },
+        }
+    }
+
+    /// What stands at the end of the output. A message that was cut off there is none: whoever waits for it learns that
+    /// the child is gone, and not that it spoke nonsense.
+    fn hear_last(self: &Arc<Self>, line: Bytes) {
+        match Frame::parse(line, &self.rules) {
+            Ok(frame) => self.hear_frame(frame),
+            Err(error) => {
+                tracing::debug!(upstream = %self.wire.upstream, %error, "the output ended in the middle of a line");
+            }
         }
     }
 

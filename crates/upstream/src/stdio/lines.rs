@@ -27,6 +27,8 @@ pub(super) struct Lines<R> {
 pub(super) enum Line {
     /// All of it.
     Whole(Bytes),
+    /// The last one, without its newline. It may be all of it.
+    Last(Bytes),
     /// It was longer than allowed; its ends.
     TooLong {
         /// The first bytes.
@@ -53,7 +55,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Some(self.skip().await);
             }
             if !self.fill().await {
-                return (!self.buffer.is_empty()).then(|| self.take(self.buffer.len(), false));
+                return (!self.buffer.is_empty()).then(|| match self.take(self.buffer.len(), false) {
+                    Line::Whole(line) => Line::Last(line),
+                    other => other,
+                });
             }
         }
     }
@@ -159,7 +164,8 @@ mod tests {
 
     #[tokio::test]
     async fn lines_end_at_newlines_and_at_the_end() {
-        assert_eq!(lines(b"a\r\n\nbc\nd", 10).await, [whole("a"), whole(""), whole("bc"), whole("d")]);
+        let last = Line::Last(Bytes::from_static(b"d"));
+        assert_eq!(lines(b"a\r\n\nbc\nd", 10).await, [whole("a"), whole(""), whole("bc"), last]);
         assert_eq!(lines(b"", 10).await, []);
     }
 

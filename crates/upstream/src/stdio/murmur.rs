@@ -60,7 +60,7 @@ impl Murmur {
         let mut quota = Quota::new(LOGGED);
         while let Some(line) = lines.next().await {
             let bytes = match line {
-                Line::Whole(bytes) | Line::TooLong { head: bytes, .. } => bytes,
+                Line::Whole(bytes) | Line::Last(bytes) | Line::TooLong { head: bytes, .. } => bytes,
             };
             let line = redact(&readable(&bytes), env);
             if line.is_empty() {

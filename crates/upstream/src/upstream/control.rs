@@ -32,7 +32,7 @@ impl Upstream {
             outcome => outcome,
         };
         if matches!(link, Link::Http(_)) {
-            self.trouble.note(&outcome);
+            self.trouble.note(outcome.as_ref().map_err(|error| &error.cause));
         }
         outcome
     }

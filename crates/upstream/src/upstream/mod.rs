@@ -1,12 +1,14 @@
 //! One configured server and the two doors to it. Behind the doors: it is started on first use, started again
-//! when it broke, left alone for a while when it keeps breaking, and never told anything twice.
+//! when it broke, left alone for a while when it keeps breaking, and told nothing twice that could do it twice.
 
 mod control;
 mod health;
 mod perform;
+mod retry;
 mod subscribe;
 mod supervise;
 mod trouble;
+mod turns;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,6 +22,7 @@ use tokio::sync::Semaphore;
 
 pub use health::{Health, HealthState};
 pub use perform::{CallClient, Reply};
+pub use turns::Turn;
 
 use crate::control::LogLevel;
 use crate::error::UpstreamError;
@@ -29,6 +32,7 @@ use crate::spec::{RememberedEra, ServerSpec};
 use subscribe::Subscriptions;
 use supervise::Supervisor;
 use trouble::Trouble;
+use turns::Turns;
 
 /// Keeps which era a server speaks.
 pub type Remember = Arc<dyn Fn(&UpstreamId, RememberedEra) + Send + Sync>;
@@ -56,6 +60,8 @@ pub struct Upstream {
     slots: Semaphore,
     width: u32,
     in_flight: AtomicUsize,
+    /// The line in which writes stand, where the operator wants them in order.
+    turns: Option<Arc<Turns>>,
     /// Whether the current link has answered a call.
     answered: AtomicBool,
     subscriptions: Subscriptions,
@@ -79,6 +85,7 @@ impl Upstream {
             slots: Semaphore::new(usize::try_from(width).unwrap_or(1)),
             width,
             in_flight: AtomicUsize::new(0),
+            turns: spec.ordered_writes.then(Arc::default),
             answered: AtomicBool::new(false),
             subscriptions: Subscriptions::new(),
             trouble: Trouble::default(),

@@ -1,4 +1,5 @@
-//! The door for actions: what a client asked for and a decision allowed, sent once.
+//! The door for actions: what a client asked for and a decision allowed, sent once, and again only where that can do no
+//! more than once.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::decide::PermittedAction;
+use highwater_core::decide::{Attempt, PermittedAction};
 use highwater_mcp::era::{ClientMeta, ClientView, Era, request_params};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::headers::PARAM_PREFIX;
@@ -14,9 +15,11 @@ use highwater_mcp::scan::ScanRules;
 use highwater_mcp::schema_headers::header_values;
 use highwater_mcp::text::{is_object, member};
 use tokio::sync::SemaphorePermit;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::Upstream;
+use super::retry::Failed;
+use super::turns::{Turn, Turns};
 use crate::error::{Cause, UpstreamError};
 use crate::event::CallSink;
 use crate::link::{Link, Outbound};
@@ -55,13 +58,30 @@ impl Upstream {
     /// Sends a permitted action and waits for the answer. Events before it go to `events`. Dropping the future
     /// cancels the call upstream.
     ///
-    /// An action is sent once. Only if the server cannot have seen it, because the conversation was over
-    /// before, it is sent again over a new one.
+    /// An action is sent once. It is sent again only if the server cannot have seen it, or if its permit says that a
+    /// second time does no more than the first; see `retry`.
     pub async fn perform(
         self: &Arc<Self>,
         permitted: PermittedAction,
         client: CallClient<'_>,
         events: &CallSink,
+    ) -> Result<Reply, UpstreamError> {
+        self.perform_in_turn(permitted, client, events, None).await
+    }
+
+    /// Takes a place in the line of writes, if this server has one. Whoever wants to keep the order in which calls came
+    /// takes it before anything that may take its time; for a call that turns out to change nothing it is given up.
+    pub fn line_up(&self) -> Result<Option<Turn>, UpstreamError> {
+        self.turns.as_ref().map(|turns| self.place(turns)).transpose()
+    }
+
+    /// As `perform`, with a place in the line that was taken before.
+    pub async fn perform_in_turn(
+        self: &Arc<Self>,
+        permitted: PermittedAction,
+        client: CallClient<'_>,
+        events: &CallSink,
+        turn: Option<Turn>,
     ) -> Result<Reply, UpstreamError> {
         let action = permitted.action();
         if action.upstream() != self.id() {
@@ -72,29 +92,79 @@ impl Upstream {
         if action.kind() == ActionKind::Subscribe {
             return self.subscribe(action).await;
         }
+        // Whoever has to wait for others waits in its own time.
+        let (_turn, began) = match &self.turns {
+            Some(turns) if permitted.conduct().writes() => {
+                let since = Instant::now();
+                (Some(Box::pin(self.come(turns, turn, since)).await?), Some(since))
+            }
+            Some(_) | None => {
+                drop(turn);
+                (None, None)
+            }
+        };
         let _slot = self.slot().await?;
         let _counted = InFlight::new(&self.in_flight);
-        let link = self.link().await?;
-        let outcome = match self.call(&link, action, client, events).await {
-            Err(error) if !error.sent && link.is_closed() => {
-                tracing::debug!(%error, "the conversation was over before the call, it is made over a new one");
-                let link = self.link().await?;
-                self.call(&link, action, client, events).await
-            }
-            outcome => outcome,
+        let attempt = permitted.begin();
+        let failed = match self.link().await {
+            Ok(link) => match self.call(&link, attempt, client, events, began).await {
+                Ok(reply) => return Ok(reply),
+                Err(failed) => *failed,
+            },
+            Err(error) => Failed::unmet(error, attempt, began.unwrap_or_else(Instant::now)),
         };
-        if matches!(link, Link::Http(_)) {
-            self.trouble.note(&outcome);
-        }
-        outcome
+        // Boxed: most calls need no second attempt, and none is born with the room for it.
+        Box::pin(self.again(failed, client, events)).await
     }
 
-    async fn call(
+    /// Waits for a turn, as long as the call may take.
+    async fn come(
+        &self,
+        turns: &Arc<Turns>,
+        turn: Option<Turn>,
+        since: Instant,
+    ) -> Result<Turn, UpstreamError> {
+        let turn = turn.map_or_else(|| self.place(turns), Ok)?;
+        let patience = self.spec.timeouts.call;
+        match timeout_at(since + patience, turn.come()).await {
+            Ok(()) => Ok(turn),
+            Err(_) => Err(self.wire.fail(Cause::TimedOut(patience), false)),
+        }
+    }
+
+    fn place(&self, turns: &Arc<Turns>) -> Result<Turn, UpstreamError> {
+        let full = |_| Cause::Unreachable("too many calls wait for their turn".to_owned());
+        turns.line_up().map_err(|many| self.wire.fail(full(many), false))
+    }
+
+    /// One attempt over one conversation. `began` is when the call's clock was started, if it runs already.
+    pub(super) async fn call(
+        &self,
+        link: &Link,
+        attempt: Attempt,
+        client: CallClient<'_>,
+        events: &CallSink,
+        began: Option<Instant>,
+    ) -> Result<Reply, Box<Failed>> {
+        let began = began.unwrap_or_else(Instant::now);
+        let events = CallEvents::new(events, began);
+        let outcome = self.exchange(link, attempt.action(), client, &events, began).await;
+        if matches!(link, Link::Http(_)) {
+            self.trouble.note(outcome.as_ref().map_err(|error| &error.cause));
+        }
+        outcome.map_err(|error| {
+            let (closed, heard) = (link.is_closed(), events.have_spoken());
+            Box::new(Failed { error, attempt, began, unmet: false, closed, heard })
+        })
+    }
+
+    async fn exchange(
         &self,
         link: &Link,
         action: &Action,
         client: CallClient<'_>,
-        events: &CallSink,
+        events: &CallEvents,
+        began: Instant,
     ) -> Result<Reply, UpstreamError> {
         let era = link.greeting().era;
         let number = self.wire.next_number();
@@ -106,15 +176,14 @@ impl Upstream {
         let progress = client.progress.then_some(number);
         let params = request_params(Some(action.params()), client.meta, era, progress, &view);
         let param_headers = self.param_headers(link, action);
-        let events = CallEvents::new(events);
         let outbound = Outbound {
             number,
             method: action.method(),
             params: params.as_deref(),
             param_headers: &param_headers,
-            events: Some(&events),
+            events: Some(events),
         };
-        let frame = self.in_time(link, outbound, &events).await?;
+        let frame = self.in_time(link, outbound, events, began).await?;
         // Every result of MCP is an object; another value could only be dropped or misread on the way.
         if frame.result().is_some_and(|result| !is_object(result)) {
             return Err(self.wire.fail(Cause::Malformed("its result is no object".to_owned()), true));
@@ -129,10 +198,11 @@ impl Upstream {
         link: &Link,
         outbound: Outbound<'_>,
         events: &CallEvents,
+        began: Instant,
     ) -> Result<Frame, UpstreamError> {
         let patience = self.spec.timeouts.call;
         let mut exchange = pin!(link.exchange(outbound));
-        let mut alarm = pin!(sleep(patience));
+        let mut alarm = pin!(sleep_until(began + patience));
         loop {
             tokio::select! {
                 biased;

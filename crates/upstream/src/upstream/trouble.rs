@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::{Cause, UpstreamError};
+use crate::error::Cause;
 
 /// The last failure to reach a server.
 #[derive(Default)]
@@ -18,15 +18,15 @@ pub(super) struct Trouble {
 
 impl Trouble {
     /// Keeps what an exchange says about the server being there.
-    pub(super) fn note<T>(&self, outcome: &Result<T, UpstreamError>) {
+    pub(super) fn note<T>(&self, outcome: Result<T, &Cause>) {
         let why = match outcome {
             Ok(_) => None,
-            Err(error) => match &error.cause {
+            Err(cause) => match cause {
                 Cause::Unreachable(_)
                 | Cause::Gone(_)
                 | Cause::TimedOut(_)
                 | Cause::SilentStart(_)
-                | Cause::Status(_) => Some(error.cause.clone()),
+                | Cause::Status(_) => Some(cause.clone()),
                 // These say nothing about whether the server is there.
                 Cause::NotStarted(_)
                 | Cause::BackingOff(_)
@@ -50,20 +50,16 @@ impl Trouble {
 
 #[cfg(test)]
 mod tests {
-    use highwater_core::id::UpstreamId;
-
     use super::*;
 
     #[test]
     fn a_failure_is_kept_until_the_next_answer() {
         let trouble = Trouble::default();
-        let failed =
-            |cause| Err::<(), _>(UpstreamError { upstream: UpstreamId::new("a"), cause, sent: false });
-        trouble.note(&failed(Cause::Malformed("x".into())));
+        trouble.note(Err::<(), _>(&Cause::Malformed("x".into())));
         assert_eq!(trouble.why(), None);
-        trouble.note(&failed(Cause::Unreachable("refused".into())));
+        trouble.note(Err::<(), _>(&Cause::Unreachable("refused".into())));
         assert_eq!(trouble.why(), Some(Cause::Unreachable("refused".into())));
-        trouble.note(&Ok(()));
+        trouble.note(Ok(()));
         assert_eq!(trouble.why(), None);
     }
 }

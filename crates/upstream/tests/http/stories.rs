@@ -44,7 +44,7 @@ async fn progress_and_logs_come_before_the_answer() {
             .iter()
             .map(|event| match event {
                 CallEvent::Progress(frame) => frame.param("progress").unwrap(),
-                CallEvent::Notification(_) | CallEvent::Ask(_) => panic!("nothing but progress"),
+                other => panic!("nothing but progress: {other:?}"),
             })
             .collect();
         assert_eq!(steps, ["1", "2", "3", "4", "5"], "{speaks:?}");

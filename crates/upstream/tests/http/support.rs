@@ -73,6 +73,8 @@ impl Speaks {
             timeouts: Timeouts { start: LONG, probe: LONG, call: LONG },
             concurrency: 64,
             max_reply: 2 << 20,
+            retries: highwater_upstream::Retries::NEVER,
+            ordered_writes: false,
         };
         let (sink, notices) = mpsc::channel(256);
         let world = World {

@@ -78,6 +78,8 @@ impl Script {
             timeouts: self.timeouts,
             concurrency: self.concurrency,
             max_reply: self.max_reply,
+            retries: highwater_upstream::Retries::NEVER,
+            ordered_writes: false,
         };
         stage(spec, self.remembered, directory)
     }

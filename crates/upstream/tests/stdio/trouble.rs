@@ -143,6 +143,8 @@ async fn a_missing_program_is_named() {
         timeouts: Timeouts { start: LONG, probe: LONG, call: LONG },
         concurrency: 1,
         max_reply: 1 << 20,
+        retries: highwater_upstream::Retries::NEVER,
+        ordered_writes: false,
     };
     let stage = stage(spec, None, tempfile::tempdir().unwrap());
     let error = stage.upstream.greet().await.unwrap_err();

@@ -1,6 +1,7 @@
 //! The decision, one story each, at a desk where everything is granted and one call is judged.
 
 mod approval;
+mod attempt;
 mod flow;
 mod flow_policy;
 mod gates;

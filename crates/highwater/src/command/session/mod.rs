@@ -151,6 +151,7 @@ fn show(key: &str, common: &Common) -> Result<(), Failure> {
         if let Some(members) = whole.as_object_mut() {
             members.insert("brought".to_owned(), explain::brought_data(&chronicle).into());
             members.insert("unaccounted".to_owned(), json!(chronicle.unaccounted));
+            members.insert("risk".to_owned(), explain::risk_data(&label, &chronicle));
         }
         print(&format!("{whole:#}\n"));
     } else {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use highwater_core::audit::label_of_words;
 use highwater_core::id::{Principal, SessionKey, Timestamp};
 use highwater_core::label::{Label, TextSet};
+use highwater_core::session::{Leg, SessionRisk};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -23,7 +24,15 @@ pub(super) struct Row {
     ended: Option<Timestamp>,
     folded: bool,
     epoch: u64,
+    #[serde(default)]
+    risk: Risk,
     pub(super) label: Published,
+}
+
+/// What a session has to lose.
+#[derive(Debug, Default, Deserialize)]
+struct Risk {
+    score: u8,
 }
 
 /// One session with its history.
@@ -114,8 +123,9 @@ impl Published {
 
 /// Sessions, one a line.
 pub(super) fn table(rows: &[Row]) -> String {
-    let mut lines =
-        vec![["session", "integrity", "secrecy", "flags", "epoch", "last used (UTC)"].map(str::to_owned)];
+    let mut lines = vec![
+        ["session", "integrity", "secrecy", "flags", "risk", "epoch", "last used (UTC)"].map(str::to_owned),
+    ];
     for row in rows {
         let flags = if row.label.flags.is_empty() { "-".to_owned() } else { listed(&row.label.flags) };
         lines.push([
@@ -123,6 +133,7 @@ pub(super) fn table(rows: &[Row]) -> String {
             plain(&row.label.integrity),
             row.label.secrecy(),
             flags,
+            row.risk.score.to_string(),
             row.epoch.to_string(),
             minute(row.seen),
         ]);
@@ -169,6 +180,7 @@ fn write(text: &mut String, shown: &Shown, chronicle: &Chronicle) -> std::fmt::R
         rows.into_iter().filter(|[_, value]| !value.is_empty()).map(|row| row.map(str::to_owned)).collect();
     crate::explain::table(text, "  ", &rows)?;
     brought(text, chronicle)?;
+    legs(text, &label.label(), chronicle)?;
     if !declassifications.is_empty() {
         writeln!(text, "\ntaken down by people")?;
     }
@@ -193,4 +205,28 @@ fn write(text: &mut String, shown: &Shown, chronicle: &Chronicle) -> std::fmt::R
 fn minute(time: Timestamp) -> String {
     let clock = crate::explain::when::clock(time);
     format!("{} {}", date(time), clock.get(..5).unwrap_or(&clock))
+}
+
+/// What the session has done of the three things that together make an exfiltration, and with which call.
+fn legs(text: &mut String, label: &Label, chronicle: &Chronicle) -> std::fmt::Result {
+    let risk = SessionRisk::of(label);
+    writeln!(
+        text,
+        "\nrisk {} of 100{}",
+        risk.score(),
+        if risk.trifecta() { ", all three legs are met" } else { "" }
+    )?;
+    let rows: Vec<[String; 3]> = Leg::ALL
+        .into_iter()
+        .map(|leg| {
+            let met = leg.is_met(label);
+            let by = match chronicle.set_by(leg).filter(|_| met) {
+                Some(call) => format!("{} with {} ({})", moment(call.time), plain(&call.what), call.id),
+                None if met => "by a call that is not in this log".to_owned(),
+                None => String::new(),
+            };
+            [leg.told().to_owned(), if met { "yes" } else { "no" }.to_owned(), by]
+        })
+        .collect();
+    crate::explain::table(text, "  ", &rows)
 }

@@ -74,6 +74,8 @@ fn spec(server: &Server, era: EraSetting) -> ServerSpec {
         timeouts: Timeouts { start: SOON, probe: Duration::from_secs(5), call: SOON },
         concurrency: 8,
         max_reply: 1 << 20,
+        retries: crate::spec::Retries::NEVER,
+        ordered_writes: false,
     }
 }
 
@@ -86,7 +88,7 @@ struct Call {
 impl Call {
     fn new() -> Self {
         let (sink, heard) = channel(32);
-        Self { events: CallEvents::new(&sink), heard }
+        Self { events: CallEvents::new(&sink, tokio::time::Instant::now()), heard }
     }
 
     /// The next event.

@@ -102,6 +102,7 @@ async fn what_a_server_says_before_its_answer_reaches_the_caller_in_order() {
         heard.push(match event {
             CallEvent::Progress(frame) | CallEvent::Notification(frame) => frame.method().unwrap().to_owned(),
             CallEvent::Ask(ask) => ask.method,
+            CallEvent::Retry(retry) => panic!("nothing broke: {retry:?}"),
         });
     }
     assert_eq!(heard, ["notifications/progress", "notifications/message", "notifications/new/thing"]);
