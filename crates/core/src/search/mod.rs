@@ -16,4 +16,6 @@ pub use query::{Found, Hit, MOST_WORDS, Omission, Omitted, Query};
 pub use traits::{Filter, Filters, Traits};
 
 #[cfg(test)]
+mod relevance;
+#[cfg(test)]
 mod tests;
