@@ -59,8 +59,9 @@ pub(crate) struct ServerFile {
     /// How long to wait for the server.
     pub(crate) timeouts: Field<TimeoutsFile>,
 
-    /// How many calls may be under way at the server at once. Further ones wait.
-    #[schemars(extend("default" = 64, "minimum" = 1))]
+    /// How many calls may be under way at the server at once. Further ones wait. Without this key 64 for a
+    /// program, 256 for an URL.
+    #[schemars(extend("minimum" = 1))]
     pub(crate) concurrency: Field<u64>,
 
     /// What becomes of a call when the connection to the server fails.

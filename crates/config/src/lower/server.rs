@@ -14,8 +14,11 @@ use crate::settings::{
 /// The alias of the gateway's own tools.
 const RESERVED: &str = "highwater";
 
-/// The usual bound on parallel calls to one server.
+/// The usual bounds on parallel calls to one server: to a program, over its one pipe, and to an URL, over a connection
+/// each. Whoever waits for a place is woken from another thread, which costs more than the call; so that happens only
+/// beyond what a server behind an URL is likely to be asked at once.
 const CONCURRENCY: usize = 64;
+const CONCURRENCY_OVER_HTTP: usize = 256;
 
 /// How often a call may be sent again. More would hammer at a server that is gone.
 const MOST_RETRIES: usize = 10;
@@ -63,6 +66,10 @@ impl Lowering<'_> {
         let timeouts = self.timeouts(file.timeouts.value().unwrap_or(&TimeoutsFile::default()), &subject);
         let concurrency =
             self.count(&format!("`concurrency` of {subject}"), &file.concurrency, 1, usize::MAX);
+        let usual_concurrency = match &transport {
+            Some(Transport::Stdio { .. }) | None => CONCURRENCY,
+            Some(Transport::Http { .. }) => CONCURRENCY_OVER_HTTP,
+        };
         let trust = self.trust(alias, file, transport.as_ref(), all);
         let allowed_tools = self.allowed_tools(file, &trust, &alias.value);
         let max_reply = self.size(&format!("`max_reply` of {subject}"), &file.max_reply);
@@ -71,7 +78,7 @@ impl Lowering<'_> {
             transport: transport?,
             era,
             timeouts,
-            concurrency: concurrency.unwrap_or(CONCURRENCY),
+            concurrency: concurrency.unwrap_or(usual_concurrency),
             retry: self.retry(file.retry.value().unwrap_or(&RetryFile::default()), &subject),
             writes: file.writes.value().copied().unwrap_or(Writes::Parallel),
             start: file.start.value().copied().unwrap_or(Start::Lazy),
