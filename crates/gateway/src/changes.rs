@@ -20,7 +20,7 @@ use highwater_upstream::control::{ListKind, LogLevel};
 use highwater_upstream::event::{Notice, NoticeKind};
 use tokio::sync::mpsc;
 
-use crate::catalog::Contracts;
+use crate::catalog::{Contracts, Merged};
 use crate::client::Client;
 use crate::gateway::{Gateway, now};
 use crate::registry::Changed;
@@ -86,7 +86,7 @@ impl Gateway {
         let world = self.world.load_full();
         for server in world.holding(upstream) {
             let names = server.known();
-            let Some(contracts) = names.contracts(upstream) else { continue };
+            let Some(contracts) = heard(&names, upstream) else { continue };
             let contract = &contracts.resource(&own).contract;
             let label = contract.label_of(ReplyKind::Resource, SourceReading::Worst).joined(&said);
             for session in self.registry.sessions_of(&server.id) {
@@ -137,7 +137,7 @@ impl Gateway {
         let world = self.world.load_full();
         for server in world.holding(upstream) {
             let names = server.known();
-            let Some(contracts) = names.contracts(upstream) else { continue };
+            let Some(contracts) = heard(&names, upstream) else { continue };
             let label = contracts.anything().clone().joined(&said);
             for session in self.registry.sessions_of(&server.id) {
                 if may_hear(&session.caller.token, |grant| grant.servers.covers(upstream))
@@ -157,6 +157,11 @@ impl Gateway {
 fn may_hear(token: &Token, granted: impl FnOnce(&Grant) -> bool) -> bool {
     let standing = token.standing();
     !standing.grant.is_over(now()) && granted(&standing.grant)
+}
+
+/// What is known of a server that may be heard: one that nobody approved is not.
+fn heard<'a>(names: &'a Merged, upstream: &UpstreamId) -> Option<&'a Arc<Contracts>> {
+    names.contracts(upstream).filter(|contracts| contracts.hold().is_none())
 }
 
 /// Takes a modern upstream's own subscription id off a notification, and `_meta` with it if that was all it held.

@@ -22,8 +22,9 @@ use highwater_upstream::{
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-use crate::catalog::{Standing, Standings, Station, VirtualServer};
+use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
 use crate::front::http::Workers;
+use crate::pins::{Keeper, ToolNames};
 use crate::pipeline::{HeldCalls, PendingQuestions};
 use crate::policy::{looks_at_origins, policy};
 use crate::registry::Registry;
@@ -62,6 +63,8 @@ pub struct Gateway {
     pub(crate) operator_token: String,
     upstream_world: Arc<highwater_upstream::World>,
     remembered: Arc<RememberedServers>,
+    /// Which tools each server has.
+    tool_names: Arc<ToolNames>,
     /// The fingerprint each server was opened with: what is learned about it counts for that alone.
     prints: Arc<Mutex<BTreeMap<String, String>>>,
     /// Makes decision ids of this run unlike those of any other.
@@ -143,6 +146,7 @@ impl Gateway {
             operator_token,
             upstream_world,
             remembered,
+            tool_names: Arc::default(),
             prints,
             boot,
             decisions: AtomicU64::new(1),
@@ -152,6 +156,7 @@ impl Gateway {
         gateway.adopt(settings);
         gateway.follow_notices(received);
         gateway.follow_tokens();
+        gateway.follow_pins();
         Ok(gateway)
     }
 
@@ -170,7 +175,14 @@ impl Gateway {
             let unchanged =
                 old_settings.server(&server.name).is_some_and(|old| is_reached_alike(old, server));
             let station = match old_world.stations.get(&id) {
-                Some(station) if unchanged => Arc::clone(station),
+                Some(station) if unchanged => {
+                    if station.keeper.want(server, wanted(server)) {
+                        // What somebody stands for now is approved now.
+                        let station = Arc::clone(station);
+                        tokio::spawn(async move { station.review().await });
+                    }
+                    Arc::clone(station)
+                }
                 _ => self.open_station(server),
             };
             stations.insert(id, station);
@@ -232,7 +244,8 @@ impl Gateway {
         let guess = self.remembered.era(&server.name, &print).as_deref().and_then(remembered_era);
         self.prints.lock().unwrap_or_else(PoisonError::into_inner).insert(server.name.clone(), print);
         let upstream = Upstream::new(spec(server), Arc::clone(&self.upstream_world), guess);
-        Station::new(upstream, self.upstream_world.notices.clone())
+        let keeper = Keeper::new(self.store.clone(), server, wanted(server), Arc::clone(&self.tool_names));
+        Station::new(upstream, keeper, self.upstream_world.notices.clone())
     }
 
     /// Stops everything: running requests get `limits.drain` to finish, then servers are ended.

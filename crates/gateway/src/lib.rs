@@ -11,6 +11,7 @@ mod greet;
 mod in_place;
 mod listen;
 mod people;
+mod pins;
 mod pipeline;
 mod policy;
 mod registry;
@@ -23,5 +24,6 @@ mod world;
 
 pub use gateway::{Gateway, Parts, StartError};
 pub use people::{Reset, SessionEntry, SessionView};
+pub use pins::{ChangeReview, ConcernReview, Decided, ItemReview, Judgement, Offer, ServerReview};
 pub use status::ServerStatus;
 pub use token_desk::{ShownTerms, TokenDesk, TokenFault, TokenSource, TokenStatus, TokenView};

@@ -1,9 +1,11 @@
 //! How the servers are, for people.
 
+use highwater_core::policy::ManifestState;
 use highwater_upstream::HealthState;
 use serde::Serialize;
 
 use crate::gateway::Gateway;
+use crate::pins::state;
 
 /// One server's state.
 #[derive(Clone, Debug, Serialize)]
@@ -20,6 +22,18 @@ pub struct ServerStatus {
     pub version: Option<String>,
     /// How many tools it lists.
     pub tools: usize,
+    /// What was approved of it: `approved`, `quarantined`, `held` (some of it), `rejected`; `open` if nothing is ever
+    /// held; `unseen` while nobody knows what it has.
+    pub approval: &'static str,
+    /// How many of its definitions are held until a person has looked at them.
+    pub held: usize,
+    /// The operator vouches for it: what was seen first counts as approved.
+    pub vouched: bool,
+    /// What became of its manifest.
+    pub manifest: ManifestState,
+    /// What there is to say about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifest_says: Option<String>,
     /// How many calls it is working on.
     pub in_flight: usize,
     /// How often it was started or connected to.
@@ -38,12 +52,19 @@ impl Gateway {
             .values()
             .map(|station| {
                 let health = station.upstream.health();
+                let (stock, wanted) = (station.stock(), station.keeper.wanted());
+                let observed = stock.as_ref().map(|stock| &*stock.observed);
                 ServerStatus {
                     name: station.id().to_string(),
                     state: word(&health.state).to_owned(),
                     error: health.last_error.filter(|_| health.state != HealthState::Up),
                     version: health.version,
-                    tools: station.stock().map_or(0, |stock| stock.tools.items.len()),
+                    tools: stock.as_ref().map_or(0, |stock| stock.tools.items.len()),
+                    approval: state(observed, wanted),
+                    held: observed.map_or(0, |observed| observed.held(wanted)),
+                    vouched: wanted.vouched,
+                    manifest: observed.map_or(ManifestState::Absent, |observed| observed.manifest()),
+                    manifest_says: observed.and_then(|observed| observed.manifest_says()).map(str::to_owned),
                     in_flight: health.in_flight,
                     starts: health.starts,
                     stderr: health.stderr,

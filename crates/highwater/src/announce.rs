@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use highwater_config::{Auth, Settings};
+use highwater_config::{Auth, ServerSettings, Settings};
 use serde_json::{Value, json};
 
 use crate::place::ConfigSource;
@@ -70,6 +70,17 @@ impl Announcement<'_> {
             None => String::new(),
         };
         writeln!(text, "  see the servers   highwater servers{data}")?;
+        // Which of them were approved before, only the running gateway knows.
+        let held = |server: &&ServerSettings| {
+            server.quarantine && !server.disabled && !server.trust.verified() && server.manifest.is_none()
+        };
+        if let Some(one) = self.settings.servers.iter().find(held) {
+            let one = &one.name;
+            writeln!(
+                text,
+                "  approve a server  highwater servers diff {one}{data}; agents see what you approved, nothing else"
+            )?;
+        }
         match self.source {
             ConfigSource::Example => {
                 writeln!(

@@ -3,11 +3,12 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    check, docs, example_server, explain, schema, serve, servers, session, stdio, stdio_gateway, test, token,
+    check, docs, example_server, explain, manifest, schema, serve, servers, session, stdio, stdio_gateway,
+    test, token,
 };
 use crate::command::{
     check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs, explain::ExplainArgs,
-    serve::ServeArgs, servers::ServersArgs, session::SessionArgs, stdio::StdioArgs,
+    manifest::ManifestArgs, serve::ServeArgs, servers::ServersArgs, session::SessionArgs, stdio::StdioArgs,
     stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
 };
 use crate::exit::Failure;
@@ -15,7 +16,8 @@ use crate::log;
 use crate::scenario::scripted::{self, ScriptedServerArgs};
 
 /// What every help text ends with.
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failure, 2 wrong usage or invalid configuration.";
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 failure, 2 wrong usage or invalid configuration, 4 not verified.";
 
 /// A security gateway for the Model Context Protocol.
 #[derive(Debug, Parser)]
@@ -43,7 +45,10 @@ enum Command {
     /// The client may do everything, unless the variable `HIGHWATER_TOKEN` holds the secret of a token.
     Stdio(StdioArgs),
 
-    /// Show how the servers of the running gateway are.
+    /// Show how the servers of the running gateway are and what they say of themselves; approve or refuse it.
+    ///
+    /// What a server says of itself and its tools is held until a person has approved it, and again when it changes.
+    /// Talks to the gateway that runs on the data directory.
     Servers(ServersArgs),
 
     /// Tell why a call went as it did.
@@ -60,6 +65,9 @@ enum Command {
     ///
     /// Talks to the gateway that runs on the data directory. If there is none, it works on the directory itself.
     Token(TokenArgs),
+
+    /// Sign and check manifests: a publisher's signed word of what a server is and has.
+    Manifest(ManifestArgs),
 
     /// Check configuration files.
     Check(CheckArgs),
@@ -101,6 +109,7 @@ impl Cli {
             Command::Explain(args) => explain::run(args),
             Command::Session(args) => session::run(args),
             Command::Token(args) => token::run(args),
+            Command::Manifest(args) => manifest::run(args),
             Command::Check(args) => check::run(args),
             Command::Test(args) => test::run(args),
             Command::Schema => schema::run(),
@@ -124,6 +133,7 @@ impl Command {
             | Self::Explain(_)
             | Self::Session(_)
             | Self::Token(_)
+            | Self::Manifest(_)
             | Self::Check(_)
             | Self::Schema
             | Self::ExampleServer(_)

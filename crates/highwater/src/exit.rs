@@ -5,9 +5,9 @@
 //! | 0 | done |
 //! | 1 | failure |
 //! | 2 | usage or invalid configuration |
+//! | 4 | verification failed |
 //!
-//! The contract also keeps 3 for *refused by policy* and 4 for *verification failed*; no command of today can
-//! end in either.
+//! The contract also keeps 3 for *refused by policy*; no command of today can end in it.
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -23,6 +23,7 @@ pub(crate) struct Failure {
 enum Code {
     Failed,
     Usage,
+    Unverified,
 }
 
 // === impl Failure ===
@@ -36,6 +37,11 @@ impl Failure {
     /// The command line asks for something that makes no sense.
     pub(crate) fn usage(message: impl Display) -> Self {
         Self { code: Code::Usage, words: format!("error: {message}") }
+    }
+
+    /// What was to be checked does not hold.
+    pub(crate) fn unverified(message: impl Display) -> Self {
+        Self { code: Code::Unverified, words: format!("not verified: {message}") }
     }
 
     /// The configuration is wrong, in words that already say where.
@@ -60,6 +66,7 @@ impl Failure {
         ExitCode::from(match self.code {
             Code::Failed => 1,
             Code::Usage => 2,
+            Code::Unverified => 4,
         })
     }
 }

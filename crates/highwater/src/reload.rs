@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use highwater_config::Settings;
+use highwater_config::{ManifestSource, Settings};
 use highwater_gateway::Gateway;
 use tokio::sync::watch;
 
@@ -165,11 +165,15 @@ fn changes(old: &Settings, new: &Settings) -> Vec<String> {
     changes
 }
 
-/// What the configuration and the rule files it names look like, the configuration first.
+/// What the configuration and the files it names look like, the configuration first.
 fn stamps(source: &ConfigSource, settings: &Settings) -> Vec<Option<Stamp>> {
     let ConfigSource::File(file) = source else { return Vec::new() };
-    let others = settings.rules_files.iter().map(|path| Stamp::of(&beside(file, path)));
-    std::iter::once(Stamp::of(file)).chain(others).collect()
+    let rules = settings.rules_files.iter().map(|path| Stamp::of(&beside(file, path)));
+    let manifests = settings.servers.iter().filter_map(|server| match &server.manifest.as_ref()?.from {
+        ManifestSource::File(path) => Some(Stamp::of(Path::new(path))),
+        ManifestSource::Server | ManifestSource::Url(_) => None,
+    });
+    std::iter::once(Stamp::of(file)).chain(rules).chain(manifests).collect()
 }
 
 // === impl Stamp ===

@@ -130,7 +130,9 @@ impl Held {
 
 /// Reads and checks a configuration file.
 pub(crate) fn read(file: &std::path::Path) -> Result<Settings, Failure> {
-    configuration::check(file)?.map(|checked| checked.settings).map_err(Failure::configuration)
+    let absolute = std::path::absolute(file).context("cannot tell where the configuration is")?;
+    let folder = absolute.parent().unwrap_or(&absolute);
+    configuration::check(file)?.map(|checked| checked.settings.beside(folder)).map_err(Failure::configuration)
 }
 
 /// Our own executable.

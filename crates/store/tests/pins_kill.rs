@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use highwater_core::pin::{Definition, PartClass, PinDigest, PinKey, PinKind};
+use highwater_core::pin::{Definition, Json, PartClass, PinDigest, PinKey, PinKind};
 use highwater_store::{
     DataDir, Observation, PinDecision, PinScope, PinVerdict, PinsDecided, Store, StoreOptions, StorePlace,
 };
@@ -19,7 +19,7 @@ const TOOLS: usize = 60;
 fn definitions(round: u64) -> Vec<Definition> {
     let names = (0..TOOLS).map(|number| PinKey::new(PinKind::Tool, format!("t{number}")));
     let define = |(key, value): (PinKey, u64)| {
-        let parts = [("/description".into(), PartClass::Wording, value.into())];
+        let parts = [("/description".into(), PartClass::Wording, Json::Number(value.to_string()))];
         Definition::new(key, value.to_string(), parts)
     };
     names.map(|key| (key, round)).chain([(PinKey::identity(), 0)]).map(define).collect()

@@ -7,6 +7,8 @@ use bytes::Bytes;
 pub enum ControlMessage {
     /// Ask for a whole list, all pages.
     List(ListKind),
+    /// Ask for its signed manifest (SEP-3140).
+    Manifest,
     /// Ask whether it is alive (legacy: `ping`; modern: `server/discover`).
     Ping,
     /// The most verbose log level any client asked for (legacy only; modern carries it on each request).
@@ -52,6 +54,8 @@ pub enum LogLevel {
 pub enum ControlReply {
     /// A whole list.
     Listing(Listing),
+    /// The signed manifest, as JSON text.
+    Manifest(Bytes),
     /// Understood.
     Done,
 }

@@ -51,6 +51,9 @@ pub enum Cause {
     /// The connection could not be made.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
+    /// It is not what it was when the call was judged.
+    #[error("changed after the call was judged")]
+    Changed,
     /// The gateway is shutting down.
     #[error("is being shut down")]
     ShuttingDown,

@@ -9,6 +9,7 @@ pub mod channel;
 pub mod control;
 pub mod error;
 pub mod event;
+mod fetch;
 mod greeting;
 mod http;
 mod link;
@@ -19,6 +20,7 @@ mod spec;
 mod stdio;
 mod upstream;
 
+pub use fetch::fetch;
 pub use link::Greeting;
 pub use spec::{EraSetting, RememberedEra, Retries, ServerSpec, Timeouts, Transport};
-pub use upstream::{CallClient, Health, HealthState, Remember, Reply, Turn, Upstream, World};
+pub use upstream::{CallClient, Doorkeeper, Health, HealthState, Remember, Reply, Turn, Upstream, World};

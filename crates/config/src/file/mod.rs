@@ -124,6 +124,11 @@ pub(crate) struct ConfigFile {
     #[schemars(extend("default" = "auto"))]
     pub(crate) partition: Field<Partition>,
 
+    /// Whether what a server says of itself and its tools is held until a person has approved it, and again when it
+    /// changes. `highwater servers` shows and approves it. A server can say otherwise for itself.
+    #[schemars(extend("default" = true))]
+    pub(crate) quarantine: Field<bool>,
+
     /// Where the labels of sessions are kept: `sqlite` in the data directory, or `{ postgres: URL }` for several
     /// gateways that share them. In the URL `${NAME}` stands for an environment variable.
     #[schemars(extend("default" = "sqlite", "examples" = [{ "postgres": "${DATABASE_URL}" }]))]

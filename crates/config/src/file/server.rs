@@ -94,6 +94,16 @@ pub(crate) struct ServerFile {
     #[schemars(extend("examples" = [{ "server_trust": "tool", "verified": true }]))]
     pub(crate) trust: Field<TrustFile>,
 
+    /// Whether what the server says of itself and its tools is held until a person has approved it, and again when it
+    /// changes. Of a server with `trust.verified: true` what is seen first is approved by that. Without this key, as
+    /// the top level says.
+    pub(crate) quarantine: Field<bool>,
+
+    /// Where the server's signed manifest is, and who must have signed it. With this key the server is verified
+    /// exactly while a manifest is there that counts and that it keeps to.
+    #[schemars(extend("examples" = [{ "keys": ["11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"], "file": "github.manifest.json" }]))]
+    pub(crate) manifest: Field<ManifestFile>,
+
     /// What you know about its tools, by the names the server gives them.
     pub(crate) labels: Field<Entries<Field<LabelFile>>>,
 
@@ -108,6 +118,25 @@ pub(crate) struct ServerFile {
     /// How much the server is told about what the agent has read. Without this key, `full` for a server with
     /// `trust.verified: true`, and `hints` for every other.
     pub(crate) share_context: Field<ShareContext>,
+}
+
+/// A server's signed manifest.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "manifest")]
+pub(crate) struct ManifestFile {
+    /// The public keys of whoever may sign it, as `highwater manifest keygen` prints them. One is enough to have signed.
+    pub(crate) keys: Field<Vec<Written<String>>>,
+
+    /// The manifest's file. The path starts at the folder of the configuration. Without this key and without `url`, the
+    /// server itself is asked.
+    pub(crate) file: Field<String>,
+
+    /// Where the manifest is fetched: `https`, or `http` on this machine.
+    pub(crate) url: Field<String>,
+
+    /// Whose manifest it must be. Without this key, of the server's `url`, or of the name that a program gives itself.
+    pub(crate) server: Field<String>,
 }
 
 /// How long to wait for a server.

@@ -8,6 +8,7 @@ mod flow;
 mod label;
 mod labels;
 pub(crate) mod listen;
+mod manifest;
 mod remote;
 pub(crate) mod rules;
 mod server;
@@ -44,6 +45,20 @@ pub(crate) fn lower<'r>(
     let listen = lowering.listen(file);
     let limits = lowering.limits(file.limits.value().unwrap_or(&LimitsFile::default()));
     let (names, servers) = lowering.servers(file, &limits);
+    if let Some(written) = file.quarantine.read()
+        && !written.value
+    {
+        lowering.problems.warn(Problem {
+            code: Some("quarantine-off"),
+            message: "whatever servers say of their tools counts at once, and again when it changes"
+                .to_owned(),
+            help: Some(
+                "remove `quarantine: false`, and approve servers with `highwater servers approve`".to_owned(),
+            ),
+            span: Some(written.span),
+            also: None,
+        });
+    }
     let prefix = file.prefix.value().copied().unwrap_or(Prefix::Always);
     lowering.unused_trust(file, &names, &servers);
     let flow = lowering.flow(FlowPolicy::default(), "", &file.flow, &file.clearance, &file.sole_gateway);

@@ -99,7 +99,7 @@ fn check_header_name(name: &str, seen: &[String]) -> Result<(), Refused> {
 }
 
 /// Judges a URL. What it says never repeats the URL: variables may have put secrets into it.
-fn check_url(url: &str, allow_plain: bool) -> Result<(), Refused> {
+pub(super) fn check_url(url: &str, allow_plain: bool) -> Result<(), Refused> {
     let example = "write it in full, such as `https://example.com/mcp`";
     let lower = url.to_ascii_lowercase();
     let (plain, rest) = match (lower.strip_prefix("https://"), lower.strip_prefix("http://")) {

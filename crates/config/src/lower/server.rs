@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::trust::Trust;
 use super::{Lowering, Refused, name};
+use crate::diagnose::Problem;
 use crate::file::{ConfigFile, KindFile, RetryFile, ServerFile, TimeoutsFile};
 use crate::node::Span;
 use crate::read::{Deliberate, Entries, Field, Written};
@@ -89,6 +90,8 @@ impl Lowering<'_> {
                 true => ShareContext::Full,
                 false => ShareContext::Hints,
             }),
+            quarantine: self.quarantine(file, all, &subject),
+            manifest: self.manifest(file, &subject),
             trust: trust.level,
             title: trust.title,
             labels: self.labels(&alias.value, file),
@@ -103,6 +106,25 @@ impl Lowering<'_> {
             Ok(tool.value.clone())
         };
         self.each(listed, tool).into_iter().collect()
+    }
+
+    fn quarantine(&self, file: &ServerFile, all: &ConfigFile, subject: &str) -> bool {
+        if let Some(written) = file.quarantine.read()
+            && !written.value
+        {
+            self.problems.warn(Problem {
+                code: Some("quarantine-off"),
+                message: format!(
+                    "whatever {subject} says of its tools counts at once, and again when it changes"
+                ),
+                help: Some(
+                    "remove `quarantine: false`, and approve it with `highwater servers approve`".to_owned(),
+                ),
+                span: Some(written.span),
+                also: None,
+            });
+        }
+        file.quarantine.value().or(all.quarantine.value()).copied().unwrap_or(true)
     }
 
     fn allowed_tools(&self, file: &ServerFile, trust: &Trust, alias: &str) -> Option<BTreeSet<String>> {

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use highwater_core::decide::FlowPolicy;
 use highwater_core::grant::{self, Grant};
+use highwater_core::pin::ManifestKey;
 use highwater_core::trust::ServerTrust;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -116,6 +117,10 @@ pub struct ServerSettings {
     pub max_reply: usize,
     /// How far it is trusted.
     pub trust: ServerTrust,
+    /// What it says of itself and its tools is held until a person has approved it.
+    pub quarantine: bool,
+    /// Its signed manifest, if it must have one.
+    pub manifest: Option<ManifestSettings>,
     /// A name for people.
     pub title: Option<String>,
     /// What the operator says about its tools, resources and prompts.
@@ -124,6 +129,28 @@ pub struct ServerSettings {
     pub share_context: ShareContext,
     /// The server is configured but not used.
     pub disabled: bool,
+}
+
+/// A server's signed manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManifestSettings {
+    /// Who may have signed it.
+    pub keys: Vec<ManifestKey>,
+    /// Where it is.
+    pub from: ManifestSource,
+    /// Whose it must be, where that is said.
+    pub server: Option<String>,
+}
+
+/// Where a manifest is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ManifestSource {
+    /// The server has it.
+    Server,
+    /// A file; its path starts at the folder of the configuration until it was resolved.
+    File(String),
+    /// A URL.
+    Url(String),
 }
 
 /// How a server is reached. `Debug` shows no arguments, no environment values, no header values and no query
@@ -290,6 +317,17 @@ impl Settings {
     /// What the token of this name grants.
     pub fn agent_token(&self, name: &str) -> Option<&AgentToken> {
         self.agent_tokens.iter().find(|token| token.name == name)
+    }
+
+    /// With the files it names found from this folder.
+    #[must_use]
+    pub fn beside(mut self, folder: &std::path::Path) -> Self {
+        for manifest in self.servers.iter_mut().filter_map(|server| server.manifest.as_mut()) {
+            if let ManifestSource::File(path) = &mut manifest.from {
+                *path = folder.join(&*path).display().to_string();
+            }
+        }
+        self
     }
 
     /// Listens elsewhere than the file says, as a command line may ask, under the same rule as the file.

@@ -25,6 +25,7 @@ use crate::decide::{Answer, AskKind, Finding, Judgement, QuestionDigest};
 use crate::grant::Grant;
 use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
 use crate::label::Label;
+use crate::pin::PinDigest;
 use crate::policy::{Facts, Policy};
 
 /// The version of the record's shape; it changes when a field changes its meaning.
@@ -108,6 +109,25 @@ pub enum Happened<'a> {
         /// What it grants, if it is new and its maker said so.
         grant: Option<&'a Grant>,
     },
+    /// A person approved or refused what a server says of itself.
+    Review(Review<'a>),
+}
+
+/// What is recorded of a person's decision about a server's definitions.
+#[derive(Debug)]
+pub struct Review<'a> {
+    /// Of which server.
+    pub upstream: &'a UpstreamId,
+    /// What was decided, as a word.
+    pub what: &'a str,
+    /// By whom.
+    pub by: &'a str,
+    /// Why, in their words.
+    pub reason: &'a str,
+    /// The digest of all that was decided about.
+    pub digest: PinDigest,
+    /// What was decided about, each with its own digest; nothing where it was the whole server.
+    pub items: &'a [String],
 }
 
 /// What is recorded of a judged action.

@@ -120,6 +120,21 @@ pub enum Recorded {
         #[serde(default)]
         grant: Option<serde_json::Value>,
     },
+    /// A person approved or refused what a server says of itself.
+    Review {
+        /// Of which server.
+        upstream: UpstreamId,
+        /// What was decided.
+        what: String,
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+        /// The digest of all that was decided about.
+        digest: String,
+        /// What, each with its own digest; nothing where it was the whole server.
+        items: Vec<String>,
+    },
     /// Something that a later version writes.
     #[serde(other)]
     Unknown,

@@ -9,6 +9,7 @@ use crate::annotation::{
 use crate::decide::{Effect, FindingId, FlowMode, FlowPolicy, Verdict, decide, judge};
 use crate::id::VirtualServerId;
 use crate::label::TextSet;
+use crate::pin::PinDigest;
 use crate::policy::{FlowRule, PolicyDigest};
 use crate::trust::{ServerTrust, TrustLevel};
 
@@ -213,6 +214,30 @@ fn what_people_did_is_read_back() {
         panic!("a declassification")
     };
     assert_eq!((before.label(), after.label(), epoch), (call.label, Label::bottom(), 4));
+}
+
+#[test]
+fn what_people_decided_about_a_server_is_read_back() {
+    let (id, upstream) = (DecisionId::new("hwd_1"), UpstreamId::new("mail"));
+    let digest = PinDigest::of_all([]);
+    let items = ["tool send 00".to_owned()];
+    let review = Review {
+        upstream: &upstream,
+        what: "approved",
+        by: "ada",
+        reason: "\"fine\"",
+        digest,
+        items: &items,
+    };
+    let Recorded::Review { reason, digest: told, items: named, .. } =
+        written(&id, Happened::Review(review)).happened
+    else {
+        panic!("a review")
+    };
+    assert_eq!(
+        (reason.as_str(), PinDigest::parse(&told), named.as_slice()),
+        ("\"fine\"", Some(digest), &items[..])
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::label_words::label_words;
 use super::line::Line;
 use super::{
     AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Provenance, Question, RECORD_VERSION,
-    Ruling,
+    Review, Ruling,
 };
 use crate::annotation::{Accepts, Axis, Contract};
 use crate::decide::{AskKind, Judgement};
@@ -66,6 +66,7 @@ impl AuditEvent<'_> {
                     line.raw(b",\"grant\":").json(grant);
                 }
             }
+            Happened::Review(review) => review.write(line),
         }
         line.raw(b"}\n");
     }
@@ -223,6 +224,19 @@ impl Declassification<'_> {
         line.raw(b"},\"after\":{\"label\":").words(label_words(self.after));
         sets(line, self.after);
         line.raw(b"}");
+    }
+}
+
+// === impl Review ===
+
+impl Review<'_> {
+    fn write(&self, line: &mut Line<'_>) {
+        line.raw(b",\"event\":\"review\",\"upstream\":\"").text(self.upstream.as_str());
+        line.raw(b"\",\"what\":\"").text(self.what);
+        line.raw(b"\",\"by\":\"").text(self.by);
+        line.raw(b"\",\"reason\":\"").text(self.reason);
+        line.raw(b"\",\"digest\":").json(&self.digest);
+        line.raw(b",\"items\":").json(&self.items);
     }
 }
 

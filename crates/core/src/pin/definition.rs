@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::canonical::canonical_value;
+use super::json::Json;
 use crate::action::{from_hex, to_hex};
 use crate::annotation::words::vocabulary;
 
@@ -23,6 +23,8 @@ vocabulary! {
         Prompt = "prompt",
         /// A resource template.
         Template = "template",
+        /// The manifest that counted last. It is kept, and not what anybody approves.
+        Manifest = "manifest",
     }
 }
 
@@ -89,6 +91,11 @@ impl PinKey {
         Self::new(PinKind::Identity, "")
     }
 
+    /// Its manifest.
+    pub fn manifest() -> Self {
+        Self::new(PinKind::Manifest, "")
+    }
+
     /// Its instructions.
     pub fn instructions() -> Self {
         Self::new(PinKind::Instructions, "")
@@ -98,7 +105,7 @@ impl PinKey {
 impl fmt::Display for PinKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            PinKind::Identity | PinKind::Instructions => f.write_str(self.kind.as_str()),
+            PinKind::Identity | PinKind::Instructions | PinKind::Manifest => f.write_str(self.kind.as_str()),
             PinKind::Tool | PinKind::Prompt | PinKind::Template => write!(f, "{} {}", self.kind, self.name),
         }
     }
@@ -108,14 +115,14 @@ impl fmt::Display for PinKey {
 
 impl Definition {
     /// A definition of these parts. `text` is the whole as the server wrote it, to be shown and read again.
-    pub fn new(
+    pub fn new<J: Into<Json>>(
         key: PinKey,
         text: impl Into<Arc<str>>,
-        parts: impl IntoIterator<Item = (Arc<str>, PartClass, serde_json::Value)>,
+        parts: impl IntoIterator<Item = (Arc<str>, PartClass, J)>,
     ) -> Self {
         let parts: BTreeMap<Arc<str>, Part> = parts
             .into_iter()
-            .map(|(pointer, class, value)| (pointer, Part { class, value: canonical_value(&value).into() }))
+            .map(|(pointer, class, value)| (pointer, Part { class, value: value.into().to_string().into() }))
             .collect();
         let digest = PinDigest::of(&key, &parts);
         Self { key, text: text.into(), parts, digest }

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
-
 use super::definition::Definition;
+use super::json::Json;
 use crate::annotation::words::vocabulary;
 
 vocabulary! {
@@ -134,24 +133,11 @@ pub fn names_in(definition: &Definition, is_foreign: impl Fn(&str) -> bool) -> V
 
 /// Every text in a definition, keys included, with the part it stands in.
 fn each_text(definition: &Definition, look: &mut impl FnMut(&str, &str)) {
-    fn walk(part: &str, value: &Value, look: &mut impl FnMut(&str, &str)) {
-        match value {
-            Value::String(text) => look(part, text),
-            Value::Array(items) => items.iter().for_each(|item| walk(part, item, look)),
-            Value::Object(members) => {
-                for (key, member) in members {
-                    look(part, key);
-                    walk(part, member, look);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
     for (pointer, part) in definition.parts() {
+        look(pointer, pointer);
         // It was made from a value, so it is one.
-        if let Ok(value) = serde_json::from_str(&part.value) {
-            look(pointer, pointer);
-            walk(pointer, &value, look);
+        if let Some(value) = Json::parse(&part.value) {
+            value.each_text(&mut |text| look(pointer, text));
         }
     }
 }

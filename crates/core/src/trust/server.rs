@@ -19,6 +19,12 @@ impl ServerTrust {
         Self { server, resource, verified }
     }
 
+    /// The same, where somebody else says whether it is verified.
+    #[must_use]
+    pub const fn verified_if(self, verified: bool) -> Self {
+        Self { verified, ..self }
+    }
+
     /// What the server's own replies are worth: `none` unless it is verified.
     pub fn effective(&self) -> TrustLevel {
         if self.verified { self.server } else { TrustLevel::None }

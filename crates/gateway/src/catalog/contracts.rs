@@ -11,14 +11,18 @@ use highwater_core::annotation::{
 use highwater_core::decide::FlowPolicies;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
-use highwater_core::policy::{Admission, ManifestState, ServerFacts, ServerTransport};
+use highwater_core::pin::{Hold, PinKind};
+use highwater_core::policy::{Admission, ManifestState, ServerFacts, ServerTransport, ToolStatus};
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
-use highwater_mcp::annotations::{Reading, ResolveForm, ServerSays, resolvable, server_says, tool_claims};
+use highwater_mcp::annotations::{
+    Reading, ResolveForm, ServerSays, pinned, resolvable, server_says, tool_claims,
+};
 use highwater_mcp::schema_headers::param_headers;
 use highwater_mcp::text::{member, string_member};
 
 use super::station::Stock;
+use crate::pins::{Item, Observed, Wanted};
 use crate::pipeline::may_keep;
 
 /// All that is known of one tool, resource or prompt.
@@ -30,6 +34,12 @@ pub(crate) struct Known {
     pub(crate) cases: Option<Arc<OperatorLabel>>,
     /// How its server can be asked about one call.
     pub(crate) resolve: Option<ResolveForm>,
+    /// Why it may not be used until a person has looked at it.
+    pub(crate) hold: Option<Hold>,
+    /// Whether a person has.
+    pub(crate) status: ToolStatus,
+    /// Whether what its server says of it may loosen anything.
+    pub(crate) believed: bool,
 }
 
 /// What the operator says of one server. Kept apart from how it is reached: it changes without a restart.
@@ -40,6 +50,7 @@ pub(crate) struct Standing {
     labels: Labels,
     share: Share,
     over_http: bool,
+    wanted: Wanted,
 }
 
 /// What the operator says of every server.
@@ -65,6 +76,10 @@ pub(crate) struct Contracts {
     unknown: Arc<Known>,
     /// Everything that any of its tools may say: for messages that belong to no call.
     anything: Label,
+    /// Why nothing of it may be used until a person has looked at it.
+    hold: Option<Hold>,
+    /// What was approved of it; `None` while it is not known what it has.
+    observed: Option<Arc<Observed>>,
 }
 
 // === impl Standing ===
@@ -91,11 +106,20 @@ impl Standing {
                 ShareContext::Full => Share::Full,
             },
             over_http: transport != ServerTransport::Stdio,
+            wanted: wanted(server),
         }
     }
 
     fn trust(&self) -> ServerTrust {
         self.facts.trust
+    }
+
+    /// What holds of something that has no definition of its own.
+    fn unpinned(&self) -> (ToolStatus, bool) {
+        match self.wanted.vouched {
+            true => (ToolStatus::Approved, true),
+            false => (ToolStatus::Pending, false),
+        }
     }
 
     fn origin(&self, what: &str) -> String {
@@ -111,14 +135,38 @@ impl Contracts {
         let capabilities =
             stock.and_then(|stock| std::str::from_utf8(&stock.greeting.capabilities).ok()).unwrap_or("{}");
         let says = server_says(capabilities);
+        let observed = stock.map(|stock| Arc::clone(&stock.observed));
+        let wanted = standing.wanted;
+        let mut standing = standing;
+        if let Some(observed) = &observed {
+            standing.facts.manifest = observed.manifest();
+            // Where a manifest must be, it is the manifest that verifies, and nothing else.
+            if wanted.manifest {
+                let kept = observed.manifest() == ManifestState::Verified;
+                standing.facts.trust = standing.facts.trust.verified_if(kept);
+            }
+        } else if wanted.manifest {
+            standing.facts.trust = standing.facts.trust.verified_if(false);
+        }
+        let hold = match &observed {
+            Some(observed) => observed.server_hold(wanted),
+            // What was never seen was never approved.
+            None => wanted.quarantine.then_some(Hold::ServerNew),
+        };
+        let item = |kind, name: &str| match &observed {
+            Some(observed) => observed.item(kind, name, wanted),
+            None => Item::unseen(hold),
+        };
         let items = stock.map_or(&[][..], |stock| &stock.tools.items);
         let items = items.iter().filter_map(|item| std::str::from_utf8(item).ok());
         let mut tools = HashMap::new();
-        for item in items {
-            let Some(name) = string_member(item, "name") else { continue };
+        for text in items {
+            let Some(name) = string_member(text, "name") else { continue };
             let name: Arc<str> = name.into();
             // The first of a name counts, as it does in the list.
-            tools.entry(Arc::clone(&name)).or_insert_with(|| Arc::new(tool(&standing, &name, item, &says)));
+            tools
+                .entry(Arc::clone(&name))
+                .or_insert_with(|| Arc::new(tool(&standing, &name, text, &says, item(PinKind::Tool, &name))));
         }
         let destination = tools
             .values()
@@ -133,11 +181,13 @@ impl Contracts {
                 .weighed(&Claims::new(), &standing.trust())
                 .0
                 .with_origin(standing.origin("?")),
+            hold,
+            &standing,
         );
         if tools.is_empty() {
             anything.join(unknown.contract.reply_label());
         }
-        let reading = reading(&standing, destination, None, "resources");
+        let reading = reading(&standing, destination, None, "resources", hold);
         let resolving = Contract::resolving(tools.values().map(|tool| &tool.contract))
             .weighed(&Claims::new(), &standing.trust())
             .0;
@@ -149,10 +199,50 @@ impl Contracts {
             flow_policies: if stated { FlowPolicies::Stated } else { FlowPolicies::Unstated },
             tools,
             reading: Arc::new(reading),
-            resolving: Arc::new(Known::of(resolving)),
+            resolving: Arc::new(Known::of(resolving, hold, &standing)),
             unknown: Arc::new(unknown),
             anything,
+            hold,
+            observed,
             standing,
+        }
+    }
+
+    /// Why nothing of the server may be used; `None` if that hangs on each thing.
+    pub(crate) fn hold(&self) -> Option<Hold> {
+        self.hold
+    }
+
+    /// Whether what it says is held until somebody approved it.
+    pub(crate) fn is_kept_to_its_word(&self) -> bool {
+        self.standing.wanted.quarantine
+    }
+
+    /// Why a prompt may not be used, by its server's own name.
+    pub(crate) fn prompt_hold(&self, own: &str) -> Option<Hold> {
+        self.item_hold(PinKind::Prompt, own)
+    }
+
+    /// Why a resource template may not be used, by its server's own text.
+    pub(crate) fn template_hold(&self, own: &str) -> Option<Hold> {
+        self.item_hold(PinKind::Template, own)
+    }
+
+    /// Whether the server's instructions may be shown.
+    pub(crate) fn shows_instructions(&self) -> bool {
+        self.observed.as_ref().is_some_and(|observed| observed.shows_instructions(self.standing.wanted))
+    }
+
+    /// Whether a call that was judged by this may still be made, to a server of which this is seen now.
+    pub(crate) fn holds_as_judged(&self, seen: &Arc<Observed>, tool: Option<&str>) -> bool {
+        let Some(judged) = &self.observed else { return false };
+        Arc::ptr_eq(judged, seen) || judged.stands_alike(seen, tool, self.standing.wanted)
+    }
+
+    fn item_hold(&self, kind: PinKind, own: &str) -> Option<Hold> {
+        match &self.observed {
+            Some(observed) => observed.item(kind, own, self.standing.wanted).hold,
+            None => self.hold,
         }
     }
 
@@ -197,6 +287,7 @@ impl Contracts {
                 self.reading.contract.destination(),
                 Some(label),
                 "resources",
+                self.hold,
             )),
             None => Arc::clone(&self.reading),
         }
@@ -205,12 +296,19 @@ impl Contracts {
     /// A prompt, by its server's own name.
     pub(crate) fn prompt(&self, own: &str) -> Arc<Known> {
         let label = self.standing.labels.prompt(own);
-        Arc::new(reading(&self.standing, self.reading.contract.destination(), label, own))
+        let hold = self.prompt_hold(own);
+        Arc::new(reading(&self.standing, self.reading.contract.destination(), label, own, hold))
     }
 
-    /// A completion.
-    pub(crate) fn completion(&self) -> &Arc<Known> {
-        &self.reading
+    /// A completion, for a prompt or a template that is held or not.
+    pub(crate) fn completion(&self, hold: Option<Hold>) -> Arc<Known> {
+        match hold {
+            None => Arc::clone(&self.reading),
+            hold => {
+                let destination = self.reading.contract.destination();
+                Arc::new(reading(&self.standing, destination, None, "resources", hold))
+            }
+        }
     }
 
     /// Asking the server about a call.
@@ -232,8 +330,14 @@ impl Contracts {
 // === impl Known ===
 
 impl Known {
-    fn of(contract: Contract) -> Self {
-        Self { contract, cases: None, resolve: None }
+    fn of(contract: Contract, hold: Option<Hold>, standing: &Standing) -> Self {
+        let (status, believed) = standing.unpinned();
+        Self { contract, cases: None, resolve: None, hold, status, believed }
+    }
+
+    /// Whether it is kept from agents: nobody has approved it as it is.
+    pub(crate) fn is_held(&self) -> bool {
+        self.hold.is_some()
     }
 
     /// What giving more to a call under way takes: nothing happens that was not judged with the call, and what is
@@ -248,16 +352,45 @@ impl Known {
     }
 }
 
-fn tool(standing: &Standing, name: &str, item: &str, says: &ServerSays) -> Known {
-    let Reading { mut claims, mut notices } = tool_claims(item, says, standing.trust().declaring());
+/// One tool. Where its claims are not those that were approved, the strictest of both counts.
+fn tool(standing: &Standing, name: &str, text: &str, says: &ServerSays, item: Item) -> Known {
+    let by = match (item.believed, item.signed) {
+        (true, true) => Authority::Manifest,
+        (true, false) => Authority::DeclaredVerified,
+        (false, _) => Authority::Declared,
+    };
+    let seen = weighed(standing, name, text, tool_claims(text, says, by));
+    let (contract, hold) = match &item.pinned {
+        None => (seen, item.hold),
+        Some(pinned) => {
+            let approved = weighed(standing, name, text, pinned::claims(pinned, by));
+            // More to touch than was approved is a request that somebody has to grant.
+            let asks_more = seen.capabilities().asks_beyond(approved.capabilities());
+            (seen.strictest(&approved), item.hold.or(asks_more.then_some(Hold::Changed)))
+        }
+    };
+    let label = standing.labels.tool(name);
+    Known {
+        contract: contract.with_origin(standing.origin(name)),
+        cases: label.filter(|label| has_cases(label)).cloned(),
+        // What changed since it was approved is not asked what it would do.
+        resolve: resolvable(text, says).filter(|_| item.pinned.is_none()),
+        hold,
+        status: item.status,
+        believed: item.believed,
+    }
+}
+
+/// The contract of a tool's claims, with what we and the operator have to say.
+fn weighed(standing: &Standing, name: &str, item: &str, reading: Reading) -> Contract {
+    let Reading { mut claims, mut notices } = reading;
     // Every hop on the way sees what stands in a header.
     let in_headers = member(item, "inputSchema").map(param_headers).and_then(Result::ok).unwrap_or_default();
     if standing.over_http && !in_headers.is_empty() {
         let claim = Claim::AddDestination(Words::only(Destination::Internal));
         claims.push(claim, Authority::Inferred, "x-mcp-header");
     }
-    let label = standing.labels.tool(name);
-    if let Some(label) = label {
+    if let Some(label) = standing.labels.tool(name) {
         claims.extend(label.claims());
     }
     let (contract, weighed) = Contract::weigh(&claims, &standing.trust());
@@ -265,11 +398,7 @@ fn tool(standing: &Standing, name: &str, item: &str, says: &ServerSays) -> Known
     for notice in &notices {
         tracing::info!(server = %standing.upstream, tool = name, ?notice, "noted about its annotations");
     }
-    Known {
-        contract: contract.with_origin(standing.origin(name)),
-        cases: label.filter(|label| has_cases(label)).cloned(),
-        resolve: resolvable(item, says),
-    }
+    contract
 }
 
 fn reading(
@@ -277,7 +406,9 @@ fn reading(
     destination: Possible<Destination>,
     label: Option<&Arc<OperatorLabel>>,
     origin: &str,
+    hold: Option<Hold>,
 ) -> Known {
+    let (status, believed) = standing.unpinned();
     let nothing = Claims::new();
     let claims = label.map_or(&nothing, |label| label.claims());
     let contract = Contract::reading(destination).weighed(claims, &standing.trust()).0;
@@ -285,6 +416,18 @@ fn reading(
         contract: contract.with_origin(standing.origin(origin)),
         cases: label.filter(|label| has_cases(label)).cloned(),
         resolve: None,
+        hold,
+        status,
+        believed,
+    }
+}
+
+/// What the operator wants of a server.
+pub(crate) fn wanted(server: &ServerSettings) -> Wanted {
+    Wanted {
+        vouched: server.trust.verified(),
+        quarantine: server.quarantine,
+        manifest: server.manifest.is_some(),
     }
 }
 

@@ -9,7 +9,7 @@ use highwater_config::{Expose, Prefix};
 use highwater_core::decide::FlowPolicies;
 use highwater_core::grant::Permission;
 use highwater_core::id::UpstreamId;
-use highwater_mcp::annotations::emit;
+use highwater_mcp::annotations::{emit, pinned};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::schema_headers::{ParamHeader, param_headers};
@@ -98,13 +98,31 @@ impl Merged {
                 Some((station.id().clone(), Arc::new(Contracts::weigh(standing, stock.as_deref()))))
             })
             .collect();
+        let hold = |upstream: &UpstreamId| contracts.get(upstream).and_then(|of| of.hold());
+        // What a server says that nobody approved is for people alone.
+        let approved: Vec<(Arc<Station>, Option<Arc<Stock>>)> = shelves
+            .iter()
+            .map(|(station, stock)| {
+                let shown = stock.clone().filter(|_| hold(station.id()).is_none());
+                let speaks = contracts.get(station.id()).is_some_and(|of| of.shows_instructions());
+                let shown = shown.map(|stock| if speaks { stock } else { stock.without_instructions() });
+                (Arc::clone(station), shown)
+            })
+            .collect();
+        let all = shelves;
+        let shelves = approved.as_slice();
         let schemes =
             Schemes::new(prefix, shelves.iter().map(|(station, _)| station.id()), colliding_uris(shelves));
         let (mut lists, mut rows) = (BTreeMap::new(), BTreeMap::new());
 
-        let tools = collect(shelves, |stock| &stock.tools);
+        let tools = collect(all, |stock| &stock.tools);
+        let is_held = |upstream: &UpstreamId, name: &str| {
+            contracts.get(upstream).is_none_or(|of| of.tool(name).is_held())
+        };
         let (tools, hidden): (Vec<_>, Vec<_>) = tools.into_iter().partition(|(upstream, name, _)| {
-            listing.policy.admission(upstream).is_some_and(|admission| admission.admits_tool(name))
+            let admitted =
+                listing.policy.admission(upstream).is_some_and(|admission| admission.admits_tool(name));
+            admitted && !is_held(upstream, name)
         });
         let ours = if expose == Expose::Direct { &[][..] } else { &OwnTool::NAMES[..] };
         let named = rename(prefix, tools, "tool", ours);
@@ -141,7 +159,7 @@ impl Merged {
             tool_map.insert(Arc::clone(client_name), ToolEntry::new(entry.clone(), item, known, range));
             items.push(shown);
         }
-        // What the allow-list leaves out is not listed and takes no name from what is, but a call to it is still
+        // What the allow-list leaves out, or nobody approved, is not listed and takes no name from what is, but a call to it is still
         // judged and goes on record.
         for (client_name, entry, item) in rename(prefix, hidden, "tool", ours) {
             let Some(known) = known(&entry) else { continue };
@@ -153,8 +171,16 @@ impl Merged {
         let tools_list = list.bytes.clone();
         lists.insert(ListKind::Tools, list);
 
-        let named = rename(prefix, collect(shelves, |stock| &stock.prompts), "prompt", &[]);
-        let prompts = named.iter().map(|(name, entry, _)| (Arc::clone(name), entry.clone())).collect();
+        let prompts = collect(all, |stock| &stock.prompts);
+        let (prompts, hidden): (Vec<_>, Vec<_>) = prompts.into_iter().partition(|(upstream, name, _)| {
+            contracts.get(upstream).is_some_and(|of| of.prompt_hold(name).is_none())
+        });
+        let named = rename(prefix, prompts, "prompt", &[]);
+        let mut prompts: HashMap<Arc<str>, Entry> =
+            named.iter().map(|(name, entry, _)| (Arc::clone(name), entry.clone())).collect();
+        for (name, entry, _) in rename(prefix, hidden, "prompt", &[]) {
+            prompts.entry(name).or_insert(entry);
+        }
         let items: Vec<String> = named
             .iter()
             .map(|(name, _, item)| edit_object(&without_ours(item), &[("name", Edit::Set(&quote(name)))]))
@@ -167,6 +193,12 @@ impl Merged {
         let mut resources = HashMap::new();
         let mut seen = BTreeMap::new();
         for (upstream, uri, item) in listed(shelves, |stock| &stock.resources, "uri") {
+            // Resources come and go, so they are not pinned; what people cannot see in them is not shown to a model.
+            if contracts.get(&upstream).is_some_and(|of| of.is_kept_to_its_word()) && pinned::hides_text(item)
+            {
+                tracing::warn!(server = %upstream, "a resource is not shown: its description holds hidden text");
+                continue;
+            }
             let outward: Arc<str> = schemes.outward(&upstream, &uri).into();
             let shown = schemes.uri_of(&upstream, &without_ours(item)).into_owned();
             // Without prefixes the first server that lists a URI has it.
@@ -182,14 +214,18 @@ impl Merged {
         lists.insert(ListKind::Resources, list);
 
         let templates: Vec<_> = listed(shelves, |stock| &stock.templates, "uriTemplate").collect();
+        let is_shown = |(upstream, template, _): &&(UpstreamId, String, &str)| {
+            contracts.get(upstream).is_some_and(|of| of.template_hold(template).is_none())
+        };
         let items: Vec<String> = templates
             .iter()
+            .filter(is_shown)
             .map(|(upstream, _, item)| {
                 schemes.text_member(upstream, &without_ours(item), "uriTemplate").into_owned()
             })
             .collect();
         let list = ListBytes::build(ListKind::ResourceTemplates, items.iter().map(String::as_str), shelves);
-        let of = templates.iter().map(|(upstream, _, _)| (upstream.clone(), None));
+        let of = templates.iter().filter(is_shown).map(|(upstream, _, _)| (upstream.clone(), None));
         rows.insert(ListKind::ResourceTemplates, list.rows(of).collect());
         lists.insert(ListKind::ResourceTemplates, list);
         let templates = templates.into_iter().map(|(upstream, template, _)| (upstream, template)).collect();
@@ -197,19 +233,19 @@ impl Merged {
         Self {
             stamps,
             tools: tool_map,
-            contracts,
             prompts,
             resources,
             templates,
             schemes,
-            upstreams: shelves.iter().map(|(station, _)| station.id().clone()).collect(),
+            upstreams: all.iter().map(|(station, _)| station.id().clone()).collect(),
             whole: Arc::new(View::whole(expose, lists, &rows, shelves)),
             expose,
             tools_list,
             finder: OnceLock::new(),
             rows,
             views: Views::default(),
-            shelves: shelves_held,
+            shelves: approved.clone(),
+            contracts,
         }
     }
 

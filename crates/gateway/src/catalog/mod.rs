@@ -14,10 +14,10 @@ mod uris;
 mod view;
 mod virtual_server;
 
-pub(crate) use contracts::{Contracts, Known, Standing, Standings};
+pub(crate) use contracts::{Contracts, Known, Standing, Standings, wanted};
 pub(crate) use finder::Shown;
 pub(crate) use merge::{Entry, Merged};
 pub(crate) use own_tool::OwnTool;
-pub(crate) use station::Station;
+pub(crate) use station::{Station, Stock};
 pub(crate) use view::{View, Viewer};
 pub(crate) use virtual_server::VirtualServer;

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::gateway::now;
+use crate::pins::{Keeper, Observed};
 use arc_swap::ArcSwapOption;
 use highwater_core::id::UpstreamId;
 use highwater_upstream::control::{ControlMessage, ControlReply, ListKind, Listing, LogLevel};
@@ -17,9 +19,18 @@ use tokio::time::Instant;
 /// How long a list waits for a server that is still starting. What comes later is announced as a change.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long until what was approved of a server is looked up again after that failed.
+const AGAIN: Duration = Duration::from_secs(2);
+
 /// An upstream and its stock.
 pub(crate) struct Station {
     pub(crate) upstream: Arc<Upstream>,
+    /// Holds the server to what was approved.
+    pub(crate) keeper: Keeper,
+    /// Whoever changes the stock keeps others from changing it meanwhile.
+    settling: tokio::sync::Mutex<()>,
+    /// Of several who find that it came back one looks at it again.
+    refreshing: tokio::sync::Mutex<()>,
     stock: ArcSwapOption<Stock>,
     /// Counts changes of the stock, so that merged lists know when they are stale.
     stamp: AtomicU64,
@@ -42,6 +53,10 @@ pub(crate) struct Stock {
     pub(crate) prompts: Arc<Listing>,
     pub(crate) resources: Arc<Listing>,
     pub(crate) templates: Arc<Listing>,
+    /// What was approved of it.
+    pub(crate) observed: Arc<Observed>,
+    /// The connection on which it was listed.
+    connection: Option<u64>,
 }
 
 struct Loading {
@@ -49,12 +64,25 @@ struct Loading {
     begun: Instant,
 }
 
+// === impl Stock ===
+
+impl Stock {
+    /// The same of a server whose instructions nobody approved.
+    pub(super) fn without_instructions(&self) -> Arc<Self> {
+        let greeting = Greeting { instructions: None, ..Greeting::clone(&self.greeting) };
+        Arc::new(Self { greeting: Arc::new(greeting), ..self.clone() })
+    }
+}
+
 // === impl Station ===
 
 impl Station {
-    pub(crate) fn new(upstream: Arc<Upstream>, notices: NoticeSink) -> Arc<Self> {
+    pub(crate) fn new(upstream: Arc<Upstream>, keeper: Keeper, notices: NoticeSink) -> Arc<Self> {
         Arc::new(Self {
             upstream,
+            keeper,
+            settling: tokio::sync::Mutex::default(),
+            refreshing: tokio::sync::Mutex::default(),
             stock: ArcSwapOption::empty(),
             stamp: AtomicU64::new(0),
             loading: Mutex::new(None),
@@ -130,17 +158,23 @@ impl Station {
     /// Clients that were shown a list without this server are told to look again.
     fn announce_if_missed(&self) {
         if self.missed.swap(false, Ordering::AcqRel) {
-            for kind in [NoticeKind::ToolsChanged, NoticeKind::PromptsChanged, NoticeKind::ResourcesChanged] {
-                let notice = Notice { upstream: self.id().clone(), kind };
-                if self.notices.try_send(notice).is_err() {
-                    tracing::warn!(server = %self.id(), "that its lists are there now could not be announced");
-                }
+            self.announce();
+        }
+    }
+
+    /// Has the lists read again, looked at, and announced.
+    fn announce(&self) {
+        for kind in [NoticeKind::ToolsChanged, NoticeKind::PromptsChanged, NoticeKind::ResourcesChanged] {
+            let notice = Notice { upstream: self.id().clone(), kind };
+            if self.notices.try_send(notice).is_err() {
+                tracing::warn!(server = %self.id(), "that its lists are there now could not be announced");
             }
         }
     }
 
-    async fn load(&self) -> Result<(), UpstreamError> {
+    async fn load(self: &Arc<Self>) -> Result<(), UpstreamError> {
         let greeting = self.upstream.greet().await?;
+        let connection = self.upstream.connection();
         let (tools, prompts, resources, templates) = tokio::join!(
             self.list(ListKind::Tools),
             self.list(ListKind::Prompts),
@@ -155,13 +189,16 @@ impl Station {
             prompts: Arc::new(self.or_empty(prompts)),
             resources: Arc::new(self.or_empty(resources)),
             templates: Arc::new(self.or_empty(templates)),
+            observed: Arc::new(Observed::nothing()),
+            connection,
         };
-        self.put(stock);
+        let _settling = self.settling.lock().await;
+        self.put(stock).await;
         Ok(())
     }
 
     /// Loads one list again after the server said that it changed. Keeps the old one if that fails.
-    pub(crate) async fn restock(&self, kinds: &[ListKind]) {
+    pub(crate) async fn restock(self: &Arc<Self>, kinds: &[ListKind]) {
         for kind in kinds {
             let listing = match self.list(*kind).await {
                 Ok(listing) => Arc::new(listing),
@@ -170,6 +207,9 @@ impl Station {
                     continue;
                 }
             };
+            let greeting = self.upstream.greet().await.ok();
+            let connection = self.upstream.connection();
+            let _settling = self.settling.lock().await;
             let Some(stock) = self.stock() else { return };
             let mut stock = Stock::clone(&stock);
             match kind {
@@ -178,10 +218,58 @@ impl Station {
                 ListKind::Resources => stock.resources = listing,
                 ListKind::ResourceTemplates => stock.templates = listing,
             }
-            if let Ok(greeting) = self.upstream.greet().await {
+            if let Some(greeting) = greeting {
                 stock.greeting = greeting;
             }
-            self.put(stock);
+            // One list alone does not show what became of the others.
+            if stock.connection != connection {
+                stock.connection = None;
+            }
+            self.put(stock).await;
+        }
+    }
+
+    /// Whether what is in stock was listed by the process or on the connection that is used.
+    pub(crate) fn is_current(&self) -> bool {
+        let listed = self.stock.load().as_ref().and_then(|stock| stock.connection);
+        listed.is_some() && listed == self.upstream.connection()
+    }
+
+    /// Whether what is in stock was listed on this connection and this is true of what was approved of it.
+    pub(crate) fn stands_on(
+        &self,
+        connection: Option<u64>,
+        is_true: impl FnOnce(&Arc<Observed>) -> bool,
+    ) -> bool {
+        let stock = self.stock.load();
+        let listed = stock.as_ref().filter(|stock| connection.is_some() && stock.connection == connection);
+        listed.is_some_and(|stock| is_true(&stock.observed))
+    }
+
+    /// Makes sure that what is in stock was listed by the process or on the connection that is used: a server that came
+    /// back may not be what it was. Gives up when patience ends; what follows then fails by itself.
+    pub(crate) async fn ensure_current(self: &Arc<Self>) {
+        if self.stock.load().is_none() {
+            return self.ensure_stocked().await;
+        }
+        let again = async {
+            let _refreshing = self.refreshing.lock().await;
+            if !self.is_current()
+                && let Err(error) = self.load().await
+            {
+                tracing::warn!(%error, "it came back and could not be looked at again");
+            }
+        };
+        if tokio::time::timeout(PATIENCE, again).await.is_err() {
+            tracing::warn!(server = %self.id(), "it came back and could not be looked at again in time");
+        }
+    }
+
+    /// Looks again at what was approved of what is in stock.
+    pub(crate) async fn review(self: &Arc<Self>) {
+        let _settling = self.settling.lock().await;
+        if let Some(stock) = self.stock() {
+            self.put(Stock::clone(&stock)).await;
         }
     }
 
@@ -203,7 +291,7 @@ impl Station {
     async fn list(&self, kind: ListKind) -> Result<Listing, UpstreamError> {
         match self.upstream.control(ControlMessage::List(kind)).await? {
             ControlReply::Listing(listing) => Ok(listing),
-            ControlReply::Done => Ok(Listing::default()),
+            ControlReply::Manifest(_) | ControlReply::Done => Ok(Listing::default()),
         }
     }
 
@@ -214,8 +302,24 @@ impl Station {
         })
     }
 
-    fn put(&self, stock: Stock) {
+    /// Nothing is in stock before it is known what was approved of it.
+    async fn put(self: &Arc<Self>, mut stock: Stock) {
+        stock.observed = Arc::new(self.keeper.observe(&self.upstream, &stock).await);
+        // Looked at again soon where something could not be had, and when a manifest ceases to count.
+        let expires =
+            stock.observed.expires().map(|time| Duration::from_millis(time.0.saturating_sub(now().0)));
+        let again = if stock.observed.is_unreadable() { Some(AGAIN) } else { expires };
         self.stock.store(Some(Arc::new(stock)));
         self.stamp.fetch_add(1, Ordering::AcqRel);
+        if let Some(wait) = again {
+            let (station, stamp) = (Arc::downgrade(self), self.stamp());
+            tokio::spawn(async move {
+                tokio::time::sleep(wait).await;
+                // Whoever looked since has seen to it.
+                if let Some(station) = station.upgrade().filter(|station| station.stamp() == stamp) {
+                    station.announce();
+                }
+            });
+        }
     }
 }

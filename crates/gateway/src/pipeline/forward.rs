@@ -24,10 +24,11 @@ use highwater_upstream::channel;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{Ask, CallEvent, CallSink};
-use highwater_upstream::{CallClient, Reply, Turn};
+use highwater_upstream::{CallClient, Doorkeeper, Reply, Turn};
 
 use super::arrival::{Course, TaskBridge};
 use super::ask::Cleared;
+use super::door::Door;
 use super::record::{End, OpenRecord};
 use super::undertaking::Undertaking;
 use super::{Arrival, Refusal};
@@ -117,7 +118,8 @@ impl Gateway {
         let told = self.context_for(course, &undertaking);
         let (sender, events) = channel::channel(EVENT_BUFFER);
         let open = sender.clone();
-        let upstream = Arc::clone(&course.station.upstream);
+        let station = Arc::clone(&course.station);
+        let door = Door::of(course);
         let client = arrival.client.clone();
         let progress = course.progress.is_some();
         let task = course.task;
@@ -127,9 +129,14 @@ impl Gateway {
                 TaskBridge::Modern => Cow::Owned(with_tasks(client.capabilities())),
                 TaskBridge::None | TaskBridge::Legacy => Cow::Borrowed(client.capabilities()),
             };
-            let client =
-                CallClient { capabilities: &capabilities, log_level, progress, meta: told.as_meta() };
-            upstream.perform_in_turn(permitted, client, &sender, turn).await
+            let client = CallClient {
+                capabilities: &capabilities,
+                log_level,
+                progress,
+                meta: told.as_meta(),
+                doorkeeper: door.as_ref().map(|door| door as &dyn Doorkeeper),
+            };
+            station.upstream.perform_in_turn(permitted, client, &sender, turn).await
         });
         Flight { work, events, _open: open, record, undertaking, obligations }
     }

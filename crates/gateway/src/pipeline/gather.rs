@@ -74,6 +74,10 @@ impl Gateway {
 
     /// The contract of this one call, inside the bounds of the tool's.
     async fn narrow(&self, course: &Course, undertaking: &mut Undertaking) {
+        // What is held is told nothing.
+        if undertaking.known.is_held() {
+            return;
+        }
         match undertaking.action.kind() {
             ActionKind::CallTool | ActionKind::GetPrompt => {
                 if let Some(cases) =

@@ -11,6 +11,7 @@ mod ask;
 mod context;
 mod decide;
 mod deliver;
+mod door;
 mod forward;
 mod gather;
 mod held;

@@ -66,6 +66,10 @@ impl Gateway {
             return Err(Refusal::unknown("tool", &tool.shown, &[]));
         }
         let undertaking = self.gather(arrival, &course, Arc::new(action)).await;
+        // What is held is not described either.
+        if undertaking.known.is_held() {
+            return Err(Refusal::unknown("tool", &tool.shown, &[]));
+        }
         let effect = demands(&undertaking.policy, &undertaking.facts()).effect;
         Ok(Foreseen { course, tool, undertaking, effect })
     }

@@ -9,7 +9,7 @@ use highwater_core::decide::{
     withheld,
 };
 use highwater_core::grant::{CallVariant, Permission};
-use highwater_core::id::DecisionId;
+use highwater_core::id::{DecisionId, UpstreamId};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code;
 use highwater_mcp::method::Method;
@@ -119,6 +119,26 @@ impl Refusal {
         Self { data: Some(data), ..Self::invalid(code, format!("unknown resource `{uri}`")) }
     }
 
+    /// The server cannot be looked at before it is used.
+    pub(super) fn unavailable(upstream: &UpstreamId) -> Self {
+        let message = format!(
+            "server `{upstream}` cannot be reached; nothing was executed: try again later or use another tool"
+        );
+        Self { as_tool_result: true, ..Self::invalid(error_code::UPSTREAM_UNAVAILABLE, message) }
+    }
+
+    /// Nobody has approved it, or it is not what was approved.
+    fn held(decision: &DecisionId, name: &str, upstream: &UpstreamId) -> Self {
+        let message = format!(
+            "`{name}` is held until a person has approved it; go on without it, or ask the user to look at it with \
+             `highwater servers diff {upstream}`"
+        );
+        Self {
+            denied: Some(Remediation::Undisclosed),
+            ..Self::about(decision, error_code::QUARANTINED, &message)
+        }
+    }
+
     /// The decision could not be recorded, so nothing was done.
     pub(super) fn unrecorded(decision: &DecisionId, error: &AuditError) -> Self {
         tracing::error!(%error, %decision, "refused: the decision could not be recorded");
@@ -218,7 +238,12 @@ impl Refusal {
             }
             if let Some(decision) = &decision {
                 let lack = self.lack.map(|lack| format!(",{}", lack.members())).unwrap_or_default();
-                meta.push_str(&format!(r#""dev.highwater/decision":{{"id":{decision}{lack}}}"#));
+                // A reason that a person can do something about has a number, here as in an error.
+                let code = match self.code {
+                    error_code::QUARANTINED => format!(r#","code":{}"#, self.code),
+                    _ => String::new(),
+                };
+                meta.push_str(&format!(r#""dev.highwater/decision":{{"id":{decision}{code}{lack}}}"#));
             } else if let Some(lack) = self.lack {
                 meta.push_str(&format!(r#""dev.highwater/decision":{{{}}}"#, lack.members()));
             }
@@ -305,8 +330,14 @@ impl Gateway {
     pub(super) fn block(&self, undertaking: &Undertaking, denial: &Denial) -> Refusal {
         let refusal =
             self.deny(undertaking, denial, Asking::NotNeeded, error_code::REFUSED, Remediation::Unavailable);
-        match Lack::of(undertaking, denial).filter(|_| refusal.denied.is_some()) {
+        let recorded = refusal.denied.is_some();
+        match Lack::of(undertaking, denial).filter(|_| recorded) {
             Some(lack) => Refusal { message: lack.words(undertaking.name()), lack: Some(lack), ..refusal },
+            None if recorded
+                && denial.findings().iter().any(|finding| finding.id == FindingId::Quarantine) =>
+            {
+                Refusal::held(denial.decision(), undertaking.name(), undertaking.action.upstream())
+            }
             None => refusal,
         }
     }

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::annotation::{Claims, Contract};
+use highwater_core::annotation::{Authority, Claims, Contract};
 use highwater_core::audit::Outcome;
 use highwater_core::decide::{PermittedAction, Verdict};
 use highwater_mcp::annotations::{TOOL_RESOLUTION, resolved_claims};
 use highwater_mcp::era::ClientMeta;
 use highwater_mcp::text::quote;
-use highwater_upstream::{CallClient, channel};
+use highwater_upstream::{CallClient, Doorkeeper, channel};
 
 use super::arrival::Course;
+use super::door::Door;
 use super::record::{End, OpenRecord};
 use super::undertaking::{Held, Undertaking};
 use crate::gateway::Gateway;
@@ -58,11 +59,13 @@ impl Gateway {
         let mut record = OpenRecord::open(Arc::clone(&self.audit), asking.decision.clone(), written);
         let permitted = PermittedAction::bind(Arc::clone(&asking.action), permit).ok()?;
         let capabilities = format!(r#"{{"extensions":{{"{TOOL_RESOLUTION}":{{}}}}}}"#);
+        let door = Door::of(course);
         let client = CallClient {
             capabilities: &capabilities,
             log_level: None,
             progress: false,
             meta: ClientMeta::Kept,
+            doorkeeper: door.as_ref().map(|door| door as &dyn Doorkeeper),
         };
         // Whatever it says besides its answer is heard by nobody; nor does anybody try this again.
         let (events, _) = channel::channel(1);
@@ -84,7 +87,8 @@ impl Gateway {
         let end = End { bytes: reply.frame.bytes().len(), provenance, ..End::default() };
         record.settle(Outcome::Delivered, end).ok()?;
         let result = reply.frame.result()?;
-        match resolved_claims(result, own, call.server.trust.resolving()) {
+        let by = if call.known.believed { Authority::ResolvedVerified } else { Authority::Resolved };
+        match resolved_claims(result, own, by) {
             Ok(reading) => {
                 for notice in &reading.notices {
                     tracing::info!(decision = %asking.decision, ?notice, "noted about a resolution");

@@ -61,12 +61,17 @@ impl Gateway {
             Some(Method::CallTool | Method::ResolveTool) => {
                 let name = text_param(arrival, "name")?;
                 let look = |merged: &Merged| merged.tools.get(&*name).cloned();
-                let (tool, names) = server.find(look).await.ok_or_else(|| unknown(arrival, "tool", &name))?;
+                let missing = || unknown(arrival, "tool", &name);
+                let (tool, names) = server.find(look).await.ok_or_else(missing)?;
+                let (tool, names) = match self.met(arrival, server, &tool.entry.upstream).await? {
+                    None => (tool, names),
+                    Some(names) => (look(&names).ok_or_else(missing)?, names),
+                };
                 // Whoever searches was not shown what a rule hides, and does not get at it by its name either.
                 let standing = caller.standing();
                 if arrival.variant.is_some() && server.hides(&caller.viewer(&standing), &names, &name, &tool)
                 {
-                    return Err(unknown(arrival, "tool", &name));
+                    return Err(missing());
                 }
                 let called = ToolName { shown: name.as_str().into(), own: Arc::clone(&tool.entry.name) };
                 let known = Arc::clone(&tool.known);
@@ -89,6 +94,7 @@ impl Gateway {
                 let look = |merged: &Merged| merged.prompts.get(&*name).cloned();
                 let (entry, names) =
                     server.find(look).await.ok_or_else(|| unknown(arrival, "prompt", &name))?;
+                let names = self.met(arrival, server, &entry.upstream).await?.unwrap_or(names);
                 self.named(arrival, ActionKind::GetPrompt, "name", Found::plain(entry, names), state)
             }
             Some(method @ (Method::ReadResource | Method::Subscribe | Method::Unsubscribe)) => {
@@ -102,6 +108,7 @@ impl Gateway {
                 let found = server.find(look).await;
                 let (entry, names) =
                     found.ok_or_else(|| Refusal::unknown_resource(&uri, arrival.client.era()))?;
+                let names = self.met(arrival, server, &entry.upstream).await?.unwrap_or(names);
                 self.named(arrival, kind, "uri", Found::plain(entry, names), state)
             }
             Some(Method::Complete) => self.completion(arrival, server).await,
@@ -111,7 +118,7 @@ impl Gateway {
                     .open_task_id(arrival, &shown)
                     .filter(|task| arrival.world.stations.contains_key(&task.upstream))
                     .ok_or_else(|| Refusal::invalid(INVALID_PARAMS, "unknown task"))?;
-                let names = server.known();
+                let names = self.met(arrival, server, &upstream).await?.unwrap_or_else(|| server.known());
                 let subject = match tool {
                     Some(tool) => Subject::of_tool(&names, &upstream, &tool),
                     None => Subject::default(),
@@ -119,7 +126,7 @@ impl Gateway {
                 let entry = Entry { upstream, name: own.into() };
                 self.named(arrival, ActionKind::TaskStep, "taskId", Found { entry, names, subject }, state)
             }
-            None => self.extra(arrival, server),
+            None => self.extra(arrival, server).await,
             Some(_) => Err(method_not_found(arrival)),
         }
     }
@@ -181,7 +188,16 @@ impl Gateway {
             _ => merged.template(&shown).or_else(|| merged.resource(&shown)),
         };
         let (entry, names) = server.find(look).await.ok_or_else(|| unknown(arrival, what, &shown))?;
-        let course = self.course(arrival, ActionKind::Complete, &entry, names, Subject::default())?;
+        let names = self.met(arrival, server, &entry.upstream).await?.unwrap_or(names);
+        let known = names.contracts(&entry.upstream).map(|contracts| {
+            contracts.completion(match key {
+                "name" => contracts.prompt_hold(&entry.name),
+                _ if names.template(&shown).is_some() => contracts.template_hold(&entry.name),
+                _ => contracts.hold(),
+            })
+        });
+        let subject = Subject { known, tool: None };
+        let course = self.course(arrival, ActionKind::Complete, &entry, names, subject)?;
         let own_name = quote(&entry.name);
         let inner = [(key, Edit::Set(own_name.as_str()))];
         let params = edit_object(arrival.frame.params().unwrap_or("{}"), &[("ref", Edit::Merge(&inner))]);
@@ -191,7 +207,7 @@ impl Gateway {
     }
 
     /// A method outside MCP goes to the one server it is listed for.
-    fn extra(&self, arrival: &Arrival, server: &VirtualServer) -> Result<RoutedAction, Refusal> {
+    async fn extra(&self, arrival: &Arrival, server: &VirtualServer) -> Result<RoutedAction, Refusal> {
         let method = arrival.frame.method().unwrap_or_default();
         let listed = |upstream: &UpstreamId| {
             arrival
@@ -207,11 +223,30 @@ impl Gateway {
             return Err(Refusal::invalid(METHOD_NOT_FOUND, message));
         }
         let entry = Entry { upstream: taker.id().clone(), name: method.into() };
-        let course =
-            self.course(arrival, ActionKind::ExtraMethod, &entry, server.known(), Subject::default())?;
+        let names = self.met(arrival, server, taker.id()).await?.unwrap_or_else(|| server.known());
+        let course = self.course(arrival, ActionKind::ExtraMethod, &entry, names, Subject::default())?;
         let params = arrival.frame.params().unwrap_or("{}");
         let action = Action::new(ActionKind::ExtraMethod, taker.id().clone(), method, method, params);
         Ok(RoutedAction { action, course })
+    }
+
+    /// A server that is kept to its word is looked at before it is used: when it was not seen yet, and when it came
+    /// back. What is known then, if it had to be looked at.
+    async fn met(
+        &self,
+        arrival: &Arrival,
+        server: &VirtualServer,
+        upstream: &UpstreamId,
+    ) -> Result<Option<Arc<Merged>>, Refusal> {
+        let Some(station) = arrival.world.stations.get(upstream) else { return Ok(None) };
+        if !station.keeper.wanted().quarantine || station.is_current() {
+            return Ok(None);
+        }
+        station.ensure_current().await;
+        if station.stock().is_none() {
+            return Err(Refusal::unavailable(upstream));
+        }
+        Ok(Some(server.known()))
     }
 
     fn course(
@@ -229,7 +264,7 @@ impl Gateway {
         let known = subject.known.unwrap_or_else(|| match kind {
             ActionKind::ReadResource | ActionKind::Subscribe => contracts.resource(&entry.name),
             ActionKind::GetPrompt => contracts.prompt(&entry.name),
-            ActionKind::Complete => Arc::clone(contracts.completion()),
+            ActionKind::Complete => contracts.completion(contracts.hold()),
             ActionKind::ResolveTool => Arc::clone(contracts.resolving()),
             ActionKind::CallTool | ActionKind::TaskStep | ActionKind::Answer | ActionKind::ExtraMethod => {
                 Arc::clone(contracts.unknown())

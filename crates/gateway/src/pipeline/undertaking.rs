@@ -9,7 +9,7 @@ use highwater_core::audit::Provenance;
 use highwater_core::grant::{CallVariant, Grant};
 use highwater_core::id::{DecisionId, Timestamp};
 use highwater_core::label::Label;
-use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts, ToolStatus};
+use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts};
 use highwater_store::{SessionHandle, SessionState};
 
 use super::arrival::ToolName;
@@ -65,8 +65,8 @@ impl Undertaking {
         Facts {
             tool_id: self.tool.as_ref().map(|tool| &*tool.shown),
             tool_name: self.tool.as_ref().map(|tool| &*tool.own),
-            // Who vouches for a server has approved what it lists.
-            tool_status: if self.vouched() { ToolStatus::Approved } else { ToolStatus::Pending },
+            tool_status: self.known.status,
+            hold: self.known.hold,
             grant: &self.standing.grant,
             variant: self.variant,
             class: Some(self.told.variant()),

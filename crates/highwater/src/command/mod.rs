@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod docs;
 pub(crate) mod example_server;
 pub(crate) mod explain;
+pub(crate) mod manifest;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod servers;
@@ -15,10 +16,22 @@ pub(crate) mod token;
 
 use std::io::{self, Write};
 
+use crate::environment::variable;
+
 /// Writes to standard output. A reader that has gone away, such as `head`, has seen enough.
 pub(crate) fn print(text: &str) {
     let mut stdout = io::stdout().lock();
     if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         tracing::debug!(%error, "standard output is closed");
     }
+}
+
+/// Who goes on record for what a person does.
+pub(crate) fn named(person: Option<&str>) -> String {
+    person
+        .map(str::to_owned)
+        .or_else(|| variable("USER"))
+        .or_else(|| variable("LOGNAME"))
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "operator".to_owned())
 }

@@ -157,6 +157,7 @@ fn course(account: &Account) -> Vec<Value> {
                 | Recorded::Waived { .. }
                 | Recorded::Declassification { .. }
                 | Recorded::Token { .. }
+                | Recorded::Review { .. }
                 | Recorded::Unknown => return None,
             };
             Some(event(name, rest, record.time))

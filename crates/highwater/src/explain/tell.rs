@@ -301,6 +301,7 @@ fn happened(text: &mut String, account: &Account, record: &Record) -> std::fmt::
         | Recorded::Notice { .. }
         | Recorded::Declassification { .. }
         | Recorded::Token { .. }
+        | Recorded::Review { .. }
         | Recorded::Unknown => Ok(()),
     }
 }

@@ -2,11 +2,11 @@
 
 use std::io;
 
-use highwater_gateway::{Gateway, Reset, TokenDesk, TokenFault, TokenView};
-use highwater_store::{SessionState, StoreError, TokenSecret};
+use highwater_gateway::{Decided, Gateway, Judgement, Reset, TokenDesk, TokenFault, TokenView};
+use highwater_store::{PinScope, PinVerdict, SessionState, StoreError, TokenSecret};
 use serde_json::json;
 
-use super::hello::{Ask, Welcome};
+use super::hello::{Ask, Decide, Welcome};
 
 /// How many sessions a list has.
 const MOST: u32 = 1000;
@@ -25,6 +25,17 @@ pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> 
         Ask::Reset { key, epoch, person, reason } => {
             gateway.reset_session(key, *epoch, person, reason).await.map(reset)
         }
+        Ask::Review { server } => gateway.review(server).await.map(|review| match review {
+            Some(review) => Welcome::answer(&review),
+            None => Ok(Welcome::refused(NO_SERVER)),
+        }),
+        Ask::Offer { server } => {
+            return Ok(match gateway.offer(server).await {
+                Some(offer) => Welcome::answer(&offer)?,
+                None => Welcome::refused("there is no such server, or it cannot be reached"),
+            });
+        }
+        Ask::Decide(decide) => gateway.decide_pins(judgement(decide)).await.map(decided),
         Ask::NewContext { person, note } => {
             gateway.new_context(person, note).await.map(|context| Welcome::answer(&context))
         }
@@ -55,6 +66,9 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         | Ask::Sessions { .. }
         | Ask::Session { .. }
         | Ask::Reset { .. }
+        | Ask::Review { .. }
+        | Ask::Decide(_)
+        | Ask::Offer { .. }
         | Ask::NewContext { .. } => Ok(Welcome::refused("only a running gateway can say that")),
     }
 }
@@ -91,6 +105,36 @@ fn reset(outcome: Reset) -> serde_json::Result<Welcome> {
         Reset::NoReason => Ok(Welcome::refused("a reason is needed, and a short one")),
     }
 }
+
+fn judgement(decide: &Decide) -> Judgement {
+    let scope = match decide.digest {
+        Some(digest) => PinScope::Server(digest),
+        None => PinScope::Some(decide.items.clone()),
+    };
+    Judgement {
+        server: decide.server.clone(),
+        verdict: match decide.approve {
+            true => PinVerdict::Approve { believed: decide.believed },
+            false => PinVerdict::Reject,
+        },
+        scope,
+        person: decide.person.clone(),
+        reason: decide.reason.clone(),
+    }
+}
+
+fn decided(outcome: Decided) -> serde_json::Result<Welcome> {
+    match outcome {
+        Decided::Done(changed) => Welcome::answer(&json!({ "done": true, "changed": changed })),
+        Decided::Moved => Welcome::answer(&json!({ "done": false })),
+        Decided::Unknown => Ok(Welcome::refused(NO_SERVER)),
+        Decided::Unseen => {
+            Ok(Welcome::refused("the server cannot be reached; `highwater servers` tells why"))
+        }
+    }
+}
+
+const NO_SERVER: &str = "there is no such server; `highwater servers` names them";
 
 fn unknown() -> Welcome {
     Welcome::refused("there is no such session; `highwater session list` names them")

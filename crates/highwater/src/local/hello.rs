@@ -11,7 +11,8 @@
 //!
 //! A line that ends before it is answered means that the gateway was about to stop: nothing was lost, ask again.
 
-use highwater_core::id::{Principal, SessionKey};
+use highwater_core::id::{Principal, SessionKey, UpstreamId};
+use highwater_core::pin::{PinDigest, PinKey};
 use highwater_store::TokenTerms;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -95,6 +96,18 @@ pub(crate) enum Ask {
         /// Who.
         person: String,
     },
+    /// What a server says of itself, beside what was approved.
+    Review {
+        /// Which.
+        server: UpstreamId,
+    },
+    /// Approve or refuse what a server says of itself.
+    Decide(Decide),
+    /// What a server lists, for whoever signs it.
+    Offer {
+        /// Which.
+        server: UpstreamId,
+    },
     /// Make a context.
     NewContext {
         /// Who.
@@ -102,6 +115,27 @@ pub(crate) enum Ask {
         /// What for.
         note: String,
     },
+}
+
+/// What a person decides about a server's definitions.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Decide {
+    /// Which server.
+    pub(crate) server: UpstreamId,
+    /// Whether it may be used.
+    pub(crate) approve: bool,
+    /// Of an approval: whether what is claimed counts.
+    pub(crate) believed: bool,
+    /// The whole server, as the person saw it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) digest: Option<PinDigest>,
+    /// Or some of it, each as the person saw it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) items: Vec<(PinKey, PinDigest)>,
+    /// Who.
+    pub(crate) person: String,
+    /// Why.
+    pub(crate) reason: String,
 }
 
 /// What the gateway writes first.

@@ -11,7 +11,7 @@ fn config(servers: &[&str]) -> String {
     let entries = servers
         .iter()
         .map(|name| ((*name).to_owned(), json!({ "command": program, "args": ["example-server", name] })));
-    json!({ "servers": serde_json::Map::from_iter(entries) }).to_string()
+    json!({ "quarantine": false, "servers": serde_json::Map::from_iter(entries) }).to_string()
 }
 
 fn servers_with_tools(gateway: &Gateway) -> Vec<String> {

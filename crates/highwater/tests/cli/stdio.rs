@@ -134,6 +134,7 @@ fn a_client_chooses_its_virtual_server() {
     let site = Site::new();
     let program = env!("CARGO_BIN_EXE_highwater");
     let config = json!({
+        "quarantine": false,
         "servers": {
             "mail": { "command": program, "args": ["example-server", "mail"] },
             "web": { "command": program, "args": ["example-server", "web"] },

@@ -41,7 +41,7 @@ impl Patient {
         )
         .unwrap();
         let script = site.write("patient.sh", PATIENT);
-        let config = json!({ "flow": "observe", "servers": { "patient": {
+        let config = json!({ "flow": "observe", "quarantine": false, "servers": { "patient": {
             "command": "sh",
             "args": [script],
             "env": { "PLACE": site.home() },

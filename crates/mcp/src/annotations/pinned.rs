@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use highwater_core::annotation::Authority;
-use highwater_core::pin::{Definition, PartClass, PinKey, PinKind, canonical_value};
-use serde_json::{Map, Value, json};
+use highwater_core::pin::{Definition, Json, PartClass, PinKey, PinKind, Text, hidden_in};
+use serde_json::Value;
 
 use super::heard::Reading;
 use super::resolution::ServerSays;
@@ -21,13 +21,15 @@ const DEFAULTS: [(&str, bool); 4] =
 /// what servers send.
 const ACCEPT_FROM: &str = "dev.highwater/acceptFrom";
 
-type Parts = Vec<(Arc<str>, PartClass, Value)>;
+type Members = Vec<(Text, Json)>;
+type Parts = Vec<(Arc<str>, PartClass, Json)>;
 
 /// A tool's definition; `None` if it is no object with a name.
 pub fn tool(item: &str, says: &ServerSays) -> Option<Definition> {
     let mut members = object(item)?;
     if let Some(tokens) = &says.accept_from {
-        members.insert(ACCEPT_FROM.to_owned(), tokens.iter().map(|token| Value::from(&**token)).collect());
+        let tokens = tokens.iter().map(|token| Json::text(token)).collect();
+        members.push((Text::new(ACCEPT_FROM), Json::Array(tokens)));
     }
     of_tool(members)
 }
@@ -44,15 +46,14 @@ pub fn template(item: &str) -> Option<Definition> {
 
 /// The instructions, given as a JSON string.
 pub fn instructions(literal: &str) -> Option<Definition> {
-    let text: Value = serde_json::from_str(literal).ok().filter(Value::is_string)?;
+    let text = Json::parse(literal).filter(|text| text.as_text().is_some())?;
     let parts: Parts = vec![("".into(), PartClass::Wording, text.clone())];
-    Some(Definition::new(PinKey::instructions(), canonical_value(&text), parts))
+    Some(Definition::new(PinKey::instructions(), text.to_string(), parts))
 }
 
 /// Who a server is, part by part.
 pub fn identity(parts: impl IntoIterator<Item = (&'static str, Value)>) -> Definition {
-    let parts: Map<String, Value> = parts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    of_identity(parts)
+    of_identity(parts.into_iter().map(|(name, value)| (Text::new(name), value.into())).collect())
 }
 
 /// A definition from the text that was kept of it.
@@ -63,98 +64,130 @@ pub fn read_back(kind: PinKind, text: &str) -> Option<Definition> {
         PinKind::Tool => of_tool(parse(text)?),
         PinKind::Prompt => of_text(PinKind::Prompt, "name", parse(text)?),
         PinKind::Template => of_text(PinKind::Template, "uriTemplate", parse(text)?),
+        // It is read as what it is, elsewhere.
+        PinKind::Manifest => None,
     }
 }
 
 /// What a pinned tool claims of itself.
 pub fn claims(tool: &Definition, by: Authority) -> Reading {
     let Some(mut members) = parse(tool.text()) else { return Reading::default() };
-    let accept_from = members.remove(ACCEPT_FROM).and_then(|tokens| {
-        let tokens = tokens.as_array()?.iter().filter_map(Value::as_str).map(Arc::from);
-        Some(tokens.collect())
+    let accept_from = members.iter().find_map(|(key, value)| match value {
+        Json::Array(tokens) if key.plain() == ACCEPT_FROM => {
+            Some(tokens.iter().filter_map(Json::as_text).map(Arc::from).collect())
+        }
+        _ => None,
     });
+    members.retain(|(key, _)| key.plain() != ACCEPT_FROM);
     let says = ServerSays { accept_from, resolves: None };
-    tool_claims(&canonical_value(&Value::Object(members)), &says, by)
+    tool_claims(&Json::object(members).to_string(), &says, by)
 }
 
-fn parse(text: &str) -> Option<Map<String, Value>> {
-    match serde_json::from_str(text).ok()? {
-        Value::Object(members) => Some(members),
+/// Whether something a server lists holds text that people do not see.
+pub fn hides_text(item: &str) -> bool {
+    // Most items are plain, and their escapes stand for nothing hidden.
+    if item.is_ascii() && !item.contains("\\u") {
+        return false;
+    }
+    match Json::parse(item) {
+        Some(item) => {
+            let parts: Parts = vec![("".into(), PartClass::Wording, item)];
+            !hidden_in(&Definition::new(PinKey::new(PinKind::Template, ""), "", parts)).is_empty()
+        }
+        None => true,
+    }
+}
+
+fn parse(text: &str) -> Option<Members> {
+    match Json::parse(text)? {
+        Json::Object(members) => Some(members),
         _ => None,
     }
 }
 
 /// The members of what a server sent, without what only we may say and what says nothing.
-fn object(item: &str) -> Option<Map<String, Value>> {
-    let ours = |key: &String| key.starts_with(meta_key::OURS);
+fn object(item: &str) -> Option<Members> {
+    let ours = |key: &Text| key.plain().starts_with(meta_key::OURS);
     let mut members = parse(item)?;
-    members.retain(|key, value| !ours(key) && !value.is_null());
-    if let Some(Value::Object(meta)) = members.get_mut("_meta") {
-        meta.retain(|key, _| !ours(key));
+    members.retain(|(key, value)| !ours(key) && *value != Json::Null);
+    for (key, value) in &mut members {
+        if let (true, Json::Object(meta)) = (key.plain() == "_meta", value) {
+            meta.retain(|(key, _)| !ours(key));
+        }
     }
     Some(members)
 }
 
-fn of_identity(members: Map<String, Value>) -> Definition {
-    let text = canonical_value(&Value::Object(members.clone()));
+fn named(members: &Members, key: &str) -> Option<Arc<str>> {
+    let (_, value) = members.iter().find(|(name, _)| name.plain() == key)?;
+    value.as_text().map(Arc::from)
+}
+
+fn of_identity(members: Members) -> Definition {
+    let text = Json::object(members.clone()).to_string();
     let parts =
-        members.into_iter().map(|(name, value)| (format!("/{name}").into(), PartClass::Identity, value));
+        members.into_iter().map(|(name, value)| (pointer("", name.exact()), PartClass::Identity, value));
     Definition::new(PinKey::identity(), text, parts)
 }
 
-fn of_tool(members: Map<String, Value>) -> Option<Definition> {
-    let key = PinKey::new(PinKind::Tool, members.get("name")?.as_str()?);
-    let text = canonical_value(&Value::Object(members.clone()));
+fn of_tool(members: Members) -> Option<Definition> {
+    let key = PinKey::new(PinKind::Tool, named(&members, "name")?);
+    let text = Json::object(members.clone()).to_string();
     let mut parts = Parts::new();
     for (name, value) in members {
-        match (name.as_str(), value) {
+        match (name.plain(), value) {
             ("name", _) => {}
-            ("annotations", Value::Object(annotations)) => claimed(&mut parts, "/annotations", annotations),
+            ("annotations", Json::Object(annotations)) => claimed(&mut parts, "/annotations", annotations),
             ("annotations", other) => parts.push(("/annotations".into(), PartClass::Annotation, other)),
-            ("_meta", Value::Object(mut meta)) => {
-                if let Some(Value::Object(inner)) = meta.get("annotations").cloned() {
-                    meta.remove("annotations");
-                    claimed(&mut parts, "/_meta/annotations", inner);
+            ("_meta", Json::Object(meta)) => {
+                let (inner, rest): (Members, Members) = meta.into_iter().partition(|(key, value)| {
+                    key.plain() == "annotations" && matches!(value, Json::Object(_))
+                });
+                for (_, inner) in inner {
+                    if let Json::Object(annotations) = inner {
+                        claimed(&mut parts, "/_meta/annotations", annotations);
+                    }
                 }
-                claimed(&mut parts, "/_meta", meta);
+                claimed(&mut parts, "/_meta", rest);
             }
             ("icons", icons) => parts.push(("/icons".into(), PartClass::Cosmetic, icons)),
             // On the tool itself this is the protocol's word for how it is called, not a capability.
-            ("execution", how @ Value::Object(_)) => {
+            ("execution", how @ Json::Object(_)) => {
                 parts.push(("/execution".into(), PartClass::Schema, how));
             }
             ("inputSchema" | "outputSchema", schema) => {
-                parts.push((pointer("", &name), PartClass::Schema, schema));
+                parts.push((pointer("", name.plain()), PartClass::Schema, schema));
             }
             (ACCEPT_FROM, tokens) => {
                 parts.push(("/capabilities/flow".into(), PartClass::Annotation, tokens));
             }
-            (_, value) => parts.push((pointer("", &name), class(&name), value)),
+            (plain, value) => parts.push((pointer("", name.exact()), class(plain), value)),
         }
     }
     for (hint, default) in DEFAULTS {
         let pointer = pointer("/annotations", hint);
         if !parts.iter().any(|(known, _, _)| *known == pointer) {
-            parts.push((pointer, PartClass::Annotation, json!(default)));
+            parts.push((pointer, PartClass::Annotation, Json::Bool(default)));
         }
     }
     Some(Definition::new(key, text, parts))
 }
 
 /// Something of which a model reads every word.
-fn of_text(kind: PinKind, named: &str, members: Map<String, Value>) -> Option<Definition> {
-    let key = PinKey::new(kind, members.get(named)?.as_str()?);
-    let text = canonical_value(&Value::Object(members.clone()));
-    let parts = members.into_iter().filter(|(name, _)| name != named).map(|(name, value)| {
-        let class = if name == "icons" { PartClass::Cosmetic } else { PartClass::Wording };
-        (pointer("", &name), class, value)
+fn of_text(kind: PinKind, key: &str, members: Members) -> Option<Definition> {
+    let text = Json::object(members.clone()).to_string();
+    let name = named(&members, key)?;
+    let parts = members.into_iter().filter(|(name, _)| name.plain() != key).map(|(name, value)| {
+        let class = if name.plain() == "icons" { PartClass::Cosmetic } else { PartClass::Wording };
+        (pointer("", name.exact()), class, value)
     });
-    Some(Definition::new(key, text, parts))
+    Some(Definition::new(PinKey::new(kind, name), text, parts))
 }
 
 /// The members of a place where claims stand, each a part of its own.
-fn claimed(parts: &mut Parts, place: &str, members: Map<String, Value>) {
-    parts.extend(members.into_iter().map(|(name, value)| (pointer(place, &name), class(&name), value)));
+fn claimed(parts: &mut Parts, place: &str, members: Members) {
+    let part = |(name, value): (Text, Json)| (pointer(place, name.exact()), class(name.plain()), value);
+    parts.extend(members.into_iter().map(part));
 }
 
 /// What is no claim of a vocabulary may be read by a model.

@@ -88,6 +88,9 @@ impl Model {
         if whole {
             let free = |pin: &&StoredPin| {
                 let seen = pin.seen.as_ref().map(|seen| seen.digest);
+                if pin.key.kind == PinKind::Manifest {
+                    return false;
+                }
                 pin.key.kind == PinKind::Identity || pin.rejected.is_none() || pin.rejected != seen
             };
             let seen =

@@ -289,7 +289,8 @@ pub(crate) fn chosen(decision: &PinDecision, pins: &[StoredPin]) -> Option<Vec<(
 
 /// The digest of everything that is seen of a server.
 pub(crate) fn review(pins: &[StoredPin]) -> PinDigest {
-    PinDigest::of_all(pins.iter().filter_map(|pin| Some((&pin.key, pin.seen.as_ref()?.digest))))
+    let reviewed = pins.iter().filter(|pin| pin.key.kind != PinKind::Manifest);
+    PinDigest::of_all(reviewed.filter_map(|pin| Some((&pin.key, pin.seen.as_ref()?.digest))))
 }
 
 /// One line of the history.

@@ -106,10 +106,10 @@ statements! {
     /// Approves everything that is seen and was not refused.
     APPROVE_PINS = "UPDATE pin SET pin_digest=seen_digest, pin_text=seen_text, basis='person', believed=$1, person=$2, \
             pin_at=$3, rejected=CASE WHEN kind='identity' THEN '' ELSE rejected END, ver=ver+1 \
-            WHERE server=$4 AND seen_digest<>'' AND (rejected<>seen_digest OR kind='identity')";
+            WHERE server=$4 AND seen_digest<>'' AND kind<>'manifest' AND (rejected<>seen_digest OR kind='identity')";
     APPROVAL_EVENTS = "INSERT INTO pin_event(id,server,kind,name,at,what,digest,text,person,reason,decided) \
             SELECT $1 || '-' || kind || '-' || name,server,kind,name,$2,$3,seen_digest,'',$4,$5,1 FROM pin \
-            WHERE server=$6 AND seen_digest<>'' AND (rejected<>seen_digest OR kind='identity') \
+            WHERE server=$6 AND seen_digest<>'' AND kind<>'manifest' AND (rejected<>seen_digest OR kind='identity') \
             AND (pin_digest<>seen_digest OR basis<>'person' OR believed<>$7)";
     REJECT_PIN = "UPDATE pin SET rejected=seen_digest, ver=ver+1 WHERE server=$1 AND kind=$2 AND name=$3 \
             AND seen_digest=$4";

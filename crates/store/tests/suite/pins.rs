@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use highwater_core::pin::{Basis, Definition, PartClass, PinDigest, PinKey, PinKind};
+use highwater_core::pin::{Basis, Definition, Json, PartClass, PinDigest, PinKey, PinKind};
 use highwater_store::{Observation, PinDecision, PinScope, PinVerdict, PinsDecided, Store, StoredPin};
 
 use super::Backend;
@@ -13,7 +13,7 @@ const BELIEVED: PinVerdict = PinVerdict::Approve { believed: true };
 
 fn definition(name: &str, text: &str) -> Definition {
     let kind = if name.is_empty() { PinKind::Identity } else { PinKind::Tool };
-    let parts = [("/description".into(), PartClass::Wording, text.into())];
+    let parts = [("/description".into(), PartClass::Wording, Json::text(text))];
     Definition::new(PinKey::new(kind, name), format!("{text:?}"), parts)
 }
 

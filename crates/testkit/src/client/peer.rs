@@ -78,8 +78,18 @@ fn build(neighbour: &Path) -> anyhow::Result<PathBuf> {
 impl HttpFixture {
     /// Starts the program with these arguments and waits until it listens.
     pub async fn start(program: &Path, arguments: &[&str], journal: &Journal) -> anyhow::Result<Self> {
+        Self::start_at(program, "127.0.0.1:0", arguments, journal).await
+    }
+
+    /// The same at an address that another one had before.
+    pub async fn start_at(
+        program: &Path,
+        address: &str,
+        arguments: &[&str],
+        journal: &Journal,
+    ) -> anyhow::Result<Self> {
         let mut command = tokio::process::Command::new(program);
-        command.args(["--listen", "127.0.0.1:0"]).args(arguments).env("FIXTURE_LOG", journal.path());
+        command.args(["--listen", address]).args(arguments).env("FIXTURE_LOG", journal.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().context("cannot start the server")?;
         let stdout = child.stdout.take().context("the server has no output")?;

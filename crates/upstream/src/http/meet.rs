@@ -197,7 +197,11 @@ fn read_probe(status: StatusCode, answer: &Frame) -> Probed {
 /// Whether a failure says nothing about what the server speaks, so that trying something else is no use.
 fn is_final(cause: &Cause) -> bool {
     match cause {
-        Cause::Unreachable(_) | Cause::ShuttingDown | Cause::BackingOff(_) | Cause::NotStarted(_) => true,
+        Cause::Unreachable(_)
+        | Cause::ShuttingDown
+        | Cause::BackingOff(_)
+        | Cause::NotStarted(_)
+        | Cause::Changed => true,
         Cause::Status(status) => StatusCode::from_u16(*status).is_ok_and(is_no_answer),
         Cause::Gone(_)
         | Cause::SilentStart(_)

@@ -4,6 +4,7 @@
 mod answer;
 mod body;
 mod calls;
+mod document;
 mod get_stream;
 mod legacy;
 mod listen;
@@ -23,6 +24,7 @@ use std::time::Duration;
 
 use highwater_mcp::frame::Frame;
 
+pub(crate) use self::document::Document;
 use self::legacy::LegacyLink;
 use self::modern::ModernLink;
 use self::sse::SseLink;

@@ -41,6 +41,14 @@ impl Upstream {
         let era = link.greeting().era;
         match message {
             ControlMessage::List(kind) => Ok(ControlReply::Listing(self.list(link, kind).await?)),
+            ControlMessage::Manifest => {
+                let answer = self.ask(link, "declarations/manifest", None).await?;
+                // A server that refuses has none.
+                Ok(match answer.result() {
+                    Some(result) => ControlReply::Manifest(answer.slice(result)),
+                    None => ControlReply::Done,
+                })
+            }
             ControlMessage::Ping => {
                 let method = if era == Era::Legacy { "ping" } else { "server/discover" };
                 self.ask(link, method, None).await?;

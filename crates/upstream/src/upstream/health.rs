@@ -49,6 +49,12 @@ pub enum HealthState {
 // === impl Upstream ===
 
 impl Upstream {
+    /// Which connection or process this is, counted from the first; `None` while there is none.
+    pub fn connection(&self) -> Option<u64> {
+        let supervisor = self.supervisor();
+        supervisor.is_up().then(|| supervisor.starts())
+    }
+
     /// How the server is doing.
     pub fn health(&self) -> Health {
         let supervisor = self.supervisor();

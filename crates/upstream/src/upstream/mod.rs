@@ -21,7 +21,7 @@ use highwater_mcp::schema_headers::ParamHeader;
 use tokio::sync::Semaphore;
 
 pub use health::{Health, HealthState};
-pub use perform::{CallClient, Reply};
+pub use perform::{CallClient, Doorkeeper, Reply};
 pub use turns::Turn;
 
 use crate::control::LogLevel;

@@ -1,7 +1,7 @@
 //! The door for actions: what a client asked for and a decision allowed, sent once, and again only where that can do no
 //! more than once.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -36,6 +36,17 @@ pub struct CallClient<'a> {
     pub progress: bool,
     /// What becomes of the `_meta` that it sent: what is said of the context is ours to say.
     pub meta: ClientMeta<'a>,
+    /// Who has looked at the server, where somebody must have before anything is sent to it.
+    pub doorkeeper: Option<&'a dyn Doorkeeper>,
+}
+
+/// Knows on which connection a server was looked at, and as what. A server that came back may be another.
+pub trait Doorkeeper: std::fmt::Debug + Send + Sync {
+    /// Whether what is at the other end of this connection is what the call was judged by.
+    fn admits(&self, connection: Option<u64>) -> bool;
+
+    /// Looks at the server again.
+    fn look(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
 /// The answer to an action: a result or the server's own error.
@@ -90,7 +101,7 @@ impl Upstream {
                 .fail(Cause::Unreachable("the permit is for another server".to_owned()), false));
         }
         if action.kind() == ActionKind::Subscribe {
-            return self.subscribe(action).await;
+            return self.subscribe(action, client).await;
         }
         // Whoever has to wait for others waits in its own time.
         let (_turn, began) = match &self.turns {
@@ -106,7 +117,7 @@ impl Upstream {
         let _slot = self.slot().await?;
         let _counted = InFlight::new(&self.in_flight);
         let attempt = permitted.begin();
-        let failed = match self.link().await {
+        let failed = match self.door(client).await {
             Ok(link) => match self.call(&link, attempt, client, events, began).await {
                 Ok(reply) => return Ok(reply),
                 Err(failed) => *failed,
@@ -115,6 +126,21 @@ impl Upstream {
         };
         // Boxed: most calls need no second attempt, and none is born with the room for it.
         Box::pin(self.again(failed, client, events)).await
+    }
+
+    /// A link to a server that is what the call was judged by.
+    pub(super) async fn door(self: &Arc<Self>, client: CallClient<'_>) -> Result<Link, UpstreamError> {
+        let link = self.link().await?;
+        let Some(doorkeeper) = client.doorkeeper else { return Ok(link) };
+        if doorkeeper.admits(self.connection()) {
+            return Ok(link);
+        }
+        doorkeeper.look().await;
+        let link = self.link().await?;
+        match doorkeeper.admits(self.connection()) {
+            true => Ok(link),
+            false => Err(self.wire.fail(Cause::Changed, false)),
+        }
     }
 
     /// Waits for a turn, as long as the call may take.

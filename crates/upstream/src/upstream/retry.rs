@@ -84,7 +84,7 @@ impl Upstream {
         events: &CallSink,
         began: Instant,
     ) -> Result<Reply, Box<Failed>> {
-        let link = match self.rested_link(&attempt, began).await {
+        let link = match self.rested_link(&attempt, client, began).await {
             Ok(link) => link,
             Err(error) => return Err(Failed::unmet(error, attempt, began).into()),
         };
@@ -93,9 +93,14 @@ impl Upstream {
 
     /// A conversation for an attempt. A server that broke under the first one is left alone for as long as it should be,
     /// if there is time for that.
-    async fn rested_link(self: &Arc<Self>, attempt: &Attempt, began: Instant) -> Result<Link, UpstreamError> {
+    async fn rested_link(
+        self: &Arc<Self>,
+        attempt: &Attempt,
+        client: CallClient<'_>,
+        began: Instant,
+    ) -> Result<Link, UpstreamError> {
         loop {
-            let error = match self.link().await {
+            let error = match self.door(client).await {
                 Ok(link) => return Ok(link),
                 Err(error) => error,
             };
@@ -136,6 +141,7 @@ impl Failed {
             | Cause::BackingOff(_)
             | Cause::TooLarge { .. }
             | Cause::Malformed(_)
+            | Cause::Changed
             | Cause::ShuttingDown => false,
         }
     }

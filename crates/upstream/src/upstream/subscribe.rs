@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::Upstream;
-use super::perform::Reply;
+use super::perform::{CallClient, Reply};
 use crate::error::{Cause, UpstreamError};
 use crate::link::{Link, Outbound};
 
@@ -76,7 +76,11 @@ impl Subscriptions {
 
 impl Upstream {
     /// Performs `resources/subscribe` or `resources/unsubscribe`.
-    pub(super) async fn subscribe(self: &Arc<Self>, action: &Action) -> Result<Reply, UpstreamError> {
+    pub(super) async fn subscribe(
+        self: &Arc<Self>,
+        action: &Action,
+        client: CallClient<'_>,
+    ) -> Result<Reply, UpstreamError> {
         let fail = |cause| self.wire.fail(cause, false);
         let change = match &**action.method() {
             "resources/subscribe" => Change::Subscribe,
@@ -85,7 +89,7 @@ impl Upstream {
         };
         let uri = string_member(action.params(), "uri")
             .ok_or_else(|| fail(Cause::Unreachable("the subscription names no resource".to_owned())))?;
-        let link = self.link().await?;
+        let link = self.door(client).await?;
         let _turn = self.subscriptions.turn.acquire().await.map_err(|_| fail(Cause::ShuttingDown))?;
         let era = link.greeting().era;
         if !self.subscriptions.count(&uri, change).map_err(fail)? {

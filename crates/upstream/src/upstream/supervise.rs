@@ -73,6 +73,11 @@ impl Supervisor {
         }
     }
 
+    /// Whether there is a link that has not ended.
+    pub(super) fn is_up(&self) -> bool {
+        matches!(&self.state, State::Up { link, .. } if link.ended_by().is_none())
+    }
+
     pub(super) fn starts(&self) -> u64 {
         self.starts
     }

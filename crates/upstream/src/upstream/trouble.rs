@@ -32,6 +32,7 @@ impl Trouble {
                 | Cause::BackingOff(_)
                 | Cause::TooLarge { .. }
                 | Cause::Malformed(_)
+                | Cause::Changed
                 | Cause::ShuttingDown => return,
             },
         };

@@ -33,6 +33,7 @@ pub(crate) const CLIENT: CallClient<'static> = CallClient {
     log_level: None,
     progress: true,
     meta: ClientMeta::Kept,
+    doorkeeper: None,
 };
 
 /// What a server speaks.

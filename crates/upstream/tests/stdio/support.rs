@@ -26,8 +26,13 @@ use tokio::time::timeout;
 /// Longer than anything here should take, on however busy a machine.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
-pub(crate) const CLIENT: CallClient<'static> =
-    CallClient { capabilities: "{}", log_level: None, progress: false, meta: ClientMeta::Kept };
+pub(crate) const CLIENT: CallClient<'static> = CallClient {
+    capabilities: "{}",
+    log_level: None,
+    progress: false,
+    meta: ClientMeta::Kept,
+    doorkeeper: None,
+};
 
 /// One server and all that the gateway hears from it.
 pub(crate) struct Stage {

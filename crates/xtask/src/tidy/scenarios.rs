@@ -18,13 +18,7 @@ const SCHEMA: &str = "highwater.schema.json";
 const FLOW: [&str; 3] = ["flow.write", "flow.act", "flow.read"];
 
 /// Findings that no client can bring about, because what they refuse is not even listed; the laws of the core do.
-const UNREACHABLE: [&str; 4] = [
-    "structural.grant",
-    "structural.intent",
-    "structural.method",
-    // Nothing quarantines a definition yet.
-    "structural.quarantine",
-];
+const UNREACHABLE: [&str; 3] = ["structural.grant", "structural.intent", "structural.method"];
 
 /// Keys that a scenario cannot use, because it brings its own servers, listener and token; tests of the program do.
 const UNTOLD: &[&str] = &[
@@ -35,11 +29,15 @@ const UNTOLD: &[&str] = &[
     "auth",
     "command",
     "cwd",
+    "file",
     "headers",
+    "keys",
     "listen",
+    "manifest",
     "mcpServers",
     "postgres",
     "rules_files",
+    "server",
     "type",
     "url",
 ];

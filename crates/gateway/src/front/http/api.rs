@@ -1,8 +1,9 @@
 //! The JSON interface for people: sessions, contexts, principals. Only the operator token opens it; no agent has that.
 
 use bytes::Bytes;
-use highwater_core::id::{Principal, SessionKey};
-use highwater_store::{StoreError, TokenSecret, TokenTerms};
+use highwater_core::id::{Principal, SessionKey, UpstreamId};
+use highwater_core::pin::{PinDigest, PinKey, PinKind};
+use highwater_store::{PinScope, PinVerdict, StoreError, TokenSecret, TokenTerms};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use super::request::collect;
 use super::response::{self, ResponseBody};
 use super::{HttpFront, authenticate};
 use crate::people::Reset;
+use crate::pins::{Decided, Judgement};
 use crate::token_desk::{TokenFault, TokenView};
 
 /// Where the interface begins.
@@ -43,6 +45,25 @@ struct Act {
     /// What a new token grants, unless the configuration says it.
     #[serde(default)]
     terms: Option<TokenTerms>,
+    /// The digest of a whole server as the person looked at it.
+    #[serde(default)]
+    digest: Option<PinDigest>,
+    /// The definitions that the person looked at, where it is not about the whole server.
+    #[serde(default)]
+    items: Vec<Looked>,
+    /// Of an approval: nothing that is claimed counts, unless it makes things stricter.
+    #[serde(default)]
+    unbelieved: bool,
+}
+
+/// A definition as a person looked at it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Looked {
+    kind: PinKind,
+    #[serde(default)]
+    name: String,
+    digest: PinDigest,
 }
 
 /// An answer that is no success.
@@ -56,6 +77,20 @@ struct Problem<'a> {
 impl Act {
     fn person(&self) -> &str {
         self.person.as_deref().filter(|person| !person.is_empty()).unwrap_or("operator")
+    }
+}
+
+impl Act {
+    /// What a decision about definitions is about; nothing if that is not said, or said twice.
+    fn scope(&self) -> Option<PinScope> {
+        match (self.digest, self.items.as_slice()) {
+            (Some(digest), []) => Some(PinScope::Server(digest)),
+            (None, [_, ..]) => {
+                let named = self.items.iter().map(|it| (PinKey::new(it.kind, it.name.as_str()), it.digest));
+                Some(PinScope::Some(named.collect()))
+            }
+            (Some(_), [_, ..]) | (None, []) => None,
+        }
     }
 }
 
@@ -93,6 +128,25 @@ impl HttpFront {
         let gateway = &self.gateway;
         Ok(match (path, act) {
             (["servers"], None) => json(StatusCode::OK, &gateway.servers()),
+            (["servers", name], None) => match gateway.review(&UpstreamId::new(*name)).await? {
+                Some(review) => json(StatusCode::OK, &review),
+                None => problem(StatusCode::NOT_FOUND, "there is no such server"),
+            },
+            (["servers", name, verdict @ ("approve" | "reject")], Some(act)) => {
+                let verdict = match *verdict {
+                    "approve" => PinVerdict::Approve { believed: !act.unbelieved },
+                    _ => PinVerdict::Reject,
+                };
+                let Some(scope) = act.scope() else {
+                    let words =
+                        "say what was looked at: `digest` of the whole server, or `items` with theirs";
+                    return Ok(problem(StatusCode::BAD_REQUEST, words));
+                };
+                let (person, reason) = (act.person().to_owned(), act.reason);
+                let server = UpstreamId::new(*name);
+                let judgement = Judgement { server, verdict, scope, person, reason };
+                decided(gateway.decide_pins(judgement).await?)
+            }
             (["sessions"], None) => {
                 let principal = asked(query, "principal").map(Principal::new);
                 let most = asked(query, "most").and_then(|most| most.parse().ok()).unwrap_or(MOST);
@@ -135,6 +189,15 @@ impl HttpFront {
             (["notices"], None) => json(StatusCode::OK, &gateway.notices(MOST).await?),
             _ => problem(StatusCode::NOT_FOUND, "nothing is here"),
         })
+    }
+}
+
+fn decided(outcome: Decided) -> Response<ResponseBody> {
+    match outcome {
+        Decided::Done(changed) => json(StatusCode::OK, &serde_json::json!({ "changed": changed })),
+        Decided::Moved => problem(StatusCode::CONFLICT, "it is not as you saw it; look at it again"),
+        Decided::Unknown => problem(StatusCode::NOT_FOUND, "there is no such server"),
+        Decided::Unseen => problem(StatusCode::SERVICE_UNAVAILABLE, "the server cannot be reached"),
     }
 }
 

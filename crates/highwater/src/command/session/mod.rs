@@ -12,8 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::command::print;
-use crate::environment::variable;
+use crate::command::{named, print};
 use crate::exit::Failure;
 use crate::explain::{self, Chronicle, Log, Subject};
 use crate::local::hello::{Ask, Hello};
@@ -219,14 +218,4 @@ fn ask(data: &Path, ask: Ask) -> Result<Box<RawValue>, Failure> {
 
 fn read<T: DeserializeOwned>(answer: &RawValue) -> Result<T, Failure> {
     Ok(serde_json::from_str(answer.get()).context("the gateway speaks another language")?)
-}
-
-/// Who goes on record.
-pub(super) fn named(person: Option<&str>) -> String {
-    person
-        .map(str::to_owned)
-        .or_else(|| variable("USER"))
-        .or_else(|| variable("LOGNAME"))
-        .filter(|name| !name.is_empty())
-        .unwrap_or_else(|| "operator".to_owned())
 }

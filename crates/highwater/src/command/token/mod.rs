@@ -17,8 +17,7 @@ use highwater_store::TokenTerms;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::command::print;
-use crate::command::session::named;
+use crate::command::{named, print};
 use crate::exit::Failure;
 use crate::local::hello::{Ask, Hello};
 use crate::local::visit::{Visit, visit_for};

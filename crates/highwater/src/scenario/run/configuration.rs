@@ -22,7 +22,11 @@ pub(super) fn settings(
     servers: &Map<String, Value>,
     place: &[Way<'_>],
 ) -> Result<Settings, Diagnostics> {
-    let mut defaults = Map::from_iter([("servers".to_owned(), Value::Object(servers.clone()))]);
+    // What the servers of a story say counts at once, unless the story is about that.
+    let mut defaults = Map::from_iter([
+        ("servers".to_owned(), Value::Object(servers.clone())),
+        ("quarantine".to_owned(), json!(false)),
+    ]);
     if let Some(flow) = telling.flow {
         let named = scenario.document.keys(&[place, &[Way::Key("virtual_servers")]].concat());
         let all = named.into_iter().chain(["default".to_owned()]);

@@ -170,7 +170,7 @@ impl Suite {
     }
 
     fn run_through_gateway(&self, upstream: &Value, set: &str, folder: &Path) -> Result<Checks> {
-        let config = json!({ "auth": "none", "prefix": "never", "flow": "observe", "servers": { "fixture": upstream } });
+        let config = json!({ "auth": "none", "prefix": "never", "flow": "observe", "quarantine": false, "servers": { "fixture": upstream } });
         let site = Site::new(&folder.join("site"), &config)?;
         let gateway = Gateway::start(&self.highwater, &site, &folder.join("gateway.log"))?;
         let checks = self.run_against(&gateway.url, set, folder)?;

@@ -1,0 +1,262 @@
+//! Compares what a server lists with what is known of it, writes down what is new, and approves what is seen first of a
+//! server that somebody stands for.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use highwater_config::{ManifestSettings, ManifestSource, ServerSettings, Transport};
+use highwater_core::id::UpstreamId;
+use highwater_core::pin::{
+    Basis, Concern, Definition, Drift, Hold, ManifestKey, PinKey, PinKind, Terms, hidden_in, names_in,
+};
+use highwater_store::{Observation, Store, StoreError, StoredPin};
+use highwater_upstream::Upstream;
+use serde_json::Value;
+
+use super::manifest::{self, Checked};
+use super::observed::{Observed, Wanted};
+use super::seen::{Definitions, definitions, reached};
+use crate::catalog::Stock;
+use crate::gateway::now;
+
+/// Which tools each server has: a definition that names those of another is looked at before it is approved.
+#[derive(Debug, Default)]
+pub(crate) struct ToolNames(RwLock<BTreeMap<UpstreamId, BTreeSet<Arc<str>>>>);
+
+/// What is known of a server once everything new is written down.
+struct Written {
+    stored: Vec<StoredPin>,
+    concerns: BTreeMap<PinKey, Vec<Concern>>,
+    manifest: Checked,
+}
+
+/// Keeps one server to its word.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    store: Store,
+    server: UpstreamId,
+    reached: Vec<(&'static str, Value)>,
+    /// Where it is, if it is anywhere.
+    address: Option<String>,
+    wanted: ArcSwap<Wanted>,
+    manifest: ArcSwapOption<ManifestSettings>,
+    names: Arc<ToolNames>,
+    /// Why all of it is held, as it was said last.
+    told: Mutex<Option<Hold>>,
+}
+
+// === impl ToolNames ===
+
+impl ToolNames {
+    fn note(&self, server: &UpstreamId, tools: BTreeSet<Arc<str>>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(server.clone(), tools);
+    }
+
+    /// Whether this is what clients or their servers call a tool of another server than this one.
+    fn is_of_another(&self, server: &UpstreamId, name: &str) -> bool {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if all.get(server).is_some_and(|own| own.contains(name)) {
+            return false;
+        }
+        all.iter().filter(|(other, _)| *other != server).any(|(other, tools)| {
+            let own = name.strip_prefix(other.as_str()).and_then(|rest| rest.strip_prefix("__"));
+            tools.contains(name) || own.is_some_and(|own| tools.contains(own))
+        })
+    }
+}
+
+// === impl Keeper ===
+
+impl Keeper {
+    pub(crate) fn new(store: Store, server: &ServerSettings, wanted: Wanted, names: Arc<ToolNames>) -> Self {
+        let address = match &server.transport {
+            Transport::Http { url, .. } => url.split('?').next().map(str::to_owned),
+            Transport::Stdio { .. } => None,
+        };
+        Self {
+            store,
+            server: UpstreamId::new(server.name.as_str()),
+            reached: reached(server),
+            address,
+            wanted: ArcSwap::from_pointee(wanted),
+            manifest: ArcSwapOption::new(server.manifest.clone().map(Arc::new)),
+            names,
+            told: Mutex::default(),
+        }
+    }
+
+    /// Takes up what the operator wants now. Whether it must be looked at again.
+    pub(crate) fn want(&self, server: &ServerSettings, wanted: Wanted) -> bool {
+        let manifest = server.manifest.clone().map(Arc::new);
+        // A file may hold something else than it did.
+        let in_file = manifest.as_ref().is_some_and(|it| matches!(it.from, ManifestSource::File(_)));
+        let other = self.manifest.swap(manifest.clone()) != manifest;
+        *self.wanted.swap(Arc::new(wanted)) != wanted || other || in_file
+    }
+
+    /// Where the server is, if it is anywhere.
+    pub(crate) fn address(&self) -> Option<&str> {
+        self.address.as_deref()
+    }
+
+    pub(crate) fn wanted(&self) -> Wanted {
+        **self.wanted.load()
+    }
+
+    /// What is known of a server that lists this.
+    pub(crate) async fn observe(&self, upstream: &Arc<Upstream>, stock: &Stock) -> Observed {
+        let settings = self.manifest.load_full();
+        let key = settings
+            .as_deref()
+            .map(|settings| settings.keys.iter().map(ManifestKey::id).collect::<Vec<_>>().join(" "));
+        let definitions = definitions(&self.reached, stock, key.as_deref());
+        let observed = match self.written(upstream, settings.as_deref(), stock, &definitions).await {
+            Ok(Written { stored, concerns, manifest }) => {
+                let mut observed = Observed::new(definitions, Some(stored));
+                (observed.concerns, observed.manifest) = (concerns, manifest);
+                observed
+            }
+            Err(error) => {
+                tracing::error!(server = %self.server, %error, "what was approved of it cannot be read, so it is held");
+                Observed::new(definitions, None)
+            }
+        };
+        self.names.note(&self.server, observed.tools().cloned().collect());
+        self.tell(&observed);
+        observed
+    }
+
+    /// Says, once, that nothing of the server can be used, and what to do about it.
+    fn tell(&self, observed: &Observed) {
+        let hold = observed.server_hold(self.wanted());
+        let told = std::mem::replace(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner), hold);
+        let Some(hold) = hold.filter(|hold| told != Some(*hold)) else { return };
+        let server = &self.server;
+        tracing::warn!(
+            %server,
+            "nothing of server `{server}` reaches an agent: {}; look at it with `highwater servers diff {server}`, then \
+             `highwater servers approve {server}`",
+            hold.words()
+        );
+    }
+
+    /// What is known, after what is new has been written down.
+    async fn written(
+        &self,
+        upstream: &Arc<Upstream>,
+        settings: Option<&ManifestSettings>,
+        stock: &Stock,
+        definitions: &Definitions,
+    ) -> Result<Written, StoreError> {
+        let known = self.store.pins(self.server.as_str()).await?;
+        let manifest =
+            manifest::check(upstream, settings, self.address.as_deref(), stock, &known, now()).await;
+        if settings.is_some() {
+            let says = manifest.says.as_deref().unwrap_or_default();
+            tracing::info!(server = %self.server, manifest = %manifest.state, says, "its manifest was looked at");
+        }
+        let concerns = self.concerns(definitions);
+        let terms = self.wanted().terms(manifest.state);
+        let first = first_contact(&terms, definitions, &known);
+        let approve = |key: &PinKey| {
+            let basis = first.filter(|_| !concerns.contains_key(key))?;
+            match basis {
+                // A manifest stands for what it signs, and for the server itself; the operator for the rest.
+                Basis::Manifest if *key == PinKey::identity() || manifest.signed.contains(key) => Some(basis),
+                Basis::Manifest if manifest.unsigned.contains(key) => None,
+                Basis::Manifest => terms.vouched.then_some(Basis::Vouched),
+                Basis::Vouched | Basis::Person => Some(basis),
+            }
+        };
+        let by_key: HashMap<&PinKey, &StoredPin> = known.iter().map(|stored| (&stored.key, stored)).collect();
+        let mut news = Vec::new();
+        for (key, seen) in definitions {
+            let stored = by_key.get(key).copied();
+            let last = stored.and_then(|stored| stored.seen.as_ref()).map(|seen| seen.digest);
+            if last != Some(seen.digest()) {
+                self.report(seen, stored);
+            }
+            if last != Some(seen.digest()) || approve(key).is_some() {
+                let text = seen.text().to_string();
+                news.push(Observation {
+                    key: key.clone(),
+                    seen: Some((seen.digest(), text)),
+                    approve: approve(key),
+                });
+            }
+        }
+        let is_gone = |stored: &&StoredPin| {
+            let is_definition = stored.key.kind != PinKind::Manifest;
+            is_definition && stored.seen.is_some() && !definitions.contains_key(&stored.key)
+        };
+        for stored in known.iter().filter(is_gone) {
+            tracing::info!(server = %self.server, "no longer has {}", stored.key);
+            news.push(Observation { key: stored.key.clone(), seen: None, approve: None });
+        }
+        news.extend(manifest.observation());
+        if news.is_empty() {
+            return Ok(Written { stored: known, concerns, manifest });
+        }
+        self.store.observe(self.server.as_str(), news).await?;
+        let stored = self.store.pins(self.server.as_str()).await?;
+        Ok(Written { stored, concerns, manifest })
+    }
+
+    /// What a person should see before a model does.
+    fn concerns(&self, definitions: &Definitions) -> BTreeMap<PinKey, Vec<Concern>> {
+        let own = definitions.keys().map(|key| Arc::clone(&key.name)).collect::<BTreeSet<_>>();
+        let mut all = BTreeMap::new();
+        for (key, definition) in definitions {
+            let mut concerns = hidden_in(definition);
+            let foreign = |name: &str| !own.contains(name) && self.names.is_of_another(&self.server, name);
+            concerns.extend(names_in(definition, foreign));
+            for concern in &concerns {
+                tracing::warn!(
+                    server = %self.server, what = %key, part = concern.part,
+                    "its definition holds {} ({})", concern.kind, concern.what.escape_default()
+                );
+            }
+            if !concerns.is_empty() {
+                all.insert(key.clone(), concerns);
+            }
+        }
+        all
+    }
+
+    /// Says what is new.
+    fn report(&self, seen: &Definition, stored: Option<&StoredPin>) {
+        let pinned = stored.and_then(|stored| stored.pin.as_ref()).and_then(|pin| {
+            highwater_mcp::annotations::pinned::read_back(seen.key().kind, &pin.definition.text)
+        });
+        let Some(pinned) = pinned else {
+            return tracing::info!(server = %self.server, "new: {}", visible(seen.key()));
+        };
+        if let Some(drift) = Drift::between(&pinned, seen) {
+            let parts: Vec<&str> = drift.changes().iter().map(|change| &*change.part).collect();
+            let verdict = if drift.holds() { "held" } else { "noted" };
+            tracing::warn!(
+                server = %self.server, parts = ?parts,
+                "{} is not what was approved; {verdict}. `highwater servers diff {}` shows it",
+                visible(seen.key()), self.server
+            );
+        }
+    }
+}
+
+/// On whose word everything is approved that is seen now: where the server itself is not known yet and somebody stands for
+/// it.
+fn first_contact(terms: &Terms, definitions: &Definitions, known: &[StoredPin]) -> Option<Basis> {
+    let basis = terms.approves_first_seen()?;
+    let identity = known.iter().find(|stored| stored.key == PinKey::identity());
+    let is_known =
+        identity.and_then(|stored| stored.pin.as_ref()).is_some_and(|pin| terms.honours(pin.basis));
+    let seen = definitions.get(&PinKey::identity()).map(Definition::digest);
+    let is_refused = identity.is_some_and(|stored| stored.rejected.is_some() && stored.rejected == seen);
+    (!is_known && !is_refused).then_some(basis)
+}
+
+/// A name for the log; names are the server's words.
+fn visible(key: &PinKey) -> String {
+    key.to_string().escape_debug().to_string()
+}

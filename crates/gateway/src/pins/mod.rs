@@ -1,0 +1,16 @@
+//! Holding servers to what was approved: what each says of itself is looked at when it lists its tools, compared with the
+//! pins, and held where it differs. A call finds the answer ready.
+//!
+//! `seen` makes definitions of what a server lists, `keeper` compares and writes down, `observed` is what the catalog asks,
+//! `people` is what persons see and decide.
+
+mod keeper;
+mod manifest;
+mod observed;
+mod people;
+mod seen;
+
+pub(crate) use keeper::{Keeper, ToolNames};
+pub(crate) use observed::{Item, Observed, Wanted};
+pub(crate) use people::state;
+pub use people::{ChangeReview, ConcernReview, Decided, ItemReview, Judgement, Offer, ServerReview};

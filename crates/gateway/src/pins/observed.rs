@@ -1,0 +1,207 @@
+//! One server's definitions beside what was approved of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use highwater_core::id::Timestamp;
+use highwater_core::pin::{
+    Concern, Definition, Hold, Pin, PinDigest, PinEntry, PinKey, PinKind, Standing, Terms, stand,
+};
+use highwater_core::policy::{ManifestState, ToolStatus};
+use highwater_mcp::annotations::pinned;
+use highwater_store::StoredPin;
+
+use super::manifest::Checked;
+use super::seen::Definitions;
+
+/// What the operator wants of a server. What became of its manifest is found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) vouched: bool,
+    pub(crate) quarantine: bool,
+    /// The operator says by whom its manifest must be signed.
+    pub(crate) manifest: bool,
+}
+
+/// What a server says, and what was approved of it.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    pub(super) definitions: Definitions,
+    /// What was decided; `None` if that could not be read.
+    pub(super) stored: Option<Vec<StoredPin>>,
+    entries: BTreeMap<PinKey, PinEntry>,
+    pub(super) concerns: BTreeMap<PinKey, Vec<Concern>>,
+    pub(super) manifest: Checked,
+}
+
+/// Something of a server as calls are judged by it.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) hold: Option<Hold>,
+    pub(crate) status: ToolStatus,
+    /// What was approved, where that still counts and what is seen is not word for word the same.
+    pub(crate) pinned: Option<Definition>,
+    /// Whether what it claims of itself may loosen anything.
+    pub(crate) believed: bool,
+    /// Whether the server's manifest signs it as it is.
+    pub(crate) signed: bool,
+}
+
+// === impl Item ===
+
+impl Item {
+    /// Something of a server of which nothing was seen yet.
+    pub(crate) fn unseen(hold: Option<Hold>) -> Self {
+        Self { hold, status: ToolStatus::Pending, pinned: None, believed: false, signed: false }
+    }
+}
+
+// === impl Wanted ===
+
+impl Wanted {
+    pub(crate) fn terms(self, manifest: ManifestState) -> Terms {
+        Terms { vouched: self.vouched, quarantine: self.quarantine, manifest, manifest_wanted: self.manifest }
+    }
+}
+
+// === impl Observed ===
+
+impl Observed {
+    pub(super) fn new(definitions: Definitions, stored: Option<Vec<StoredPin>>) -> Self {
+        let entries = stored.iter().flatten().map(|stored| (stored.key.clone(), entry(stored))).collect();
+        Self { definitions, stored, entries, concerns: BTreeMap::new(), manifest: Checked::absent() }
+    }
+
+    /// Nothing seen and nothing known: everything is held.
+    pub(crate) fn nothing() -> Self {
+        Self::new(Definitions::new(), None)
+    }
+
+    /// Whether what was decided could not be read, so that it should be tried again.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        self.stored.is_none() || self.manifest.again
+    }
+
+    /// What became of the server's manifest.
+    pub(crate) fn manifest(&self) -> ManifestState {
+        self.manifest.state
+    }
+
+    /// What there is to say about it.
+    pub(crate) fn manifest_says(&self) -> Option<&str> {
+        self.manifest.says.as_deref()
+    }
+
+    /// When its manifest ceases to count.
+    pub(crate) fn expires(&self) -> Option<Timestamp> {
+        self.manifest.expires
+    }
+
+    /// Why nothing of the server may be used; `None` if that hangs on each thing.
+    pub(crate) fn server_hold(&self, wanted: Wanted) -> Option<Hold> {
+        if self.stored.is_none() {
+            return wanted.quarantine.then_some(Hold::Unreadable);
+        }
+        self.stand(&PinKey::identity(), wanted).and_then(|standing| standing.hold)
+    }
+
+    /// How one thing stands by itself; `None` if the server does not have it.
+    pub(crate) fn stand(&self, key: &PinKey, wanted: Wanted) -> Option<Standing> {
+        let seen = self.definitions.get(key)?;
+        let mut standing = stand(seen, self.entries.get(key), &wanted.terms(self.manifest.state));
+        if wanted.quarantine && standing.hold.is_none() && self.manifest.unsigned.contains(key) {
+            standing.hold = Some(Hold::ManifestMismatch);
+            standing.status = ToolStatus::Changed;
+        }
+        Some(standing)
+    }
+
+    /// How one thing stands as part of its server.
+    pub(crate) fn item(&self, kind: PinKind, name: &str, wanted: Wanted) -> Item {
+        let key = PinKey::new(kind, name);
+        let server = self.server_hold(wanted);
+        let Some(standing) = self.stand(&key, wanted) else {
+            // What cannot be read as a definition is nothing that anybody could approve.
+            let hold = server.or(wanted.quarantine.then_some(Hold::New));
+            let (status, believed) = match wanted.vouched && !wanted.quarantine {
+                true => (ToolStatus::Approved, true),
+                false => (ToolStatus::Pending, false),
+            };
+            return Item { hold, status, pinned: None, believed, signed: false };
+        };
+        let terms = wanted.terms(self.manifest.state);
+        let pin = self.entries.get(&key).and_then(|entry| entry.pin.as_ref());
+        let pin = pin.filter(|pin| wanted.quarantine && terms.honours(pin.basis));
+        let differs =
+            |pin: &&Pin| self.definitions.get(&key).is_none_or(|seen| seen.text() != pin.definition.text());
+        Item {
+            hold: server.or(standing.hold),
+            status: standing.status,
+            pinned: pin.filter(differs).map(|pin| pin.definition.clone()),
+            signed: self.manifest.signed.contains(&key),
+            believed: match (wanted.quarantine, pin) {
+                (true, pin) => pin.is_some_and(|pin| pin.believed),
+                (false, _) => wanted.vouched,
+            },
+        }
+    }
+
+    /// Whether something of the server that was judged by this stands as it did, now that `seen` is seen. A tool stands by
+    /// itself; what has no definition of its own stands with all of them.
+    pub(crate) fn stands_alike(&self, seen: &Self, tool: Option<&str>, wanted: Wanted) -> bool {
+        let alike = |key: &PinKey| {
+            let digest = |of: &Self| of.definitions.get(key).map(Definition::digest);
+            digest(self) == digest(seen)
+                && self.stand(key, wanted) == seen.stand(key, wanted)
+                && self.entries.get(key) == seen.entries.get(key)
+        };
+        if self.manifest.state != seen.manifest.state
+            || self.server_hold(wanted) != seen.server_hold(wanted)
+            || !alike(&PinKey::identity())
+        {
+            return false;
+        }
+        match tool {
+            Some(tool) => alike(&PinKey::new(PinKind::Tool, tool)),
+            None => self.digest() == seen.digest() && self.definitions.keys().all(alike),
+        }
+    }
+
+    /// How many things of it are held by themselves.
+    pub(crate) fn held(&self, wanted: Wanted) -> usize {
+        self.definitions.keys().filter_map(|key| self.stand(key, wanted)?.hold).count()
+    }
+
+    /// Whether the server's instructions may be shown.
+    pub(crate) fn shows_instructions(&self, wanted: Wanted) -> bool {
+        self.item(PinKind::Instructions, "", wanted).hold.is_none()
+    }
+
+    pub(super) fn pin(&self, key: &PinKey) -> Option<&Pin> {
+        self.entries.get(key)?.pin.as_ref()
+    }
+
+    /// The digest of everything that is seen.
+    pub(super) fn digest(&self) -> PinDigest {
+        PinDigest::of_all(self.definitions.values().map(|seen| (seen.key(), seen.digest())))
+    }
+
+    /// The names of its tools.
+    pub(super) fn tools(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.definitions.keys().filter(|key| key.kind == PinKind::Tool).map(|key| &key.name)
+    }
+}
+
+/// What was decided, with the approved text read again as a definition. A text that is none approves nothing.
+fn entry(stored: &StoredPin) -> PinEntry {
+    let pin = stored.pin.as_ref().and_then(|pin| {
+        let definition = pinned::read_back(stored.key.kind, &pin.definition.text)?;
+        // A name is part of what was approved.
+        (*definition.key() == stored.key).then_some(Pin {
+            definition,
+            basis: pin.basis,
+            believed: pin.believed,
+        })
+    });
+    PinEntry { pin, rejected: stored.rejected }
+}

@@ -1,0 +1,364 @@
+//! What persons see of a server's definitions, and what they decide about them. A decision names exactly what was seen.
+
+use std::sync::Arc;
+
+use highwater_core::annotation::{Authority, Axis, Contract};
+use highwater_core::audit::{AuditEvent, Happened, Review};
+use highwater_core::id::UpstreamId;
+use highwater_core::pin::{
+    Basis, Concern, Definition, Direction, Drift, Hold, PartClass, PinDigest, PinKey, PinKind,
+};
+use highwater_core::policy::{ManifestState, ToolStatus};
+use highwater_core::trust::ServerTrust;
+use highwater_mcp::annotations::pinned;
+use highwater_mcp::text::string_member;
+use highwater_store::{PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided, StoreError};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::manifest;
+use super::observed::{Observed, Wanted};
+use crate::catalog::Station;
+use crate::gateway::{Gateway, now};
+use crate::registry::Changed;
+
+/// How many lines of its history a server is shown with.
+const HISTORY: u32 = 200;
+
+/// A server as persons review it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerReview {
+    /// The operator's name for it.
+    pub server: String,
+    /// `approved`, `quarantined`, `held` (some of it), `rejected`; `open` if nothing is ever held; `unseen` if it cannot be
+    /// reached.
+    pub state: &'static str,
+    /// Why nothing of it may be used, if nothing may.
+    pub hold: Option<Hold>,
+    /// The operator vouches for it.
+    pub vouched: bool,
+    /// What nobody approved is held.
+    pub quarantine: bool,
+    /// What became of its manifest.
+    pub manifest: ManifestState,
+    /// What there is to say about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifest_says: Option<String>,
+    /// The digest of everything that is seen: what an approval of the whole server names.
+    pub digest: PinDigest,
+    /// Everything it has, the server itself first.
+    pub items: Vec<ItemReview>,
+    /// What happened, newest first.
+    pub history: Vec<PinEvent>,
+}
+
+/// One thing of a server as persons review it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ItemReview {
+    /// What it is.
+    pub kind: PinKind,
+    /// The server's own name for it.
+    pub name: Arc<str>,
+    /// Whether a person has seen it.
+    pub status: ToolStatus,
+    /// Why it may not be used by itself, whatever is said of its server.
+    pub hold: Option<Hold>,
+    /// The digest of what is seen: what an approval names.
+    pub digest: PinDigest,
+    /// On whose word it is approved, if it is.
+    pub basis: Option<Basis>,
+    /// Whether what it claims of itself may loosen anything.
+    pub believed: bool,
+    /// What a person should see before a model does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub concerns: Vec<ConcernReview>,
+    /// What is not as it was approved; everything, if nothing was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeReview>,
+    /// Where what it claims now is safer-looking than what was approved: not in effect until it is approved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loosens: Vec<Axis>,
+    /// Where what it claims now is riskier than what was approved: in effect already.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tightens: Vec<Axis>,
+    /// What believing its claims would loosen, compared with believing none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub would_loosen: Vec<Axis>,
+    /// What is seen, whole.
+    pub definition: Option<Box<RawValue>>,
+    /// What was approved, whole, where it is something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pinned: Option<Box<RawValue>>,
+}
+
+/// One changed part.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChangeReview {
+    /// Which, as a pointer.
+    pub part: Arc<str>,
+    /// What it is.
+    pub class: PartClass,
+    /// As it was approved, as JSON.
+    pub pinned: Option<Box<RawValue>>,
+    /// As it is, as JSON.
+    pub seen: Option<Box<RawValue>>,
+}
+
+/// Something that a person should see before a model does.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConcernReview {
+    /// What kind.
+    pub kind: &'static str,
+    /// In which part.
+    pub part: String,
+    /// Which character or name.
+    pub what: String,
+}
+
+/// What a server lists, for whoever signs it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Offer {
+    /// Where it is, or what it calls itself.
+    pub server: Option<String>,
+    /// Each definition, as its server wrote it.
+    pub items: Vec<(PinKey, Box<RawValue>)>,
+}
+
+/// What a person decides.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// About which server.
+    pub server: UpstreamId,
+    /// What.
+    pub verdict: PinVerdict,
+    /// About which part of it, as it was seen.
+    pub scope: PinScope,
+    /// Who.
+    pub person: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What came of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decided {
+    /// It stands; so many definitions changed their state.
+    Done(u64),
+    /// Something is not as the person saw it.
+    Moved,
+    /// There is no such server.
+    Unknown,
+    /// The server cannot be reached, so nothing is seen of it.
+    Unseen,
+}
+
+impl Gateway {
+    /// A server's definitions beside what was approved; `None` if there is no such server. Starts it if need be.
+    pub async fn review(&self, server: &UpstreamId) -> Result<Option<ServerReview>, StoreError> {
+        let world = self.world.load_full();
+        let Some(station) = world.stations.get(server) else { return Ok(None) };
+        station.ensure_current().await;
+        let history = self.store.pin_events(server.as_str(), HISTORY).await?;
+        let wanted = station.keeper.wanted();
+        let nothing = Arc::new(Observed::nothing());
+        let stock = station.stock();
+        let observed = stock.as_ref().map_or(&nothing, |stock| &stock.observed);
+        let items: Vec<_> = observed.definitions.values().map(|seen| item(observed, seen, wanted)).collect();
+        let hold = observed.server_hold(wanted);
+        let state = state(stock.as_ref().map(|stock| &*stock.observed), wanted);
+        Ok(Some(ServerReview {
+            server: server.to_string(),
+            state,
+            hold,
+            vouched: wanted.vouched,
+            quarantine: wanted.quarantine,
+            manifest: observed.manifest(),
+            manifest_says: observed.manifest_says().map(str::to_owned),
+            digest: observed.digest(),
+            items,
+            history,
+        }))
+    }
+
+    /// What a server lists, each as it wrote it: for whoever signs it. `None` if there is no such server, or it cannot be
+    /// reached.
+    pub async fn offer(&self, server: &UpstreamId) -> Option<Offer> {
+        let world = self.world.load_full();
+        let station = world.stations.get(server)?;
+        station.ensure_current().await;
+        let stock = station.stock()?;
+        let info = stock.greeting.server_info.as_ref().and_then(|info| std::str::from_utf8(info).ok());
+        let name = info.and_then(|info| string_member(info, "name")).map(|name| name.into_owned());
+        let items = manifest::listed(&stock).into_iter();
+        Some(Offer {
+            server: station.keeper.address().map(str::to_owned).or(name),
+            items: items.filter_map(|(key, text)| Some((key, RawValue::from_string(text).ok()?))).collect(),
+        })
+    }
+
+    /// Does what a person decided, if everything is as they saw it, and tells clients.
+    pub async fn decide_pins(&self, judgement: Judgement) -> Result<Decided, StoreError> {
+        let Judgement { server, verdict, scope, person, reason } = judgement;
+        let world = self.world.load_full();
+        let Some(station) = world.stations.get(&server) else { return Ok(Decided::Unknown) };
+        station.ensure_current().await;
+        let Some(stock) = station.stock() else { return Ok(Decided::Unseen) };
+        // What this gateway sees is what its person was shown; the store compares with what was written down of it.
+        if !sees(&stock.observed, &scope) {
+            return Ok(Decided::Moved);
+        }
+        let decision = PinDecision {
+            server: server.to_string(),
+            verdict,
+            scope: scope.clone(),
+            person: person.clone(),
+            reason: reason.clone(),
+        };
+        let decided = match self.store.decide_pins(decision).await? {
+            PinsDecided::Done(count) => Decided::Done(count),
+            PinsDecided::Moved => return Ok(Decided::Moved),
+        };
+        self.record_review(&server, verdict, &scope, &person, &reason);
+        self.take_up(station).await;
+        Ok(decided)
+    }
+
+    /// What was decided elsewhere counts here as soon as it is heard of.
+    pub(crate) fn follow_pins(self: &Arc<Self>) {
+        let gateway = Arc::downgrade(self);
+        let mut changed = self.store.pins_changed();
+        tokio::spawn(async move {
+            while changed.changed().await.is_ok() {
+                let Some(gateway) = gateway.upgrade() else { return };
+                let world = gateway.world.load_full();
+                for station in world.stations.values() {
+                    gateway.take_up(station).await;
+                }
+            }
+        });
+    }
+
+    /// Looks again at what was approved of a server, and tells its clients.
+    async fn take_up(&self, station: &Arc<Station>) {
+        station.review().await;
+        for virtual_server in self.world.load().holding(station.id()) {
+            for changed in [Changed::Tools, Changed::Prompts, Changed::Resources] {
+                self.registry.announce(&virtual_server.id, changed);
+            }
+        }
+    }
+
+    fn record_review(
+        &self,
+        server: &UpstreamId,
+        verdict: PinVerdict,
+        scope: &PinScope,
+        by: &str,
+        reason: &str,
+    ) {
+        let what = match verdict {
+            PinVerdict::Approve { believed: true } => "approved",
+            PinVerdict::Approve { believed: false } => "approved-unbelieved",
+            PinVerdict::Reject => "rejected",
+        };
+        let (digest, items): (PinDigest, Vec<String>) = match scope {
+            PinScope::Server(digest) => (*digest, Vec::new()),
+            PinScope::Some(named) => (
+                PinDigest::of_all(named.iter().map(|(key, digest)| (key, *digest))),
+                named.iter().map(|(key, digest)| format!("{key} {digest}")).collect(),
+            ),
+        };
+        tracing::warn!(%server, person = by, reason, %digest, "its definitions were {what}");
+        let happened = Happened::Review(Review { upstream: server, what, by, reason, digest, items: &items });
+        if let Err(error) = self.audit.append(&AuditEvent { time: now(), id: None, happened }) {
+            tracing::error!(%error, "what was decided about a server could not be recorded in the audit log");
+        }
+    }
+}
+
+/// How a server stands as a whole, in a word.
+pub(crate) fn state(observed: Option<&Observed>, wanted: Wanted) -> &'static str {
+    let Some(observed) = observed else { return "unseen" };
+    match observed.server_hold(wanted) {
+        Some(Hold::ServerRejected) => "rejected",
+        Some(_) => "quarantined",
+        None if observed.held(wanted) > 0 => "held",
+        None if !wanted.quarantine => "open",
+        None => "approved",
+    }
+}
+
+/// Whether everything that a decision names is seen here, now.
+fn sees(observed: &Observed, scope: &PinScope) -> bool {
+    match scope {
+        PinScope::Server(digest) => observed.digest() == *digest,
+        PinScope::Some(named) => named
+            .iter()
+            .all(|(key, digest)| observed.definitions.get(key).is_some_and(|seen| seen.digest() == *digest)),
+    }
+}
+
+fn item(observed: &Observed, seen: &Definition, wanted: Wanted) -> ItemReview {
+    let key = seen.key();
+    let standing = observed.stand(key, wanted);
+    let pin = observed.pin(key);
+    let honoured = pin.filter(|pin| wanted.terms(observed.manifest()).honours(pin.basis));
+    let drift = pin.and_then(|pin| Drift::between(&pin.definition, seen));
+    let direction = match pin {
+        Some(pin) if key.kind == PinKind::Tool => {
+            Direction::between(&claimed(&pin.definition), &claimed(seen))
+        }
+        _ => Direction::default(),
+    };
+    let raw = |text: &str| RawValue::from_string(text.to_owned()).ok();
+    let changes = drift.iter().flat_map(|drift| drift.changes()).map(|change| ChangeReview {
+        part: Arc::clone(&change.part),
+        class: change.class,
+        pinned: change.pinned.as_deref().and_then(raw),
+        seen: change.seen.as_deref().and_then(raw),
+    });
+    let would_loosen = match key.kind {
+        PinKind::Tool => {
+            let unbelieved =
+                Contract::weigh(&pinned::claims(seen, Authority::Declared).claims, &ServerTrust::default());
+            claimed(seen).milder_than(&unbelieved.0).iter().collect()
+        }
+        PinKind::Identity
+        | PinKind::Instructions
+        | PinKind::Prompt
+        | PinKind::Template
+        | PinKind::Manifest => Vec::new(),
+    };
+    ItemReview {
+        kind: key.kind,
+        name: Arc::clone(&key.name),
+        status: standing.as_ref().map_or(ToolStatus::Pending, |standing| standing.status),
+        hold: standing.and_then(|standing| standing.hold),
+        digest: seen.digest(),
+        basis: honoured.map(|pin| pin.basis),
+        believed: honoured.is_some_and(|pin| pin.believed),
+        concerns: observed.concerns.get(key).into_iter().flatten().map(concern).collect(),
+        pinned: pin.filter(|_| drift.is_some()).and_then(|pin| raw(pin.definition.text())),
+        changes: changes.collect(),
+        loosens: direction.loosens.iter().collect(),
+        tightens: direction.tightens.iter().collect(),
+        would_loosen,
+        definition: raw(seen.text()),
+    }
+}
+
+/// What a tool's claims come to, if they are believed.
+fn claimed(tool: &Definition) -> Contract {
+    Contract::weigh(&pinned::claims(tool, Authority::DeclaredVerified).claims, &ServerTrust::default()).0
+}
+
+fn concern(concern: &Concern) -> ConcernReview {
+    ConcernReview { kind: concern.kind.as_str(), part: concern.part.clone(), what: concern.what.clone() }
+}
+
+impl ItemReview {
+    /// What names it in a decision.
+    pub fn key(&self) -> PinKey {
+        PinKey::new(self.kind, Arc::clone(&self.name))
+    }
+}

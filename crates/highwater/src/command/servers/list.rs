@@ -1,0 +1,107 @@
+//! The servers, one a line.
+
+use anyhow::Context;
+use highwater_core::pin::visible;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::exit::Failure;
+
+/// What the table shows of a server.
+#[derive(Debug, Deserialize)]
+struct Row {
+    name: String,
+    state: String,
+    version: Option<String>,
+    tools: usize,
+    approval: String,
+    held: usize,
+    vouched: bool,
+    manifest: String,
+    #[serde(default)]
+    manifest_says: Option<String>,
+    in_flight: usize,
+    error: Option<String>,
+}
+
+const HEADINGS: [&str; 7] = ["server", "state", "version", "tools", "approval", "in flight", "error"];
+
+/// The table of what the gateway says.
+pub(super) fn table(servers: &RawValue) -> Result<String, Failure> {
+    let rows: Vec<Row> =
+        serde_json::from_str(servers.get()).context("the gateway speaks another language")?;
+    Ok(lined_up(&rows))
+}
+
+fn lined_up(rows: &[Row]) -> String {
+    let mut lines = vec![HEADINGS.map(str::to_owned)];
+    for row in rows {
+        lines.push([
+            row.name.clone(),
+            row.state.clone(),
+            row.version.clone().unwrap_or_else(|| "-".to_owned()),
+            row.tools.to_string(),
+            approval(row),
+            row.in_flight.to_string(),
+            row.error.as_deref().map(one_line).unwrap_or_default(),
+        ]);
+    }
+    let mut widths = [0; HEADINGS.len()];
+    for line in &lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for line in &lines {
+        let cells: Vec<String> =
+            line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// What was approved, on whose word, and what became of the manifest if there is or should be one.
+fn approval(row: &Row) -> String {
+    let mut text = row.approval.clone();
+    if row.approval == "approved" && row.vouched && row.manifest != "verified" {
+        text.push_str(" (vouched for)");
+    }
+    if row.held > 0 {
+        text.push_str(&format!(", {} held", row.held));
+    }
+    match (row.manifest.as_str(), &row.manifest_says) {
+        ("absent", None) => {}
+        (state, None) => text.push_str(&format!(", manifest {state}")),
+        (state, Some(says)) => text.push_str(&format!(", manifest {state}: {}", one_line(says))),
+    }
+    text
+}
+
+/// A server's own words may hold line breaks and worse; one line of plain text is shown.
+fn one_line(words: &str) -> String {
+    visible(words).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_lines_up_and_shows_no_control_characters() {
+        let rows: Vec<Row> = serde_json::from_str(
+            r#"[{"name":"mail","state":"up","version":"2026-07-28","tools":5,"approval":"approved","held":0,"in_flight":1,
+                 "vouched":true,"manifest":"absent"},
+                {"name":"repo","state":"failed","tools":0,"approval":"held","held":2,"in_flight":0,"error":"exit\ncode 1",
+                 "vouched":false,"manifest":"invalid","manifest_says":"it expired"}]"#,
+        )
+        .unwrap();
+        assert_eq!(
+            lined_up(&rows),
+            "server  state   version     tools  approval                                    in flight  error\n\
+             mail    up      2026-07-28  5      approved (vouched for)                      1\n\
+             repo    failed  -           0      held, 2 held, manifest invalid: it expired  0          exit code 1\n"
+        );
+    }
+}

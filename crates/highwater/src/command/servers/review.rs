@@ -1,0 +1,290 @@
+//! A server's definitions beside what was approved: as the gateway describes them, and as people read them.
+
+use std::fmt::Write;
+
+use highwater_core::id::Timestamp;
+use highwater_core::pin::{PinDigest, PinKey, PinKind, visible};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::difference;
+use crate::explain::when::moment;
+use crate::explain::{listed, plain};
+
+/// A server as the gateway describes it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Review {
+    pub(super) server: String,
+    pub(super) state: String,
+    hold: Option<String>,
+    vouched: bool,
+    quarantine: bool,
+    manifest: String,
+    #[serde(default)]
+    manifest_says: Option<String>,
+    pub(super) digest: PinDigest,
+    pub(super) items: Vec<Item>,
+    history: Vec<Event>,
+}
+
+/// One definition.
+#[derive(Debug, Deserialize)]
+pub(super) struct Item {
+    pub(super) kind: PinKind,
+    pub(super) name: String,
+    status: String,
+    hold: Option<String>,
+    pub(super) digest: PinDigest,
+    basis: Option<String>,
+    believed: bool,
+    #[serde(default)]
+    concerns: Vec<Concern>,
+    #[serde(default)]
+    changes: Vec<Change>,
+    #[serde(default)]
+    loosens: Vec<String>,
+    #[serde(default)]
+    tightens: Vec<String>,
+    #[serde(default)]
+    would_loosen: Vec<String>,
+    definition: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Concern {
+    kind: String,
+    part: String,
+    what: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Change {
+    part: String,
+    class: String,
+    pinned: Option<Value>,
+    seen: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Event {
+    at: Timestamp,
+    kind: PinKind,
+    name: String,
+    what: String,
+    #[serde(default)]
+    person: String,
+    #[serde(default)]
+    reason: String,
+}
+
+// === impl Item ===
+
+impl Item {
+    pub(super) fn key(&self) -> PinKey {
+        PinKey::new(self.kind, self.name.as_str())
+    }
+
+    /// Whether somebody has to look at it.
+    pub(super) fn is_open(&self) -> bool {
+        self.hold.is_some() || !self.changes.is_empty() || !self.concerns.is_empty()
+    }
+
+    fn title(&self) -> String {
+        plain(&self.key().to_string())
+    }
+
+    fn verdict(&self) -> String {
+        let word = match self.hold.as_deref() {
+            Some(hold) => format!("held: {}", hold_words(hold)),
+            None if self.status == "changed" => "in use, and not as it was approved".to_owned(),
+            None => "in use".to_owned(),
+        };
+        let by = match self.basis.as_deref() {
+            Some("person") if self.believed => ", approved by a person",
+            Some("person") => ", approved by a person, its claims not believed",
+            Some("vouched") => ", approved because you vouch for its server",
+            Some("manifest") => ", approved because its manifest signs it",
+            _ => "",
+        };
+        format!("{word}{by}")
+    }
+
+    /// What there is to look at.
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        writeln!(text, "{} ({})", self.title(), self.verdict())?;
+        for concern in &self.concerns {
+            let (part, what) = (place(&concern.part), visible(&concern.what));
+            match concern.kind.as_str() {
+                "other-server" => writeln!(text, "  ! {part} names `{what}`, a tool of another server")?,
+                kind => writeln!(text, "  ! {part} holds hidden text: {kind} {what}")?,
+            }
+        }
+        for change in &self.changes {
+            change.write(text)?;
+        }
+        if self.changes.is_empty() && self.hold.is_some() {
+            self.whole(text)?;
+        }
+        if !self.tightens.is_empty() {
+            writeln!(text, "  riskier, and in effect already: {}", listed(&self.tightens))?;
+        }
+        if !self.loosens.is_empty() {
+            writeln!(
+                text,
+                "  safer-looking, and not in effect until you approve: {}",
+                listed(&self.loosens)
+            )?;
+        }
+        if self.hold.is_some() && !self.would_loosen.is_empty() {
+            writeln!(
+                text,
+                "  believing what it claims of itself would loosen: {} (`--unbelieved` approves it without that)",
+                listed(&self.would_loosen)
+            )?;
+        }
+        writeln!(text, "  digest {}", self.digest)
+    }
+
+    /// A definition that nobody approved, whole.
+    fn whole(&self, text: &mut String) -> std::fmt::Result {
+        let Some(definition) = &self.definition else { return Ok(()) };
+        let members = match definition {
+            Value::Object(members) => members.clone(),
+            other => {
+                for line in visible(other.as_str().unwrap_or_default()).lines() {
+                    writeln!(text, "  + {line}")?;
+                }
+                return Ok(());
+            }
+        };
+        for (key, value) in members.iter().filter(|(key, _)| *key != "name") {
+            Change { part: format!("/{key}"), class: String::new(), pinned: None, seen: Some(value.clone()) }
+                .write(text)?;
+        }
+        Ok(())
+    }
+}
+
+// === impl Change ===
+
+impl Change {
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        let class = if self.class.is_empty() { String::new() } else { format!(" ({})", plain(&self.class)) };
+        writeln!(text, "  {}{class}", place(&self.part))?;
+        let lines = match (&self.pinned, &self.seen) {
+            (Some(Value::String(pinned)), Some(Value::String(seen))) => {
+                difference::words(pinned, seen).lines().map(str::to_owned).collect()
+            }
+            (pinned, seen) => {
+                let pretty = |value: &Option<Value>| match value {
+                    None => String::new(),
+                    Some(Value::String(text)) => text.clone(),
+                    Some(value) => format!("{value:#}"),
+                };
+                difference::lines(&pretty(pinned), &pretty(seen))
+            }
+        };
+        lines.iter().try_for_each(|line| writeln!(text, "    {line}"))
+    }
+}
+
+// === impl Review ===
+
+impl Review {
+    /// What there is to look at, and how to approve exactly that.
+    pub(super) fn difference(&self) -> String {
+        let mut text = String::new();
+        // Writing to a text cannot fail.
+        self.write_difference(&mut text).unwrap_or_default();
+        text
+    }
+
+    fn write_difference(&self, text: &mut String) -> std::fmt::Result {
+        self.head(text)?;
+        let open: Vec<&Item> = self.items.iter().filter(|item| item.is_open()).collect();
+        if open.is_empty() {
+            return writeln!(text, "\neverything is as it was approved");
+        }
+        for item in &open {
+            writeln!(text)?;
+            item.write(text)?;
+        }
+        let server = plain(&self.server);
+        writeln!(
+            text,
+            "\nto approve exactly this\n  highwater servers approve {server} --seen {}",
+            self.digest
+        )?;
+        writeln!(text, "to refuse it\n  highwater servers reject {server} --seen {}", self.digest)
+    }
+
+    /// Everything, with its history.
+    pub(super) fn whole(&self) -> String {
+        let mut text = String::new();
+        self.write_whole(&mut text).unwrap_or_default();
+        text
+    }
+
+    fn write_whole(&self, text: &mut String) -> std::fmt::Result {
+        self.head(text)?;
+        writeln!(text)?;
+        for item in &self.items {
+            writeln!(text, "{}: {}", item.title(), item.verdict())?;
+        }
+        if !self.history.is_empty() {
+            writeln!(text, "\nwhat happened, newest first")?;
+        }
+        for event in &self.history {
+            let key = PinKey::new(event.kind, event.name.as_str());
+            let by = match event.person.as_str() {
+                "" => String::new(),
+                person => format!(" by `{}`", plain(person)),
+            };
+            let why = match event.reason.as_str() {
+                "" => String::new(),
+                reason => format!(": {}", plain(reason)),
+            };
+            writeln!(
+                text,
+                "  {}  {} {}{by}{why}",
+                moment(event.at),
+                plain(&key.to_string()),
+                plain(&event.what)
+            )?;
+        }
+        Ok(())
+    }
+
+    fn head(&self, text: &mut String) -> std::fmt::Result {
+        writeln!(text, "server `{}`: {}", plain(&self.server), plain(&self.state))?;
+        if let Some(hold) = &self.hold {
+            writeln!(text, "   = nothing of it can be used: {}", hold_words(hold))?;
+        }
+        if self.vouched {
+            writeln!(text, "   = you vouch for it (`trust.verified: true`)")?;
+        }
+        if !self.quarantine {
+            writeln!(text, "   = nothing of it is ever held (`quarantine: false`)")?;
+        }
+        if self.manifest != "absent" || self.manifest_says.is_some() {
+            let says =
+                self.manifest_says.as_deref().map(|says| format!(": {}", plain(says))).unwrap_or_default();
+            writeln!(text, "   = manifest {}{says}", plain(&self.manifest))?;
+        }
+        let held = self.items.iter().filter(|item| item.hold.is_some()).count();
+        writeln!(text, "   = {} definitions, {held} held", self.items.len())
+    }
+}
+
+/// A part of a definition as people name it.
+fn place(pointer: &str) -> String {
+    match pointer.strip_prefix('/') {
+        None | Some("") => "text".to_owned(),
+        Some(rest) => plain(&rest.replace('/', ".").replace("~1", "/").replace("~0", "~")),
+    }
+}
+
+/// Why something is held, for people.
+fn hold_words(hold: &str) -> String {
+    highwater_core::pin::Hold::parse(hold).map_or_else(|| plain(hold), |hold| hold.words().to_owned())
+}

@@ -1,0 +1,10 @@
+//! Servers held to what was approved: quarantine, rug pulls, and what people decide, through the program itself.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
+
+mod decisions;
+mod killed;
+mod manifest;
+mod quarantine;
+mod rug_pulls;
+mod stage;

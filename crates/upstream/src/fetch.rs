@@ -1,0 +1,23 @@
+//! Fetches one document that the operator named, over the same connections that servers are reached by.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use highwater_core::id::UpstreamId;
+use tokio::time::timeout;
+
+use crate::error::{Cause, UpstreamError};
+use crate::http::Document;
+
+/// Fetches a document of at most `limit` bytes on behalf of a server. Redirections are not followed.
+pub async fn fetch(
+    server: &UpstreamId,
+    url: &str,
+    limit: usize,
+    patience: Duration,
+) -> Result<Bytes, UpstreamError> {
+    let fetched = timeout(patience, Document::fetch(server, url, limit, patience)).await;
+    fetched.unwrap_or_else(|_| {
+        Err(UpstreamError { upstream: server.clone(), cause: Cause::TimedOut(patience), sent: true })
+    })
+}

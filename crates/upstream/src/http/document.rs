@@ -1,0 +1,36 @@
+//! One document at a URL.
+
+use std::time::Duration;
+
+use ::http::StatusCode;
+use ::http::header::{ACCEPT, HeaderValue};
+use bytes::Bytes;
+use highwater_core::id::UpstreamId;
+
+use super::body::collect;
+use super::wire::Wire;
+use crate::error::{Cause, UpstreamError};
+
+/// The way to one document.
+pub(crate) struct Document;
+
+// === impl Document ===
+
+impl Document {
+    pub(crate) async fn fetch(
+        server: &UpstreamId,
+        url: &str,
+        limit: usize,
+        patience: Duration,
+    ) -> Result<Bytes, UpstreamError> {
+        let wire = Wire::new(server, url, &[], patience, 1)?;
+        let mut headers = wire.stream_headers();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let response = wire.get(headers).await?;
+        if response.status() != StatusCode::OK {
+            let why = format!("it answers {}", response.status().as_u16());
+            return Err(wire.fail(Cause::Unreachable(why), true));
+        }
+        collect(response.into_body(), limit).await.map_err(|cause| wire.fail(cause, true))
+    }
+}
