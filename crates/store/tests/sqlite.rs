@@ -80,14 +80,13 @@ async fn child() {
         let joined = session(&store, kind, &id).join(&pii().with_origin(&origin)).await;
         match joined {
             Ok(_) => println!("\njoined {} {id} {origin}", kind.word()),
-            Err(error) => {
-                println!("\nfailed {error}");
-                return;
-            }
+            Err(error) => return println!("\nfailed {error}"),
         }
         if number % 5 == 0 {
-            store.mark(&[object(number)], &pii()).await.unwrap();
-            println!("\nmarked {number}");
+            match store.mark(&[object(number)], &pii()).await {
+                Ok(_) => println!("\nmarked {number}"),
+                Err(error) => return println!("\nfailed {error}"),
+            }
         }
     }
 }
