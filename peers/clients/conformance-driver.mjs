@@ -45,7 +45,7 @@ async function transport() {
   if (words.includes("--direct")) return new StreamableHTTPClientTransport(new URL(url));
   const folder = await mkdtemp(join(option("--folder"), "site-"));
   const config = join(folder, "highwater.yaml");
-  await writeFile(config, JSON.stringify({ prefix: "never", flow: "observe", servers: { peer: { url } } }));
+  await writeFile(config, JSON.stringify({ prefix: "never", flow: "observe", quarantine: false, servers: { peer: { url } } }));
   const args = ["stdio", "--config", config, "--data-dir", join(folder, "data")];
   return new StdioClientTransport({ command: option("--highwater"), args, stderr: "inherit" });
 }

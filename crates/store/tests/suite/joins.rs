@@ -21,8 +21,16 @@ pub(crate) async fn a_label_is_there_when_it_is_joined<B: Backend>() {
     assert_eq!(session.current().await.unwrap().label, Label::bottom());
     let joined = session.join(&pii()).await.unwrap();
     assert!(joined.covers(&pii()));
-    assert_eq!(session.current().await.unwrap().label, pii());
-    assert_eq!(session.cached().unwrap().label, pii());
+    // On a store that others share, what was read is good for a moment only; a busy machine may take longer.
+    let mut cached = None;
+    for _ in 0..100 {
+        assert_eq!(session.current().await.unwrap().label, pii());
+        cached = session.cached();
+        if cached.is_some() {
+            break;
+        }
+    }
+    assert_eq!(cached.unwrap().label, pii());
     assert_eq!(context(&store, "b").current().await.unwrap().label, Label::bottom());
 }
 
