@@ -94,7 +94,7 @@ impl Json {
         let mut sorted: Vec<(Text, Json)> = Vec::new();
         for (key, value) in members {
             // By UTF-16 code units, which is not the order of the bytes beyond the basic plane.
-            let place = sorted.binary_search_by(|(known, _)| known.units().cmp(key.units()));
+            let place = sorted.binary_search_by(|(known, _)| known.order(&key));
             match place {
                 Ok(same) => {
                     if let Some(slot) = sorted.get_mut(same) {
@@ -171,9 +171,10 @@ impl Text {
         &self.plain
     }
 
-    fn units(&self) -> impl Iterator<Item = u16> {
-        // Half a pair is told apart by its spelling, which sorts behind everything of the same beginning.
-        self.plain.encode_utf16().chain(self.quoted.encode_utf16())
+    /// Half a pair is told apart by its spelling alone, so that comes second: what a key begins with stands before it.
+    fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let units = self.plain.encode_utf16().cmp(other.plain.encode_utf16());
+        units.then_with(|| self.quoted.cmp(&other.quoted))
     }
 
     fn push(&mut self, c: char) {
@@ -389,14 +390,21 @@ fn float_text(float: f64) -> String {
         return "0".to_owned();
     }
     let minus = if float < 0.0 { "-" } else { "" };
-    let scientific = format!("{:e}", float.abs());
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    // Not as the standard library writes it: where two shortest texts are equally near it takes the greater, and
+    // ECMAScript the even.
+    let shortest = serde_json::Number::from_f64(float.abs()).map(|number| number.to_string());
+    let shortest = shortest.unwrap_or_default();
+    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let padded = format!("{whole}{fraction}");
+    let leading = padded.len() - padded.trim_start_matches('0').len();
+    let digits = padded.trim_matches('0');
+    let length = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+    let count = length(digits.len());
     // Where the decimal point stands, counted from the first digit.
-    let point = exponent.parse::<i32>().unwrap_or(0).saturating_add(1);
+    let point = exponent.parse::<i32>().unwrap_or(0) + length(whole.len()) - length(leading);
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
-    let split = |at: usize| digits.split_at_checked(at).unwrap_or((&digits, ""));
+    let split = |at: usize| digits.split_at_checked(at).unwrap_or((digits, ""));
     match point {
         1..=21 if count <= point => format!("{minus}{digits}{}", zeros(point - count)),
         1..=21 => {
@@ -426,6 +434,11 @@ mod tests {
             "{\"\\r\":2,\"1\":4,\"\u{80}\":6,\"\u{f6}\":7,\"\u{20ac}\":1,\"\u{1f600}\":5,\"\u{fb33}\":3}";
         assert_eq!(canonical(text).unwrap(), sorted);
         assert_eq!(canonical(" { \"b\" : [ 1 , {} ] , \"a\" : null } ").unwrap(), r#"{"a":null,"b":[1,{}]}"#);
+        // What a key begins with stands before it, whatever follows.
+        assert_eq!(
+            canonical(r#"{"a b":1,"a!":2,"a":3,"\n":4,"":5}"#).unwrap(),
+            r#"{"":5,"\n":4,"a":3,"a b":1,"a!":2}"#
+        );
         assert_eq!(canonical(r#"{"a":1,"b":2,"a":3}"#).unwrap(), r#"{"a":3,"b":2}"#);
     }
 
@@ -471,6 +484,8 @@ mod tests {
             ("5e-324", "5e-324"),
             ("-12.5", "-12.5"),
             ("9007199254740993", "9007199254740993"),
+            // Two texts are equally near; the even one counts.
+            ("1424953923781206.25", "1424953923781206.2"),
             ("123456789012345678901234567890", "123456789012345678901234567890"),
             ("1E400", "1e400"),
         ] {
