@@ -68,8 +68,8 @@ impl Gateway {
                     Some(names) => (look(&names).ok_or_else(missing)?, names),
                 };
                 // Whoever searches was not shown what a rule hides, and does not get at it by its name either.
-                let standing = caller.standing();
-                if arrival.variant.is_some() && server.hides(&caller.viewer(&standing), &names, &name, &tool)
+                if arrival.variant.is_some()
+                    && server.hides(&caller.viewer(&caller.standing()), &names, &name, &tool)
                 {
                     return Err(missing());
                 }

@@ -16,7 +16,21 @@ pub(crate) mod token;
 
 use std::io::{self, Write};
 
+use clap::Args;
+
 use crate::environment::variable;
+use crate::place::DataPlace;
+
+/// What each command takes that asks the running gateway.
+#[derive(Debug, Args)]
+struct Common {
+    #[command(flatten)]
+    data: DataPlace,
+
+    /// Print JSON in place of text.
+    #[arg(long)]
+    json: bool,
+}
 
 /// Writes to standard output. A reader that has gone away, such as `head`, has seen enough.
 pub(crate) fn print(text: &str) {

@@ -15,11 +15,10 @@ use highwater_core::pin::{PinDigest, PinKey, PinKind};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::command::{named, print};
+use crate::command::{Common, named, print};
 use crate::exit::Failure;
 use crate::local::hello::{Ask, Decide, Hello};
 use crate::local::visit::{Visit, visit_for};
-use crate::place::DataPlace;
 use review::{Item, Review};
 
 /// How long a gateway may take. A server that nobody has used yet is started first.
@@ -120,17 +119,6 @@ struct About {
 
     #[command(flatten)]
     common: Common,
-}
-
-/// What each of them takes.
-#[derive(Debug, Args)]
-struct Common {
-    #[command(flatten)]
-    data: DataPlace,
-
-    /// Print JSON in place of text.
-    #[arg(long)]
-    json: bool,
 }
 
 /// What came of a decision.

@@ -12,12 +12,11 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::command::{named, print};
+use crate::command::{Common, named, print};
 use crate::exit::Failure;
 use crate::explain::{self, Chronicle, Log, Subject};
 use crate::local::hello::{Ask, Hello};
 use crate::local::visit::{Visit, visit_for};
-use crate::place::DataPlace;
 use crate::running::Running;
 use show::{Row, Shown};
 
@@ -91,17 +90,6 @@ enum SessionCommand {
         #[command(flatten)]
         common: Common,
     },
-}
-
-/// What each of them takes.
-#[derive(Debug, Args)]
-struct Common {
-    #[command(flatten)]
-    data: DataPlace,
-
-    /// Print JSON in place of text.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
