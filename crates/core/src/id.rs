@@ -58,6 +58,14 @@ text_id! {
     /// Which agent session an arrival belongs to. When in doubt, the wider one.
     SessionKey
 }
+text_id! {
+    /// A person. Passkeys belong to people, never to those who ask on their behalf.
+    UserId
+}
+text_id! {
+    /// One challenge that a person may sign.
+    ChallengeId
+}
 
 /// Milliseconds since the Unix epoch. The core is told the time, it never asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -7,6 +7,7 @@
 
 pub mod action;
 pub mod annotation;
+pub mod approval;
 pub mod audit;
 pub mod decide;
 pub mod grant;

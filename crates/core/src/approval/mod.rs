@@ -1,0 +1,53 @@
+//! Verified approval: a person's passkey signs one exact call (SEP-2672), and this is where the signature is judged.
+//!
+//! The order of the checks is the order of the types, so that consuming a challenge before it is verified does not
+//! compile: [`Evidence`] is read from what the client sent (checks 1 to 3), [`verify`] makes a [`VerifiedApproval`] of
+//! it (4 to 12), the store consumes the challenge and says how that went (11 again, 13, 14), and
+//! [`VerifiedApproval::spend`] turns that into the [`SpentApproval`] that something may rest on.
+//!
+//! Rules are cited by their numbers: S for the server's, G for rulings where the text is silent.
+
+mod arguments;
+mod assertion;
+mod attestation;
+mod authenticator_data;
+mod base64url;
+mod cbor;
+mod challenge;
+mod class;
+mod client_data;
+mod cose;
+mod credential;
+mod display;
+mod enrollment;
+mod evidence;
+mod fault;
+mod iso;
+mod mandate;
+mod quorum;
+mod reason;
+pub mod receipt;
+mod registration;
+mod relying_party;
+mod signed;
+mod verify;
+
+pub use arguments::{CanonicalArguments, MAX_ARGUMENTS, Unsignable};
+pub use assertion::{Assertion, verify_assertion};
+pub use base64url::{decode as decode_base64url, encode as encode_base64url};
+pub use challenge::{CHALLENGE_LIFETIME_MS, ChallengeRecord, Issued, Proposal, issue};
+pub use class::{AuthenticatorClass, Transports};
+pub use cose::{Algorithm, PublicKey};
+pub use credential::{Credential, CredentialId, CredentialStanding, eligible};
+pub use display::{RENDERER_VERSION, Rendered, plain, render};
+pub use enrollment::{ENROLLMENT_LIFETIME_MS, NewCredential, PendingEnrollment, finish};
+pub use evidence::{Evidence, METHOD};
+pub use fault::Fault;
+pub use iso::{from_iso, to_iso};
+pub use mandate::{MAX_MANDATE_MS, Mandate, MandateUse, Unmandated};
+pub use quorum::{Partial, PartialAnswer, Quorum, QuorumState};
+pub use reason::{ApprovalReason, Rejection};
+pub use registration::{Registration, verify_registration};
+pub use relying_party::RelyingParty;
+pub use signed::{ActionHash, Nonce, ReservedAction, ServerId, ToolName, WireChallenge};
+pub use verify::{ApprovalCall, ConsumeOutcome, SpentApproval, VerifiedApproval, verify};

@@ -1,0 +1,14 @@
+//! Verified approval, rule by rule: tests are named after the lines they hold (S, G), and every signature is real.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod assertions;
+mod canonical;
+mod chromium;
+mod enrollment;
+mod issuing;
+mod never_panics;
+mod order;
+mod passkey;
+mod receipts;
+mod scene;
