@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use highwater_config::Settings;
 use highwater_gateway::front::http;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
 use crate::exit::Failure;
@@ -24,6 +25,10 @@ const CLOSING: Duration = Duration::from_secs(3);
 
 /// How long a gateway that lives for its clients waits for the first.
 const FIRST_CLIENT: Duration = Duration::from_secs(10);
+
+/// How many files may be open: every client and every call to a server takes one. The usual 1,024 are for programs
+/// that wait with `select`. No more than this, since some children close every number up to the limit when they start.
+const OPEN_FILES: u64 = 65_536;
 
 /// How long a gateway lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +57,7 @@ impl Life<'_> {
     /// Runs the gateway. `ready` is called once clients can come.
     pub(crate) async fn live(self, ready: impl FnOnce()) -> Result<(), Failure> {
         let Self { plan, held, settings, listeners, endpoint, until } = self;
+        raise_open_files();
         let mut signals = Signals::listen().context("signals cannot be received")?;
         let drain = settings.limits.drain;
         let gateway = plan.start(settings.clone(), &held.data_dir).await?;
@@ -122,6 +128,18 @@ async fn unless_told_again(closed: impl Future<Output = ()>, signals: &mut Signa
                 Wish::Reload => {}
             },
         }
+    }
+}
+
+/// Raises the number of files that may be open as far as the machine lets us and we can use.
+fn raise_open_files() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.map_or(OPEN_FILES, |most| most.min(OPEN_FILES));
+    if current.is_none_or(|current| current >= wanted) {
+        return;
+    }
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }) {
+        tracing::warn!(%error, limit = current, "the number of open files cannot be raised");
     }
 }
 

@@ -82,14 +82,15 @@ pub(crate) async fn migrate_to<T: Tx>(tx: &mut T, dialect: Dialect, to: i64) -> 
     if from > latest() {
         return Err(StoreError::Newer { found: from, known: latest() });
     }
-    for (version, migration) in (1..).zip(MIGRATIONS).filter(|(version, _)| (from + 1..=to).contains(version))
-    {
+    for (_, migration) in (1..).zip(MIGRATIONS).filter(|(version, _)| (from + 1..=to).contains(version)) {
         for definition in *migration {
             tx.define(&dialect.spell(definition)).await?;
         }
-        tracing::info!(version, "the session store has a new layout");
     }
     if from < to {
+        if found.is_some() {
+            tracing::info!(from, to, "the session store has a new layout");
+        }
         let statement = if found.is_some() { CHANGE_VERSION } else { FIRST_VERSION };
         tx.execute(statement, &[Value::Int(to)]).await?;
     }

@@ -41,7 +41,8 @@ impl Files {
             let is_target = name.starts_with("target") && folder == self.root;
             if kind.is_dir() && !is_target && !IGNORED.contains(&name.as_str()) {
                 self.add_folder(&entry.path())?;
-            } else if kind.is_file() {
+            // In a linked worktree `.git` is a file, and says where the repository lies.
+            } else if kind.is_file() && name != ".git" {
                 self.add_file(&entry.path())?;
             }
         }

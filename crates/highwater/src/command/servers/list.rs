@@ -64,7 +64,9 @@ fn lined_up(rows: &[Row]) -> String {
 
 /// What was approved, on whose word, and what became of the manifest if there is or should be one.
 fn approval(row: &Row) -> String {
-    let mut text = row.approval.clone();
+    // A server is started when it is first used, and only then shows what it has.
+    let state = if row.approval == "unseen" { "not seen yet" } else { &row.approval };
+    let mut text = state.to_owned();
     if row.approval == "approved" && row.vouched && row.manifest != "verified" {
         text.push_str(" (vouched for)");
     }
