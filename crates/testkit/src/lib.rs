@@ -4,4 +4,5 @@ pub mod bench;
 pub mod client;
 pub mod fixture;
 pub mod harmless;
+pub mod passkey;
 pub mod scripted;

@@ -3,8 +3,8 @@
 use highwater_core::approval::{Algorithm, ApprovalReason, Fault, decode_base64url, encode_base64url};
 use serde_json::{Value, json};
 
-use crate::passkey::{AT, BE, BS, Draft, ED, Passkey, UP, UV};
 use crate::scene::Scene;
+use highwater_testkit::passkey::{AT, BE, BS, Draft, ED, Passkey, UP, UV};
 
 fn fault(scene: &Scene) -> Option<Fault> {
     let rejection = scene.judge().err()?;

@@ -7,8 +7,10 @@ use highwater_core::approval::{
 use highwater_core::id::{Principal, Timestamp, UserId};
 use serde_json::{Value, json};
 
-use crate::passkey::{AT, BE, BS, Draft, ED, Passkey, UP, UV, attestation_object, self_attestation};
 use crate::scene::{NOW, party};
+use highwater_testkit::passkey::{
+    AT, BE, BS, Draft, ED, Passkey, UP, UV, attestation_object, self_attestation,
+};
 
 const CHALLENGE: [u8; 32] = [3; 32];
 

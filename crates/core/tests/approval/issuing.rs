@@ -6,8 +6,8 @@ use highwater_core::approval::{
 };
 use highwater_core::id::{ChallengeId, Principal, UpstreamId, UserId};
 
-use crate::passkey::Passkey;
 use crate::scene::{NOW, arguments, credential, definition, party, transports};
+use highwater_testkit::passkey::Passkey;
 
 /// Credentials with these ids and transports, all of one person.
 fn credentials(of: &[(u8, &[&str])]) -> Vec<Credential> {

@@ -9,6 +9,5 @@ mod enrollment;
 mod issuing;
 mod never_panics;
 mod order;
-mod passkey;
 mod receipts;
 mod scene;

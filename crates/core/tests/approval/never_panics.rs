@@ -9,8 +9,8 @@ use highwater_core::approval::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::passkey::Passkey;
 use crate::scene::{credential, party};
+use highwater_testkit::passkey::Passkey;
 
 static PASSKEY: LazyLock<Passkey> = LazyLock::new(|| Passkey::new(Algorithm::Es256));
 static REGISTRATION: LazyLock<Value> = LazyLock::new(|| PASSKEY.register(&[3; 32], |_| ()));

@@ -8,8 +8,8 @@ use highwater_core::approval::receipt::{
 use highwater_core::approval::{Algorithm, ReservedAction, ToolName, encode_base64url, to_iso};
 use highwater_core::id::Timestamp;
 
-use crate::passkey::{ORIGIN, Passkey, RP_ID};
 use crate::scene::{NOW, Scene, arguments};
+use highwater_testkit::passkey::{ORIGIN, Passkey, RP_ID};
 
 struct Gateway {
     pair: Ed25519KeyPair,

@@ -9,7 +9,7 @@ use highwater_core::id::{ChallengeId, Principal, Timestamp, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
 use serde_json::{Value, json};
 
-use crate::passkey::{ORIGIN, Passkey, RP_ID};
+use highwater_testkit::passkey::{ORIGIN, Passkey, RP_ID};
 
 pub(crate) const NOW: Timestamp = Timestamp(1_794_744_000_000);
 
@@ -111,7 +111,7 @@ impl Scene {
     }
 
     /// The evidence again, after `change` had its way with what is signed.
-    pub(crate) fn sign(&mut self, change: impl FnOnce(&mut crate::passkey::Draft)) {
+    pub(crate) fn sign(&mut self, change: impl FnOnce(&mut highwater_testkit::passkey::Draft)) {
         self.evidence = evidence(&self.passkey.assert(&self.wire(), change));
     }
 

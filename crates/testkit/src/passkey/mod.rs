@@ -1,23 +1,42 @@
 //! A passkey made of software, which can also do what no passkey does: everything wrong.
+//!
+//! [`Passkey::create`] and [`Passkey::get`] answer options as a browser would. [`Passkey::register`] and
+//! [`Passkey::assert`] answer a bare challenge, after the test had its way with what is signed.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod cbor;
+
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use aws_lc_rs::rsa::KeySize;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair,
 };
-use highwater_core::approval::{Algorithm, encode_base64url};
+use highwater_core::approval::{Algorithm, decode_base64url, encode_base64url};
 use serde_json::{Value, json};
 
-pub(crate) const RP_ID: &str = "localhost";
-pub(crate) const ORIGIN: &str = "http://localhost:7412";
+use cbor::{bytes, text};
 
-pub(crate) const UP: u8 = 0x01;
-pub(crate) const UV: u8 = 0x04;
-pub(crate) const BE: u8 = 0x08;
-pub(crate) const BS: u8 = 0x10;
-pub(crate) const AT: u8 = 0x40;
-pub(crate) const ED: u8 = 0x80;
+/// The relying party unless a test says otherwise.
+pub const RP_ID: &str = "localhost";
+/// The origin of the page unless a test says otherwise.
+pub const ORIGIN: &str = "http://localhost:7412";
+
+/// A person was there.
+pub const UP: u8 = 0x01;
+/// The authenticator knows who.
+pub const UV: u8 = 0x04;
+/// The key may be copied to other devices.
+pub const BE: u8 = 0x08;
+/// It was.
+pub const BS: u8 = 0x10;
+/// Attested credential data follows.
+pub const AT: u8 = 0x40;
+/// Extensions follow.
+pub const ED: u8 = 0x80;
 
 enum Pair {
     Es256(EcdsaKeyPair),
@@ -26,50 +45,51 @@ enum Pair {
 }
 
 /// A credential and its private key.
-pub(crate) struct Passkey {
-    pub(crate) id: Vec<u8>,
-    pub(crate) user_handle: Vec<u8>,
-    pub(crate) transports: Vec<&'static str>,
+pub struct Passkey {
+    /// The id of the credential.
+    pub id: Vec<u8>,
+    /// Whose it is, as the relying party said at enrollment.
+    pub user_handle: Vec<u8>,
+    /// What the client names as its transports.
+    pub transports: Vec<&'static str>,
+    /// The relying party it was made for.
+    pub rp_id: String,
+    /// The page on which it is used.
+    pub origin: String,
+    /// Flags beyond the person's presence and verification, such as [`BE`].
+    pub flags: u8,
+    counter: AtomicU32,
     pair: Pair,
 }
 
 /// A ceremony before it is signed. Whoever tests may change anything.
-pub(crate) struct Draft {
-    pub(crate) r#type: &'static str,
-    pub(crate) challenge: Vec<u8>,
-    pub(crate) origin: String,
+pub struct Draft {
+    /// `webauthn.create` or `webauthn.get`.
+    pub r#type: &'static str,
+    /// What is answered.
+    pub challenge: Vec<u8>,
+    /// The page that asked, according to the browser.
+    pub origin: String,
     /// Further members of the client data, each with a comma in front.
-    pub(crate) more: String,
-    pub(crate) rp_id: String,
-    pub(crate) flags: u8,
-    pub(crate) counter: u32,
+    pub more: String,
+    /// Whose hash the authenticator data begins with.
+    pub rp_id: String,
+    /// The flags of the authenticator data.
+    pub flags: u8,
+    /// How often the credential was used.
+    pub counter: u32,
     /// What follows the counter.
-    pub(crate) behind: Vec<u8>,
-}
-
-fn bytes(bytes: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(bytes.len()).unwrap();
-    match u8::try_from(length) {
-        Ok(length) if length < 24 => [&[0x40 | length], bytes].concat(),
-        Ok(length) => [&[0x58, length], bytes].concat(),
-        Err(_) => [&[0x59], &length.to_be_bytes()[..], bytes].concat(),
-    }
-}
-
-fn text(text: &str) -> Vec<u8> {
-    let mut written = bytes(text.as_bytes());
-    written[0] |= 0x20;
-    written
+    pub behind: Vec<u8>,
 }
 
 /// What an attestation object consists of, format, statement and authenticator data.
-pub(crate) fn attestation_object(format: &str, statement: &[u8], data: &[u8]) -> Vec<u8> {
+pub fn attestation_object(format: &str, statement: &[u8], data: &[u8]) -> Vec<u8> {
     [&[0xa3][..], &text("fmt"), &text(format), &text("attStmt"), statement, &text("authData"), &bytes(data)]
         .concat()
 }
 
 /// The statement of a key that vouches for itself.
-pub(crate) fn self_attestation(algorithm: Algorithm, signature: &[u8]) -> Vec<u8> {
+pub fn self_attestation(algorithm: Algorithm, signature: &[u8]) -> Vec<u8> {
     let alg: Vec<u8> = match algorithm {
         Algorithm::Es256 => vec![0x26],
         Algorithm::EdDsa => vec![0x27],
@@ -78,17 +98,78 @@ pub(crate) fn self_attestation(algorithm: Algorithm, signature: &[u8]) -> Vec<u8
     [&[0xa2][..], &text("alg"), &alg, &text("sig"), &bytes(signature)].concat()
 }
 
+// === impl Passkey ===
+
 impl Passkey {
-    pub(crate) fn new(algorithm: Algorithm) -> Self {
+    /// One whose id is always the same, for the usual relying party.
+    pub fn new(algorithm: Algorithm) -> Self {
         let pair = match algorithm {
             Algorithm::Es256 => Pair::Es256(EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).unwrap()),
             Algorithm::EdDsa => Pair::EdDsa(Ed25519KeyPair::generate().unwrap()),
             Algorithm::Rs256 => Pair::Rs256(RsaKeyPair::generate(KeySize::Rsa2048).unwrap()),
         };
-        Self { id: vec![0xc0, 0xff, 0xee], user_handle: b"handle".to_vec(), transports: vec!["usb"], pair }
+        Self {
+            id: vec![0xc0, 0xff, 0xee],
+            user_handle: b"handle".to_vec(),
+            transports: vec!["usb"],
+            rp_id: RP_ID.to_owned(),
+            origin: ORIGIN.to_owned(),
+            flags: UP | UV,
+            counter: AtomicU32::new(1),
+            pair,
+        }
     }
 
-    pub(crate) fn cose(&self) -> Vec<u8> {
+    /// One with an id of its own, which is used on this page.
+    pub fn fresh(algorithm: Algorithm, origin: &str) -> Self {
+        let mut id = vec![0; 32];
+        SystemRandom::new().fill(&mut id).unwrap();
+        Self { id, origin: origin.to_owned(), ..Self::new(algorithm) }
+    }
+
+    /// Sets how often it was used, as a copy made earlier would have it.
+    pub fn set_counter(&self, counter: u32) {
+        self.counter.store(counter, Ordering::Relaxed);
+    }
+
+    /// Answers creation options as they are on the wire, unless it is enrolled already.
+    pub fn create(&mut self, options: &Value) -> Option<Value> {
+        let ids = &options["excludeCredentials"];
+        if self.is_named(ids) {
+            return None;
+        }
+        self.user_handle = decoded(&options["user"]["id"]);
+        options["rp"]["id"].as_str()?.clone_into(&mut self.rp_id);
+        Some(self.register(&decoded(&options["challenge"]), |_| ()))
+    }
+
+    /// Answers request options as they are on the wire, if they name this credential or none at all.
+    pub fn get(&self, options: &Value) -> Option<Value> {
+        let ids = &options["allowCredentials"];
+        let any = ids.as_array().is_none_or(Vec::is_empty);
+        (any || self.is_named(ids)).then(|| self.assert(&decoded(&options["challenge"]), |_| ()))
+    }
+
+    fn is_named(&self, credentials: &Value) -> bool {
+        let id = encode_base64url(&self.id);
+        credentials.as_array().is_some_and(|all| all.iter().any(|one| one["id"] == *id))
+    }
+
+    fn draft(&self, r#type: &'static str, challenge: &[u8], counter: u32) -> Draft {
+        Draft {
+            r#type,
+            challenge: challenge.to_vec(),
+            origin: self.origin.clone(),
+            more: String::new(),
+            rp_id: self.rp_id.clone(),
+            flags: self.flags,
+            counter,
+            behind: Vec::new(),
+        }
+    }
+
+    /// The public key as authenticators write it.
+    pub fn cose(&self) -> Vec<u8> {
         match &self.pair {
             Pair::Es256(pair) => {
                 let (x, y) = pair.public_key().as_ref()[1..].split_at(32);
@@ -110,7 +191,8 @@ impl Passkey {
         }
     }
 
-    pub(crate) fn sign(&self, message: &[u8]) -> Vec<u8> {
+    /// Signs whatever it is given.
+    pub fn sign(&self, message: &[u8]) -> Vec<u8> {
         match &self.pair {
             Pair::Es256(pair) => pair.sign(&SystemRandom::new(), message).unwrap().as_ref().to_vec(),
             Pair::EdDsa(pair) => pair.sign(message).as_ref().to_vec(),
@@ -123,9 +205,9 @@ impl Passkey {
     }
 
     /// Answers a challenge, after `change` had its way with what is signed.
-    pub(crate) fn assert(&self, challenge: &[u8], change: impl FnOnce(&mut Draft)) -> Value {
-        let mut draft = Draft::new("webauthn.get", challenge);
-        draft.counter = 2;
+    pub fn assert(&self, challenge: &[u8], change: impl FnOnce(&mut Draft)) -> Value {
+        let counter = self.counter.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut draft = self.draft("webauthn.get", challenge, counter);
         change(&mut draft);
         let (client, data) = (draft.client_data(), draft.authenticator_data());
         let signature = self.sign(&signed(&client, &data));
@@ -145,24 +227,25 @@ impl Passkey {
     }
 
     /// The attested credential data of a registration.
-    pub(crate) fn attested(&self) -> Vec<u8> {
+    pub fn attested(&self) -> Vec<u8> {
         let length = u16::try_from(self.id.len()).unwrap();
         [&[0xaa; 16][..], &length.to_be_bytes(), &self.id, &self.cose()].concat()
     }
 
     /// Answers the challenge of an enrollment with attestation `none`.
-    pub(crate) fn register(&self, challenge: &[u8], change: impl FnOnce(&mut Draft)) -> Value {
+    pub fn register(&self, challenge: &[u8], change: impl FnOnce(&mut Draft)) -> Value {
         self.register_with(challenge, change, |_, data| attestation_object("none", &[0xa0], data))
     }
 
     /// Answers it with an attestation of one's own making, from what would be signed and the authenticator data.
-    pub(crate) fn register_with(
+    pub fn register_with(
         &self,
         challenge: &[u8],
         change: impl FnOnce(&mut Draft),
         attest: impl FnOnce(&[u8], &[u8]) -> Vec<u8>,
     ) -> Value {
-        let mut draft = Draft::new("webauthn.create", challenge);
+        let counter = self.counter.load(Ordering::Relaxed);
+        let mut draft = self.draft("webauthn.create", challenge, counter);
         draft.flags |= AT;
         draft.behind = self.attested();
         change(&mut draft);
@@ -181,24 +264,17 @@ impl Passkey {
     }
 }
 
+fn decoded(text: &Value) -> Vec<u8> {
+    decode_base64url(text.as_str().unwrap()).unwrap()
+}
+
 fn signed(client: &str, data: &[u8]) -> Vec<u8> {
     [data, digest(&SHA256, client.as_bytes()).as_ref()].concat()
 }
 
-impl Draft {
-    fn new(r#type: &'static str, challenge: &[u8]) -> Self {
-        Self {
-            r#type,
-            challenge: challenge.to_vec(),
-            origin: ORIGIN.to_owned(),
-            more: String::new(),
-            rp_id: RP_ID.to_owned(),
-            flags: UP | UV,
-            counter: 1,
-            behind: Vec::new(),
-        }
-    }
+// === impl Draft ===
 
+impl Draft {
     fn client_data(&self) -> String {
         format!(
             r#"{{"type":"{}","challenge":"{}","origin":"{}","crossOrigin":false{}}}"#,
