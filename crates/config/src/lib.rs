@@ -34,7 +34,7 @@ pub use lower::listen::ListenError;
 pub use reference::reference_markdown;
 pub use schema::schema;
 pub use settings::{
-    AgentToken, Auth, Era, Expose, Exposed, HttpKind, LabelSettings, Labels, Limits, Listen,
-    ManifestSettings, ManifestSource, Partition, Prefix, Retry, Rules, ServerSettings, Settings,
-    ShareContext, Start, StoreSettings, Timeouts, Transport, VirtualServer, Writes,
+    AgentToken, ApprovalFlow, ApprovalSettings, Auth, Era, Expose, Exposed, HttpKind, LabelSettings, Labels,
+    Limits, Listen, ManifestSettings, ManifestSource, OWNER, Partition, Prefix, Retry, Rules, ServerSettings,
+    Settings, ShareContext, Start, StoreSettings, Timeouts, ToolApproval, Transport, VirtualServer, Writes,
 };

@@ -2,6 +2,7 @@
 //!
 //! `default` in a schema attribute is what the reference shows; a test compares it with the value in effect.
 
+mod approvals;
 pub(crate) mod foreign;
 mod judgement;
 pub(crate) mod label;
@@ -13,6 +14,7 @@ pub(crate) mod words;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub(crate) use self::approvals::{ApprovalsFile, QuorumFile, ToolApprovalFile};
 pub(crate) use self::judgement::{ClearanceFile, FlowWord, StoreFile, TrustFile};
 pub(crate) use self::server::{KindFile, RetryFile, ServerFile, TimeoutsFile};
 pub(crate) use self::token::AgentTokenFile;
@@ -128,6 +130,9 @@ pub(crate) struct ConfigFile {
     /// changes. `highwater servers` shows and approves it. A server can say otherwise for itself.
     #[schemars(extend("default" = true))]
     pub(crate) quarantine: Field<bool>,
+
+    /// How people are asked about calls that wait for them, and who must sign.
+    pub(crate) approvals: Field<ApprovalsFile>,
 
     /// Where the labels of sessions are kept: `sqlite` in the data directory, or `{ postgres: URL }` for several
     /// gateways that share them. In the URL `${NAME}` stands for an environment variable.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::words::{FloorWord, PermissionWord};
 use crate::read::{Deliberate, Field, Written};
-use crate::settings::Partition;
+use crate::settings::{ApprovalFlow, Partition};
 
 /// What the token of one agent grants.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -46,6 +46,13 @@ pub(crate) struct AgentTokenFile {
     /// How many of its requests may be under way at once. Counted by each gateway for itself.
     #[schemars(extend("minimum" = 1))]
     pub(crate) concurrency: Field<u64>,
+
+    /// Whose agent it is. Their passkeys approve what it does, and they are asked.
+    #[schemars(extend("default" = "owner"))]
+    pub(crate) user: Field<String>,
+
+    /// Whether it brings signatures by itself, in place of `approvals.flow`.
+    pub(crate) approval_flow: Field<ApprovalFlow>,
 
     /// What tells its sessions apart, in place of `partition` at the top.
     pub(crate) partition: Field<Partition>,

@@ -3,6 +3,7 @@
 //! Every function reports what it finds and returns `None` for what it could not make; [`Field::Broken`] has
 //! been reported already and is passed over in silence.
 
+mod approvals;
 pub(crate) mod condition;
 mod flow;
 mod label;
@@ -71,6 +72,7 @@ pub(crate) fn lower<'r>(
     let rules = lowering.rules(file, rules_files);
     let rules_files = lowering.each(&file.rules_files, |path| Ok(path.value.clone()));
     let store = lowering.store(file);
+    let approvals = lowering.approvals(&file.approvals);
     let partition = file.partition.value().copied().unwrap_or_default();
     Some(Settings {
         listen: listen?,
@@ -81,6 +83,7 @@ pub(crate) fn lower<'r>(
         servers,
         virtual_servers,
         agent_tokens,
+        approvals,
         rules: rules?,
         rules_files,
         store: store?,

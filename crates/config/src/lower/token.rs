@@ -105,7 +105,9 @@ impl Lowering<'_> {
             expires,
         };
         let partition = file.partition.value().copied();
-        Some(AgentToken { name: owner.clone(), grant, limits, partition })
+        let user = self.user(&format!("`user` of token `{owner}`"), &file.user);
+        let approval_flow = file.approval_flow.value().copied();
+        Some(AgentToken { name: owner.clone(), grant, limits, partition, user, approval_flow })
     }
 
     /// A list that must be there and hold something: what a token grants is said, never supposed.

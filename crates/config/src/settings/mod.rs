@@ -2,6 +2,7 @@
 //!
 //! Values are compared with `==` on reload, server by server, to find out what must be restarted.
 
+mod approvals;
 mod judgement;
 mod labels;
 mod policy;
@@ -13,11 +14,14 @@ use std::time::Duration;
 
 use highwater_core::decide::FlowPolicy;
 use highwater_core::grant::{self, Grant};
+use highwater_core::id::UserId;
 use highwater_core::pin::ManifestKey;
 use highwater_core::trust::ServerTrust;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub(crate) use self::approvals::PasskeyClass;
+pub use self::approvals::{ApprovalFlow, ApprovalSettings, OWNER, ToolApproval};
 pub use self::judgement::{Partition, ShareContext, StoreSettings};
 pub use self::labels::{LabelSettings, Labels};
 pub use self::policy::Rules;
@@ -41,6 +45,8 @@ pub struct Settings {
     pub virtual_servers: Vec<VirtualServer>,
     /// What the tokens of agents grant, in the order of the file.
     pub agent_tokens: Vec<AgentToken>,
+    /// How people are asked, and who must sign.
+    pub approvals: ApprovalSettings,
     /// The operator's rules and waivers, of all files.
     pub rules: Rules,
     /// The files with further rules, as they were written: paths start at the folder of the configuration.
@@ -295,6 +301,10 @@ pub struct AgentToken {
     pub limits: grant::Limits,
     /// What tells its sessions apart, where that is another than for everybody.
     pub partition: Option<Partition>,
+    /// Whose agent it is.
+    pub user: UserId,
+    /// Whether it brings signatures by itself, where that is another than for everybody.
+    pub approval_flow: Option<ApprovalFlow>,
 }
 
 /// `auth: none` together with an address that other machines can reach.

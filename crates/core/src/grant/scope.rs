@@ -145,7 +145,8 @@ impl ToolPattern {
         &self.written
     }
 
-    fn fits(&self, server: &UpstreamId, own: &str) -> bool {
+    /// Whether it fits a tool, by its server's own name.
+    pub fn fits(&self, server: &UpstreamId, own: &str) -> bool {
         self.server.as_ref().is_none_or(|glob| glob.matches(server.as_str())) && self.tool.matches(own)
     }
 }

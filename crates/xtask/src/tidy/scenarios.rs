@@ -26,9 +26,11 @@ const UNTOLD: &[&str] = &[
     "allowed_hosts",
     "allowed_origins",
     "args",
+    "auditor_key",
     "auth",
     "command",
     "cwd",
+    "extra_origins",
     "file",
     "headers",
     "keys",
@@ -36,10 +38,12 @@ const UNTOLD: &[&str] = &[
     "manifest",
     "mcpServers",
     "postgres",
+    "public_url",
     "rules_files",
     "server",
     "type",
     "url",
+    "webhook",
 ];
 
 /// Facts that no scenario names.

@@ -1,0 +1,107 @@
+//! The keys that say how people are asked, and who must sign.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::human::{Period, Scalar};
+use crate::read::{Entries, Field, Written};
+use crate::settings::{ApprovalFlow, PasskeyClass};
+
+/// How people are asked about calls that wait for them.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "approvals")]
+pub(crate) struct ApprovalsFile {
+    /// Where the page is that people approve on, as `host:port`, or `none` for no page. It has a port of its own, so
+    /// that no other page of this machine is taken for it. The host is `localhost` or an IP address; passkeys need
+    /// `public_url` for every other than this machine.
+    #[schemars(extend("default" = "localhost:7412", "examples" = ["localhost:7500", "none"]))]
+    #[schemars(with = "String")]
+    pub(crate) listen: Field<Scalar>,
+
+    /// Under which URL people reach the page, if not on this machine: `https`, a name that browsers accept for
+    /// passkeys, perhaps a port, no path. Passkeys are made for this name. Whoever changes it enrolls all passkeys anew.
+    #[schemars(extend("examples" = ["https://approve.example.com"]))]
+    pub(crate) public_url: Field<String>,
+
+    /// Further origins on which a signature may have been made: those of clients that show the question themselves.
+    #[schemars(extend("default" = [], "examples" = [["https://agent.example.com"]]))]
+    pub(crate) extra_origins: Field<Vec<Written<String>>>,
+
+    /// Which clients are expected to bring a signature by themselves.
+    #[schemars(extend("default" = "auto"))]
+    pub(crate) flow: Field<ApprovalFlow>,
+
+    /// How long a call waits for a person before its agent is told to call again, at most `5m`.
+    #[schemars(extend("default" = "45s"))]
+    pub(crate) hold: Field<Period>,
+
+    /// The same for clients that are shown progress meanwhile, at most `5m`.
+    #[schemars(extend("default" = "4m"))]
+    pub(crate) hold_with_progress: Field<Period>,
+
+    /// Whether the page is opened in the browser of whoever runs the gateway when somebody must be asked, at most every
+    /// ten seconds.
+    #[schemars(extend("default" = true))]
+    pub(crate) open_browser: Field<bool>,
+
+    /// Whether a notification of the desktop says that somebody must be asked.
+    #[schemars(extend("default" = true))]
+    pub(crate) notify: Field<bool>,
+
+    /// Where to send a message when somebody must be asked. It says which tool and where the page is, and nothing of the
+    /// arguments. `${NAME}` stands for an environment variable.
+    #[schemars(extend("examples" = ["https://hooks.example.com/${HOOK}"]))]
+    pub(crate) webhook: Field<String>,
+
+    /// Who must sign for which tools, by glob as in `tools` of a token: `delete_*` at every server, `github:delete_*` at
+    /// one. Of several that fit, the first counts. This does not make a tool ask: labels, rules and servers do.
+    #[schemars(extend("examples" = [{ "bank:transfer": { "quorum": { "n": 2, "approvers": ["ada", "ben", "cyd"] } } }]))]
+    pub(crate) tools: Field<Entries<Field<ToolApprovalFile>>>,
+
+    /// The public key, X25519 in base64url, of whoever may read receipts of calls with sensitive arguments. With it such
+    /// receipts hold ciphertext in place of the arguments.
+    #[schemars(extend("examples" = ["hSDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo"]))]
+    pub(crate) auditor_key: Field<String>,
+
+    /// How long a reset of somebody's passkeys waits, so that its owner can object.
+    #[schemars(extend("default" = "24h"))]
+    pub(crate) recovery_delay: Field<Period>,
+}
+
+/// Who must sign for a tool.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "tool_approval")]
+pub(crate) struct ToolApprovalFile {
+    /// Which passkeys are accepted.
+    #[schemars(extend("default" = "cross-platform"))]
+    pub(crate) class: Field<PasskeyClass>,
+
+    /// Several people. Without this key one, who is the user of the token that asks.
+    pub(crate) quorum: Field<QuorumFile>,
+
+    /// Whether a person may sign a mandate for it, which an agent uses while nobody is there. Without this key, yes
+    /// unless the tool may destroy something.
+    pub(crate) delegable: Field<bool>,
+}
+
+/// How many of whom must sign.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "quorum")]
+pub(crate) struct QuorumFile {
+    /// How many people.
+    #[schemars(required)]
+    #[schemars(extend("minimum" = 1))]
+    pub(crate) n: Field<u64>,
+
+    /// Who may, by the names of users.
+    #[schemars(required)]
+    #[schemars(extend("examples" = [["ada", "ben", "cyd"]]))]
+    pub(crate) approvers: Field<Vec<Written<String>>>,
+
+    /// Whether the user whose agent asks counts, if among them.
+    #[schemars(extend("default" = false))]
+    pub(crate) requester_counts: Field<bool>,
+}

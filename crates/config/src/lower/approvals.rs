@@ -1,0 +1,222 @@
+//! How people are asked, and who must sign.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use highwater_core::approval::{Quorum, decode_base64url};
+use highwater_core::grant::{NAME_RULE, ToolPattern, name_fault};
+use highwater_core::id::UserId;
+
+use super::listen::{self, ListenError};
+use super::remote::check_url;
+use super::{Lowering, Refused};
+use crate::file::{ApprovalsFile, QuorumFile, ToolApprovalFile};
+use crate::human::{Period, Scalar};
+use crate::read::{Entries, Field, Written};
+use crate::settings::{ApprovalSettings, Listen, OWNER, ToolApproval};
+
+/// The word for no page.
+const NONE: &str = "none";
+
+impl Lowering<'_> {
+    pub(super) fn approvals(&self, file: &Field<ApprovalsFile>) -> ApprovalSettings {
+        let usual = ApprovalSettings::default();
+        let Some(file) = file.value() else { return usual };
+        let public_url = file.public_url.read().and_then(|written| {
+            let url = self.text("`approvals.public_url`", written)?;
+            self.refused(written, public_origin(&url))
+        });
+        let listen = match file.listen.read() {
+            None => usual.listen,
+            Some(written) => self.page(written, file.public_url.is_absent()),
+        };
+        let webhook = file.webhook.read().and_then(|written| {
+            let url = self.text("`approvals.webhook`", written)?;
+            let judged = check_url(&url, false)
+                .map_err(|refused| Refused::new(format!("`approvals.webhook` {}", refused.message), WEBHOOK));
+            self.refused(written, judged.map(|()| url))
+        });
+        let auditor_key = file.auditor_key.read().and_then(|written| {
+            let key = decode_base64url(&written.value).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+            if key.is_none() {
+                let help = "write the 32 bytes of an X25519 public key in base64url, 43 characters";
+                self.report(written.span, "`approvals.auditor_key` is no key", help);
+            }
+            key
+        });
+        let hold = self.hold("`approvals.hold`", &file.hold).unwrap_or(usual.hold);
+        let with_progress = self
+            .hold("`approvals.hold_with_progress`", &file.hold_with_progress)
+            .unwrap_or(usual.hold_with_progress);
+        ApprovalSettings {
+            listen,
+            public_url,
+            extra_origins: self.each(&file.extra_origins, |origin| listen::origin(&origin.value)),
+            flow: file.flow.value().copied().unwrap_or_default(),
+            hold,
+            hold_with_progress: with_progress.max(hold),
+            open_browser: file.open_browser.value().copied().unwrap_or(usual.open_browser),
+            notify: file.notify.value().copied().unwrap_or(usual.notify),
+            webhook,
+            tools: self.tool_approvals(&file.tools),
+            auditor_key,
+            recovery_delay: self
+                .wait("`approvals.recovery_delay`", &file.recovery_delay)
+                .unwrap_or(usual.recovery_delay),
+        }
+    }
+
+    /// The user whose agent a token is.
+    pub(super) fn user(&self, subject: &str, field: &Field<String>) -> UserId {
+        let Some(written) = field.read() else { return UserId::new(OWNER) };
+        self.user_name(subject, written);
+        UserId::new(written.value.as_str())
+    }
+
+    fn user_name(&self, subject: &str, written: &Written<String>) {
+        // Our own names are no names of tokens, and one of them is the user who is there from the start.
+        if written.value != OWNER
+            && let Some(fault) = name_fault(&written.value)
+        {
+            self.report(written.span, format!("{subject}: `{}` {fault}", written.value), NAME_RULE);
+        }
+    }
+
+    fn page(&self, written: &Written<Scalar>, unnamed: bool) -> Option<Listen> {
+        if written.value.0 == NONE {
+            return None;
+        }
+        let listen: Listen = written
+            .value
+            .0
+            .parse()
+            .map_err(|error: ListenError| {
+                let help = format!("{}, or `none`", error.help());
+                self.report(written.span, format!("`approvals.listen`: {error}"), help);
+            })
+            .ok()?;
+        if unnamed && !listen.is_loopback() {
+            let message =
+                format!("no browser makes passkeys for `{listen}`: it is neither this machine nor a name");
+            let help = "add `public_url: https://NAME`, or listen on `localhost`";
+            self.report(written.span, message, help);
+        }
+        Some(listen)
+    }
+
+    fn hold(&self, subject: &str, field: &Field<Period>) -> Option<Duration> {
+        let Written { span, value: Period(time) } = field.read()?;
+        if *time > ApprovalSettings::LONGEST_HOLD {
+            let help = "write at most `5m`: after that the question itself has ended";
+            self.report(*span, format!("{subject} is too long"), help);
+        }
+        Some(*time)
+    }
+
+    fn tool_approvals(&self, field: &Field<Entries<Field<ToolApprovalFile>>>) -> Vec<ToolApproval> {
+        let mut tools = Vec::new();
+        for (glob, entry) in field.value().into_iter().flat_map(|Entries(all)| all) {
+            let Some(pattern) = ToolPattern::new(&glob.value) else {
+                self.report(glob.span, "a glob of `approvals.tools` is too long", "shorten it");
+                continue;
+            };
+            let absent = ToolApprovalFile::default();
+            let entry = match entry {
+                Field::Absent => &absent,
+                Field::Broken => continue,
+                Field::Read(read) => &read.value,
+            };
+            let quorum = entry.quorum.read().and_then(|written| self.quorum(glob, written));
+            tools.push(ToolApproval {
+                pattern,
+                class: entry.class.value().copied().unwrap_or_default().into(),
+                quorum,
+                delegable: entry.delegable.value().copied(),
+            });
+        }
+        tools
+    }
+
+    fn quorum(&self, glob: &Written<String>, written: &Written<QuorumFile>) -> Option<Quorum> {
+        let (file, subject) = (&written.value, format!("the quorum of `{}`", glob.value));
+        let names = match &file.approvers {
+            Field::Broken => return None,
+            Field::Read(names) if !names.value.is_empty() => &names.value,
+            Field::Absent | Field::Read(_) => {
+                self.report(
+                    written.span,
+                    format!("{subject} has no `approvers`"),
+                    "name the users who may sign",
+                );
+                return None;
+            }
+        };
+        names.iter().for_each(|name| self.user_name(&subject, name));
+        let approvers = self.each(&file.approvers, |name| Ok(name.value.clone()));
+        let approvers: BTreeSet<UserId> = approvers.into_iter().map(UserId::new).collect();
+        if file.n.is_absent() {
+            let help = format!("write `n`, a number from 1 to {}", approvers.len());
+            self.report(written.span, format!("{subject} does not say how many people"), help);
+            return None;
+        }
+        let n = self.count(&format!("`n` of {subject}"), &file.n, 1, approvers.len())?;
+        Some(Quorum {
+            n,
+            approvers,
+            requester_counts: file.requester_counts.value().copied().unwrap_or(false),
+        })
+    }
+
+    fn refused(&self, written: &Written<String>, judged: Result<String, Refused>) -> Option<String> {
+        judged.map_err(|refused| self.report(written.span, refused.message, refused.help)).ok()
+    }
+}
+
+const WEBHOOK: &str =
+    "write it in full, such as `https://hooks.example.com/highwater`; `http` on this machine alone";
+
+/// An origin that browsers make passkeys for.
+fn public_origin(url: &str) -> Result<String, Refused> {
+    let refuse = |why: &str| {
+        Err(Refused::new(
+            format!("`approvals.public_url` {why}"),
+            "write `https`, a full name and perhaps a port: `https://approve.example.com`",
+        ))
+    };
+    let lower = url.to_ascii_lowercase();
+    let lower = lower.strip_suffix('/').unwrap_or(&lower);
+    let Some(rest) = lower.strip_prefix("https://") else { return refuse("does not begin with `https://`") };
+    let Ok(_) = listen::origin(lower) else { return refuse("is not an origin") };
+    let (host, _) = listen::split_port(rest);
+    if host.starts_with('[') || host.parse::<IpAddr>().is_ok() {
+        return refuse("is an address, and browsers make passkeys for names alone");
+    }
+    if !host.contains('.') || host.ends_with(".local") {
+        return refuse("has a name that browsers make no passkeys for");
+    }
+    Ok(lower.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_elsewhere_needs_a_name_that_browsers_accept() {
+        for (url, accepted) in [
+            ("https://approve.example.com", Some("https://approve.example.com")),
+            ("https://Approve.Example.com:8443/", Some("https://approve.example.com:8443")),
+            ("http://approve.example.com", None),
+            ("https://approve.example.com/page", None),
+            ("https://192.0.2.1", None),
+            ("https://[2001:db8::1]:8443", None),
+            ("https://intranet", None),
+            ("https://printer.local", None),
+            ("https://me@example.com", None),
+            ("", None),
+        ] {
+            assert_eq!(public_origin(url).ok().as_deref(), accepted, "{url}");
+        }
+    }
+}
