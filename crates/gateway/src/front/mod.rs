@@ -1,6 +1,7 @@
 //! Where clients connect. Bytes come in, are scanned once, and go on as frames; HTTP types stop here.
 
 pub mod http;
+pub mod page;
 pub mod stdio;
 
 use highwater_config::Settings;

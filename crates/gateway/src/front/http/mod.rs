@@ -30,6 +30,7 @@ use hyper::body::Incoming;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+pub(super) use self::request::collect;
 use self::response::ResponseBody;
 use self::sessions::HttpSessions;
 pub(crate) use self::workers::Workers;

@@ -116,7 +116,7 @@ pub(super) async fn read_frame(
 }
 
 /// The whole body, or what is left of one that is larger than allowed. A body that comes in one piece is not copied.
-pub(super) async fn collect(
+pub(in crate::front) async fn collect(
     mut body: Incoming,
     limit: usize,
     expected: usize,

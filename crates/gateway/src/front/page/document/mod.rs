@@ -1,0 +1,83 @@
+//! The documents: what they have in common, and how times are written in them.
+
+pub(super) mod enroll;
+pub(super) mod inbox;
+pub(super) mod request;
+pub(super) mod sign_in;
+
+use highwater_core::approval::to_iso;
+use highwater_core::id::Timestamp;
+
+use super::html::Html;
+use super::visitors::Visitor;
+
+/// What every document is made with.
+pub(super) struct Frame<'a> {
+    /// Shown in the window's title, before our name.
+    pub(super) title: &'a str,
+    /// What the module is to do.
+    pub(super) page: &'static str,
+    /// What the document has to send back with every change.
+    pub(super) csrf: &'a str,
+    pub(super) visitor: Option<&'a Visitor>,
+    /// The time it is made.
+    pub(super) now: u64,
+}
+
+// === impl Frame ===
+
+impl Frame<'_> {
+    /// The whole document around its main part.
+    pub(super) fn document(&self, main: impl FnOnce(&mut Html)) -> String {
+        let mut html = Html::default();
+        html.raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">")
+            .raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")
+            .raw("<meta name=\"color-scheme\" content=\"light dark\">")
+            .around("<title>", self.title, " · Highwater</title>")
+            .raw("<link rel=\"icon\" href=\"/page.svg\" type=\"image/svg+xml\">")
+            .raw("<link rel=\"stylesheet\" href=\"/page.css\">")
+            .raw("<script type=\"module\" src=\"/page.js\"></script></head>")
+            .around("<body data-page=\"", self.page, "\"")
+            .around(" data-csrf=\"", self.csrf, "\">")
+            .raw("<a class=\"skip\" href=\"#main\">Skip to the content</a>")
+            .raw("<header class=\"top\"><a class=\"brand\" href=\"/inbox\">")
+            .raw("<img src=\"/page.svg\" width=\"22\" height=\"22\" alt=\"\">Highwater</a>")
+            .raw("<nav aria-label=\"Pages\"><a href=\"/inbox\">Inbox</a><a href=\"/enroll\">Passkeys</a>")
+            .part(|html| {
+                if let Some(visitor) = self.visitor {
+                    html.raw("<button type=\"button\" class=\"quiet\" id=\"sign-out\" title=\"Signed in as ")
+                        .text(&visitor.user)
+                        .raw("\">Sign out</button>");
+                }
+            })
+            .raw("</nav></header>")
+            .raw("<noscript><p class=\"banner\">This page needs JavaScript to talk to your passkey. ")
+            .raw("Nothing is approved without it.</p></noscript>")
+            .raw("<main id=\"main\" tabindex=\"-1\">")
+            .part(main)
+            .raw("</main></body></html>");
+        html.finish()
+    }
+}
+
+/// A moment. The module writes it in the reader's own time zone.
+pub(super) fn time(html: &mut Html, at: u64) {
+    let iso = to_iso(Timestamp(at));
+    html.around("<time datetime=\"", &iso, "\">").text(&iso).raw("</time>");
+}
+
+/// How long something still lasts. Counted down by the module, from the gateway's clock and not the browser's.
+pub(super) fn left(html: &mut Html, until: u64, now: u64) {
+    let left = until.saturating_sub(now);
+    let (minutes, seconds) = (left / 60_000, left / 1000 % 60);
+    html.around("<span role=\"timer\" class=\"left\" data-left=\"", left, "\">")
+        .text(format_args!("{minutes}:{seconds:02}"))
+        .raw("</span>");
+}
+
+/// A message without anything to do.
+pub(super) fn message(frame: &Frame<'_>, heading: &str, words: &str) -> String {
+    frame.document(|html| {
+        html.around("<section class=\"lone\"><h1>", heading, "</h1>").around("<p>", words, "</p></section>");
+    })
+}

@@ -1,0 +1,286 @@
+//! What the page's own documents ask for: challenges and their answers, yes and no, signing in, enrolling.
+
+use http::StatusCode;
+use hyper::body::Incoming;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::answer::{self, Answer};
+use super::counter::{Counter, Refusal};
+use super::rates::Counted;
+use super::view::{NoticeAct, RememberScope, RequestView};
+use super::visitors::{COOKIE_NAME, SIGNED_IN, Visitor};
+use super::{Asked, Page, guard};
+use crate::front::http::collect;
+use crate::gateway::random_text;
+
+/// How much a request may hold: an attestation of the greatest allowed size, in base64, and room for the rest.
+const MAX_BODY: usize = 256 * 1024;
+
+/// Whose things the operator's token opens.
+const OWNER: &str = "owner";
+
+/// The word by which the module knows that it has to sign in again.
+const SIGN_IN: &str = "sign_in_required";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Signed {
+    challenge_id: String,
+    /// Not looked into here (C8).
+    response: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Yes {
+    #[serde(default)]
+    remember: Option<RememberScope>,
+}
+
+/// Either of two proofs of who somebody is.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct SignIn {
+    #[serde(default)]
+    token: Option<String>,
+    #[serde(default)]
+    challenge_id: Option<String>,
+    #[serde(default)]
+    response: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Enroll {
+    user: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Registered {
+    ticket: String,
+    response: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Key {
+    id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyByCode {
+    id: String,
+    code: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct KeyBySignature {
+    id: String,
+    challenge_id: String,
+    response: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+impl<C: Counter> Page<C> {
+    pub(super) async fn post(&self, asked: &Asked<'_>, path: &[&str], body: Incoming) -> Answer {
+        if let Err((status, words)) = guard::change(&asked.head.headers, &self.origin, &self.visitors) {
+            return answer::refusal(&Refusal::new(status, words));
+        }
+        if !self.is_within_rates(asked, path) {
+            let words = "that is too often; wait a minute";
+            return answer::refusal(&Refusal::new(StatusCode::TOO_MANY_REQUESTS, words));
+        }
+        let bytes = match collect(body, MAX_BODY, 0).await {
+            Ok(Ok(bytes)) => bytes,
+            Ok(Err(_)) | Err(_) => {
+                let words = "the request could not be read";
+                return answer::refusal(&Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, words));
+            }
+        };
+        let answered = match path {
+            ["approve", id, act] => self.answer(asked, id, act, &bytes).await,
+            ["sign-in", "challenge"] => self.sign_in_challenge(&bytes).await,
+            ["sign-in"] => self.sign_in(&bytes).await,
+            ["sign-out"] => self.sign_out(asked, &bytes),
+            ["enroll", act] => self.enroll(asked, act, &bytes).await,
+            ["inbox", "act"] => self.act(asked, &bytes).await,
+            _ => Err(nothing_here()),
+        };
+        answered.unwrap_or_else(|refusal| answer::refusal(&refusal))
+    }
+
+    fn is_within_rates(&self, asked: &Asked<'_>, path: &[&str]) -> bool {
+        let also = match path {
+            ["approve", id, _] => Some(Counted::Request((*id).to_owned())),
+            ["sign-in", ..] | ["enroll", ..] => Some(Counted::Door(asked.peer)),
+            _ => None,
+        };
+        self.rates.admit(Counted::Address(asked.peer)) && also.is_none_or(|also| self.rates.admit(also))
+    }
+
+    /// Something about one request, by somebody who may see it: what was not shown cannot be answered (C7).
+    async fn answer(&self, asked: &Asked<'_>, id: &str, act: &str, bytes: &[u8]) -> Result<Answer, Refusal> {
+        let visitor = signed_in(asked)?;
+        let view = self.counter.view(id).await?.ok_or_else(nothing_here)?;
+        if !visitor.may_see(&view) {
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "this request is for somebody else"));
+        }
+        let user = visitor.answers_as(&view);
+        let state = match act {
+            "challenge" => {
+                let Nothing {} = read(bytes)?;
+                let envelope = self.counter.challenge(id, user).await?;
+                return Ok(answer::json_text(StatusCode::OK, envelope));
+            }
+            "assertion" => {
+                let signed: Signed = read(bytes)?;
+                self.counter.assertion(id, user, &signed.challenge_id, signed.response.get()).await?
+            }
+            "confirm" => {
+                let yes: Yes = read(bytes)?;
+                // The cookie alone is not enough: other servers on this machine see it.
+                if !self.visitors.is_our_page(&asked.head.headers) {
+                    return Err(sign_in_again());
+                }
+                self.counter.confirm(id, user, yes.remember).await?
+            }
+            "decline" => {
+                let Nothing {} = read(bytes)?;
+                self.counter.decline(id, user).await?
+            }
+            _ => return Err(nothing_here()),
+        };
+        Ok(answer::json(StatusCode::OK, &json!({ "state": state })))
+    }
+
+    async fn sign_in_challenge(&self, bytes: &[u8]) -> Result<Answer, Refusal> {
+        let Nothing {} = read(bytes)?;
+        Ok(answer::json_text(StatusCode::OK, self.counter.sign_in_challenge().await?))
+    }
+
+    async fn sign_in(&self, bytes: &[u8]) -> Result<Answer, Refusal> {
+        let SignIn { token, challenge_id, response } = read(bytes)?;
+        let visitor = match (token, challenge_id, response) {
+            (Some(token), None, None) => {
+                if !self.counter.is_operator(token.trim().as_bytes()) {
+                    let words = "this is not the operator token; an agent’s token opens nothing here";
+                    return Err(Refusal::new(StatusCode::FORBIDDEN, words));
+                }
+                Visitor { user: OWNER.to_owned(), operator: true }
+            }
+            (None, Some(challenge), Some(response)) => {
+                let user = self.counter.sign_in(&challenge, response.get()).await?;
+                Visitor { user, operator: false }
+            }
+            _ => return Err(not_understood("it takes a token or a passkey")),
+        };
+        self.let_in(visitor, json!({}))
+    }
+
+    /// Gives the browser its cookie and the page its secret.
+    fn let_in(&self, visitor: Visitor, mut said: serde_json::Value) -> Result<Answer, Refusal> {
+        let pass = self.visitors.sign_in(visitor).ok_or_else(no_numbers)?;
+        if let Some(said) = said.as_object_mut() {
+            said.insert("secret".to_owned(), pass.secret.into());
+        }
+        let mut answer = answer::json(StatusCode::OK, &said);
+        let secure = self.origin.is_secure();
+        answer::set_cookie(&mut answer, COOKIE_NAME, &pass.cookie, SIGNED_IN.as_secs(), secure);
+        Ok(answer)
+    }
+
+    fn sign_out(&self, asked: &Asked<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
+        let Nothing {} = read(bytes)?;
+        self.visitors.sign_out(&asked.head.headers);
+        let mut answer = answer::json(StatusCode::OK, &json!({}));
+        answer::set_cookie(&mut answer, COOKIE_NAME, "", 0, self.origin.is_secure());
+        Ok(answer)
+    }
+
+    /// A passkey is registered first, and counts once the code or another passkey of the same person says so.
+    async fn enroll(&self, asked: &Asked<'_>, act: &str, bytes: &[u8]) -> Result<Answer, Refusal> {
+        let confirmed = match act {
+            "begin" => {
+                let Enroll { user } = read(bytes)?;
+                let (user, ticket) = (user.trim(), random_text(16).ok_or_else(no_numbers)?);
+                let signed_in = asked.visitor.as_ref().is_some_and(|visitor| visitor.user == user);
+                let options = self.counter.enroll_begin(user, &ticket, signed_in).await?;
+                let said = format!(r#"{{"ticket":"{ticket}","options":{options}}}"#);
+                return Ok(answer::json_text(StatusCode::OK, said));
+            }
+            "finish" => {
+                let Registered { ticket, response } = read(bytes)?;
+                let key = self.counter.enroll_finish(&ticket, response.get()).await?;
+                return Ok(answer::json(StatusCode::OK, &json!({ "id": key.id, "user": key.user })));
+            }
+            "challenge" => {
+                let Key { id } = read(bytes)?;
+                return Ok(answer::json_text(StatusCode::OK, self.counter.confirm_challenge(&id).await?));
+            }
+            "code" => {
+                let KeyByCode { id, code } = read(bytes)?;
+                self.counter.confirm_by_code(&id, code.trim()).await?
+            }
+            "assertion" => {
+                let KeyBySignature { id, challenge_id, response } = read(bytes)?;
+                self.counter.confirm_assertion(&id, &challenge_id, response.get()).await?
+            }
+            _ => return Err(nothing_here()),
+        };
+        // Whoever had the code or a passkey needs no further proof to be shown things.
+        self.let_in(Visitor { user: confirmed.user, operator: false }, json!({ "id": confirmed.id }))
+    }
+
+    /// The acts of the inbox change what may happen, so they need more than the cookie.
+    async fn act(&self, asked: &Asked<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
+        let visitor = signed_in(asked)?;
+        if !self.visitors.is_our_page(&asked.head.headers) {
+            return Err(sign_in_again());
+        }
+        let act: NoticeAct = read(bytes)?;
+        self.counter.act(act, &visitor.user).await?;
+        Ok(answer::json(StatusCode::OK, &json!({})))
+    }
+}
+
+// === impl Visitor ===
+
+impl Visitor {
+    /// As whom they answer. The operator sits in for whoever is asked; that person's passkey is still needed.
+    fn answers_as<'a>(&'a self, view: &'a RequestView) -> &'a str {
+        if self.operator && !view.concerns(&self.user) { &view.user } else { &self.user }
+    }
+}
+
+fn signed_in<'a>(asked: &'a Asked<'_>) -> Result<&'a Visitor, Refusal> {
+    asked.visitor.as_ref().ok_or_else(sign_in_again)
+}
+
+fn sign_in_again() -> Refusal {
+    Refusal { status: StatusCode::FORBIDDEN, reason: Some(SIGN_IN), words: "sign in again".to_owned() }
+}
+
+fn nothing_here() -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, "there is no such request")
+}
+
+fn no_numbers() -> Refusal {
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the system gives no random numbers")
+}
+
+fn not_understood(words: impl std::fmt::Display) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, format!("the request is not understood: {words}"))
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(bytes).map_err(not_understood)
+}

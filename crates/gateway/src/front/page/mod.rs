@@ -1,0 +1,298 @@
+//! The approval page: a listener of its own, and so an origin of its own, where people see what they are asked and
+//! answer. Documents are made here; what is decided is decided behind [`counter::Counter`].
+
+mod answer;
+pub mod counter;
+mod document;
+mod endpoints;
+mod events;
+mod guard;
+mod html;
+mod origin;
+mod rates;
+#[cfg(test)]
+mod tests;
+pub mod view;
+mod visitors;
+
+use std::convert::Infallible;
+use std::net::{IpAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::request::Parts;
+use http::{Method, Request, StatusCode};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+pub use self::origin::{BadOrigin, PageOrigin};
+
+use self::answer::Answer;
+use self::counter::{Counter, Refusal};
+use self::document::Frame;
+use self::origin::Addressed;
+use self::rates::Rates;
+use self::view::RequestView;
+use self::visitors::{Visitor, Visitors};
+
+/// How many connections may be open at once. A person has a handful.
+const MAX_CONNECTIONS: usize = 256;
+
+/// How long somebody may take to send the head of a request.
+const HEAD_TIME: Duration = Duration::from_secs(15);
+
+/// How long open answers may take when the gateway stops.
+const CLOSING: Duration = Duration::from_secs(1);
+
+const STYLE: &str = include_str!("page.css");
+const MODULE: &str = include_str!("page.js");
+const ICON: &str = include_str!("page.svg");
+
+/// The page, and who is in front of it.
+pub struct Page<C> {
+    counter: Arc<C>,
+    origin: PageOrigin,
+    visitors: Visitors,
+    rates: Rates,
+}
+
+/// One request on its way.
+struct Asked<'a> {
+    head: &'a Parts,
+    peer: IpAddr,
+    visitor: Option<Visitor>,
+}
+
+/// Serves the page until told to stop.
+pub async fn serve<C: Counter>(page: Arc<Page<C>>, listeners: Vec<TcpListener>, stop: watch::Receiver<bool>) {
+    let mut accepting = JoinSet::new();
+    for listener in listeners {
+        accepting.spawn(accept(Arc::clone(&page), listener, stop.clone()));
+    }
+    while accepting.join_next().await.is_some() {}
+}
+
+async fn accept<C: Counter>(page: Arc<Page<C>>, listener: TcpListener, mut stop: watch::Receiver<bool>) {
+    let listener = match tokio::net::TcpListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(error) => return tracing::error!(%error, "the approval page has no listener"),
+    };
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next(), if !connections.is_empty() => continue,
+            () = stopped(&mut stop) => break,
+        };
+        match accepted {
+            Ok((stream, peer)) if connections.len() < MAX_CONNECTIONS => {
+                connections.spawn(connection(Arc::clone(&page), stream, peer.ip(), stop.clone()));
+            }
+            Ok((_, peer)) => tracing::warn!(%peer, "too many connections to the approval page"),
+            Err(error) => {
+                tracing::warn!(%error, "a connection to the approval page could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop(listener);
+    let finished = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(CLOSING, finished).await.is_err() {
+        tracing::debug!("connections to the approval page were cut");
+    }
+}
+
+async fn connection<C: Counter>(
+    page: Arc<Page<C>>,
+    stream: tokio::net::TcpStream,
+    peer: IpAddr,
+    mut stop: watch::Receiver<bool>,
+) {
+    let stopping = stop.clone();
+    let service = service_fn(move |request| {
+        let (page, stopping) = (Arc::clone(&page), stopping.clone());
+        async move { Ok::<_, Infallible>(page.handle(request, peer, stopping).await) }
+    });
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+    let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let served = tokio::select! {
+        served = serving.as_mut() => served,
+        () = stopped(&mut stop) => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, %peer, "a connection to the approval page ended early");
+    }
+}
+
+/// Waits until the page is told to stop.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // An error means that whoever could stop us is gone, which is a reason to stop.
+    stop.wait_for(|stop| *stop).await.ok();
+}
+
+// === impl Page ===
+
+impl<C: Counter> Page<C> {
+    /// `None` if the system gives no random numbers.
+    pub fn new(counter: Arc<C>, origin: PageOrigin) -> Option<Arc<Self>> {
+        let visitors = Visitors::new()?;
+        Some(Arc::new(Self { counter, origin, visitors, rates: Rates::default() }))
+    }
+
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        peer: IpAddr,
+        stop: watch::Receiver<bool>,
+    ) -> Answer {
+        let (head, body) = request.into_parts();
+        // Before anything else: a name that was made to point here gets nothing.
+        match self.origin.addressed(&head.method, &head.uri, &head.headers) {
+            Addressed::Ours => {}
+            Addressed::Elsewhere(place) => return answer::redirect(&place),
+            Addressed::NotUs => {
+                return answer::text(StatusCode::MISDIRECTED_REQUEST, "this name is not served here");
+            }
+        }
+        let asked = Asked { visitor: self.visitors.of(&head.headers), head: &head, peer };
+        let path: Vec<&str> = head.uri.path().split('/').skip(1).collect();
+        match head.method {
+            Method::GET => self.get(&asked, &path, stop).await,
+            Method::POST => self.post(&asked, &path, body).await,
+            _ => answer::not_allowed("GET, POST"),
+        }
+    }
+
+    async fn get(&self, asked: &Asked<'_>, path: &[&str], stop: watch::Receiver<bool>) -> Answer {
+        let headers = &asked.head.headers;
+        match path {
+            ["page.css"] => return answer::asset("text/css; charset=utf-8", STYLE),
+            ["page.js"] => return answer::asset("text/javascript; charset=utf-8", MODULE),
+            ["page.svg"] => return answer::asset("image/svg+xml", ICON),
+            ["approve", id, "events"] => {
+                return match guard::events(headers) {
+                    Ok(()) => events::of(&self.counter, Some((*id).to_owned()), stop),
+                    Err((status, words)) => answer::text(status, words),
+                };
+            }
+            ["inbox", "events"] => {
+                return match guard::events(headers) {
+                    Ok(()) if asked.visitor.is_some() => events::of(&self.counter, None, stop),
+                    Ok(()) => answer::text(StatusCode::FORBIDDEN, "sign in first"),
+                    Err((status, words)) => answer::text(status, words),
+                };
+            }
+            _ => {}
+        }
+        if let Err((status, words)) = guard::document(headers) {
+            return answer::text(status, words);
+        }
+        match path {
+            [""] => answer::redirect("/inbox"),
+            ["approve", id] => self.request_document(asked, id).await,
+            ["inbox"] => self.inbox_document(asked).await,
+            ["enroll"] => self.enroll_document(asked).await,
+            _ => {
+                let csrf = self.visitors.csrf(headers);
+                let frame = self.frame("Not here", "none", &csrf, asked);
+                let words =
+                    "There is nothing at this address. Requests end after a while, and so do their pages.";
+                answer::document(StatusCode::NOT_FOUND, document::message(&frame, "Not here", words))
+            }
+        }
+    }
+
+    async fn request_document(&self, asked: &Asked<'_>, id: &str) -> Answer {
+        let csrf = self.visitors.csrf(&asked.head.headers);
+        match self.counter.view(id).await {
+            Ok(Some(view)) => {
+                let title = format!("{} {}", view.state.word(), view.tool);
+                match asked.visitor.as_ref().filter(|visitor| visitor.may_see(&view)) {
+                    Some(visitor) => {
+                        let frame = self.frame(&title, "request", &csrf, asked);
+                        answer::document(StatusCode::OK, document::request::document(&frame, &view, visitor))
+                    }
+                    None => {
+                        let frame = self.frame("Sign in", "sign-in", &csrf, asked);
+                        answer::document(StatusCode::OK, document::sign_in::before_request(&frame, &view))
+                    }
+                }
+            }
+            Ok(None) => {
+                let frame = self.frame("No such request", "none", &csrf, asked);
+                let words = "This request does not exist, or it ended long ago. Nothing is approved here.";
+                answer::document(StatusCode::NOT_FOUND, document::message(&frame, "No such request", words))
+            }
+            Err(refusal) => self.trouble(asked, &refusal),
+        }
+    }
+
+    async fn inbox_document(&self, asked: &Asked<'_>) -> Answer {
+        let csrf = self.visitors.csrf(&asked.head.headers);
+        let Some(visitor) = &asked.visitor else {
+            let frame = self.frame("Sign in", "sign-in", &csrf, asked);
+            return answer::document(StatusCode::OK, document::sign_in::before_inbox(&frame));
+        };
+        match self.counter.inbox(visitor.sight()).await {
+            Ok(inbox) => {
+                let frame = self.frame("Inbox", "inbox", &csrf, asked);
+                answer::document(StatusCode::OK, document::inbox::document(&frame, &inbox))
+            }
+            Err(refusal) => self.trouble(asked, &refusal),
+        }
+    }
+
+    async fn enroll_document(&self, asked: &Asked<'_>) -> Answer {
+        let credentials = match &asked.visitor {
+            Some(visitor) => self.counter.credentials(visitor.sight()).await,
+            None => Ok(Vec::new()),
+        };
+        let csrf = self.visitors.csrf(&asked.head.headers);
+        match credentials {
+            Ok(credentials) => {
+                let frame = self.frame("Passkeys", "enroll", &csrf, asked);
+                answer::document(StatusCode::OK, document::enroll::document(&frame, &credentials))
+            }
+            Err(refusal) => self.trouble(asked, &refusal),
+        }
+    }
+
+    /// A document that says what went wrong.
+    fn trouble(&self, asked: &Asked<'_>, refusal: &Refusal) -> Answer {
+        let csrf = self.visitors.csrf(&asked.head.headers);
+        let frame = self.frame("Not now", "none", &csrf, asked);
+        answer::document(refusal.status, document::message(&frame, "That did not work", &refusal.words))
+    }
+
+    fn frame<'a>(
+        &self,
+        title: &'a str,
+        page: &'static str,
+        csrf: &'a str,
+        asked: &'a Asked<'_>,
+    ) -> Frame<'a> {
+        Frame { title, page, csrf, visitor: asked.visitor.as_ref(), now: self.counter.now() }
+    }
+}
+
+// === impl Visitor ===
+
+impl Visitor {
+    /// Whether a request is any of their business.
+    fn may_see(&self, view: &RequestView) -> bool {
+        self.operator || view.concerns(&self.user)
+    }
+
+    /// Whose things they are shown; everybody's, if nobody is named.
+    fn sight(&self) -> Option<&str> {
+        (!self.operator).then_some(self.user.as_str())
+    }
+}

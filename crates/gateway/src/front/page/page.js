@@ -1,0 +1,288 @@
+// The module of the approval page. It builds no markup: it writes sentences into elements that the server made, and
+// carries what passkeys say to the gateway, unmodified.
+
+const { page, csrf } = document.body.dataset;
+const SECRET = "highwater-page-secret";
+const byId = (id) => document.getElementById(id);
+
+/** What the gateway refused, with the word that says why. */
+class Refused extends Error {
+  constructor(words, reason) {
+    super(words);
+    this.reason = reason;
+  }
+}
+
+async function post(path, value = {}) {
+  const headers = { "content-type": "application/json", "highwater-csrf": csrf };
+  // Kept in this origin's storage, which, unlike a cookie, no other port of this machine can read.
+  const secret = localStorage.getItem(SECRET);
+  if (secret) headers[SECRET] = secret;
+  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(value) });
+  const said = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Refused(said.error ?? `the gateway answered ${answer.status}`, said.reason);
+  if (said.secret) localStorage.setItem(SECRET, said.secret);
+  return said;
+}
+
+function say(words, tone = "") {
+  const status = byId("status");
+  if (!status) return;
+  status.className = tone;
+  status.textContent = words;
+}
+
+// --- passkeys
+
+const decode = (text) => {
+  const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(plain, (c) => c.charCodeAt(0));
+};
+const encode = (buffer) => {
+  const plain = String.fromCharCode(...new Uint8Array(buffer));
+  return btoa(plain).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+};
+const listed = (list) => (list ?? []).map((entry) => ({ ...entry, id: decode(entry.id) }));
+
+/** For browsers without the functions that read options from JSON. */
+function readOptions(options) {
+  const read = { ...options, challenge: decode(options.challenge) };
+  if (options.user) read.user = { ...options.user, id: decode(options.user.id) };
+  if (options.allowCredentials) read.allowCredentials = listed(options.allowCredentials);
+  if (options.excludeCredentials) read.excludeCredentials = listed(options.excludeCredentials);
+  return read;
+}
+
+/** For browsers whose credentials cannot be written as JSON. */
+function written(credential) {
+  if (credential.toJSON) return credential.toJSON();
+  const response = {};
+  const parts = ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
+  for (const part of parts) if (credential.response[part]) response[part] = encode(credential.response[part]);
+  if (credential.response.getTransports) response.transports = credential.response.getTransports();
+  const { id, type, authenticatorAttachment } = credential;
+  return { id, rawId: encode(credential.rawId), type, authenticatorAttachment, response, clientExtensionResults: {} };
+}
+
+async function sign(options) {
+  const read = PublicKeyCredential.parseRequestOptionsFromJSON ?? readOptions;
+  return written(await navigator.credentials.get({ publicKey: read.call(PublicKeyCredential, options) }));
+}
+
+async function create(options) {
+  const read = PublicKeyCredential.parseCreationOptionsFromJSON ?? readOptions;
+  return written(await navigator.credentials.create({ publicKey: read.call(PublicKeyCredential, options) }));
+}
+
+/** What went wrong, in words. Refusals are told apart by their reason, never by their message. */
+function words(error) {
+  switch (error.name) {
+    case "NotAllowedError":
+      return "Nothing was approved: it was cancelled, took too long, or you were not verified. You can try again.";
+    case "InvalidStateError":
+      return "This device or key already has a passkey here. Use another one.";
+    case "SecurityError":
+      return "Passkeys do not work at this address. Open the link that the gateway gave you.";
+    default:
+      break;
+  }
+  switch (error.reason) {
+    case "no_eligible_credential":
+      return "None of your passkeys may approve this tool. Add one that fits on the page “Passkeys”.";
+    case "challenge_expired":
+      return "That took longer than a minute. Nothing was approved; please try again.";
+    case "signature_counter_regression":
+      return "The counter of this passkey went backwards, as if there were a copy of it. Nothing was approved.";
+    case "unknown_credential":
+      return "This passkey does not count here. Nothing was approved.";
+    default:
+      return `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
+  }
+}
+
+/** Runs what a button is for, once at a time, and says how it went. */
+function on(id, event, act) {
+  byId(id)?.addEventListener(event, async (happened) => {
+    happened.preventDefault();
+    const buttons = [...document.querySelectorAll("main button")];
+    const before = buttons.map((button) => button.disabled);
+    buttons.forEach((button) => (button.disabled = true));
+    try {
+      await act(happened);
+    } catch (error) {
+      if (error.reason === "sign_in_required") return signInAgain();
+      say(words(error), "bad");
+    }
+    buttons.forEach((button, at) => (button.disabled = before[at]));
+  });
+}
+
+async function signInAgain() {
+  localStorage.removeItem(SECRET);
+  await post("/sign-out").catch(() => {});
+  location.reload();
+}
+
+// --- times
+
+function writeTimes() {
+  const today = new Date().toDateString();
+  for (const time of document.querySelectorAll("time")) {
+    const at = new Date(time.dateTime);
+    const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+    const day = { day: "numeric", month: "short" };
+    time.textContent = at.toLocaleString([], at.toDateString() === today ? clock : { ...day, ...clock });
+  }
+}
+
+function countDown(over) {
+  const start = performance.now();
+  const timers = [...document.querySelectorAll("[data-left]")];
+  if (!timers.length) return;
+  const tick = () => {
+    let ended = false;
+    for (const timer of timers) {
+      const left = Math.max(0, Number(timer.dataset.left) - (performance.now() - start));
+      const seconds = Math.ceil(left / 1000);
+      timer.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+      timer.classList.toggle("soon", seconds <= 30);
+      if (seconds === 30 && timers.length === 1) say("Thirty seconds are left.");
+      ended ||= left === 0;
+    }
+    if (ended) {
+      clearInterval(ticking);
+      setTimeout(over, 700);
+    }
+  };
+  const ticking = setInterval(tick, 1000);
+  tick();
+}
+
+/** Loads the document again when the gateway says that it has changed. */
+function follow(path, shown) {
+  const events = new EventSource(path);
+  let first = shown;
+  events.addEventListener("message", ({ data }) => {
+    first ??= data;
+    if (data !== first) {
+      events.close();
+      location.reload();
+    }
+  });
+}
+
+// --- the documents
+
+function requestPage() {
+  const { id, state, signed } = document.querySelector("article").dataset;
+  follow(`/approve/${id}/events`, `{"state":"${state}","signed":${signed}}`);
+  countDown(() => location.reload());
+
+  // What nobody has seen the end of, nobody has read.
+  const first = byId("approve") ?? byId("confirm");
+  const hint = byId("hint");
+  if (first) {
+    hint.hidden = false;
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      seen.disconnect();
+      first.disabled = false;
+      hint.hidden = true;
+    });
+    seen.observe(byId("end"));
+  }
+
+  on("approve", "click", async () => {
+    say("");
+    // One request and nothing else between the press of the button and the passkey: some browsers insist.
+    const envelope = await post(`/approve/${id}/challenge`);
+    if (envelope.displayText !== document.querySelector(".display").textContent) {
+      throw new Refused("the request is not what this page shows; load it again");
+    }
+    say("Waiting for your passkey…");
+    const response = await sign(envelope.requestOptions);
+    await post(`/approve/${id}/assertion`, { challengeId: envelope.challengeId, response });
+    say("Approved.", "good");
+    location.reload();
+  });
+  on("confirm", "click", async () => {
+    const remember = document.querySelector("input[name=remember]:checked")?.value || null;
+    await post(`/approve/${id}/confirm`, { remember });
+    say("Allowed.", "good");
+    location.reload();
+  });
+  on("decline", "click", async () => {
+    await post(`/approve/${id}/decline`);
+    say("Declined.");
+    location.reload();
+  });
+}
+
+function signInPage() {
+  on("sign-in", "click", async () => {
+    const { challengeId, requestOptions } = await post("/sign-in/challenge");
+    say("Waiting for your passkey…");
+    await post("/sign-in", { challengeId, response: await sign(requestOptions) });
+    location.reload();
+  });
+  on("operator", "submit", async () => {
+    await post("/sign-in", { token: byId("token").value });
+    location.reload();
+  });
+}
+
+function enrollPage() {
+  let waiting;
+  /** A new passkey counts once the code says so, or else a passkey that counts already. */
+  const confirm = async (id, code) => {
+    if (code) {
+      await post("/enroll/code", { id, code });
+      return location.reload();
+    }
+    const envelope = await post("/enroll/challenge", { id });
+    waiting = id;
+    byId("vouch-text").textContent = envelope.displayText;
+    byId("vouch").hidden = false;
+    byId("vouch").scrollIntoView();
+    byId("vouch-heading").focus();
+    return say("");
+  };
+  on("enroll", "submit", async () => {
+    const { ticket, options } = await post("/enroll/begin", { user: byId("user").value });
+    say("Waiting for your device or key…");
+    const { id } = await post("/enroll/finish", { ticket, response: await create(options) });
+    say("");
+    await confirm(id, byId("code").value);
+  });
+  on("vouch-button", "click", async () => {
+    const envelope = await post("/enroll/challenge", { id: waiting });
+    if (envelope.displayText !== byId("vouch-text").textContent) {
+      throw new Refused("this is not what the page shows; load it again");
+    }
+    say("Waiting for a passkey that you have already…");
+    const response = await sign(envelope.requestOptions);
+    await post("/enroll/assertion", { id: waiting, challengeId: envelope.challengeId, response });
+    location.reload();
+  });
+  for (const button of document.querySelectorAll(".confirm-key")) {
+    button.id = `confirm-${button.dataset.id}`;
+    on(button.id, "click", () => confirm(button.dataset.id, byId("code").value));
+  }
+}
+
+function inboxPage() {
+  follow("/inbox/events");
+  countDown(() => location.reload());
+  document.querySelectorAll(".act").forEach((button, at) => {
+    button.id = `act-${at}`;
+    on(button.id, "click", async () => {
+      await post("/inbox/act", JSON.parse(button.dataset.act));
+      location.reload();
+    });
+  });
+}
+
+writeTimes();
+byId("sign-out")?.addEventListener("click", signInAgain);
+({ request: requestPage, "sign-in": signInPage, enroll: enrollPage, inbox: inboxPage })[page]?.();
+document.documentElement.dataset.ready = "yes";
