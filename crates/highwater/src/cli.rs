@@ -3,13 +3,14 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    check, docs, example_server, explain, manifest, schema, serve, servers, session, stdio, stdio_gateway,
-    test, token,
+    check, docs, example_server, explain, manifest, receipts, schema, serve, servers, session, stdio,
+    stdio_gateway, test, token,
 };
 use crate::command::{
     check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs, explain::ExplainArgs,
-    manifest::ManifestArgs, serve::ServeArgs, servers::ServersArgs, session::SessionArgs, stdio::StdioArgs,
-    stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
+    manifest::ManifestArgs, receipts::ReceiptsArgs, serve::ServeArgs, servers::ServersArgs,
+    session::SessionArgs, stdio::StdioArgs, stdio_gateway::StdioGatewayArgs, test::TestArgs,
+    token::TokenArgs,
 };
 use crate::exit::Failure;
 use crate::log;
@@ -66,6 +67,9 @@ enum Command {
     /// Talks to the gateway that runs on the data directory. If there is none, it works on the directory itself.
     Token(TokenArgs),
 
+    /// Check receipts: what people signed, for somebody who was not there.
+    Receipts(ReceiptsArgs),
+
     /// Sign and check manifests: a publisher's signed word of what a server is and has.
     Manifest(ManifestArgs),
 
@@ -109,6 +113,7 @@ impl Cli {
             Command::Explain(args) => explain::run(args),
             Command::Session(args) => session::run(args),
             Command::Token(args) => token::run(args),
+            Command::Receipts(args) => receipts::run(args),
             Command::Manifest(args) => manifest::run(args),
             Command::Check(args) => check::run(args),
             Command::Test(args) => test::run(args),
@@ -133,6 +138,7 @@ impl Command {
             | Self::Explain(_)
             | Self::Session(_)
             | Self::Token(_)
+            | Self::Receipts(_)
             | Self::Manifest(_)
             | Self::Check(_)
             | Self::Schema

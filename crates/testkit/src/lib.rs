@@ -5,4 +5,5 @@ pub mod client;
 pub mod fixture;
 pub mod harmless;
 pub mod passkey;
+pub mod receipts;
 pub mod scripted;

@@ -13,6 +13,7 @@ mod explain;
 mod help;
 mod http;
 mod program;
+mod receipts;
 mod reload;
 mod serve;
 mod session;

@@ -1,0 +1,74 @@
+//! One changed byte anywhere fails, and the part that is named is one that the byte belongs to.
+
+use highwater_core::approval::Algorithm;
+use highwater_core::approval::receipt::Expected;
+use highwater_testkit::passkey::{ORIGIN, Passkey, RP_ID};
+use highwater_testkit::receipts::Notary;
+
+use super::verify::{Verification, check_all};
+
+fn checked(text: &str, expected: &Expected<'_>) -> Verification {
+    check_all(&[("receipt.json:1".to_owned(), text.to_owned())], expected, None)
+}
+
+fn part(verification: &Verification) -> Option<&'static str> {
+    verification.receipts.first().unwrap().fault().map(|(part, _)| part)
+}
+
+#[test]
+fn every_changed_byte_of_a_receipt_fails_and_names_its_part() {
+    for algorithm in [Algorithm::Es256, Algorithm::EdDsa, Algorithm::Rs256] {
+        let (mut notary, passkey) = (Notary::new(RP_ID, ORIGIN), Passkey::new(algorithm));
+        let text = notary.receipt(&passkey, "files__delete", r#"{"n":1,"path":"a"}"#).to_text();
+        let (key, enrollments) = (notary.key(), [Notary::enrolled(&passkey)]);
+        let expected = Expected {
+            rp_id: RP_ID,
+            origins: &[ORIGIN],
+            gateway_key: Some(&key),
+            enrollments: Some(&enrollments),
+            opened: None,
+        };
+        assert_eq!(checked(&text, &expected).fault(), None);
+        let within = |key: &str, at: usize| {
+            let start = text.find(&format!("\"{key}\":\"")).unwrap() + key.len() + 4;
+            let end = start + text.get(start..).unwrap().find('"').unwrap();
+            (start..end).contains(&at)
+        };
+        for at in 0..text.len() {
+            for flip in [0x01, 0x20] {
+                let mut bytes = text.clone().into_bytes();
+                *bytes.get_mut(at).unwrap() ^= flip;
+                let changed = String::from_utf8_lossy(&bytes);
+                let verification = checked(&changed, &expected);
+                let named = part(&verification).unwrap_or_else(|| panic!("byte {at} of {text} may change"));
+                // A byte that leaves a receipt behind is told by what it belongs to, not by the gateway's signature alone.
+                if named != "form" {
+                    for (field, parts) in [
+                        ("clientDataJSON", &["client-data", "signature"][..]),
+                        ("authenticatorData", &["authenticator-data", "signature"]),
+                        ("signature", &["signature"]),
+                        ("publicKeyCose", &["signature", "enrollment"]),
+                        ("credentialId", &["enrollment"]),
+                        ("toolName", &["action", "client-data"]),
+                        ("canonicalArguments", &["action", "client-data"]),
+                        ("displayText", &["display-text"]),
+                        ("gatewaySig", &["gateway-signature"]),
+                        ("caller", &["gateway-signature"]),
+                    ] {
+                        if within(field, at) {
+                            assert!(parts.contains(&named), "byte {at} of `{field}` is told as {named}");
+                        }
+                    }
+                }
+            }
+        }
+        for cut in 0..text.len() {
+            assert!(
+                checked(text.get(..cut).unwrap_or_default(), &expected).fault().is_some(),
+                "cut at {cut}"
+            );
+        }
+        assert_eq!(part(&checked(&format!("{text} "), &expected)), Some("form"));
+        assert_eq!(part(&checked(&format!(" {text}"), &expected)), Some("form"));
+    }
+}

@@ -1,0 +1,162 @@
+//! What a check found, in words: what is proven and, in the same breath, what is not.
+
+use std::fmt::Write as _;
+
+use highwater_core::approval::receipt::{Guarded, Outcome, Part, Receipt};
+
+use super::verify::{Checked, Verification};
+use crate::explain::plain;
+
+/// What was found, as text.
+pub(super) fn tell(verification: &Verification) -> String {
+    let mut text = String::new();
+    for checked in &verification.receipts {
+        // Writing to a text does not fail.
+        one(&mut text, checked).unwrap_or_default();
+        text.push('\n');
+    }
+    if let Some(faults) = &verification.chain {
+        match faults.as_slice() {
+            [] => text.push_str("chain      held: each is the next of the one before\n\n"),
+            faults => {
+                faults.iter().for_each(|fault| text.push_str(&format!("chain      FAILED: {fault}\n\n")))
+            }
+        }
+    }
+    text.push_str(&summary(verification));
+    text
+}
+
+/// One line: what was done, so that nobody takes one thing for another.
+fn summary(verification: &Verification) -> String {
+    if verification.fault().is_some() {
+        return "Not verified. Take nothing of it for proven.\n".to_owned();
+    }
+    let tied = match (verification.asked.enrollments, verification.asked.gateway) {
+        (true, true) => "by keys that were enrolled, as this gateway recorded it",
+        (true, false) => "by keys that were enrolled; that the gateway recorded it was not asked",
+        (false, true) => "as this gateway recorded it; whose keys they are was not asked",
+        (false, false) => {
+            return "Signed by the keys in the receipts themselves, which anybody can make. Nothing ties them to a \
+                    person or to a gateway: ask with --enrollments or --gateway-key.\n"
+                .to_owned();
+        }
+    };
+    format!("Verified: signed {tied}.\n")
+}
+
+fn one(text: &mut String, checked: &Checked) -> std::fmt::Result {
+    match &checked.receipt {
+        None => writeln!(text, "{}", plain(&checked.place))?,
+        Some(signed) => {
+            let receipt = signed.receipt();
+            writeln!(text, "receipt    {} in {}", plain(&receipt.id), plain(&checked.place))?;
+            describe(text, receipt)?;
+        }
+    }
+    writeln!(text)?;
+    for (part, result) in checked.parts() {
+        let (word, why) = outcome(result);
+        let why = why.map(|why| format!("  {}", plain(&why))).unwrap_or_default();
+        writeln!(text, "{:<10} {part}{why}", if word == "failed" { "FAILED" } else { word })?;
+    }
+    if let Some(enrolled) = &checked.enrolled {
+        let (user, by) = (plain(&enrolled.user_ref), plain(&enrolled.authorized_by));
+        writeln!(text, "\nThe key was enrolled for `{user}`, authorized by `{by}`.")?;
+    }
+    let proven = proven(checked);
+    if !proven.is_empty() {
+        writeln!(text, "\nProven:")?;
+        proven.iter().try_for_each(|line| writeln!(text, "- {line}"))?;
+    }
+    writeln!(text, "\nNot proven:")?;
+    not_proven(checked).iter().try_for_each(|line| writeln!(text, "- {line}"))
+}
+
+fn describe(text: &mut String, receipt: &Receipt) -> std::fmt::Result {
+    let server = receipt.upstream.as_deref().map(|server| format!(" at `{}`", plain(server)));
+    writeln!(text, "tool       {}{}", plain(&receipt.tool_name), server.unwrap_or_default())?;
+    match &receipt.canonical_arguments {
+        Guarded::Clear(arguments) => writeln!(text, "arguments  {}", plain(arguments))?,
+        Guarded::Sealed { .. } => writeln!(text, "arguments  sealed for the auditor")?,
+    }
+    let (user, agent) = (plain(&receipt.user_ref), plain(&receipt.principal));
+    writeln!(text, "signed     {} for `{user}`, whose agent `{agent}` asked", plain(&receipt.signed_at))?;
+    let chain = &receipt.chain;
+    writeln!(text, "place      {} of chain {}", chain.seq, plain(&chain.id))
+}
+
+/// The word for what came of a part, and why.
+pub(super) fn outcome(outcome: &Outcome) -> (&'static str, Option<String>) {
+    match outcome {
+        Outcome::Held => ("held", None),
+        Outcome::Failed(why) => ("failed", Some(why.clone())),
+        Outcome::Unchecked(why) => ("unchecked", Some((*why).to_owned())),
+        Outcome::NotAsked => ("not asked", None),
+    }
+}
+
+/// What a receipt shows whoever was not there. A receipt of which a part fails shows nothing.
+pub(super) fn proven(checked: &Checked) -> Vec<&'static str> {
+    let mut lines = Vec::new();
+    if checked.fault().is_some() {
+        return lines;
+    }
+    if checked.held(Part::Signature) {
+        lines.push(
+            "the holder of this key signed exactly this tool name with exactly these arguments for this gateway",
+        );
+        lines.push("the authenticator says that a person was present and verified for this signature");
+        lines.push("the ceremony ran on this page, according to the browser");
+        lines.push("the signature was made for this one challenge");
+    }
+    if checked.held(Part::Mandate) {
+        lines.push(
+            "the holder of a key signed a mandate, and this call keeps within its tools, arguments and time",
+        );
+    }
+    if checked.held(Part::DisplayText) {
+        lines.push("the text in the receipt is what this call should have been shown as");
+    }
+    if checked.held(Part::Enrollment) {
+        lines.push("the key was enrolled and counted at that time, according to the enrollments you gave");
+    }
+    if checked.held(Part::GatewaySignature) {
+        lines.push(
+            "this gateway accepted the signature once and recorded it with everything else in the receipt",
+        );
+    }
+    lines
+}
+
+/// What it does not show, and why not.
+pub(super) fn not_proven(checked: &Checked) -> Vec<&'static str> {
+    if checked.fault().is_some() {
+        return vec!["anything: a part of it does not hold"];
+    }
+    let mut lines = Vec::new();
+    if !checked.held(Part::Enrollment) {
+        lines.push(
+            "whose key it is: a receipt carries its own key, and anybody can make one like it (ask with --enrollments)",
+        );
+    }
+    if !checked.held(Part::GatewaySignature) {
+        lines
+            .push("that this gateway ever accepted it, and who asked, when and why (ask with --gateway-key)");
+    }
+    lines.extend([
+        "who the person is: a key was enrolled, and the enrollment says who authorized it",
+        "that the key lives in hardware: a software key that somebody confirmed looks the same",
+        "what the screen showed: the text is not signed, and a compromised display can lie",
+        "on which device or by which way it was signed: passkeys do not say",
+        "the time: it is the gateway's clock",
+        "that no copy of the key exists, where its counter stays at zero",
+        "what the server did: the arguments were sent as signed, and what it makes of them is its own",
+        "that the person was not deceived",
+        "anything the gateway says, against somebody who holds its key, beyond the last copy kept elsewhere",
+    ]);
+    if checked.held(Part::Mandate) {
+        lines.push("that the session held no more data than the mandate allows: that is the gateway's word");
+    }
+    lines
+}
