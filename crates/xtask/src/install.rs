@@ -31,6 +31,8 @@ pub(crate) enum Group {
     PythonClients,
     /// Python servers.
     PythonServers,
+    /// A second opinion on passkeys and canonical JSON.
+    Approval,
     /// The licence and ban checker, built from source.
     CargoDeny,
     /// The driver of the fuzz targets, built from source.
@@ -43,6 +45,7 @@ impl Group {
             Self::Node => "node",
             Self::PythonClients => "python/clients",
             Self::PythonServers => "python/servers",
+            Self::Approval => "approval",
             Self::CargoDeny => "cargo-deny",
             Self::CargoFuzz => "cargo-fuzz",
         }
@@ -58,6 +61,7 @@ impl Group {
             Self::Node => read(&repository.path("peers/node/package-lock.json"))?,
             Self::PythonClients => read(&repository.path("peers/python/clients.txt"))?,
             Self::PythonServers => read(&repository.path("peers/python/servers.txt"))?,
+            Self::Approval => read(&repository.path("peers/approval/package-lock.json"))?,
             Self::CargoDeny => CARGO_DENY.to_owned(),
             Self::CargoFuzz => CARGO_FUZZ.to_owned(),
         };
@@ -72,7 +76,8 @@ impl Group {
         }
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
         match self {
-            Self::Node => install_node(repository, &folder)?,
+            Self::Node => install_node(repository, "peers/node", &folder)?,
+            Self::Approval => install_node(repository, "peers/approval", &folder)?,
             Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt")?,
             Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt")?,
             Self::CargoDeny | Self::CargoFuzz => {
@@ -105,10 +110,18 @@ pub(crate) fn scripts(repository: &Repository) -> Result<PathBuf> {
     Ok(to)
 }
 
-fn install_node(repository: &Repository, folder: &Path) -> Result<()> {
+/// The program that gives the second opinion, beside its packages.
+pub(crate) fn approval_judge(repository: &Repository) -> Result<()> {
+    let to = Group::Approval.folder(repository).join("judge.mjs");
+    let from = repository.path("peers/approval/judge.mjs");
+    std::fs::copy(&from, to).with_context(|| format!("cannot read `{}`", from.display()))?;
+    Ok(())
+}
+
+fn install_node(repository: &Repository, pins: &str, folder: &Path) -> Result<()> {
     require("npm", "npm")?;
     for name in ["package.json", "package-lock.json"] {
-        let from = repository.path("peers/node").join(name);
+        let from = repository.path(pins).join(name);
         std::fs::copy(&from, folder.join(name))
             .with_context(|| format!("cannot read `{}`", from.display()))?;
     }

@@ -105,6 +105,13 @@ const PARTS: &[Part] = &[
         run: rust::cedar,
     },
     Part {
+        name: "webauthn",
+        about: "passkeys against a foreign authenticator and a foreign verifier, canonical JSON against JavaScript",
+        needs: &[Need::Peers(Group::Node), Need::Peers(Group::Approval)],
+        ordinary: true,
+        run: rust::webauthn,
+    },
+    Part {
         name: "fuzz-corpus",
         about: "the fuzz targets' corpus, as plain tests",
         needs: &[Need::Build],

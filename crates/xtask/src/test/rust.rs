@@ -9,7 +9,7 @@ use super::Stage;
 use super::built::TestProgram;
 use super::tally::Tally;
 use crate::command::{quiet, shown};
-use crate::install::Group;
+use crate::install::{self, Group};
 
 /// A cold compilation of everything on a small machine stays below this.
 const COMPILE_LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -91,6 +91,14 @@ pub(super) fn cedar(stage: &Stage) -> Result<Tally> {
         "--test",
         "cedar",
     ]);
+    show_failure(&mut command, COMPILE_LIMIT, Tally::of_harness)
+}
+
+/// Apart from the others for the same reason: the foreign authenticator is large.
+pub(super) fn webauthn(stage: &Stage) -> Result<Tally> {
+    install::approval_judge(&stage.repository)?;
+    let mut command = stage.repository.cargo();
+    command.args(["test", "--package", "highwater-testkit", "--features", "passkey", "--test", "webauthn"]);
     show_failure(&mut command, COMPILE_LIMIT, Tally::of_harness)
 }
 
