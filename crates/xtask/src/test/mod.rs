@@ -3,6 +3,7 @@
 //! To add a part, write a function `fn(&Stage) -> Result<Tally>` in a module of this folder and give it
 //! a row in [`PARTS`].
 
+mod approval;
 mod built;
 mod conformance;
 mod peers;
@@ -11,7 +12,7 @@ mod rust;
 mod scenarios;
 mod tally;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -20,6 +21,7 @@ use clap::Args;
 
 use crate::install::{self, Group};
 use crate::repository::Repository;
+use approval::Heard;
 use built::Built;
 use tally::{Row, Tally, print_table};
 
@@ -147,6 +149,19 @@ const PARTS: &[Part] = &[
         run: rust::postgres,
     },
     Part {
+        name: "approval",
+        about: "every rule of verified approval with its tests and what came of them; runs what did not run yet",
+        needs: &[
+            Need::Build,
+            Need::Postgres,
+            Need::Peers(Group::Node),
+            Need::Peers(Group::PythonClients),
+            Need::Peers(Group::PythonServers),
+        ],
+        ordinary: false,
+        run: approval::run,
+    },
+    Part {
         name: "conformance",
         about: "the official suite, directly and through the gateway",
         needs: &[Need::Build, Need::Peers(Group::Node)],
@@ -171,6 +186,8 @@ const PARTS: &[Part] = &[
 struct Stage {
     repository: Repository,
     built: OnceCell<Result<Built, String>>,
+    /// What parts have heard of tests that name a rule of approval.
+    heard: RefCell<Heard>,
 }
 
 /// A part as chosen on the command line.
@@ -189,7 +206,7 @@ pub(crate) fn run(repository: Repository, arguments: &TestArguments) -> Result<E
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = choose(&repository, &arguments.only)?;
-    let stage = Stage { repository, built: OnceCell::new() };
+    let stage = Stage { repository, built: OnceCell::new(), heard: RefCell::default() };
     let mut rows = Vec::new();
     for each in &chosen {
         let name = each.name();

@@ -99,7 +99,10 @@ pub(super) fn webauthn(stage: &Stage) -> Result<Tally> {
     install::approval_judge(&stage.repository)?;
     let mut command = stage.repository.cargo();
     command.args(["test", "--package", "highwater-testkit", "--features", "passkey", "--test", "webauthn"]);
-    show_failure(&mut command, COMPILE_LIMIT, Tally::of_harness)
+    show_failure(&mut command, COMPILE_LIMIT, |output, success| {
+        stage.heard.borrow_mut().listen_to("testkit/webauthn", output);
+        Tally::of_harness(output, success)
+    })
 }
 
 pub(super) fn integration(stage: &Stage) -> Result<Tally> {
@@ -149,7 +152,10 @@ fn run_tests(stage: &Stage, wanted: impl Fn(&TestProgram) -> bool) -> Result<Tal
         bail!("no test program belongs to this part");
     }
     for program in programs {
-        tally += show_failure(&mut program.command(), TEST_LIMIT, Tally::of_harness)?;
+        tally += show_failure(&mut program.command(), TEST_LIMIT, |output, success| {
+            stage.heard.borrow_mut().listen(program, output);
+            Tally::of_harness(output, success)
+        })?;
     }
     Ok(tally)
 }
