@@ -66,6 +66,10 @@ text_id! {
     /// One challenge that a person may sign.
     ChallengeId
 }
+text_id! {
+    /// One request that a person answers. It stands in addresses and authorizes nothing.
+    ApprovalId
+}
 
 /// Milliseconds since the Unix epoch. The core is told the time, it never asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

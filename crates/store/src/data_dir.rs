@@ -32,6 +32,8 @@ pub enum Secret {
     OperatorToken,
     /// Seals what we hand out and take back, such as request states and task ids.
     SealKey,
+    /// Signs receipts.
+    ReceiptKey,
 }
 
 /// Why the data directory cannot be used.
@@ -160,6 +162,7 @@ impl Secret {
             Self::AgentToken => "agent-token",
             Self::OperatorToken => "operator-token",
             Self::SealKey => "seal-key",
+            Self::ReceiptKey => "receipt-key",
         }
     }
 
@@ -168,6 +171,7 @@ impl Secret {
             Self::AgentToken => "hwa_",
             Self::OperatorToken => "hwo_",
             Self::SealKey => "hwk_",
+            Self::ReceiptKey => "hwr_",
         }
     }
 

@@ -76,6 +76,17 @@ pub enum StoreError {
         /// What is wrong with it. It never repeats the URL, which may hold a password.
         why: Arc<str>,
     },
+    /// Passkeys were enrolled for another page.
+    #[error(
+        "the passkeys here were enrolled for `{origin}` (relying party `{rp_id}`) and work nowhere else; set \
+         `approvals.public_url` back to it, or use a new data directory and enroll again"
+    )]
+    OtherOrigin {
+        /// The relying party.
+        rp_id: Arc<str>,
+        /// The page.
+        origin: Arc<str>,
+    },
     /// Too much was asked for at once.
     #[error("the session store was asked about {asked} objects at once, the most is {most}")]
     TooMany {

@@ -1,6 +1,7 @@
 //! Memory that survives: the data directory with its lock and secrets, the audit log, what we learned about
 //! servers, and the labels of agent sessions and objects. Nothing here decides anything.
 
+mod approval;
 mod audit_log;
 mod backend;
 mod cache;
@@ -29,6 +30,11 @@ mod store;
 mod testing;
 mod token;
 
+pub use approval::{
+    Added, ApprovalRequest, AskLimits, Asked, ChallengeUsed, CodeTried, EnrollmentWindow, Installation,
+    MandateUsed, Need, PausedTool, Put, ReceiptDraft, ReceiptKey, Recovery, RememberedAnswer, RequestFilter,
+    RequestState, Revocation, StoredCredential, StoredMandate, StoredReceipt,
+};
 pub use audit_log::{Appended, Appending, AuditError, AuditLog};
 pub use data_dir::{DataDir, DataDirError, DataDirLock, Secret};
 pub use entry::SessionState;

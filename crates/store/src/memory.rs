@@ -1,5 +1,6 @@
 //! A store in memory: the model that the real ones are held against, with faults on demand. Tests only.
 
+mod approvals;
 mod model;
 mod pins;
 

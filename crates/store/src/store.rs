@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use highwater_core::id::{Principal, SessionKey, Timestamp};
+use highwater_core::id::{ApprovalId, Principal, SessionKey, Timestamp};
 use highwater_core::label::Label;
 use highwater_core::pin::PinKind;
 use highwater_core::session::ObjectId;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio::time::timeout;
 
 use crate::backend::Backend;
@@ -91,6 +91,8 @@ pub(crate) struct Inner {
     pub(crate) pins_changed: watch::Sender<u64>,
     /// How often another replica said that a token has changed.
     pub(crate) tokens_changed: watch::Sender<u64>,
+    /// Requests that have changed.
+    pub(crate) approvals_changed: broadcast::Sender<ApprovalId>,
 }
 
 /// Proof that objects are marked. Only the store can make it.
@@ -151,6 +153,7 @@ impl Store {
             unfinished: watch::Sender::new(0),
             pins_changed: watch::Sender::new(0),
             tokens_changed: watch::Sender::new(0),
+            approvals_changed: broadcast::Sender::new(crate::approval::CHANGES),
         });
         if let Backend::Postgres(postgres) = &inner.backend {
             postgres.listen(Arc::downgrade(&inner));

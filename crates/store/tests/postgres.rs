@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use highwater_core::annotation::DataClass;
+use highwater_core::decide::Effect;
 use highwater_core::label::Label;
 use highwater_store::{PostgresServer, Store, StoreError, StoreOptions, StorePlace};
 use suite::{Backend, context};
@@ -52,6 +53,23 @@ async fn open(url: &str) -> Result<Store, StoreError> {
 
 fn pii() -> Label {
     Label::bottom().with_class(DataClass::Pii)
+}
+
+/// A call is held on one replica while the browser is at another.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_hears_of_an_answer_at_another_replica() {
+    let (place, scene) = (InPostgres::new().await, suite::approvals::scene::Scene::new());
+    let (one, other) = (place.open().await, place.open().await);
+    let mut heard = one.watch_approvals();
+    // It is a hint, and a replica begins to listen a moment after it is open: so it may take more than one.
+    for attempt in 0..50 {
+        let request = scene.asked(&other, Effect::Confirm, &format!("p{attempt}"), None).await;
+        assert!(other.confirm(&request.id, "ada", other.now().await.unwrap()).await.unwrap());
+        if let Ok(id) = tokio::time::timeout(Duration::from_millis(500), heard.recv()).await {
+            return assert!(id.unwrap().as_str().starts_with("apr_"));
+        }
+    }
+    panic!("nothing was heard of 50 answers");
 }
 
 /// A server that a test may treat badly.

@@ -50,9 +50,14 @@ pub enum Unsignable {
 // === impl CanonicalArguments ===
 
 impl CanonicalArguments {
+    /// No arguments: an empty object.
+    pub fn none() -> Self {
+        Self("{}".into())
+    }
+
     /// Reads the arguments of a call as they were received. Absent arguments are an empty object.
     pub fn read(text: Option<&str>) -> Result<Self, Unsignable> {
-        let Some(text) = text else { return Ok(Self("{}".into())) };
+        let Some(text) = text else { return Ok(Self::none()) };
         let read = read_strictly(text)?;
         if !read.is_object() {
             return Err(Unsignable::NotAnObject);

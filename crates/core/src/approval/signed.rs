@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::arguments::CanonicalArguments;
 use super::base64url;
-use crate::action::to_hex;
+use crate::action::{from_hex, to_hex};
 use crate::annotation::words::vocabulary;
 
 /// The longest name of a tool.
@@ -136,6 +136,11 @@ impl ActionHash {
     /// The hash itself.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    /// Reads the hexadecimal form.
+    pub fn parse(text: &str) -> Option<Self> {
+        from_hex(text).map(Self)
     }
 }
 

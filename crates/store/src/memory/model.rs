@@ -32,6 +32,7 @@ pub(crate) struct Model {
     pub(crate) notices: Vec<Notice>,
     pub(crate) tokens: BTreeMap<String, TokenRecord>,
     pub(crate) node: Option<(String, bool)>,
+    pub(crate) approvals: super::approvals::Approvals,
     pub(super) pins: BTreeMap<(String, PinKey), StoredPin>,
     /// With the server, whether a person decided, and the name of the event.
     pub(super) pin_events: Vec<(String, bool, String, PinEvent)>,

@@ -31,7 +31,7 @@ pub(crate) struct Prune {
 // === impl Start ===
 
 impl Operation for Start {
-    /// How many sessions have the top label now, because commits may be missing.
+    /// How many sessions have the top label now, because commits may be missing. What waited for a person is void.
     type Output = Option<u64>;
 
     const DOING: &'static str = "begin";
@@ -45,6 +45,7 @@ impl Operation for Start {
         let last = self.last(tx).await?;
         let lost = self.may_have_lost(last.as_ref());
         let tainted = if lost {
+            super::approval::void(tx).await?;
             Some(tx.execute(statement::TAINT_ALL, &[Value::Int(LabelBits::TOP.to_i64())]).await?)
         } else {
             None
@@ -57,7 +58,10 @@ impl Operation for Start {
 
     #[cfg(any(test, feature = "testing"))]
     fn model(&self, model: &mut crate::memory::Model) -> Option<u64> {
-        let tainted = self.may_have_lost(model.node.as_ref()).then(|| model.taint_all());
+        let tainted = self.may_have_lost(model.node.as_ref()).then(|| {
+            model.approvals.void();
+            model.taint_all()
+        });
         model.node = Some((self.boot_id.clone(), false));
         tainted
     }

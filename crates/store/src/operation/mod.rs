@@ -1,5 +1,6 @@
 //! What can be asked of a database, one type each. An operation is written once and runs on every backend.
 
+pub(crate) mod approval;
 mod boot;
 mod context;
 mod conversation;
@@ -71,6 +72,10 @@ pub(crate) enum Durability {
     /// For people to look at.
     Statistic,
 }
+
+/// What the model needs to see of the operations about approvals.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use approval::model as approval_model;
 
 /// What the model needs to see of the operations.
 #[cfg(any(test, feature = "testing"))]

@@ -4,11 +4,13 @@ use std::future::poll_fn;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use highwater_core::id::ApprovalId;
 use tokio::sync::{mpsc, watch};
 use tokio_postgres::AsyncMessage;
 
 use super::server::{CHANNEL, Server};
 use crate::SessionHandle;
+use crate::operation::approval::APPROVALS_HINT;
 use crate::operation::{PINS_HINT, TOKENS};
 use crate::store::Inner;
 
@@ -74,6 +76,11 @@ async fn refresh(payload: &str, replica: &str, store: &Weak<Inner>) {
     let Some(store) = store.upgrade() else { return };
     if key.starts_with(PINS_HINT) {
         return store.pins_changed.send_modify(|count| *count += 1);
+    }
+    if let Some(id) = key.strip_prefix(APPROVALS_HINT) {
+        // Nobody may be waiting.
+        store.approvals_changed.send(ApprovalId::new(id)).ok();
+        return;
     }
     if key == TOKENS {
         return store.tokens_changed.send_modify(|count| *count += 1);

@@ -92,7 +92,7 @@ impl Postgres {
         let mut connection = self.connection(doing).await?;
         let work = async {
             let transaction = connection.transaction().await.map_err(|error| tx::explained(doing, &error))?;
-            let mut tx = PostgresTx { client: &transaction, doing, replica: &self.replica };
+            let mut tx = PostgresTx::new(&transaction, doing, &self.replica);
             tx.batch(MIGRATION_LOCK).await?;
             tx.batch(server::MAKE_SCHEMA).await?;
             schema::migrate(&mut tx, Dialect::Postgres).await?;
@@ -136,18 +136,19 @@ impl Postgres {
         let (doing, replica) = (O::DOING, &*self.replica);
         let durability = match operation.access() {
             Access::Read => {
-                return operation.run(&mut PostgresTx { client: connection, doing, replica }).await;
+                return operation.run(&mut PostgresTx::new(&*connection, doing, replica)).await;
             }
             Access::Write(durability) => durability,
         };
         let failed = |error| tx::explained(doing, &error);
         let transaction = connection.transaction().await.map_err(failed)?;
-        let mut tx = PostgresTx { client: &transaction, doing, replica };
+        let mut tx = PostgresTx::new(&transaction, doing, replica);
         if durability == Durability::Statistic {
             tx.batch("SET LOCAL synchronous_commit TO off").await?;
         }
         let done = operation.run(&mut tx).await?;
-        transaction.commit().await.map_err(failed)?;
+        let given_up = tx.given_up;
+        if given_up { transaction.rollback().await } else { transaction.commit().await }.map_err(failed)?;
         Ok(done)
     }
 

@@ -9,19 +9,30 @@ use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_check
 
 use super::server::CHANNEL;
 use crate::StoreError;
-use crate::sql::{Cell, Row, Tx, Value};
+use crate::sql::{Cell, Row, Tx, Value, only};
 
 /// A key longer than this is not announced: a notification holds 8 KB at most, and it is only a hint.
 const LONGEST_KEY: usize = 4096;
+
+/// The clock that all replicas share, in milliseconds. It goes on within a transaction, which may have waited for a lock.
+const CLOCK: &str = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp())*1000 AS BIGINT)";
 
 /// A transaction, or a connection to read from.
 pub(super) struct PostgresTx<'c, C> {
     pub(super) client: &'c C,
     pub(super) doing: &'static str,
     pub(super) replica: &'c str,
+    /// Whether what was done is to be undone.
+    pub(super) given_up: bool,
 }
 
 // === impl PostgresTx ===
+
+impl<'c, C> PostgresTx<'c, C> {
+    pub(super) fn new(client: &'c C, doing: &'static str, replica: &'c str) -> Self {
+        Self { client, doing, replica, given_up: false }
+    }
+}
 
 impl<C: GenericClient + Sync> PostgresTx<'_, C> {
     pub(super) async fn batch(&self, text: &str) -> Result<(), StoreError> {
@@ -45,6 +56,14 @@ impl<C: GenericClient + Sync> Tx for PostgresTx<'_, C> {
 
     async fn define(&mut self, definition: &str) -> Result<(), StoreError> {
         self.batch(definition).await
+    }
+
+    async fn now(&mut self, _given: i64) -> Result<i64, StoreError> {
+        only(self.query(CLOCK, &[]).await?)?.int(0)
+    }
+
+    fn give_up(&mut self) {
+        self.given_up = true;
     }
 
     async fn announce(&mut self, session: &str) -> Result<(), StoreError> {

@@ -3,6 +3,18 @@
 //! An operation is written once against [`Tx`]. SQLite answers at once, PostgreSQL over the network; the
 //! operation does not notice.
 
+/// Declares statements.
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $text:expr;)+) => {
+        $($(#[$doc])* pub(crate) const $name: &str = $text;)+
+
+        /// All statements with their names, for the checks that concern every one.
+        #[cfg(test)]
+        pub(crate) const ALL: &[(&str, &str)] = &[$((stringify!($name), $name)),+];
+    };
+}
+
+pub(crate) mod approvals;
 pub(crate) mod schema;
 pub(crate) mod statement;
 
@@ -46,6 +58,12 @@ pub(crate) trait Tx: Send {
 
     /// Runs a definition of the layout, which has no parameters and is not worth remembering.
     fn define(&mut self, definition: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// The time by which things expire: the database's own where replicas share one, the given one elsewhere.
+    fn now(&mut self, given: i64) -> impl Future<Output = Result<i64, StoreError>> + Send;
+
+    /// Undoes everything that was done in this transaction. What is answered stands, and says why.
+    fn give_up(&mut self);
 
     /// Tells other replicas that they hold an old copy of a session. A hint: nothing depends on its arrival.
     fn announce(&mut self, session: &str) -> impl Future<Output = Result<(), StoreError>> + Send;

@@ -13,7 +13,7 @@ pub(crate) enum Dialect {
 /// One step from a layout to the next: its definitions. `INT` stands for a 64-bit integer.
 type Migration = &'static [&'static str];
 
-const MIGRATIONS: &[Migration] = &[FIRST, PINS, AGENT_TOKENS];
+const MIGRATIONS: &[Migration] = &[FIRST, PINS, AGENT_TOKENS, APPROVALS];
 
 /// Times are milliseconds, `0` where something has not happened. JSON is text: a column declared `JSON` has
 /// numeric affinity in SQLite.
@@ -62,6 +62,58 @@ const AGENT_TOKENS: Migration = &[
      terms TEXT NOT NULL, person TEXT NOT NULL, created INT NOT NULL, rotated INT NOT NULL, \
      used INT NOT NULL, revoked INT NOT NULL, PRIMARY KEY(name))",
     "CREATE UNIQUE INDEX agent_token_by_digest ON agent_token(sha256)",
+];
+
+/// Who may sign, what waits for a person, what was signed. Bytes are base64url. Credentials are never deleted.
+const APPROVALS: Migration = &[
+    "CREATE TABLE installation(id TEXT NOT NULL, server_id TEXT NOT NULL, rp_id TEXT NOT NULL, \
+     origin TEXT NOT NULL, created INT NOT NULL, PRIMARY KEY(id))",
+    "CREATE TABLE approver(id TEXT NOT NULL, handle TEXT NOT NULL, created INT NOT NULL, PRIMARY KEY(id))",
+    "CREATE TABLE enrollment_window(person TEXT NOT NULL, code TEXT NOT NULL, opened_by TEXT NOT NULL, \
+     opened INT NOT NULL, expires INT NOT NULL, attempts INT NOT NULL, PRIMARY KEY(person))",
+    "CREATE TABLE enrollment(principal TEXT NOT NULL, person TEXT NOT NULL, handle TEXT NOT NULL, \
+     challenge TEXT NOT NULL, expires INT NOT NULL, PRIMARY KEY(principal))",
+    "CREATE TABLE credential(id TEXT NOT NULL, person TEXT NOT NULL, handle TEXT NOT NULL, cose TEXT NOT NULL, \
+     counter INT NOT NULL, transports TEXT NOT NULL, aaguid TEXT NOT NULL, be INT NOT NULL, bs INT NOT NULL, \
+     fmt TEXT NOT NULL, attestation TEXT NOT NULL, client_data TEXT NOT NULL, created INT NOT NULL, \
+     enrolled_by TEXT NOT NULL, confirmed INT NOT NULL, confirmed_by TEXT NOT NULL, revoked INT NOT NULL, \
+     revoked_by TEXT NOT NULL, revoked_why TEXT NOT NULL, PRIMARY KEY(id))",
+    "CREATE INDEX credential_by_person ON credential(person)",
+    "CREATE TABLE approval(id TEXT NOT NULL, kind TEXT NOT NULL, person TEXT NOT NULL, principal TEXT NOT NULL, \
+     session TEXT NOT NULL, caller TEXT NOT NULL, tool TEXT NOT NULL, upstream TEXT NOT NULL, \
+     definition TEXT NOT NULL, canon TEXT NOT NULL, action TEXT NOT NULL, shown TEXT NOT NULL, told TEXT NOT NULL, \
+     question TEXT NOT NULL, need TEXT NOT NULL, sensitive INT NOT NULL, state TEXT NOT NULL, created INT NOT NULL, \
+     expires INT NOT NULL, decided INT NOT NULL, decided_by TEXT NOT NULL, ver INT NOT NULL, PRIMARY KEY(id))",
+    "CREATE INDEX approval_by_action ON approval(principal, action)",
+    "CREATE INDEX approval_by_state ON approval(state, expires)",
+    "CREATE INDEX approval_by_time ON approval(created)",
+    "CREATE TABLE asker(principal TEXT NOT NULL, asked INT NOT NULL, PRIMARY KEY(principal))",
+    "CREATE TABLE tool_decline(principal TEXT NOT NULL, tool TEXT NOT NULL, declines INT NOT NULL, \
+     last INT NOT NULL, PRIMARY KEY(principal, tool))",
+    "CREATE TABLE challenge(id TEXT NOT NULL, approval TEXT NOT NULL, principal TEXT NOT NULL, \
+     person TEXT NOT NULL, tool TEXT NOT NULL, upstream TEXT NOT NULL, definition TEXT NOT NULL, \
+     canon TEXT NOT NULL, action TEXT NOT NULL, wire TEXT NOT NULL, issued INT NOT NULL, expires INT NOT NULL, \
+     consumed INT NOT NULL, credential TEXT NOT NULL, PRIMARY KEY(id))",
+    "CREATE UNIQUE INDEX challenge_by_wire ON challenge(wire)",
+    "CREATE INDEX challenge_by_approval ON challenge(approval)",
+    "CREATE INDEX challenge_by_time ON challenge(issued)",
+    "CREATE TABLE receipt(chain TEXT NOT NULL, seq INT NOT NULL, id TEXT NOT NULL, approval TEXT NOT NULL, \
+     made INT NOT NULL, body TEXT NOT NULL, PRIMARY KEY(chain, seq))",
+    "CREATE UNIQUE INDEX receipt_by_id ON receipt(id)",
+    "CREATE INDEX receipt_by_approval ON receipt(approval)",
+    "CREATE TABLE receipt_chain(id TEXT NOT NULL, next INT NOT NULL, head TEXT NOT NULL, PRIMARY KEY(id))",
+    "CREATE TABLE mandate(id TEXT NOT NULL, receipt TEXT NOT NULL, person TEXT NOT NULL, agent TEXT NOT NULL, \
+     body TEXT NOT NULL, definitions TEXT NOT NULL, remaining INT NOT NULL, not_before INT NOT NULL, \
+     expires INT NOT NULL, revoked INT NOT NULL, revoked_by TEXT NOT NULL, revoked_why TEXT NOT NULL, \
+     PRIMARY KEY(id))",
+    "CREATE UNIQUE INDEX mandate_by_receipt ON mandate(receipt)",
+    "CREATE TABLE remembered(id TEXT NOT NULL, person TEXT NOT NULL, principal TEXT NOT NULL, \
+     session TEXT NOT NULL, tool TEXT NOT NULL, upstream TEXT NOT NULL, definition TEXT NOT NULL, \
+     targets TEXT NOT NULL, label TEXT NOT NULL, told TEXT NOT NULL, created INT NOT NULL, ends INT NOT NULL, \
+     PRIMARY KEY(id))",
+    "CREATE INDEX remembered_by_tool ON remembered(principal, tool)",
+    "CREATE TABLE recovery(person TEXT NOT NULL, begun_by TEXT NOT NULL, begun INT NOT NULL, due INT NOT NULL, \
+     PRIMARY KEY(person))",
 ];
 
 /// The version this program writes.

@@ -3,16 +3,6 @@
 //! To SQLite `$1` is a name whose position is that of its first appearance; PostgreSQL goes by the number.
 //! They agree while parameters first appear in numerical order, which a test below holds for all of them.
 
-macro_rules! statements {
-    ($($(#[$doc:meta])* $name:ident = $text:expr;)+) => {
-        $($(#[$doc])* pub(crate) const $name: &str = $text;)+
-
-        /// All statements with their names, for the checks that concern every one.
-        #[cfg(test)]
-        pub(crate) const ALL: &[(&str, &str)] = &[$((stringify!($name), $name)),+];
-    };
-}
-
 statements! {
     /// Joins a label into a session: one statement, no lock held by the caller.
     JOIN = "INSERT INTO session(id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver) \
@@ -162,7 +152,7 @@ mod tests {
 
     #[test]
     fn parameters_first_appear_in_numerical_order_in_every_statement() {
-        for (name, text) in ALL {
+        for (name, text) in ALL.iter().chain(crate::sql::approvals::ALL) {
             let seen = first_appearances(text);
             let expected: Vec<u32> = (1..).take(seen.len()).collect();
             assert_eq!(seen, expected, "{name}: {text}");

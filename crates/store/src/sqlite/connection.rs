@@ -19,7 +19,7 @@ use crate::sql::{Cell, Row, Tx, Value};
 const BUSY_LIMIT: Duration = Duration::from_secs(2);
 
 /// Statements that stay prepared on a connection: all there are.
-const PREPARED: usize = 64;
+const PREPARED: usize = 192;
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub(super) enum Purpose {
 pub(super) struct SqliteTx<'c> {
     pub(super) connection: &'c mut Connection,
     pub(super) doing: &'static str,
+    /// Whether what was done is to be undone.
+    pub(super) given_up: bool,
 }
 
 /// Opens the file as we want it.
@@ -67,7 +69,7 @@ pub(super) fn open(file: &Path, purpose: Purpose) -> Result<Connection, StoreErr
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     let doing = "renew its layout";
     alone(connection, doing, false, |connection| {
-        at_once(schema::migrate(&mut SqliteTx { connection, doing }, Dialect::Sqlite))
+        at_once(schema::migrate(&mut SqliteTx::new(connection, doing), Dialect::Sqlite))
     })
 }
 
@@ -78,13 +80,13 @@ pub(super) fn now<O: Operation>(
     flushed: bool,
 ) -> Result<O::Output, StoreError> {
     alone(connection, O::DOING, flushed, |connection| {
-        at_once(operation.run(&mut SqliteTx { connection, doing: O::DOING }))
+        at_once(operation.run(&mut SqliteTx::new(connection, O::DOING)))
     })
 }
 
 /// A connection to read from outside any transaction.
 pub(super) fn reading(connection: &mut Connection) -> SqliteTx<'_> {
-    SqliteTx { connection, doing: "begin" }
+    SqliteTx::new(connection, "begin")
 }
 
 /// A transaction around some work.
@@ -136,6 +138,12 @@ pub(super) fn at_once<R>(future: impl Future<Output = Result<R, StoreError>>) ->
 
 // === impl SqliteTx ===
 
+impl<'c> SqliteTx<'c> {
+    pub(super) fn new(connection: &'c mut Connection, doing: &'static str) -> Self {
+        Self { connection, doing, given_up: false }
+    }
+}
+
 impl Tx for SqliteTx<'_> {
     async fn query(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
         self.rows(statement, values).map_err(|error| explained(self.doing, &error))
@@ -151,6 +159,15 @@ impl Tx for SqliteTx<'_> {
 
     async fn define(&mut self, definition: &str) -> Result<(), StoreError> {
         batch(self.connection, self.doing, definition)
+    }
+
+    /// One process, one clock.
+    async fn now(&mut self, given: i64) -> Result<i64, StoreError> {
+        Ok(given)
+    }
+
+    fn give_up(&mut self) {
+        self.given_up = true;
     }
 
     /// There are no other replicas.

@@ -66,7 +66,7 @@ impl Reader {
 /// Runs an operation over one snapshot.
 fn read<O: Operation>(connection: &mut Connection, operation: &O) -> Result<O::Output, StoreError> {
     batch(connection, O::DOING, "BEGIN")?;
-    let found = at_once(operation.run(&mut SqliteTx { connection, doing: O::DOING }));
+    let found = at_once(operation.run(&mut SqliteTx::new(connection, O::DOING)));
     // Nothing was written: how a read ends is all the same.
     connection::undo(connection);
     found

@@ -184,9 +184,9 @@ impl<O: Operation> Job for Request<O> {
     }
 
     fn run(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
-        let mut tx = SqliteTx { connection, doing: O::DOING };
+        let mut tx = SqliteTx::new(connection, O::DOING);
         self.done = Some(at_once(self.operation.run(&mut tx))?);
-        Ok(())
+        if tx.given_up { batch(connection, O::DOING, "ROLLBACK TO one") } else { Ok(()) }
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {

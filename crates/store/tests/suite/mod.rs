@@ -1,5 +1,6 @@
 //! What every session store must do. A new backend is done when it passes.
 
+pub(crate) mod approvals;
 mod conversations;
 mod declassification;
 mod joins;
@@ -15,7 +16,8 @@ use highwater_core::id::{Principal, SessionKey, VirtualServerId};
 use highwater_store::{SessionHandle, SessionKind, SessionOwner, Store, StoreOptions};
 
 pub(crate) use {
-    conversations::*, declassification::*, joins::*, marks::*, people::*, pins::*, random::*, tokens::*,
+    approvals::*, conversations::*, declassification::*, joins::*, marks::*, people::*, pins::*, random::*,
+    tokens::*,
 };
 
 /// A place for a store.
@@ -72,6 +74,40 @@ macro_rules! run {
                 a_token_is_noted_when_it_is_used,
                 of_many_who_make_one_token_one_succeeds,
                 random_histories_agree_with_the_model,
+                s52_a_bad_signature_leaves_the_challenge_for_a_good_one,
+                s53_the_counter_of_the_assertion_is_stored,
+                s57_fifty_parallel_calls_one_consumes,
+                g06_whoever_loses_the_race_is_told_that_it_is_consumed,
+                g24_a_challenge_and_its_credential_are_of_one_moment,
+                g26_of_two_challenges_in_flight_the_lower_counter_fails_and_stays,
+                s45_a_challenge_that_ended_meanwhile_is_not_consumed,
+                s47_what_was_revoked_or_never_confirmed_consumes_nothing,
+                t2_two_approvers_at_once_are_both_counted,
+                t2_one_signature_answers_one_request_and_those_of_others_none,
+                receipts_are_one_chain_whoever_signs_at_once,
+                t3_a_grant_is_used_once_by_whoever_comes_first,
+                t3_a_grant_is_for_one_principal_and_one_action,
+                g16_a_tool_that_changed_since_ends_the_grant,
+                a_revoked_credential_counts_neither_for_the_quorum_nor_for_the_grant,
+                a_button_answers_only_what_takes_no_passkey,
+                a_no_takes_back_a_yes_that_no_call_rests_on,
+                identical_calls_meet_in_one_request,
+                g21_a_request_that_asks_something_else_is_ended_and_asked_anew,
+                a_no_is_remembered_and_the_third_pauses_the_tool,
+                a_yes_forgets_the_noes_before_it,
+                five_may_wait_and_ten_challenges_be_drawn,
+                whoever_waits_here_hears_of_an_answer,
+                s36_the_installation_is_made_once_and_keeps_its_page,
+                a_person_has_one_handle,
+                five_wrong_codes_close_the_window,
+                g09_an_enrollment_is_finished_once_and_a_new_one_replaces_it,
+                s19_s20_a_credential_is_kept_whole_and_added_once,
+                starting_over_waits_and_can_be_stopped,
+                t4_the_last_use_of_a_mandate_goes_to_one_of_two,
+                a_mandate_ends_when_it_is_taken_back,
+                an_answer_is_remembered_until_it_is_forgotten,
+                sensitive_arguments_are_cleared_when_nobody_needs_them,
+                approvals_outlive_the_store,
             );
         }
     };

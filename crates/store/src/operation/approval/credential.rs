@@ -1,0 +1,159 @@
+//! Passkeys: added, confirmed, revoked, listed. None is ever deleted.
+
+use highwater_core::approval::{CredentialId, CredentialStanding, NewCredential, encode_base64url};
+use highwater_core::id::{Timestamp, UserId};
+
+use super::super::{Access, Durability, Operation};
+use super::codec::{self, millis, transports_text};
+use crate::StoreError;
+use crate::approval::{Added, StoredCredential};
+use crate::sql::{Tx, Value, approvals as statement};
+
+/// Adds a verified credential, unless it is there (S19, S20).
+#[derive(Debug)]
+pub(crate) struct AddCredential {
+    pub(crate) new: NewCredential,
+    pub(crate) enrolled_by: String,
+    pub(crate) standing: CredentialStanding,
+    pub(crate) now: Timestamp,
+}
+
+/// A person says that a credential counts.
+#[derive(Debug)]
+pub(crate) struct ConfirmCredential {
+    pub(crate) id: CredentialId,
+    pub(crate) by: String,
+    pub(crate) now: Timestamp,
+}
+
+/// A credential ends.
+#[derive(Debug)]
+pub(crate) struct RevokeCredential {
+    pub(crate) id: CredentialId,
+    pub(crate) by: String,
+    pub(crate) reason: String,
+    pub(crate) now: Timestamp,
+}
+
+/// The credentials of a person, or of all.
+#[derive(Debug)]
+pub(crate) struct ListCredentials(pub(crate) Option<UserId>);
+
+// === impl AddCredential ===
+
+impl Operation for AddCredential {
+    type Output = Added;
+
+    const DOING: &'static str = "add a passkey";
+
+    fn access(&self) -> Access {
+        Access::Write(Durability::Flushed)
+    }
+
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<Added, StoreError> {
+        let now = tx.now(millis(self.now)).await?;
+        let NewCredential { user, user_handle, registration } = &self.new;
+        let id = registration.id.to_string();
+        let (handle, cose) = (encode_base64url(user_handle), encode_base64url(registration.key.as_cose()));
+        let transports = transports_text(&registration.transports)?;
+        let aaguid = encode_base64url(&registration.aaguid);
+        let attestation = encode_base64url(&registration.attestation_object);
+        let client_data = encode_base64url(&registration.client_data);
+        let active = self.standing == CredentialStanding::Active;
+        let (confirmed, confirmed_by) = if active { (now, self.enrolled_by.as_str()) } else { (0, "") };
+        let values = [
+            Value::Text(&id),
+            Value::Text(user.as_str()),
+            Value::Text(&handle),
+            Value::Text(&cose),
+            Value::Int(i64::from(registration.counter)),
+            Value::Text(&transports),
+            Value::Text(&aaguid),
+            Value::Int(i64::from(registration.backup_eligible)),
+            Value::Int(i64::from(registration.backed_up)),
+            Value::Text(&registration.format),
+            Value::Text(&attestation),
+            Value::Text(&client_data),
+            Value::Int(now),
+            Value::Text(&self.enrolled_by),
+            Value::Int(confirmed),
+            Value::Text(confirmed_by),
+        ];
+        let added = tx.execute(statement::ADD_CREDENTIAL, &values).await? > 0;
+        Ok(if added { Added::Done } else { Added::AlreadyEnrolled })
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn model(&self, model: &mut crate::memory::Model) -> Added {
+        model.approvals.add_credential(self)
+    }
+}
+
+// === impl ConfirmCredential ===
+
+impl Operation for ConfirmCredential {
+    type Output = bool;
+
+    const DOING: &'static str = "confirm a passkey";
+
+    fn access(&self) -> Access {
+        Access::Write(Durability::Flushed)
+    }
+
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<bool, StoreError> {
+        let (id, now) = (self.id.to_string(), tx.now(millis(self.now)).await?);
+        let values = [Value::Int(now), Value::Text(&self.by), Value::Text(&id)];
+        Ok(tx.execute(statement::CONFIRM_CREDENTIAL, &values).await? > 0)
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn model(&self, model: &mut crate::memory::Model) -> bool {
+        model.approvals.confirm_credential(&self.id, &self.by, self.now)
+    }
+}
+
+// === impl RevokeCredential ===
+
+impl Operation for RevokeCredential {
+    type Output = bool;
+
+    const DOING: &'static str = "revoke a passkey";
+
+    fn access(&self) -> Access {
+        Access::Write(Durability::Flushed)
+    }
+
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<bool, StoreError> {
+        let (id, now) = (self.id.to_string(), tx.now(millis(self.now)).await?);
+        let values = [Value::Int(now), Value::Text(&self.by), Value::Text(&self.reason), Value::Text(&id)];
+        Ok(tx.execute(statement::REVOKE_CREDENTIAL, &values).await? > 0)
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn model(&self, model: &mut crate::memory::Model) -> bool {
+        model.approvals.revoke_credential(&self.id, &self.by, &self.reason, self.now)
+    }
+}
+
+// === impl ListCredentials ===
+
+impl Operation for ListCredentials {
+    type Output = Vec<StoredCredential>;
+
+    const DOING: &'static str = "list passkeys";
+
+    fn access(&self) -> Access {
+        Access::Read
+    }
+
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<Vec<StoredCredential>, StoreError> {
+        let user = Value::Text(self.0.as_ref().map_or("", UserId::as_str));
+        let rows = tx.query(statement::CREDENTIALS, &[user]).await?;
+        rows.iter().map(|row| codec::credential(row, 0)).collect()
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn model(&self, model: &mut crate::memory::Model) -> Vec<StoredCredential> {
+        model.approvals.list_credentials(self.0.as_ref())
+    }
+}
