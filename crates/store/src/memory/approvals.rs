@@ -1,12 +1,13 @@
 //! What approvals mean, in the plainest words.
 
+mod over;
+
 use std::collections::BTreeMap;
 
 use highwater_core::approval::receipt::SignedReceipt;
 use highwater_core::approval::{
-    ActionHash, CanonicalArguments, ChallengeRecord, ConsumeOutcome, Credential, CredentialId,
-    CredentialStanding, GrantOutcome, MandateOutcome, Nonce, Partial, PartialAnswer, PendingEnrollment,
-    QuorumState, ToolName, WireChallenge,
+    ChallengeRecord, ConsumeOutcome, Credential, CredentialId, CredentialStanding, GrantOutcome,
+    MandateOutcome, Partial, PartialAnswer, PendingEnrollment, QuorumState, ToolName,
 };
 use highwater_core::id::{ApprovalId, ChallengeId, Principal, Timestamp, UserId};
 
@@ -16,8 +17,8 @@ use crate::approval::{
     StoredCredential, StoredMandate, StoredReceipt,
 };
 use crate::operation::approval_model::{
-    AddCredential, Ask, Consume, ConsumeGrant, Expire, FoundChallenge, KEPT_CHALLENGES_MS, KEPT_REQUESTS_MS,
-    ListRequests, PutChallenge, STARTED_OVER, UseMandate, mandate_refusal, stamp, who_signed,
+    AddCredential, Ask, Consume, ConsumeGrant, FoundChallenge, ListRequests, PutChallenge, STARTED_OVER,
+    UseMandate, mandate_refusal, who_signed,
 };
 
 /// Everything a database holds of approvals.
@@ -434,83 +435,10 @@ impl Approvals {
         found.sort_by_key(|it| (std::cmp::Reverse(it.created), it.id.clone()));
         found
     }
-
-    pub(crate) fn expire(&mut self, asked: &Expire) -> Vec<ApprovalId> {
-        let now = millis(asked.now);
-        let mut ended = Vec::new();
-        let memory = asked.decline_memory_ms;
-        let mut cleared = Vec::new();
-        for it in self.requests.values_mut() {
-            if at(it, now).state != it.state {
-                (it.state, it.decided) = (RequestState::Expired, Some(asked.now));
-                ended.push(it.id.clone());
-            }
-            let over = match it.state {
-                RequestState::Consumed | RequestState::Expired => true,
-                RequestState::Declined => it.decided.is_some_and(|at| at.0 + memory <= asked.now.0),
-                RequestState::Pending | RequestState::Approved => false,
-            };
-            if it.sensitive && !it.cleared && over {
-                it.cleared = true;
-                it.arguments = nothing();
-                it.action = ActionHash::from([0; 32]);
-                it.shown = "".into();
-                cleared.push(it.id.clone());
-            }
-        }
-        for it in self.challenges.values_mut() {
-            if it.approval.as_ref().is_some_and(|of| cleared.contains(of)) {
-                clear(&mut it.record);
-                if !it.record.consumed {
-                    it.record.expires = Timestamp(0);
-                }
-            }
-        }
-        self.challenges.retain(|_, it| millis(it.record.issued) >= now - KEPT_CHALLENGES_MS);
-        self.requests.retain(|_, it| {
-            millis(it.created) >= now - KEPT_REQUESTS_MS
-                || matches!(it.state, RequestState::Pending | RequestState::Approved)
-        });
-        self.remembered.retain(|_, it| it.until > asked.now);
-        ended
-    }
-
-    pub(crate) fn clear_challenge(&mut self, id: &ChallengeId, now: i64) -> bool {
-        match self.challenges.get_mut(id) {
-            Some(it) if it.record.consumed || it.record.expires <= stamp(now) => {
-                clear(&mut it.record);
-                true
-            }
-            Some(_) | None => false,
-        }
-    }
-
-    /// Nothing outstanding counts any more.
-    pub(crate) fn void(&mut self) {
-        for it in self.requests.values_mut() {
-            if matches!(it.state, RequestState::Pending | RequestState::Approved) {
-                it.state = RequestState::Expired;
-            }
-        }
-        for it in self.challenges.values_mut().filter(|it| !it.record.consumed) {
-            it.record.expires = Timestamp(0);
-        }
-        self.enrollments.clear();
-        self.windows.clear();
-    }
 }
 
 fn at(found: &ApprovalRequest, now: i64) -> ApprovalRequest {
     let decided = found.decided.map_or(0, millis);
     let state = ApprovalRequest::state_at(found.state, millis(found.expires), decided, now);
     ApprovalRequest { state, ..found.clone() }
-}
-
-fn clear(record: &mut ChallengeRecord) {
-    record.arguments = nothing();
-    record.wire = WireChallenge::new(Nonce([0; 32]), ActionHash::from([0; 32]));
-}
-
-fn nothing() -> CanonicalArguments {
-    CanonicalArguments::none()
 }
