@@ -43,8 +43,20 @@ pub(crate) struct ModernClient {
     pub(crate) caller: Caller,
     /// Its capabilities as JSON text.
     pub(crate) capabilities: String,
+    /// Whether it says that it lets calls be signed by itself.
+    pub(crate) speaks_approval: bool,
     /// Which log messages it wants on this request.
     pub(crate) log_level: Option<LogLevel>,
+}
+
+/// What a legacy client says of itself when it is met.
+pub(crate) struct Said {
+    /// Its capabilities as JSON text.
+    pub(crate) capabilities: String,
+    /// Whether it says that it lets calls be signed by itself.
+    pub(crate) speaks_approval: bool,
+    /// What it calls itself.
+    pub(crate) name: String,
 }
 
 /// A legacy client's transport session: MCP's notion, never a security key by itself.
@@ -56,6 +68,10 @@ pub(crate) struct LegacySession {
     pub(crate) version: &'static str,
     /// The client's capabilities as JSON text.
     pub(crate) capabilities: String,
+    /// Whether it says that it lets calls be signed by itself.
+    pub(crate) speaks_approval: bool,
+    /// What it calls itself.
+    pub(crate) name: String,
     /// Where messages go that belong to no request.
     pub(crate) aside: Aside,
     /// Ends whatever is open towards the client.
@@ -67,6 +83,8 @@ pub(crate) struct LegacySession {
 #[derive(Default)]
 struct SessionState {
     log_level: Option<LogLevel>,
+    /// Of requests that are answered on a stream: whether somebody reads it.
+    presence: HashMap<Box<str>, Presence>,
     /// Running requests by the exact text of their id.
     in_flight: HashMap<Box<str>, AbortHandle>,
     /// Questions we put to the client, by our number.
@@ -82,6 +100,9 @@ pub(crate) type Aside = Box<dyn Fn(Bytes) + Send + Sync>;
 
 /// Ends whatever is open towards a client.
 pub(crate) type HangUp = Box<dyn Fn() + Send + Sync>;
+
+/// Whether somebody still waits for the answer to a request.
+pub(crate) type Presence = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// Where whatever precedes the answer to a request goes.
 pub(crate) type Outlet = channel::Sender<Bytes>;
@@ -136,6 +157,14 @@ impl Client {
         }
     }
 
+    /// Whether the client says that it lets calls be signed by itself.
+    pub(crate) fn speaks_approval(&self) -> bool {
+        match self {
+            Self::Legacy(session) => session.speaks_approval,
+            Self::Modern(client) => client.speaks_approval,
+        }
+    }
+
     /// The log level the client wants, if it said.
     pub(crate) fn log_level(&self) -> Option<LogLevel> {
         match self {
@@ -162,14 +191,17 @@ impl LegacySession {
         id: Arc<str>,
         caller: Caller,
         version: &'static str,
-        capabilities: String,
+        said: Said,
         (aside, hang_up): (Aside, HangUp),
     ) -> Arc<Self> {
+        let Said { capabilities, speaks_approval, name } = said;
         Arc::new(Self {
             id,
             caller,
             version,
             capabilities,
+            speaks_approval,
+            name,
             aside,
             hang_up,
             state: Mutex::default(),
@@ -197,7 +229,24 @@ impl LegacySession {
     }
 
     pub(crate) fn end(&self, id: &str) {
-        self.state().in_flight.remove(id);
+        let mut state = self.state();
+        state.in_flight.remove(id);
+        if !state.presence.is_empty() {
+            state.presence.remove(id);
+        }
+    }
+
+    /// Learns how to tell whether somebody still waits for the answer to a running request.
+    pub(crate) fn watch(&self, id: &str, presence: Presence) {
+        let mut state = self.state();
+        if state.in_flight.contains_key(id) {
+            state.presence.insert(id.into(), presence);
+        }
+    }
+
+    /// Whether somebody still waits for the answer to a request, as far as that can be told.
+    pub(crate) fn is_awaited(&self, id: &str) -> bool {
+        self.state().presence.get(id).is_none_or(|waits| waits())
     }
 
     /// Ends a running request; what it was doing is cancelled and recorded as it goes.

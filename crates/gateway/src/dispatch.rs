@@ -13,6 +13,7 @@ use highwater_mcp::text::{pointer, unquote};
 use highwater_store::SessionHandle;
 use highwater_upstream::control::{ListKind, LogLevel};
 
+use crate::approvals::APPROVAL_METHODS;
 use crate::catalog::Station;
 use crate::client::{Answer, Client, LegacySession, Outlet};
 use crate::gateway::{Gateway, now};
@@ -78,6 +79,10 @@ impl Gateway {
                 Ok(error_code::result_response(&id, "{}"))
             }
             Some(Method::Listen) => Box::pin(self.listen(client, &frame, outlet)).await,
+            // Ours to answer: whatever an operator lists for a server, these lead nowhere else.
+            None if name.starts_with(APPROVAL_METHODS) => {
+                Box::pin(self.approval_method(&client, &frame, name)).await
+            }
             // A shared server's list of tasks would show one client the tasks of another.
             Some(Method::Initialize | Method::ListTasks) => Err(not_here(name)),
             Some(

@@ -12,6 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_config::{Era, Expose, ServerSettings, Settings, Start, Transport, Writes};
 use highwater_core::id::{DecisionId, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::pin::PinKind;
 use highwater_store::{
     AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret, Store, TokenRecord,
 };
@@ -22,6 +23,7 @@ use highwater_upstream::{
 use thiserror::Error;
 use tokio::sync::mpsc;
 
+use crate::approvals::{Desk, DeskParts};
 use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
 use crate::front::http::Workers;
 use crate::pins::{Keeper, ToolNames};
@@ -56,6 +58,8 @@ pub struct Gateway {
     pub(crate) pending: Arc<PendingQuestions>,
     /// Where the labels of sessions and objects are.
     pub(crate) store: Store,
+    /// Where people answer; nothing where nobody can be asked on a page.
+    desk: Option<Arc<Desk>>,
     pub(crate) stories: Stories,
     pub(crate) registry: Registry,
     pub(crate) agent_token: String,
@@ -84,6 +88,8 @@ pub struct Parts {
     pub store: Store,
     /// The agents' tokens in the store.
     pub tokens: Vec<TokenRecord>,
+    /// What approvals need; nothing where nobody can be asked on a page.
+    pub approvals: Option<DeskParts>,
     /// Our own executable, which watches over child processes.
     pub guard: PathBuf,
     /// Variables every child gets, such as `PATH`.
@@ -115,7 +121,7 @@ pub(crate) fn now() -> Timestamp {
 impl Gateway {
     /// Starts a gateway. Servers are started when they are first needed, or now if they are `start: eager`.
     pub fn start(parts: Parts) -> Result<Arc<Self>, StartError> {
-        let Parts { settings, data_dir, store, tokens, guard, safe_env } = parts;
+        let Parts { settings, data_dir, store, tokens, approvals, guard, safe_env } = parts;
         let tokens = Tokens::new(tokens, &settings, store.is_shared());
         let key = data_dir.secret(Secret::SealKey)?;
         let key = Secret::SealKey.key_bytes(&key).ok_or(StartError::NoEntropy)?;
@@ -131,6 +137,8 @@ impl Gateway {
         let audit = Arc::new(AuditLog::open(&data_dir)?);
         let seal = Seal::new(&key).ok_or(StartError::NoEntropy)?;
         let boot = random_text(4).ok_or(StartError::NoEntropy)?;
+        let desk = approvals
+            .map(|parts| Desk::new(parts, store.clone(), Arc::clone(&audit), settings.approvals.clone()));
         let gateway = Arc::new_cyclic(|myself| Self {
             myself: Weak::clone(myself),
             world: ArcSwap::from_pointee(World::empty()),
@@ -138,6 +146,7 @@ impl Gateway {
             seal,
             held: Arc::default(),
             pending: Arc::default(),
+            desk,
             store,
             stories: Stories::default(),
             registry: Registry::default(),
@@ -154,6 +163,7 @@ impl Gateway {
             workers: OnceLock::new(),
         });
         gateway.adopt(settings);
+        gateway.introduce_catalog();
         gateway.follow_notices(received);
         gateway.follow_tokens();
         gateway.follow_pins();
@@ -195,6 +205,10 @@ impl Gateway {
                 .map(|server| (UpstreamId::new(server.name.as_str()), Standing::new(server)))
                 .collect(),
         );
+        if let Some(desk) = &self.desk {
+            desk.under(settings.approvals.clone());
+        }
+        let terms = self.desk.as_ref().map(|_| Arc::new(settings.approvals.clone()));
         let virtual_servers = settings
             .virtual_servers
             .iter()
@@ -206,7 +220,8 @@ impl Gateway {
                     .filter_map(|name| stations.get(&UpstreamId::new(name.as_str())).cloned());
                 (id.clone(), {
                     let (policy, standings) = (Arc::clone(&policy), Arc::clone(&standings));
-                    VirtualServer::new(id, (server.prefix, server.expose), policy, standings, held.collect())
+                    let said = (policy, terms.clone());
+                    VirtualServer::new(id, (server.prefix, server.expose), said, standings, held.collect())
                 })
             })
             .collect();
@@ -271,6 +286,25 @@ impl Gateway {
         if let Err(error) = self.audit.flush() {
             tracing::error!(%error, "the audit log could not be forced to disk");
         }
+    }
+
+    /// Where people answer; nothing where nobody can be asked on a page.
+    pub fn desk(&self) -> Option<&Arc<Desk>> {
+        self.desk.as_ref()
+    }
+
+    /// Tells the desk where to look up how a tool is defined now.
+    fn introduce_catalog(&self) {
+        let Some(desk) = &self.desk else { return };
+        let gateway = self.myself();
+        desk.know(Box::new(move |tool| {
+            let world = gateway.upgrade()?.world.load_full();
+            world.virtual_servers.values().find_map(|server| {
+                let names = server.known();
+                let entry = &names.tools.get(tool.as_str())?.entry;
+                names.contracts(&entry.upstream)?.definition(PinKind::Tool, &entry.name)
+            })
+        }));
     }
 
     /// A handle that does not keep the gateway alive.

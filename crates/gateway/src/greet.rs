@@ -7,10 +7,11 @@ use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, LEGACY_VERSIONS, MODERN_VERSION, meta_key};
 use highwater_mcp::error_code::{self, INVALID_PARAMS, UNSUPPORTED_PROTOCOL_VERSION};
 use highwater_mcp::frame::Frame;
-use highwater_mcp::text::{is_object, member, pointer, quote, unquote};
+use highwater_mcp::text::{is_object, member, pointer, quote, string_member, unquote};
 use highwater_upstream::control::LogLevel;
 
-use crate::client::{Aside, Caller, HangUp, LegacySession, ModernClient};
+use crate::approvals::declares_approval;
+use crate::client::{Aside, Caller, HangUp, LegacySession, ModernClient, Said};
 use crate::gateway::{Gateway, OUR_INFO};
 
 /// The one extension that adds methods and that we carry.
@@ -68,7 +69,10 @@ pub(crate) fn modern_client(frame: &Frame, caller: Caller) -> Result<ModernClien
             Some(level.ok_or_else(|| missing(meta_key::LOG_LEVEL))?)
         }
     };
-    Ok(ModernClient { caller, capabilities: bridgeable(capabilities).into_owned(), log_level })
+    let extensions = member(capabilities, "extensions");
+    let speaks_approval = extensions.is_some_and(declares_approval);
+    let capabilities = bridgeable(capabilities, extensions).into_owned();
+    Ok(ModernClient { caller, capabilities, speaks_approval, log_level })
 }
 
 /// A version nobody here speaks. Modern first, then everything older.
@@ -84,8 +88,7 @@ pub(crate) fn unsupported(requested: &str) -> Unmet {
 
 /// The capabilities as a modern upstream may see them: without what only the legacy era has, and without extensions
 /// that could add methods we do not carry.
-fn bridgeable(capabilities: &str) -> Cow<'_, str> {
-    let extensions = member(capabilities, "extensions");
+fn bridgeable<'a>(capabilities: &'a str, extensions: Option<&str>) -> Cow<'a, str> {
     let carried = extensions.and_then(|extensions| member(extensions, TASKS_EXTENSION));
     let kept = carried.map(|settings| format!("{{{}:{settings}}}", quote(TASKS_EXTENSION)));
     let mut edits = Vec::new();
@@ -98,6 +101,12 @@ fn bridgeable(capabilities: &str) -> Cow<'_, str> {
         edits.push(("tasks", Edit::Remove));
     }
     if edits.is_empty() { Cow::Borrowed(capabilities) } else { Cow::Owned(edit_object(capabilities, &edits)) }
+}
+
+/// A name that somebody gave themselves, as far as a person would read it.
+pub(crate) fn short(name: &str) -> String {
+    const LONGEST: usize = 64;
+    name.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
 }
 
 /// Pages to visit came with 2025-11-25; whatever an older client declares, it is offered none.
@@ -125,16 +134,21 @@ impl Gateway {
         // A version we do not know, or one without a handshake, is answered with the newest that has one.
         let [newest, ..] = LEGACY_VERSIONS;
         let version = LEGACY_VERSIONS.into_iter().find(|known| *known == requested).unwrap_or(newest);
+        let extensions =
+            frame.param("capabilities").and_then(|capabilities| member(capabilities, "extensions"));
         let capabilities = match frame.param("capabilities") {
             Some(capabilities) if is_object(capabilities) => {
-                without_pages(&bridgeable(capabilities), version).into_owned()
+                without_pages(&bridgeable(capabilities, extensions), version).into_owned()
             }
             Some(_) => return Err(Unmet::new(INVALID_PARAMS, "`params.capabilities` is not an object")),
             None => "{}".to_owned(),
         };
         let offered = self.offered(Era::Legacy, &caller).await?;
         let result = format!(r#"{{"protocolVersion":{},{offered},"serverInfo":{OUR_INFO}}}"#, quote(version));
-        let session = LegacySession::new(id, caller, version, capabilities, ways);
+        let speaks_approval = extensions.is_some_and(declares_approval);
+        let name = frame.param("clientInfo").and_then(|info| string_member(info, "name")).unwrap_or_default();
+        let said = Said { capabilities, speaks_approval, name: short(&name) };
+        let session = LegacySession::new(id, caller, version, said, ways);
         self.registry.add_session(Arc::clone(&session));
         Ok((session, error_code::result_response(frame.id().unwrap_or("null"), &result)))
     }
@@ -172,6 +186,7 @@ mod tests {
 
     #[test]
     fn only_what_we_can_carry_is_passed_on() {
+        let bridgeable = |text: &str| super::bridgeable(text, member(text, "extensions")).into_owned();
         assert_eq!(bridgeable(r#"{"sampling":{}}"#), r#"{"sampling":{}}"#);
         let text = r#"{"tasks":{},"extensions":{"x/y":{},"io.modelcontextprotocol/tasks":{}},"a":1}"#;
         assert_eq!(bridgeable(text), r#"{"extensions":{"io.modelcontextprotocol/tasks":{}},"a":1}"#);

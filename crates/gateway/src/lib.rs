@@ -1,6 +1,7 @@
 //! The gateway: fronts where clients connect, the catalog of what they are shown, and the one road in `pipeline/`
 //! that every action takes to an upstream.
 
+mod approvals;
 mod catalog;
 mod changes;
 mod client;
@@ -22,6 +23,7 @@ mod token_desk;
 mod tokens;
 mod world;
 
+pub use approvals::*;
 pub use gateway::{Gateway, Parts, StartError};
 pub use people::{Reset, SessionEntry, SessionView};
 pub use pins::{ChangeReview, ConcernReview, Decided, ItemReview, Judgement, Offer, ServerReview};

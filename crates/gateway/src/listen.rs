@@ -166,7 +166,8 @@ impl Gateway {
     /// token that they were made with may grant nothing any more.
     pub(crate) async fn give_up(&self, caller: &Caller, uris: Vec<String>) {
         let caller = Caller { token: Arc::clone(&self.tokens.local), ..caller.clone() };
-        let ours = ModernClient { caller, capabilities: "{}".to_owned(), log_level: None };
+        let ours =
+            ModernClient { caller, capabilities: "{}".to_owned(), speaks_approval: false, log_level: None };
         let ours = Client::Modern(Arc::new(ours));
         for uri in uris {
             self.subscription(&ours, Method::Unsubscribe, &uri).await;

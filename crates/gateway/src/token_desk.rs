@@ -298,7 +298,7 @@ impl TokenView {
 impl Gateway {
     /// Every token.
     pub async fn tokens(&self) -> Result<Vec<TokenView>, StoreError> {
-        self.desk(&self.settings.load_full()).list().await
+        self.token_desk(&self.settings.load_full()).list().await
     }
 
     /// Makes a token; it opens the gateway at once.
@@ -308,7 +308,7 @@ impl Gateway {
         terms: Option<TokenTerms>,
         person: &str,
     ) -> Result<(TokenView, TokenSecret), TokenFault> {
-        let made = self.desk(&self.settings.load_full()).create(name, terms, person).await?;
+        let made = self.token_desk(&self.settings.load_full()).create(name, terms, person).await?;
         self.take_up_tokens().await?;
         Ok(made)
     }
@@ -319,19 +319,19 @@ impl Gateway {
         name: &str,
         person: &str,
     ) -> Result<(TokenView, TokenSecret), TokenFault> {
-        let rotated = self.desk(&self.settings.load_full()).rotate(name, person).await?;
+        let rotated = self.token_desk(&self.settings.load_full()).rotate(name, person).await?;
         self.take_up_tokens().await?;
         Ok(rotated)
     }
 
     /// Ends a token; whoever is connected with it is cut off.
     pub async fn revoke_token(&self, name: &str, person: &str) -> Result<TokenView, TokenFault> {
-        let revoked = self.desk(&self.settings.load_full()).revoke(name, person).await?;
+        let revoked = self.token_desk(&self.settings.load_full()).revoke(name, person).await?;
         self.take_up_tokens().await?;
         Ok(revoked)
     }
 
-    fn desk<'a>(&'a self, settings: &'a Settings) -> TokenDesk<'a> {
+    fn token_desk<'a>(&'a self, settings: &'a Settings) -> TokenDesk<'a> {
         TokenDesk { store: &self.store, settings, audit: &self.audit }
     }
 

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use highwater_config::{Partition, Settings};
+use highwater_config::{ApprovalFlow, OWNER, Partition, Settings};
 use highwater_core::grant::{Grant, Limits};
-use highwater_core::id::{Principal, Timestamp, VirtualServerId};
+use highwater_core::id::{Principal, Timestamp, UserId, VirtualServerId};
 use highwater_store::{TokenBasis, TokenDigest, TokenRecord};
 use tokio::time::Instant;
 
@@ -45,6 +45,10 @@ pub(crate) struct Standing {
     pub(crate) limits: Limits,
     /// What tells its sessions apart, where that is another than for everybody.
     pub(crate) partition: Option<Partition>,
+    /// Whose agent it is.
+    pub(crate) user: UserId,
+    /// Its calls without a signature are rejected at once.
+    pub(crate) native: bool,
 }
 
 /// All tokens.
@@ -85,8 +89,7 @@ pub(crate) enum Closed {
 impl Token {
     /// One that grants everything and is in no store.
     fn full(name: &str) -> Arc<Self> {
-        let standing =
-            Standing { grant: Grant::everything().clone(), limits: Limits::default(), partition: None };
+        let standing = Standing { grant: Grant::everything().clone(), ..Standing::nothing() };
         Self::new(name, standing, false)
     }
 
@@ -143,7 +146,9 @@ impl Token {
 
 impl Standing {
     fn nothing() -> Self {
-        Self { grant: Grant::nothing().clone(), limits: Limits::default(), partition: None }
+        let user = UserId::new(OWNER);
+        let (grant, limits) = (Grant::nothing().clone(), Limits::default());
+        Self { grant, limits, partition: None, user, native: false }
     }
 
     /// What a record is worth under this configuration, which decides for every name that it has.
@@ -153,11 +158,12 @@ impl Standing {
         }
         if let Some(written) = settings.agent_token(&record.name) {
             let (grant, limits) = (written.grant.clone(), written.limits);
-            return Self { grant, limits, partition: written.partition };
+            let native = written.approval_flow == Some(ApprovalFlow::NativeOnly);
+            return Self { grant, limits, partition: written.partition, user: written.user.clone(), native };
         }
         match &record.basis {
             TokenBasis::Stored(terms) => {
-                Self { grant: terms.grant.clone(), limits: terms.limits, partition: None }
+                Self { grant: terms.grant.clone(), limits: terms.limits, ..Self::nothing() }
             }
             // The file no longer has it, or nobody understands it.
             TokenBasis::Configured | TokenBasis::Unreadable => Self::nothing(),

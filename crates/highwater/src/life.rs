@@ -60,7 +60,7 @@ impl Life<'_> {
         raise_open_files();
         let mut signals = Signals::listen().context("signals cannot be received")?;
         let drain = settings.limits.drain;
-        let gateway = plan.start(settings.clone(), &held.data_dir).await?;
+        let gateway = plan.start(settings.clone(), &held.data_dir, None).await?;
         let mut follower = Follower::new(plan.clone(), Arc::clone(&gateway), settings);
 
         let opened = Opened::of(&held.data_dir).context("cannot open the socket for `highwater stdio`")?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use highwater_config::{Listen, Settings, StoreSettings};
-use highwater_gateway::{Gateway, Parts};
+use highwater_gateway::{DeskParts, Gateway, Parts};
 use highwater_store::{DataDir, DataDirLock, Store, StoreOptions, StorePlace};
 
 use crate::configuration;
@@ -59,19 +59,29 @@ impl Plan {
         }
     }
 
-    /// Opens the session store and puts the gateway together.
+    /// Opens the session store and puts the gateway together. `page` is the port of the page where people approve.
     pub(crate) async fn start(
         &self,
         settings: Settings,
         data_dir: &DataDir,
+        page: Option<u16>,
     ) -> Result<Arc<Gateway>, Failure> {
         let store = self.open_store(&settings.store, data_dir).await?;
         let tokens = store.tokens().await.map_err(Failure::failed)?;
+        let approvals = match page {
+            Some(port) => {
+                let (origin, rp_id) = settings.approvals.origin(port);
+                let installation = store.installation(&rp_id, &origin).await.map_err(Failure::failed)?;
+                Some(DeskParts { installation, key: data_dir.receipt_key().map_err(Failure::failed)? })
+            }
+            None => None,
+        };
         let parts = Parts {
             settings,
             data_dir: data_dir.clone(),
             store,
             tokens,
+            approvals,
             guard: program()?,
             safe_env: environment::for_children(),
         };

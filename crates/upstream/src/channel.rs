@@ -68,6 +68,11 @@ impl<T> Sender<T> {
         poll_fn(|context| self.poll_send(context, &mut message)).await
     }
 
+    /// Whether nobody will take anything any more.
+    pub fn is_closed(&self) -> bool {
+        self.shared.lock().closed
+    }
+
     /// Sends a message if there is room.
     pub fn try_send(&self, message: T) -> Result<(), NotSent> {
         let mut state = self.shared.lock();

@@ -11,7 +11,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::arguments::CanonicalArguments;
-use super::signed::ToolName;
+use super::grant::MandatedCall;
+use super::signed::{ActionHash, ServerId, ToolName};
 use crate::annotation::ClassSet;
 use crate::id::{Principal, Timestamp};
 use crate::label::Label;
@@ -165,9 +166,31 @@ impl Mandate {
         self.max_calls
     }
 
+    /// The tools, by the names clients call them.
+    pub fn tools(&self) -> &[ToolName] {
+        &self.tools
+    }
+
+    /// Who may use it.
+    pub fn agent(&self) -> &Principal {
+        &self.agent
+    }
+
+    /// When it begins.
+    pub fn not_before(&self) -> Timestamp {
+        self.not_before
+    }
+
     /// When it ends.
     pub fn expires(&self) -> Timestamp {
         self.expires
+    }
+
+    /// A call that is within it, at this installation. Whether calls are left is the store's to say.
+    pub fn call(&self, call: &MandateUse<'_>, server: &ServerId) -> Result<MandatedCall, Unmandated> {
+        self.permits(call)?;
+        let action = ActionHash::of(call.tool, call.arguments, server);
+        Ok(MandatedCall::new(call.principal.clone(), action))
     }
 
     /// Whether a call is within it. Whether calls are left is the store's to say.

@@ -44,7 +44,9 @@ pub use display::{RENDERER_VERSION, Rendered, plain, render};
 pub use enrollment::{ENROLLMENT_LIFETIME_MS, NewCredential, PendingEnrollment, finish};
 pub use evidence::{Evidence, METHOD};
 pub use fault::Fault;
-pub use grant::{GRANT_LIFETIME_MS, GrantOutcome, MandateOutcome};
+pub use grant::{
+    GRANT_LIFETIME_MS, Grant, GrantOutcome, MandateOutcome, MandatedCall, SpentGrant, SpentMandate,
+};
 pub use iso::{from_iso, to_iso};
 pub use mandate::{MAX_MANDATE_MS, Mandate, MandateUse, Unmandated};
 pub use quorum::{Partial, PartialAnswer, Quorum, QuorumState};

@@ -111,6 +111,32 @@ pub enum Happened<'a> {
     },
     /// A person approved or refused what a server says of itself.
     Review(Review<'a>),
+    /// Something about asking people: requests, passkeys, mandates, what is remembered.
+    Approval(ApprovalNote<'a>),
+}
+
+/// What is recorded of a person's part in an approval. No arguments and no hash of them: short ones could be found by
+/// trying.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ApprovalNote<'a> {
+    /// What happened, as a word such as `asked`, `signed` or `enrolled`.
+    pub act: &'a str,
+    /// Who did it.
+    pub by: &'a str,
+    /// For which person.
+    pub user: Option<&'a str>,
+    /// Which request.
+    pub request: Option<&'a str>,
+    /// Which tool.
+    pub tool: Option<&'a str>,
+    /// Which passkey.
+    pub credential: Option<&'a str>,
+    /// Which receipt tells of it.
+    pub receipt: Option<&'a str>,
+    /// The digest of that receipt, which anchors its chain in this log.
+    pub receipt_digest: Option<&'a str>,
+    /// What else there is to say.
+    pub detail: Option<&'a str>,
 }
 
 /// What is recorded of a person's decision about a server's definitions.

@@ -108,6 +108,34 @@ pub enum Recorded {
         /// The label from then on.
         after: RecordedLabel,
     },
+    /// Something about asking people.
+    Approval {
+        /// What happened, as a word.
+        act: String,
+        /// Who did it.
+        by: String,
+        /// For which person.
+        #[serde(default)]
+        user: Option<String>,
+        /// Which request.
+        #[serde(default)]
+        request: Option<String>,
+        /// Which tool.
+        #[serde(default)]
+        tool: Option<String>,
+        /// Which passkey.
+        #[serde(default)]
+        credential: Option<String>,
+        /// Which receipt.
+        #[serde(default)]
+        receipt: Option<String>,
+        /// Its digest.
+        #[serde(default)]
+        receipt_digest: Option<String>,
+        /// What else there is to say.
+        #[serde(default)]
+        detail: Option<String>,
+    },
     /// A person made, changed or ended a token.
     Token {
         /// `created`, `rotated` or `revoked`.

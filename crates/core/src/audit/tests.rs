@@ -316,6 +316,24 @@ fn what_people_do_to_tokens_is_read_back() {
 }
 
 #[test]
+fn what_people_say_to_a_request_is_read_back() {
+    let note = super::ApprovalNote {
+        act: "signed",
+        by: "ada \"a\"",
+        request: Some("r1"),
+        receipt: Some("rcp_1"),
+        ..Default::default()
+    };
+    let written = written(&DecisionId::new("hwd_1"), Happened::Approval(note)).happened;
+    let Recorded::Approval { act, by, request, receipt, user, detail, .. } = written else {
+        panic!("an approval")
+    };
+    assert_eq!((&*act, &*by), ("signed", "ada \"a\""));
+    assert_eq!((request.as_deref(), receipt.as_deref()), (Some("r1"), Some("rcp_1")));
+    assert_eq!((user, detail), (None, None));
+}
+
+#[test]
 fn the_words_written_by_hand_are_those_serde_writes() {
     let same = |word: &str, json: serde_json::Value| assert_eq!(json, word);
     for effect in [Effect::Allow, Effect::Redact, Effect::Confirm, Effect::Passkey, Effect::Block] {

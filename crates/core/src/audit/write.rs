@@ -3,8 +3,8 @@
 use super::label_words::label_words;
 use super::line::Line;
 use super::{
-    AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Provenance, Question, RECORD_VERSION,
-    Review, Ruling,
+    ApprovalNote, AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Provenance, Question,
+    RECORD_VERSION, Review, Ruling,
 };
 use crate::annotation::{Accepts, Axis, Contract};
 use crate::decide::{AskKind, Judgement};
@@ -67,8 +67,32 @@ impl AuditEvent<'_> {
                 }
             }
             Happened::Review(review) => review.write(line),
+            Happened::Approval(note) => note.write(line),
         }
         line.raw(b"}\n");
+    }
+}
+
+// === impl ApprovalNote ===
+
+impl ApprovalNote<'_> {
+    fn write(&self, line: &mut Line<'_>) {
+        line.raw(b",\"event\":\"approval\",\"act\":\"").text(self.act);
+        line.raw(b"\",\"by\":\"").text(self.by).raw(b"\"");
+        let parts = [
+            ("user", self.user),
+            ("request", self.request),
+            ("tool", self.tool),
+            ("credential", self.credential),
+            ("receipt", self.receipt),
+            ("receipt_digest", self.receipt_digest),
+            ("detail", self.detail),
+        ];
+        for (key, value) in parts {
+            if let Some(value) = value {
+                line.raw(b",\"").word(key).raw(b"\":\"").text(value).raw(b"\"");
+            }
+        }
     }
 }
 

@@ -97,7 +97,7 @@ pub fn decide_ask(policy: &Policy, decision: &DecisionId, facts: &AskFacts<'_>) 
     match judgement.effect() {
         Effect::Allow => AskVerdict::Put(AskPass { kind: facts.kind, label, judgement }),
         Effect::Redact | Effect::Confirm | Effect::Passkey | Effect::Block => {
-            AskVerdict::Refuse(Denial::new(decision.clone(), gates::refused(judgement)))
+            AskVerdict::Refuse(Denial::new(decision.clone(), judgement))
         }
     }
 }

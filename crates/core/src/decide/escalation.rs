@@ -3,10 +3,12 @@
 use std::fmt;
 
 use aws_lc_rs::digest::{Context, SHA256};
+use serde::{Deserialize, Serialize};
 
 use super::finding::{Finding, FindingId, Reason};
 use super::verdict::{Denial, Judgement};
 use crate::action::ActionDigest;
+use crate::approval::{ActionHash, Grant, SpentApproval, SpentGrant, SpentMandate};
 use crate::id::{DecisionId, Principal};
 use crate::policy::{Effect, Facts, FlowRule};
 
@@ -54,7 +56,33 @@ pub struct Approval {
     /// The strongest effect that this approval can meet.
     grade: Effect,
     /// What the person was told.
-    told: Vec<(FindingId, Vec<Reason>)>,
+    told: Told,
+    /// Whether it answers everything up to its grade: a signature that comes with its call does (G21).
+    answers_all: bool,
+}
+
+/// What a person was told: every finding that made an action a question, with its reasons.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Told(Vec<(FindingId, Vec<Reason>)>);
+
+/// What an approval worth a passkey can rest on. Each is used up: by one call, of one principal, for one action.
+///
+/// ```compile_fail
+/// use highwater_core::approval::VerifiedApproval;
+/// use highwater_core::decide::Proof;
+/// fn verified_and_not_consumed(verified: VerifiedApproval) -> Proof {
+///     Proof::Native(verified)
+/// }
+/// ```
+#[derive(Debug)]
+pub enum Proof {
+    /// A signature that came with the call.
+    Native(SpentApproval),
+    /// A grant: signatures, or a button, on our page.
+    Grant(SpentGrant),
+    /// A use of a mandate.
+    Mandate(SpentMandate),
 }
 
 /// Why an answer is no approval.
@@ -112,7 +140,7 @@ impl Escalation {
         };
         part(self.digest.as_bytes());
         part(self.principal.as_str().as_bytes());
-        for (id, reasons) in told(&self.judgement) {
+        for (id, reasons) in self.told().0 {
             part(id.to_string().as_bytes());
             reasons.iter().for_each(|reason| part(&[*reason as u8]));
         }
@@ -127,14 +155,65 @@ impl Escalation {
             Answer::Decline | Answer::Cancel | Answer::Silence => {
                 Err(Unapproved::Declined(self.refused(Reason::Declined)))
             }
-            Answer::Approve if question != self.question() => Err(Unapproved::AnotherQuestion(self)),
-            Answer::Approve => Ok(Approval {
-                told: told(&self.judgement),
-                digest: self.digest,
-                principal: self.principal,
-                grade: Effect::Confirm,
-            }),
+            // What takes a passkey is no question that a word answers.
+            Answer::Approve if self.grade() > Effect::Confirm || question != self.question() => {
+                Err(Unapproved::AnotherQuestion(self))
+            }
+            Answer::Approve => Ok(self.approved(Effect::Confirm, None, false)),
         }
+    }
+
+    /// What the person is told.
+    pub fn told(&self) -> Told {
+        Told::of(&self.judgement)
+    }
+
+    /// Whether a grant answers this question, if it can be used up: it is worth enough, and of everything that is found
+    /// now the person was told (G21).
+    pub fn is_answered_by(&self, grant: &Grant) -> bool {
+        grant.principal == self.principal && grant.grade >= self.grade() && grant.told.covers(&self.told())
+    }
+
+    /// Takes the proof that a person agreed. `action` is the hash of exactly this action, as it would be signed: the
+    /// proof must be for it, and for whoever asks here.
+    ///
+    /// A signature that came with the call answers whatever takes a passkey or less; a grant answers what the person was
+    /// told, a mandate what was found when it was used. The action is judged again in any case.
+    pub fn signed(self, proof: Proof, action: ActionHash) -> Result<Approval, Unapproved> {
+        let mine = |principal: &Principal, signed: ActionHash| {
+            *principal == self.principal && signed == action && self.grade() <= Effect::Passkey
+        };
+        match proof {
+            Proof::Native(spent) if mine(spent.verified().principal(), spent.verified().action()) => {
+                Ok(self.approved(Effect::Passkey, None, true))
+            }
+            Proof::Grant(spent)
+                if mine(&spent.grant().principal, spent.grant().action)
+                    && self.is_answered_by(spent.grant()) =>
+            {
+                let Grant { grade, told, .. } = spent.grant();
+                Ok(self.approved((*grade).min(Effect::Passkey), Some(told.clone()), false))
+            }
+            Proof::Mandate(spent) if mine(spent.principal(), spent.action()) => {
+                Ok(self.approved(Effect::Passkey, None, false))
+            }
+            Proof::Native(_) | Proof::Grant(_) | Proof::Mandate(_) => Err(Unapproved::AnotherQuestion(self)),
+        }
+    }
+
+    fn approved(self, grade: Effect, told: Option<Told>, answers_all: bool) -> Approval {
+        Approval {
+            told: told.unwrap_or_else(|| self.told()),
+            digest: self.digest,
+            principal: self.principal,
+            grade,
+            answers_all,
+        }
+    }
+
+    /// Takes a no that was said elsewhere.
+    pub fn declined(self) -> Denial {
+        self.refused(Reason::Declined)
     }
 
     /// Gives up asking: this client has no way to put the question to a person.
@@ -149,16 +228,30 @@ impl Escalation {
     }
 }
 
-/// What makes an action a question, in an order that does not hang on the order of the gates.
-fn told(judgement: &Judgement) -> Vec<(FindingId, Vec<Reason>)> {
-    let mut told: Vec<_> = judgement
-        .findings()
-        .iter()
-        .filter(|finding| finding.effect >= Effect::Confirm)
-        .map(|finding| (finding.id.clone(), finding.reasons.clone()))
-        .collect();
-    told.sort();
-    told
+// === impl Told ===
+
+impl Told {
+    /// What makes an action a question, in an order that does not hang on the order of the gates.
+    fn of(judgement: &Judgement) -> Self {
+        let mut told: Vec<_> = judgement
+            .findings()
+            .iter()
+            .filter(|finding| finding.effect >= Effect::Confirm)
+            .map(|finding| (finding.id.clone(), finding.reasons.clone()))
+            .collect();
+        told.sort();
+        Self(told)
+    }
+
+    /// Whether everything of the other was among it.
+    pub fn covers(&self, other: &Self) -> bool {
+        other.0.iter().all(|asked| self.0.contains(asked))
+    }
+
+    /// The findings.
+    pub fn findings(&self) -> impl Iterator<Item = &FindingId> {
+        self.0.iter().map(|(id, _)| id)
+    }
 }
 
 // === impl Answer ===
@@ -183,12 +276,12 @@ impl Approval {
         self.digest == facts.action.digest()
             && self.principal == *facts.principal
             && judgement.effect() <= self.grade
-            && told(judgement).iter().all(|asked| self.told.contains(asked))
+            && (self.answers_all || self.told.covers(&Told::of(judgement)))
     }
 
     /// Whether the person knew that a doubtful session would get private data.
     pub(super) fn covers_read(&self) -> bool {
-        self.told.iter().any(|(id, _)| *id == FindingId::Flow(FlowRule::Read))
+        self.told.findings().any(|id| *id == FindingId::Flow(FlowRule::Read))
     }
 }
 

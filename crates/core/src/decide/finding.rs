@@ -28,8 +28,6 @@ pub enum FindingId {
     Method,
     /// `structural.approval`: the tool's contract wants a person to look at every call.
     Approval,
-    /// `structural.passkey`: a passkey would have to sign, and none can yet.
-    Passkey,
     /// `structural.flow-policy`: the upstream takes no data from some who contributed (SEP-3193).
     FlowPolicy,
     /// `structural.unapproved`: a person was to be asked, and there is no yes.
@@ -92,8 +90,6 @@ pub enum Reason {
     PasskeyWanted,
     /// The upstream itself requires a verified approval.
     VerifiedApprovalRequired,
-    /// Passkey approval is not available yet.
-    PasskeyUnavailable,
     /// Somebody contributed to the session from whom the upstream takes no data.
     ContributorNotAccepted,
     /// The client did not declare that it can be asked this.
@@ -225,7 +221,7 @@ impl PerMode {
 
 // === impl FindingId ===
 
-const NAMED: [(&str, FindingId); 15] = [
+const NAMED: [(&str, FindingId); 14] = [
     ("structural.grant", FindingId::Grant),
     ("structural.token", FindingId::Token),
     ("structural.intent", FindingId::Intent),
@@ -233,7 +229,6 @@ const NAMED: [(&str, FindingId); 15] = [
     ("structural.quarantine", FindingId::Quarantine),
     ("structural.method", FindingId::Method),
     ("structural.approval", FindingId::Approval),
-    ("structural.passkey", FindingId::Passkey),
     ("structural.flow-policy", FindingId::FlowPolicy),
     ("structural.unapproved", FindingId::Unapproved),
     ("structural.ask", FindingId::Ask),
@@ -267,7 +262,6 @@ impl FindingId {
             | Self::Quarantine
             | Self::Method
             | Self::Approval
-            | Self::Passkey
             | Self::FlowPolicy
             | Self::Unapproved
             | Self::Ask

@@ -1,6 +1,6 @@
 //! Every gate asked, every finding kept.
 
-use super::finding::{Finding, FindingId, PerMode, Reason};
+use super::finding::{Finding, PerMode};
 use super::flow::{Flow, FlowMode, FlowPolicy};
 use super::rules;
 use super::structural;
@@ -39,14 +39,6 @@ pub(super) fn judge_reply(
     // A person who agreed to this reading has agreed to it.
     let seen = |_| if agreed { Flow::NONE } else { Flow::of_reply(facts.session, label) };
     bench.judge(findings, seen)
-}
-
-/// The findings of a refusal. What only a passkey could open stays closed until there are passkeys.
-pub(super) fn refused(mut judgement: Judgement) -> Judgement {
-    if judgement.effect() == Effect::Passkey {
-        judgement.push(Finding::block(FindingId::Passkey, Reason::PasskeyUnavailable));
-    }
-    judgement
 }
 
 /// Everything that is looked at in one judgement.

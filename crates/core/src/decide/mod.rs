@@ -21,7 +21,7 @@ pub use crate::policy::Effect;
 pub use crate::policy::{FlowRule, FlowViolations};
 pub use ask::{AskFacts, AskKind, AskPass, AskVerdict, decide_ask};
 pub use attempt::{Attempt, Conduct, Spent};
-pub use escalation::{Answer, Approval, Escalation, QuestionDigest, Unapproved};
+pub use escalation::{Answer, Approval, Escalation, Proof, QuestionDigest, Told, Unapproved};
 pub use finding::{Finding, FindingId, PerMode, Reason, Waived};
 pub use flow::{Clearance, FlowFloor, FlowMode, FlowPolicy};
 pub use gates::{demands, judge};
@@ -57,13 +57,13 @@ fn settle(policy: &Policy, facts: &Facts<'_>, approval: Option<&Approval>) -> Ve
     let explained = |judgement: Judgement| judgement.changed_by(what_if::what_if(policy, facts, effect));
     match effect {
         Effect::Allow | Effect::Redact => Verdict::Allow(Permit::mint(facts, judgement, None)),
-        Effect::Confirm => match approval.filter(|approval| approval.meets(facts, &judgement)) {
-            Some(approval) => Verdict::Allow(Permit::mint(facts, judgement, Some(approval))),
-            None => Verdict::Escalate(Escalation::new(facts, explained(judgement))),
-        },
-        Effect::Passkey | Effect::Block => {
-            Verdict::Block(Denial::new(facts.decision.clone(), gates::refused(explained(judgement))))
+        Effect::Confirm | Effect::Passkey => {
+            match approval.filter(|approval| approval.meets(facts, &judgement)) {
+                Some(approval) => Verdict::Allow(Permit::mint(facts, judgement, Some(approval))),
+                None => Verdict::Escalate(Escalation::new(facts, explained(judgement))),
+            }
         }
+        Effect::Block => Verdict::Block(Denial::new(facts.decision.clone(), explained(judgement))),
     }
 }
 

@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
-use super::escalation::{Answer, Approval, Escalation, QuestionDigest, Unapproved};
+use aws_lc_rs::digest::{SHA256, digest};
+
+use super::escalation::{Answer, Approval, Escalation, Proof, QuestionDigest, Unapproved};
 use super::finding::{Finding, FindingId, Reason};
 use super::permit::Obligations;
 use super::verdict::{Denial, Judgement, Redactions};
 use super::{Effect, gates};
 use crate::annotation::{Claim, Claims, Contract, ReplyKind, Sensitivity};
+use crate::approval::ActionHash;
 use crate::label::Label;
 use crate::policy::{Facts, Policy, ResponseFacts};
 use crate::session;
@@ -164,18 +167,40 @@ impl<R> HeldReply<R> {
 
     /// Takes a person's answer to the question of that digest.
     pub fn answered(self, question: QuestionDigest, answer: Answer) -> Result<ApprovedReply<R>, Denial> {
-        match self.escalation.answered(question, answer) {
-            Ok(approval) => {
-                Ok(ApprovedReply { labelled: self.labelled, obligations: self.obligations, approval })
-            }
-            Err(Unapproved::Declined(denial)) => Err(denial),
-            Err(Unapproved::AnotherQuestion(escalation)) => Err(escalation.unasked()),
-        }
+        let Self { labelled, obligations, escalation } = self;
+        released(labelled, obligations, escalation.answered(question, answer))
+    }
+
+    /// Takes the proof that a person agreed to releasing exactly this reply, whose hash is `action`.
+    pub fn signed(self, proof: Proof, action: ActionHash) -> Result<ApprovedReply<R>, Denial> {
+        let Self { labelled, obligations, escalation } = self;
+        released(labelled, obligations, escalation.signed(proof, action))
     }
 
     /// Gives up asking: this client has no way to put the question to a person.
     pub fn unasked(self) -> Denial {
         self.escalation.unasked()
+    }
+}
+
+impl<R: AsRef<[u8]>> HeldReply<R> {
+    /// SHA-256 of the reply, for the person's answer to name. The reply itself stays sealed in.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest(&SHA256, self.labelled.reply.as_ref()).as_ref());
+        bytes
+    }
+}
+
+fn released<R>(
+    labelled: Labelled<R>,
+    obligations: Obligations,
+    approval: Result<Approval, Unapproved>,
+) -> Result<ApprovedReply<R>, Denial> {
+    match approval {
+        Ok(approval) => Ok(ApprovedReply { labelled, obligations, approval }),
+        Err(Unapproved::Declined(denial)) => Err(denial),
+        Err(Unapproved::AnotherQuestion(escalation)) => Err(escalation.unasked()),
     }
 }
 
@@ -252,19 +277,17 @@ fn settle<R>(
     let judgement = gates::judge_reply(policy, &seen, findings, agreed, &labelled.label);
     let approved = approval.is_some_and(|approval| approval.meets(facts, &judgement));
     match judgement.effect() {
-        Effect::Confirm if !approved => ReplyVerdict::Hold(HeldReply {
+        Effect::Confirm | Effect::Passkey if !approved => ReplyVerdict::Hold(HeldReply {
             labelled,
             obligations,
             escalation: Escalation::new(facts, judgement),
         }),
-        Effect::Allow | Effect::Redact | Effect::Confirm => ReplyVerdict::Pass(Pass {
+        Effect::Allow | Effect::Redact | Effect::Confirm | Effect::Passkey => ReplyVerdict::Pass(Pass {
             reply: labelled.reply,
             label: labelled.label,
             redactions: obligations.redactions.and(judgement.redactions()),
             judgement,
         }),
-        Effect::Passkey | Effect::Block => {
-            ReplyVerdict::Withhold(Denial::new(facts.decision.clone(), gates::refused(judgement)))
-        }
+        Effect::Block => ReplyVerdict::Withhold(Denial::new(facts.decision.clone(), judgement)),
     }
 }

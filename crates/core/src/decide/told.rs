@@ -18,17 +18,17 @@ pub enum Asking {
 /// The sentence for a call that does not happen. `tool` is its name as the client knows it.
 pub fn refusal(effect: Effect, asking: Asking, tool: &str) -> String {
     match (effect, asking) {
-        (Effect::Confirm, Asking::Impossible) => format!(
+        (Effect::Confirm | Effect::Passkey, Asking::Impossible) => format!(
             "`{tool}` needs the approval of a person, and this client cannot ask for it; tell the user, and do not \
              call it again unchanged"
         ),
-        (Effect::Confirm, Asking::Answered(_)) => {
+        (Effect::Confirm | Effect::Passkey, Asking::Answered(_)) => {
             format!(
                 "the person who was asked about `{tool}` did not approve; do not call it again unless they say so"
             )
         }
-        (Effect::Confirm, Asking::NotNeeded)
-        | (Effect::Allow | Effect::Redact | Effect::Passkey | Effect::Block, _) => {
+        (Effect::Confirm | Effect::Passkey, Asking::NotNeeded)
+        | (Effect::Allow | Effect::Redact | Effect::Block, _) => {
             format!(
                 "`{tool}` is not permitted now; do not call it again unchanged, go on without it or tell the user"
             )

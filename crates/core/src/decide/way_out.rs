@@ -43,8 +43,8 @@ pub enum WayOut {
     Review,
     /// List the method for the server.
     ListMethod,
-    /// Wait for passkeys, or ask for less than one.
-    NoPasskeys,
+    /// Sign with a passkey when asked.
+    Sign,
 }
 
 // === impl WayOut ===
@@ -55,8 +55,10 @@ impl WayOut {
         let mut ways = Vec::new();
         let label = |axis: Axis| undeclared.contains(axis).then_some(Self::Label(axis));
         let because = |reason| finding.reasons.contains(&reason);
-        if finding.effect == Effect::Confirm {
-            ways.push(Self::Approve);
+        match finding.effect {
+            Effect::Confirm => ways.push(Self::Approve),
+            Effect::Passkey => ways.push(Self::Sign),
+            Effect::Allow | Effect::Redact | Effect::Block => {}
         }
         match &finding.id {
             FindingId::Grant => ways.push(Self::HoldServer),
@@ -65,9 +67,9 @@ impl WayOut {
             FindingId::AllowList => ways.push(Self::AllowTool),
             FindingId::Quarantine => ways.push(Self::Review),
             FindingId::Method => ways.push(Self::ListMethod),
-            FindingId::Approval if because(Reason::VerifiedApprovalRequired) => ways.push(Self::NoPasskeys),
+            // The server itself wants it: nothing that the operator writes makes it less.
+            FindingId::Approval if because(Reason::VerifiedApprovalRequired) => {}
             FindingId::Approval => ways.push(Self::Label(Axis::Approval)),
-            FindingId::Passkey => ways.push(Self::NoPasskeys),
             FindingId::FlowPolicy => ways.push(Self::NewSession),
             FindingId::Unapproved if because(Reason::NobodyToAsk) => ways.push(Self::AskableClient),
             FindingId::Unapproved | FindingId::Ask | FindingId::Reply => {}
@@ -144,7 +146,7 @@ impl fmt::Display for WayOut {
                 "look at what the server says of itself with `highwater servers diff`, then approve or reject it",
             ),
             Self::ListMethod => f.write_str("list the method under the server's `extra_methods`"),
-            Self::NoPasskeys => f.write_str("passkey approval is not available yet"),
+            Self::Sign => f.write_str("sign exactly this call with your passkey when you are asked"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Verified approval, rule by rule: tests are named after the lines they hold (S, G), and every signature is real.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod assertions;
 mod canonical;
@@ -11,3 +11,4 @@ mod never_panics;
 mod order;
 mod receipts;
 mod scene;
+mod spending;

@@ -1,6 +1,7 @@
 //! Laws of the decision, over random policies in every mode and random actions: it is monotone in the label, blind to
 //! order, bounded from above by the judgement at the worst; waivers leave a question at least and never reach a
-//! structural gate; an approval opens its own action and nothing stricter than a question; untrusted text never helps; what a policy
+//! structural gate; an approval opens its own action and nothing stricter than a question; nothing worth a passkey happens
+//! without a proof of exactly this action for exactly this principal; untrusted text never helps; what a policy
 //! overlooks it never sees.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
@@ -18,13 +19,14 @@ use dice::Dice;
 use highwater_core::annotation::{
     ApprovalWish, Authority, Claim, Claims, DataClass, Destination, Sensitivity,
 };
+use highwater_core::approval::{ActionHash, Grant as Yes, GrantOutcome};
 use highwater_core::decide::{
     Answer, Clearance, Demands, Effect, Finding, FlowFloor, FlowMode, FlowPolicy, Judgement, Obligations,
-    Received, ReplyFacts, ReplyVerdict, ResultType, Verdict, decide, decide_approved, decide_reply, demands,
-    judge, label_reply,
+    Proof, Received, ReplyFacts, ReplyVerdict, ResultType, Told, Verdict, decide, decide_approved,
+    decide_reply, demands, judge, label_reply,
 };
 use highwater_core::grant::{Grant, Permissions, ServerScope, ToolScope};
-use highwater_core::id::{Principal, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::id::{ApprovalId, Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{
     Admission, Fact, Facts, FlowRule, Phase, Policy, RuleSet, RuleSource, Span, Spanned, WaiverSource,
@@ -231,11 +233,11 @@ proptest! {
         for mut dice in dice(seed) {
             let (mine, other) = (world::world(&mut dice), world::world(&mut dice));
             let approve = |world: &World| match decide(&policy, &world.facts()) {
-                Verdict::Escalate(escalation) => {
+                Verdict::Escalate(escalation) if escalation.grade() == Effect::Confirm => {
                     let question = escalation.question();
                     Some(escalation.answered(question, Answer::Approve).unwrap())
                 }
-                Verdict::Allow(_) | Verdict::Block(_) => None,
+                Verdict::Escalate(_) | Verdict::Allow(_) | Verdict::Block(_) => None,
             };
             let Some(approval) = approve(&mine) else { continue };
             prop_assert!(matches!(decide_approved(&policy, &mine.facts(), approval), Verdict::Allow(_)));
@@ -251,6 +253,57 @@ proptest! {
                 let free = judgement.effect() < Effect::Confirm;
                 prop_assert!(!opened || free || same && told && judgement.effect() == Effect::Confirm);
             }
+        }
+    }
+
+    #[test]
+    fn no_permit_worth_a_passkey_without_a_proof_of_exactly_this(made in seeds(), seed: u64) {
+        let policy = policy(flow(&mut Dice::new(seed)), compile(&rules(&made, true, |_| true), &[]).unwrap());
+        let (mine, other) = (ActionHash::from([1; 32]), ActionHash::from([2; 32]));
+        for mut dice in dice(seed) {
+            let world = world::world(&mut dice);
+            let facts = world.facts();
+            let effect = judge(&policy, &facts).effect();
+            // Everything below a question is allowed, everything that is one asks, a block is a block.
+            match decide(&policy, &facts) {
+                Verdict::Allow(_) => prop_assert!(effect < Effect::Confirm),
+                Verdict::Escalate(asked) => prop_assert_eq!(asked.grade(), effect),
+                Verdict::Block(_) => prop_assert_eq!(effect, Effect::Block),
+            }
+            let ask = || match decide(&policy, &facts) {
+                Verdict::Escalate(asked) if asked.grade() == Effect::Passkey => Some(asked),
+                Verdict::Escalate(_) | Verdict::Allow(_) | Verdict::Block(_) => None,
+            };
+            let Some(asked) = ask() else { continue };
+            // A word is never enough, whatever it answers.
+            let question = asked.question();
+            let told = asked.told();
+            prop_assert!(asked.answered(question, Answer::Approve).is_err());
+            // A grant is, if principal, action, worth and what was told are right; one of them wrong, and it is not.
+            let wrong = dice.below(5);
+            let grant = Yes {
+                request: ApprovalId::new("apr_1"),
+                principal: if wrong == 1 { Principal::new("eve") } else { facts.principal.clone() },
+                action: if wrong == 2 { other } else { mine },
+                grade: if wrong == 3 { Effect::Confirm } else { Effect::Passkey },
+                told: if wrong == 4 { Told::default() } else { told },
+            };
+            let proof = Proof::Grant(grant.spend(GrantOutcome::Consumed).unwrap());
+            let approval = ask().unwrap().signed(proof, mine);
+            prop_assert_eq!(approval.is_ok(), wrong == 0, "{}", wrong);
+            let Ok(approval) = approval else { continue };
+            // And what it opens is this action, under no stricter judgement than the one it answers.
+            let label = risen(&world, &mut dice);
+            let after = judge(&policy, &facts.under(&label));
+            let same = after.findings().iter().all(|finding| {
+                finding.effect < Effect::Confirm
+                    || judge(&policy, &facts).findings().iter().any(|known| {
+                        known.id == finding.id && known.reasons == finding.reasons && known.effect >= Effect::Confirm
+                    })
+            });
+            let opened = matches!(decide_approved(&policy, &facts.under(&label), approval), Verdict::Allow(_));
+            let free = after.effect() < Effect::Confirm;
+            prop_assert_eq!(opened, free || same && after.effect() <= Effect::Passkey);
         }
     }
 

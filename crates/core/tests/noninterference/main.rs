@@ -17,12 +17,13 @@ use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, ReplyKind, Sensitivity,
     Source, Words,
 };
+use highwater_core::approval::{ActionHash, Grant as Yes, GrantOutcome};
 use highwater_core::decide::{
-    Answer, FlowMode, FlowPolicy, Obligations, Received, ReplyFacts, ReplyVerdict, ResultType, Unapproved,
-    Verdict, decide, decide_approved, decide_reply, label_reply,
+    Answer, Effect, Escalation, FlowMode, FlowPolicy, Obligations, Proof, Received, ReplyFacts, ReplyVerdict,
+    ResultType, Unapproved, Verdict, decide, decide_approved, decide_reply, label_reply,
 };
 use highwater_core::grant::Grant;
-use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
+use highwater_core::id::{ApprovalId, DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
 use highwater_core::trust::{ServerTrust, TrustLevel};
@@ -162,7 +163,10 @@ struct World {
 }
 
 /// What came of a call.
+#[derive(Default)]
 struct Came {
+    /// What a person would have had to give, if one was asked.
+    asked: Option<Effect>,
     /// Whether it was sent, and whether a person had said yes to exactly it.
     sent: Option<bool>,
     delivered: bool,
@@ -216,13 +220,24 @@ impl World {
             grant: Grant::everything(),
             ..Facts::of(&self.decision, &self.principal, &self.virtual_server, &action)
         };
+        let mut asked = None;
         let (permit, approved) = match decide(&self.policy, &facts) {
             Verdict::Allow(permit) => (permit, false),
-            Verdict::Block(_) => return Came { sent: None, delivered: false },
+            Verdict::Block(_) => return Came { asked, ..Came::default() },
             Verdict::Escalate(escalation) => {
+                asked = Some(escalation.grade());
                 let question = escalation.question();
                 let elsewhere = Facts { action: &other, ..facts };
-                let asked = match person {
+                let answer = match person {
+                    // Where a word is not enough, they sign.
+                    Person::Approves | Person::IsBypassed if escalation.grade() == Effect::Passkey => {
+                        let proof = self.signed(&escalation);
+                        escalation.signed(proof, ActionHash::from([1; 32]))
+                    }
+                    Person::ApprovedAnother if escalation.grade() == Effect::Passkey => {
+                        let proof = self.signed(&escalation);
+                        escalation.signed(proof, ActionHash::from([2; 32]))
+                    }
                     Person::Approves | Person::IsBypassed => escalation.answered(question, Answer::Approve),
                     Person::Declines => escalation.answered(question, Answer::Decline),
                     Person::ApprovedAnother => match decide(&self.policy, &elsewhere) {
@@ -232,18 +247,18 @@ impl World {
                         Verdict::Allow(_) | Verdict::Block(_) => panic!("the same call, other arguments"),
                     },
                 };
-                let approval = match (asked, person) {
+                let approval = match (answer, person) {
                     (Ok(approval), _) => approval,
                     (Err(Unapproved::Declined(_)), Person::Declines)
                     | (Err(Unapproved::AnotherQuestion(_)), Person::ApprovedAnother) => {
-                        return Came { sent: None, delivered: false };
+                        return Came { asked, ..Came::default() };
                     }
                     (Err(refused), _) => panic!("{person:?}: {refused:?}"),
                 };
                 let sent = if matches!(person, Person::IsBypassed) { &elsewhere } else { &facts };
                 match decide_approved(&self.policy, sent, approval) {
                     Verdict::Allow(permit) => (permit, matches!(person, Person::Approves)),
-                    Verdict::Escalate(_) | Verdict::Block(_) => return Came { sent: None, delivered: false },
+                    Verdict::Escalate(_) | Verdict::Block(_) => return Came { asked, ..Came::default() },
                 }
             }
         };
@@ -252,7 +267,19 @@ impl World {
             self.objects.entry(object).or_insert_with(Label::bottom).join(&session_label);
         }
         let delivered = self.reply(session, &facts_after(&facts), obligations, object, says);
-        Came { sent: Some(approved), delivered }
+        Came { sent: Some(approved), delivered, asked }
+    }
+
+    /// A passkey's signature over the first action, for what is asked here.
+    fn signed(&self, escalation: &Escalation) -> Proof {
+        let grant = Yes {
+            request: ApprovalId::new("apr_1"),
+            principal: self.principal.clone(),
+            action: ActionHash::from([1; 32]),
+            grade: Effect::Passkey,
+            told: escalation.told(),
+        };
+        Proof::Grant(grant.spend(GrantOutcome::Consumed).unwrap())
     }
 
     fn reply(
@@ -328,6 +355,9 @@ fn holds(mode: FlowMode, tools: &[Tool], steps: &[Step]) -> Result<(), TestCaseE
         let forbidden = tool.is_below(&before, word) || tool.is_steered(&before, word);
         let exposing = mode != FlowMode::Balanced && before.strangers && !tool.returns.is_empty();
         let excusable = tool.may_be_approved(&before, word);
+        if let Some(grade) = came.asked {
+            prop_assert_eq!(grade == Effect::Passkey, tool.takes_a_passkey(&before, word), "{:?}", tool);
+        }
         match came.sent {
             Some(approved) => {
                 let excused = approved && excusable;

@@ -65,8 +65,13 @@ impl Tool {
     pub(crate) fn may_be_approved(&self, read: &Read, mode: &str) -> bool {
         match mode {
             "balanced" => !(self.is_below(read, mode) && read.strangers),
-            "strict" => !self.is_below(read, mode) && self.outcome != "irreversible",
+            "strict" => !self.is_below(read, mode),
             _ => false,
         }
+    }
+
+    /// Whether only a passkey's signature lets it through.
+    pub(crate) fn takes_a_passkey(&self, read: &Read, mode: &str) -> bool {
+        mode == "strict" && read.strangers && self.outcome == "irreversible"
     }
 }

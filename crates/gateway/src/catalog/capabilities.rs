@@ -10,6 +10,7 @@ use highwater_mcp::era::Era;
 use highwater_mcp::text::{is_object, member, members, quote, unquote};
 
 use super::station::{Station, Stock};
+use crate::approvals::EXTENSION_KEYS;
 use crate::greet::TASKS_EXTENSION;
 
 /// Capabilities that only one era has.
@@ -20,7 +21,13 @@ const MODERN_ONLY: &[&str] = &["extensions"];
 ///
 /// While a server is not up its capabilities are unknown; everything we could carry for it is declared then, since
 /// a legacy client asks once and never again.
-pub(crate) fn capabilities(era: Era, shelves: &[(Arc<Station>, Option<Arc<Stock>>)]) -> String {
+///
+/// `approvals` is whether calls can be approved here. It is said whatever the tools are: they may come later (S5).
+pub(crate) fn capabilities(
+    era: Era,
+    shelves: &[(Arc<Station>, Option<Arc<Stock>>)],
+    approvals: bool,
+) -> String {
     let mut merged: BTreeMap<String, String> = BTreeMap::new();
     for stock in shelves.iter().filter_map(|(_, stock)| stock.as_ref()) {
         let text = std::str::from_utf8(&stock.greeting.capabilities).unwrap_or("{}");
@@ -63,6 +70,10 @@ pub(crate) fn capabilities(era: Era, shelves: &[(Arc<Station>, Option<Arc<Stock>
             let extensions = merged.entry("extensions".to_owned()).or_insert_with(|| "{}".to_owned());
             *extensions = edit_object(extensions, &[(TOOL_RESOLUTION, Edit::Set("{}"))]);
         }
+    }
+    if approvals {
+        let extensions = merged.entry("extensions".to_owned()).or_insert_with(|| "{}".to_owned());
+        *extensions = edit_object(extensions, &EXTENSION_KEYS.map(|key| (key, Edit::Set("{}"))));
     }
     // Lists change whenever a server comes or goes, whatever the servers themselves can tell.
     for key in ["tools", "prompts", "resources"] {

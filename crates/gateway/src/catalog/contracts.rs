@@ -11,7 +11,7 @@ use highwater_core::annotation::{
 use highwater_core::decide::FlowPolicies;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
-use highwater_core::pin::{Hold, PinKind};
+use highwater_core::pin::{Hold, PinDigest, PinKind};
 use highwater_core::policy::{Admission, ManifestState, ServerFacts, ServerTransport, ToolStatus};
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
@@ -244,6 +244,11 @@ impl Contracts {
             Some(observed) => observed.item(kind, own, self.standing.wanted).hold,
             None => self.hold,
         }
+    }
+
+    /// The digest of a definition as it is seen now, by the server's own name.
+    pub(crate) fn definition(&self, kind: PinKind, own: &str) -> Option<PinDigest> {
+        self.observed.as_ref()?.definition(kind, own)
     }
 
     /// What rules may know of the server.

@@ -1,6 +1,7 @@
 //! Which tools the operator's rules keep off the list. A list never depends on a session's label: a rule that looks at one
 //! counts as if it held.
 
+use highwater_config::ApprovalSettings;
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::decide::FlowMode;
 use highwater_core::grant::Grant;
@@ -20,6 +21,8 @@ pub(super) struct Listed<'a> {
     pub(super) virtual_server: &'a VirtualServerId,
     pub(super) principal: &'a Principal,
     pub(super) grant: &'a Grant,
+    /// What the operator says of approving tools; nothing where none can be approved.
+    pub(super) terms: Option<&'a ApprovalSettings>,
 }
 
 // === impl Listed ===

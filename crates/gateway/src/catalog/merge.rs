@@ -18,6 +18,7 @@ use highwater_upstream::control::{ListKind, Listing};
 
 use super::contracts::{Contracts, Known, Standings};
 use super::finder::Finder;
+use super::gate::{self, Gate};
 use super::list_bytes::ListBytes;
 use super::listed::Listed;
 use super::names::assign;
@@ -52,6 +53,8 @@ pub(crate) struct Merged {
     /// What is shown to who is granted everything.
     whole: Arc<View>,
     views: Views,
+    /// Whether calls can be approved here.
+    pub(super) approvals: bool,
 }
 
 /// A server and what it has in stock, if it is up.
@@ -75,6 +78,8 @@ pub(crate) struct ToolEntry {
     pub(crate) needs_task: bool,
     /// All that is known of it.
     pub(crate) known: Arc<Known>,
+    /// Whether a passkey must or may have to approve its calls.
+    pub(crate) gate: Option<Gate>,
     /// The tool as clients are shown it; nothing for one that is not listed.
     shown: Range<usize>,
 }
@@ -89,6 +94,7 @@ impl Merged {
         shelves: Vec<Shelf>,
         stamps: Vec<u64>,
     ) -> Self {
+        let approvals = listing.terms.is_some();
         let shelves_held = shelves;
         let shelves = &*shelves_held;
         let contracts: BTreeMap<_, _> = shelves
@@ -136,6 +142,8 @@ impl Merged {
             let (Some(known), Some(of)) = (known(entry), contracts.get(&entry.upstream)) else { continue };
             // Lists never depend on a label: what is shown of a tool is what holds in every session.
             let shown = emit::shown_tool(item, client_name, &known.contract);
+            let gate = listing.gate(client_name, entry, &known, of.server());
+            let shown = if approvals { gate::annotated(&shown, gate) } else { shown };
             let is_hidden = listing.hides(client_name, entry, &known, of.server());
             let tool = ToolRow {
                 client_name: Arc::clone(client_name),
@@ -149,14 +157,15 @@ impl Merged {
                     text: Bytes::from(shown),
                     tool: Some(tool),
                 });
-                let hidden = ToolEntry::new(entry.clone(), item, known, 0..0);
+                let hidden = ToolEntry { gate, ..ToolEntry::new(entry.clone(), item, known, 0..0) };
                 tool_map.insert(Arc::clone(client_name), hidden);
                 continue;
             }
             tools_shown.push((entry.upstream.clone(), Some(tool)));
             let range = place..place + shown.len();
             place = range.end + 1;
-            tool_map.insert(Arc::clone(client_name), ToolEntry::new(entry.clone(), item, known, range));
+            let listed = ToolEntry { gate, ..ToolEntry::new(entry.clone(), item, known, range) };
+            tool_map.insert(Arc::clone(client_name), listed);
             items.push(shown);
         }
         // What the allow-list leaves out, or nobody approved, is not listed and takes no name from what is, but a call to it is still
@@ -238,7 +247,7 @@ impl Merged {
             templates,
             schemes,
             upstreams: all.iter().map(|(station, _)| station.id().clone()).collect(),
-            whole: Arc::new(View::whole(expose, lists, &rows, shelves)),
+            whole: Arc::new(View::whole(expose, lists, &rows, shelves, approvals)),
             expose,
             tools_list,
             finder: OnceLock::new(),
@@ -246,6 +255,7 @@ impl Merged {
             views: Views::default(),
             shelves: approved.clone(),
             contracts,
+            approvals,
         }
     }
 
@@ -351,7 +361,7 @@ impl ToolEntry {
     fn new(entry: Entry, item: &str, known: Arc<Known>, shown: Range<usize>) -> Self {
         let headers = member(item, "inputSchema").map(param_headers).and_then(Result::ok).unwrap_or_default();
         let needs_task = pointer(item, &["execution", "taskSupport"]) == Some(r#""required""#);
-        Self { entry, headers, needs_task, known, shown }
+        Self { entry, headers, needs_task, known, gate: None, shown }
     }
 }
 

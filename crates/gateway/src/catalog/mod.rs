@@ -4,6 +4,7 @@
 mod capabilities;
 mod contracts;
 mod finder;
+mod gate;
 mod list_bytes;
 mod listed;
 mod merge;
@@ -16,6 +17,7 @@ mod virtual_server;
 
 pub(crate) use contracts::{Contracts, Known, Standing, Standings, wanted};
 pub(crate) use finder::Shown;
+pub(crate) use gate::Gate;
 pub(crate) use merge::{Entry, Merged};
 pub(crate) use own_tool::OwnTool;
 pub(crate) use station::{Station, Stock};

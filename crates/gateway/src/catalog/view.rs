@@ -76,6 +76,7 @@ impl View {
         mut lists: BTreeMap<ListKind, ListBytes>,
         rows: &BTreeMap<ListKind, Vec<Row>>,
         shelves: &[Shelf],
+        approvals: bool,
     ) -> Self {
         let tools = rows.get(&ListKind::Tools).map(Vec::as_slice).unwrap_or_default();
         let is_shown = |row: &&Row| row.tool.as_ref().is_some_and(|tool| !tool.is_hidden);
@@ -84,14 +85,20 @@ impl View {
             lists.insert(ListKind::Tools, list);
         }
         let found = tools.iter().map(|row| is_shown(&row));
-        Self::new(lists, shelves, if expose == Expose::Direct { Vec::new() } else { found.collect() })
+        let found = if expose == Expose::Direct { Vec::new() } else { found.collect() };
+        Self::new(lists, shelves, found, approvals)
     }
 
-    fn new(lists: BTreeMap<ListKind, ListBytes>, shelves: &[Shelf], found: Vec<bool>) -> Self {
+    fn new(
+        lists: BTreeMap<ListKind, ListBytes>,
+        shelves: &[Shelf],
+        found: Vec<bool>,
+        approvals: bool,
+    ) -> Self {
         Self {
             lists,
-            legacy_capabilities: capabilities::capabilities(Era::Legacy, shelves),
-            modern_capabilities: capabilities::capabilities(Era::Modern, shelves),
+            legacy_capabilities: capabilities::capabilities(Era::Legacy, shelves, approvals),
+            modern_capabilities: capabilities::capabilities(Era::Modern, shelves, approvals),
             instructions: capabilities::instructions(shelves),
             found,
             sight: OnceLock::new(),
@@ -121,7 +128,7 @@ impl View {
             (*kind, list)
         });
         let lists = lists.collect();
-        Self::new(lists, &shelves, found)
+        Self::new(lists, &shelves, found, merged.approvals)
     }
 
     /// Whether a tool, by its row, can be found.

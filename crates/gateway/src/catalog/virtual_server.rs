@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use highwater_config::{Expose, Prefix};
+use highwater_config::{ApprovalSettings, Expose, Prefix};
 use highwater_core::grant::Grant;
 use highwater_core::id::{Principal, VirtualServerId};
 use highwater_core::policy::Policy;
@@ -24,6 +24,8 @@ pub(crate) struct VirtualServer {
     policy: Arc<Policy>,
     standings: Arc<Standings>,
     stations: Vec<Arc<Station>>,
+    /// What the operator says of approving tools; nothing where none can be approved.
+    terms: Option<Arc<ApprovalSettings>>,
     merged: ArcSwapOption<Merged>,
 }
 
@@ -33,11 +35,12 @@ impl VirtualServer {
     pub(crate) fn new(
         id: VirtualServerId,
         (prefix, expose): (Prefix, Expose),
-        policy: Arc<Policy>,
+        (policy, terms): (Arc<Policy>, Option<Arc<ApprovalSettings>>),
         standings: Arc<Standings>,
         stations: Vec<Arc<Station>>,
     ) -> Arc<Self> {
-        Arc::new(Self { id, prefix, expose, policy, standings, stations, merged: ArcSwapOption::empty() })
+        let merged = ArcSwapOption::empty();
+        Arc::new(Self { id, prefix, expose, policy, terms, standings, stations, merged })
     }
 
     pub(crate) fn stations(&self) -> &[Arc<Station>] {
@@ -64,7 +67,8 @@ impl VirtualServer {
     }
 
     fn listed<'a>(&'a self, principal: &'a Principal, grant: &'a Grant) -> Listed<'a> {
-        Listed { policy: &self.policy, virtual_server: &self.id, principal, grant }
+        let terms = self.terms.as_deref();
+        Listed { policy: &self.policy, virtual_server: &self.id, principal, grant, terms }
     }
 
     /// Whether a rule of the list phase hides a tool from this caller.

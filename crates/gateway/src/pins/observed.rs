@@ -181,6 +181,11 @@ impl Observed {
         self.entries.get(key)?.pin.as_ref()
     }
 
+    /// The digest of one definition as it is seen.
+    pub(crate) fn definition(&self, kind: PinKind, name: &str) -> Option<PinDigest> {
+        self.definitions.get(&PinKey::new(kind, name)).map(Definition::digest)
+    }
+
     /// The digest of everything that is seen.
     pub(super) fn digest(&self) -> PinDigest {
         PinDigest::of_all(self.definitions.values().map(|seen| (seen.key(), seen.digest())))

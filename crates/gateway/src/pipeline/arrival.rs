@@ -5,12 +5,15 @@ use std::sync::Arc;
 use highwater_core::action::Action;
 use highwater_core::grant::CallVariant;
 use highwater_core::id::UpstreamId;
+use highwater_mcp::era::meta_key;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
+use highwater_mcp::text::string_member;
 use highwater_store::SessionHandle;
 
 use crate::catalog::{Contracts, Known, Merged, Station};
 use crate::client::{Client, Outlet};
+use crate::greet::short;
 use crate::world::World;
 
 /// A request of a client that wants something done at an upstream.
@@ -82,6 +85,27 @@ impl Arrival {
     /// The exact text of the request's id.
     pub(crate) fn id(&self) -> &str {
         self.frame.id().unwrap_or("null")
+    }
+
+    /// Whether somebody still waits for the answer. A broken connection does not end a legacy client's request, but nothing
+    /// that a person had to agree to begins while nobody is there to hear of it.
+    pub(crate) fn is_awaited(&self) -> bool {
+        !self.outlet.is_closed()
+            && match &self.client {
+                Client::Legacy(session) => session.is_awaited(self.id()),
+                Client::Modern(_) => true,
+            }
+    }
+
+    /// What the client calls itself. Nobody has checked it.
+    pub(crate) fn caller_name(&self) -> String {
+        match &self.client {
+            Client::Legacy(session) => session.name.clone(),
+            Client::Modern(_) => {
+                let info = self.frame.meta(meta_key::CLIENT_INFO);
+                info.and_then(|info| string_member(info, "name")).map(|name| short(&name)).unwrap_or_default()
+            }
+        }
     }
 }
 

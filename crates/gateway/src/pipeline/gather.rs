@@ -28,6 +28,12 @@ pub(super) struct Letter {
     pub(super) resources: Vec<Box<str>>,
 }
 
+impl AsRef<[u8]> for Letter {
+    fn as_ref(&self) -> &[u8] {
+        self.reply.frame.bytes()
+    }
+}
+
 /// What a client says of its own context.
 #[derive(Default)]
 pub(super) struct Said {

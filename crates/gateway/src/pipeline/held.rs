@@ -10,16 +10,18 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_core::decide::Answer;
 use highwater_core::grant::CallVariant;
-use highwater_core::id::Principal;
+use highwater_core::id::{ApprovalId, Principal};
 use highwater_core::label::Label;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code::{INVALID_PARAMS, UPSTREAM_UNAVAILABLE, result_response};
-use highwater_mcp::text::{elements, is_array, is_object, member, members, quote, quote_into, unquote};
+use highwater_mcp::text::{
+    elements, is_array, is_object, member, members, quote, quote_into, string_member, unquote,
+};
 use highwater_upstream::event::Ask;
 use serde::{Deserialize, Serialize};
 
-use super::approve::{Answered, Consent, WaitingReply};
+use super::approve::{APPROVAL, Answered, Consent, PageAnswer, WaitingReply};
 use super::arrival::Course;
 use super::ask::{Cleared, modern_question};
 use super::forward::Flight;
@@ -72,6 +74,9 @@ struct State {
     /// The question to a person that this answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<String>,
+    /// The request that a person was sent to a page for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<String>,
     /// The upstream's own state, where that had to be wrapped.
     #[serde(skip_serializing_if = "Option::is_none")]
     inner: Option<String>,
@@ -82,6 +87,7 @@ struct State {
 struct Round {
     held: Option<String>,
     asked: Option<String>,
+    page: Option<String>,
     inner: Option<String>,
 }
 
@@ -181,6 +187,9 @@ impl Gateway {
                 None => Resumed::AskedAgain(self.question_again(arrival, id, &text)?),
             });
         }
+        if state.page.is_some() {
+            return Ok(Resumed::Fresh(None, Some(Consent::Page(page_answer(arrival)))));
+        }
         let Some(id) = state.held else { return Ok(Resumed::Fresh(state.inner, None)) };
         let HeldCall { principal, flight, mut course, ask, label } =
             self.held.take(&id).ok_or_else(Refusal::expired)?;
@@ -210,8 +219,13 @@ impl Gateway {
         self.seal_state(arrival, Round { asked: Some(id), ..Round::default() })
     }
 
+    /// The state of a request that a person is sent to a page for.
+    pub(super) fn page_state(&self, arrival: &Arrival, id: &ApprovalId) -> Option<String> {
+        self.seal_state(arrival, Round { page: Some(id.as_str().to_owned()), ..Round::default() })
+    }
+
     fn seal_state(&self, arrival: &Arrival, round: Round) -> Option<String> {
-        let Round { held, asked, inner } = round;
+        let Round { held, asked, page, inner } = round;
         let caller = arrival.client.caller();
         let hold = u64::try_from(HOLD.as_millis()).unwrap_or(u64::MAX);
         let state = State {
@@ -222,9 +236,22 @@ impl Gateway {
             expires: now().0.saturating_add(hold),
             held,
             asked,
+            page,
             inner,
         };
         self.seal.close(Purpose::RequestState, &state)
+    }
+}
+
+/// What a person did who was sent to a page, as their client says.
+fn page_answer(arrival: &Arrival) -> PageAnswer {
+    let answers = arrival.frame.param("inputResponses");
+    let answer = answers.and_then(|answers| member(answers, APPROVAL));
+    let Some(answer) = answer else { return PageAnswer::Nothing };
+    match string_member(answer, "action").as_deref() {
+        Some("accept") => PageAnswer::Opened,
+        // Whatever is no plain yes to opening it is a no.
+        _ => PageAnswer::Refused,
     }
 }
 

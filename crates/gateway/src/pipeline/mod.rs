@@ -26,6 +26,7 @@ mod resolve;
 mod route;
 mod search;
 mod tasks;
+mod unapproved;
 mod undertaking;
 
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use highwater_upstream::Reply;
 
 use approve::Approved;
 pub(crate) use approve::PendingQuestions;
+pub(crate) use approve::through;
 use approve::{Consent, WaitingReply};
 pub(crate) use arrival::Arrival;
 use arrival::{Course, RoutedAction};
@@ -107,7 +109,8 @@ impl Gateway {
     ) -> Result<Departure, Refusal> {
         let RoutedAction { action, course } = routed;
         // A person's answer is about exactly the action they were asked about.
-        let action = consent.as_ref().map_or_else(|| Arc::new(action), |consent| Arc::clone(&consent.action));
+        let asked = consent.as_ref().and_then(Consent::action);
+        let action = asked.map_or_else(|| Arc::new(action), Arc::clone);
         // Taken before anything is waited for: writes that are kept in order keep the order in which they came.
         let mut turn = self.line_up(&course, &action)?;
         let mut undertaking = self.gather(arrival, &course, action).await;

@@ -54,8 +54,9 @@ impl Gateway {
         &self,
         undertaking: &Undertaking,
         question: QuestionDigest,
+        how: &str,
     ) -> Result<(), Refusal> {
-        self.note(undertaking, Happened::Asked { question, how: "form" })
+        self.note(undertaking, Happened::Asked { question, how })
     }
 
     /// Writes down what a person said.
@@ -65,7 +66,17 @@ impl Gateway {
         question: QuestionDigest,
         answer: Answer,
     ) -> Result<(), Refusal> {
-        let by = undertaking.caller.principal.as_str();
+        self.record_answer_by(undertaking, question, answer, undertaking.caller.principal.as_str())
+    }
+
+    /// The same, where it is known who.
+    pub(super) fn record_answer_by(
+        &self,
+        undertaking: &Undertaking,
+        question: QuestionDigest,
+        answer: Answer,
+        by: &str,
+    ) -> Result<(), Refusal> {
         self.note(undertaking, Happened::Answered { question, answer, by })
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct Refusal {
     message: String,
     decision: Option<DecisionId>,
     /// JSON text for the error's `data`.
-    data: Option<String>,
+    pub(super) data: Option<String>,
     /// A tool's caller gets a result, because models read results and often never see errors.
     as_tool_result: bool,
     /// Nothing was executed, and this is what the client is told about getting it authorised after all.
@@ -39,6 +39,8 @@ pub(crate) struct Refusal {
     lack: Option<Lack>,
     /// The name leads nowhere.
     unknown: bool,
+    /// Where a person can answer, as a member of `_meta`.
+    pub(super) approval: Option<String>,
 }
 
 /// Why a call that could be made is not made for this caller.
@@ -52,7 +54,7 @@ enum Lack {
 
 /// Whether an authorisation that is missing can be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Remediation {
+pub(super) enum Remediation {
     /// No: it must not be tried again unchanged.
     Unavailable,
     /// There is a way, but not through this client.
@@ -73,6 +75,7 @@ impl Refusal {
             denied: None,
             lack: None,
             unknown: false,
+            approval: None,
         }
     }
 
@@ -102,6 +105,11 @@ impl Refusal {
     pub(super) fn ungranted(permission: Permission, tool: &str) -> Self {
         let lack = Some(Lack::Permission(permission));
         Self { lack, ..Self::invalid(error_code::REFUSED, ungranted(permission, tool)).for_the_model() }
+    }
+
+    /// The same refusal, of something that was not executed and may be authorised like this.
+    pub(super) fn with(self, remediation: Remediation) -> Self {
+        Self { denied: Some(remediation), ..self }
     }
 
     /// The same refusal as the result of a tool.
@@ -246,6 +254,10 @@ impl Refusal {
                 meta.push_str(&format!(r#""dev.highwater/decision":{{"id":{decision}{code}{lack}}}"#));
             } else if let Some(lack) = self.lack {
                 meta.push_str(&format!(r#""dev.highwater/decision":{{{}}}"#, lack.members()));
+            }
+            if let Some(approval) = &self.approval {
+                meta.push_str(if meta.is_empty() { "" } else { "," });
+                meta.push_str(approval);
             }
             let era = match arrival.client.era() {
                 Era::Modern => r#","resultType":"complete""#,

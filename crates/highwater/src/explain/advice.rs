@@ -107,7 +107,6 @@ impl Advice {
             | FindingId::Method
             | FindingId::FlowPolicy
             | FindingId::Unapproved
-            | FindingId::Passkey
             | FindingId::Ask
             | FindingId::Reply => {}
         }
@@ -137,16 +136,17 @@ impl Advice {
         let undeclared: Words<Axis> =
             Axis::ALL.iter().copied().filter(|axis| is_default(decision, *axis)).collect();
         let ways: Vec<WayOut> = findings.iter().flat_map(|finding| WayOut::of(finding, undeclared)).collect();
-        let asks = judged(account) == Effect::Confirm;
+        let judged = judged(account);
         // What no waiver reaches stays a refusal, whatever else is waived.
         let waivable = !findings.iter().any(|finding| {
             finding.effect > Effect::Confirm
                 && finding.id.is_structural()
-                && !matches!(finding.id, FindingId::Passkey | FindingId::Unapproved)
+                && finding.id != FindingId::Unapproved
         });
         for way in &ways {
             let how = match way {
-                WayOut::Approve if !asks => continue,
+                WayOut::Approve if judged != Effect::Confirm => continue,
+                WayOut::Sign if judged != Effect::Passkey => continue,
                 WayOut::Waive(_) if !waivable => continue,
                 WayOut::NewSession | WayOut::ReadFirst => Some("highwater session new".to_owned()),
                 WayOut::Reset => {
@@ -180,7 +180,7 @@ impl Advice {
                 | WayOut::OtherVariant
                 | WayOut::ChangeRule(_)
                 | WayOut::GiveArguments
-                | WayOut::NoPasskeys => None,
+                | WayOut::Sign => None,
             };
             // One waiver is for all that is to be waived, and a conversation is begun once.
             let said = self.steps.iter().any(|step| how.is_some() && step.how == how);

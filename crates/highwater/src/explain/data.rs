@@ -153,6 +153,9 @@ fn course(account: &Account) -> Vec<Value> {
                 Recorded::Remark { what, detail, .. } => {
                     ("remark", json!({ "what": what, "detail": detail }))
                 }
+                Recorded::Approval { act, by, request, receipt, .. } => {
+                    ("approval", json!({ "act": act, "by": by, "request": request, "receipt": receipt }))
+                }
                 Recorded::Notice { .. }
                 | Recorded::Waived { .. }
                 | Recorded::Declassification { .. }

@@ -132,7 +132,6 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
             Some(Reason::PasskeyWanted) => format!("a passkey is wanted for every call of `{tool}`"),
             _ => format!("a person is wanted at every call of `{tool}`"),
         },
-        FindingId::Passkey => "a passkey would have to sign this, and passkeys are not there yet".to_owned(),
         FindingId::FlowPolicy => {
             format!("server `{server}` takes no data from somebody who contributed to this session")
         }

@@ -297,6 +297,16 @@ fn happened(text: &mut String, account: &Account, record: &Record) -> std::fmt::
             writeln!(text, "  {at}  sent again, attempt {attempt}: the server {}; {reached}", plain(why))
         }
         Recorded::Remark { detail, .. } => writeln!(text, "  {at}  {}", plain(detail)),
+        Recorded::Approval { act, by, request, receipt, .. } => {
+            write!(text, "  {at}  {} by {}", plain(act), plain(by))?;
+            if let Some(request) = request {
+                write!(text, ", request {}", plain(request))?;
+            }
+            if let Some(receipt) = receipt {
+                write!(text, ", receipt {}", plain(receipt))?;
+            }
+            writeln!(text)
+        }
         Recorded::Waived { .. }
         | Recorded::Notice { .. }
         | Recorded::Declassification { .. }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -77,7 +77,7 @@ impl Home {
     }
 
     /// Writes another configuration, whole or not at all. Servers are used as they are, unless it is about that: a
-    /// configuration that does not speak of `quarantine` switches it off.
+    /// configuration that does not speak of `quarantine` switches it off, and so it is with `approvals`.
     pub fn configure(&self, config: &str) -> anyhow::Result<()> {
         let config = open(config);
         let beside = self.path().join("highwater.yaml.new");
@@ -259,18 +259,28 @@ impl Drop for Gateway {
     }
 }
 
-/// A configuration under which servers need no approval, unless it speaks of that.
+/// A configuration under which servers need no approval and nobody is asked on a page, unless it speaks of that: the
+/// page has one port, and tests run beside each other.
 fn open(config: &str) -> String {
     // What is no configuration at all stays what it is.
-    if config.contains("quarantine") || !config.contains("servers") {
+    if !config.contains("servers") {
         return config.to_owned();
+    }
+    let mut added = Vec::new();
+    if !config.contains("quarantine") {
+        added.push(("quarantine", Value::Bool(false)));
+    }
+    if !config.contains("approvals") {
+        added.push(("approvals", json!({ "listen": "none" })));
     }
     match serde_json::from_str::<Value>(config) {
         Ok(Value::Object(mut members)) => {
-            members.insert("quarantine".to_owned(), Value::Bool(false));
+            members.extend(added.into_iter().map(|(key, value)| (key.to_owned(), value)));
             Value::Object(members).to_string()
         }
-        _ => format!("{}\nquarantine: false\n", config.trim_end()),
+        _ => added
+            .iter()
+            .fold(config.trim_end().to_owned(), |config, (key, value)| format!("{config}\n{key}: {value}\n")),
     }
 }
 

@@ -2,16 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::arguments::CanonicalArguments;
 use super::super::base64url::encode;
 use super::super::challenge::ChallengeRecord;
 use super::super::credential::Credential;
 use super::super::display::{RENDERER_VERSION, render};
 use super::super::iso::to_iso;
 use super::super::relying_party::RelyingParty;
-use super::super::signed::ActionHash;
+use super::super::signed::{ActionHash, ToolName};
 use super::super::verify::VerifiedApproval;
-use crate::id::Timestamp;
-use crate::pin::Json;
+use crate::id::{Principal, Timestamp, UpstreamId, UserId};
+use crate::pin::{Json, PinDigest};
 
 /// The version of the shape.
 pub(super) const VERSION: u32 = 1;
@@ -136,9 +137,57 @@ pub struct Circumstances<'a> {
     pub approval_id: Option<&'a str>,
 }
 
+/// A use under a mandate.
+#[derive(Clone, Debug)]
+pub struct UseOf<'a> {
+    /// The id of the mandate's receipt.
+    pub mandate: &'a str,
+    /// Who signed the mandate.
+    pub user: &'a UserId,
+    /// Whose call it is.
+    pub principal: &'a Principal,
+    /// The tool, as the client called it.
+    pub tool: &'a ToolName,
+    /// The server that is called.
+    pub upstream: Option<&'a UpstreamId>,
+    /// The definition of the tool.
+    pub definition: Option<PinDigest>,
+    /// The arguments that are sent.
+    pub arguments: &'a CanonicalArguments,
+}
+
 // === impl Receipt ===
 
 impl Receipt {
+    /// The receipt of a use under a mandate. It has no signature of its own.
+    pub fn of_use(used: &UseOf<'_>, party: &RelyingParty, circumstances: Circumstances<'_>) -> Self {
+        let upstream = used.upstream.map(|upstream| upstream.as_str().to_owned());
+        let at = to_iso(circumstances.signed_at);
+        Self {
+            v: VERSION,
+            id: circumstances.id.to_owned(),
+            chain: circumstances.chain,
+            rp_id: party.rp_id().to_owned(),
+            server_id: party.server().as_str().to_owned(),
+            tool_name: used.tool.as_str().to_owned(),
+            canonical_arguments: Guarded::Clear(used.arguments.to_string()),
+            signed: None,
+            issued_at: at.clone(),
+            signed_at: at,
+            user_ref: used.user.to_string(),
+            principal: used.principal.to_string(),
+            caller: circumstances.caller.to_owned(),
+            display_text: Guarded::Clear(render(used.tool, upstream.as_deref(), used.arguments).text),
+            upstream,
+            definition_hash: used.definition.map(|definition| definition.to_string()),
+            renderer_version: RENDERER_VERSION,
+            policy_rules: circumstances.policy_rules,
+            labels: circumstances.labels,
+            approval_id: circumstances.approval_id.map(str::to_owned),
+            mandate: Some(used.mandate.to_owned()),
+        }
+    }
+
     /// The receipt of a verified approval; `None` if challenge or credential are not those that were verified.
     pub fn of(
         verified: &VerifiedApproval,

@@ -10,7 +10,7 @@ mod check;
 mod delegated;
 mod signature;
 
-pub use body::{ChainLink, Circumstances, Guarded, Receipt, Signed};
+pub use body::{ChainLink, Circumstances, Guarded, Receipt, Signed, UseOf};
 pub use chain::{ChainFault, check_chain};
 pub use check::{Enrolled, Expected, Opened, Outcome, Part, Report, check};
 pub use delegated::check_use;

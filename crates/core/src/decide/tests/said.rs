@@ -31,7 +31,7 @@ fn the_model_reads_no_internals() {
 #[test]
 fn a_refusal_that_only_a_passkey_could_open_reads_like_any_other() {
     for asking in TOLD {
-        assert_eq!(refusal(Effect::Passkey, asking, "x"), refusal(Effect::Block, Asking::NotNeeded, "x"));
+        assert_eq!(refusal(Effect::Passkey, asking, "x"), refusal(Effect::Confirm, asking, "x"));
     }
 }
 

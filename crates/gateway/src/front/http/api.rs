@@ -27,12 +27,15 @@ const MOST: u32 = 1000;
 /// A person's act, with what goes on record about it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Act {
+pub(super) struct Act {
     /// Who; the operator, if nobody says.
     #[serde(default)]
     person: Option<String>,
     #[serde(default)]
-    reason: String,
+    pub(super) reason: String,
+    /// For which person.
+    #[serde(default)]
+    pub(super) user: Option<String>,
     /// What for.
     #[serde(default)]
     note: String,
@@ -75,7 +78,7 @@ struct Problem<'a> {
 // === impl Act ===
 
 impl Act {
-    fn person(&self) -> &str {
+    pub(super) fn person(&self) -> &str {
         self.person.as_deref().filter(|person| !person.is_empty()).unwrap_or("operator")
     }
 }
@@ -186,6 +189,7 @@ impl HttpFront {
                 Ok(token) => json(StatusCode::OK, &serde_json::json!({ "token": token })),
                 Err(fault) => refused(&fault),
             },
+            (["approvals", rest @ ..], act) => Box::pin(self.approvals_api(rest, query, act)).await,
             (["notices"], None) => json(StatusCode::OK, &gateway.notices(MOST).await?),
             _ => problem(StatusCode::NOT_FOUND, "nothing is here"),
         })
@@ -252,19 +256,19 @@ async fn read(body: Incoming) -> Result<Act, Response<ResponseBody>> {
         .map_err(|error| problem(StatusCode::BAD_REQUEST, &format!("the body is not understood: {error}")))
 }
 
-fn json(status: StatusCode, value: &impl Serialize) -> Response<ResponseBody> {
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response<ResponseBody> {
     match serde_json::to_vec(value) {
         Ok(bytes) => response::json(status, Bytes::from(bytes)),
         Err(_) => response::text(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be written"),
     }
 }
 
-fn problem(status: StatusCode, error: &str) -> Response<ResponseBody> {
+pub(super) fn problem(status: StatusCode, error: &str) -> Response<ResponseBody> {
     json(status, &Problem { error })
 }
 
 /// The value of a query's key.
-fn asked(query: &str, key: &str) -> Option<String> {
+pub(super) fn asked(query: &str, key: &str) -> Option<String> {
     let pair = query.split('&').filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == key)?;
     unescaped(pair.1)
 }

@@ -127,6 +127,7 @@ impl HttpFront {
             return response::json(StatusCode::BAD_REQUEST, bytes);
         };
         let (gateway, running) = (Arc::clone(&self.gateway), Arc::clone(&session.session));
+        let text = id.clone();
         let mut call = Call::new(Orphan::GoesOn, |outlet| {
             boxed(|| async move {
                 let _slot = slot;
@@ -137,12 +138,12 @@ impl HttpFront {
             })
         });
         if as_events {
-            return stream_call(&session, call, None, Some(SILENCE));
+            return stream_call(&session, &text, call, None, Some(SILENCE));
         }
         match tokio::time::timeout(PATIENCE, call.next()).await {
             Ok(Step::Answer(answer)) => response::json(StatusCode::OK, answer.bytes),
-            Ok(Step::Message(message)) => stream_call(&session, call, Some(message), None),
-            Err(_) => stream_call(&session, call, None, None),
+            Ok(Step::Message(message)) => stream_call(&session, &text, call, Some(message), None),
+            Err(_) => stream_call(&session, &text, call, None, None),
             // There is no answer, so the stream ends without one.
             Ok(Step::Cancelled) => response::events(Box::pin(futures_util::stream::empty())),
         }
@@ -236,6 +237,7 @@ impl HttpFront {
 /// Answers a call with a stream of events that can be taken up again.
 fn stream_call(
     session: &HttpSession,
+    id: &str,
     mut call: Call,
     first: Option<Bytes>,
     silence: Option<Duration>,
@@ -246,6 +248,8 @@ fn stream_call(
     let Some(events) = log.follow(0, manner) else {
         return response::text(StatusCode::INTERNAL_SERVER_ERROR, "the stream could not be opened");
     };
+    let watched = Arc::clone(&log);
+    session.session.watch(id, Box::new(move || watched.is_awaited()));
     // A task of its own: the stream can be left and taken up again while the call goes on.
     tokio::spawn(async move {
         if let Some(first) = first {

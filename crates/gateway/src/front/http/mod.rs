@@ -1,6 +1,7 @@
 //! The HTTP front: Streamable HTTP of both eras on one endpoint, and a few pages for people and monitors.
 
 mod api;
+mod api_approvals;
 mod authenticate;
 mod call;
 mod connection;

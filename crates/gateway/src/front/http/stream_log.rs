@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use highwater_mcp::sse;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::response::Events;
 
@@ -20,6 +21,9 @@ const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// How long a client whose stream ended early should wait before it comes back.
 const COME_BACK_AFTER: Duration = Duration::from_millis(250);
+
+/// For how long a client that was sent away counts as one that waits.
+const COMES_BACK_WITHIN: Duration = Duration::from_secs(10);
 
 /// How often a silent stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -44,6 +48,8 @@ struct State {
     /// Counts readers; only the newest follows.
     reader: u64,
     reading: bool,
+    /// When the last reader was hung up on, which it comes back from.
+    sent_away: Option<Instant>,
 }
 
 /// Marks that nobody reads any more when the reader's connection is gone.
@@ -116,6 +122,12 @@ impl StreamLog {
         self.moved.notify_waiters();
     }
 
+    /// Whether somebody reads, or was sent away a moment ago to come back.
+    pub(super) fn is_awaited(&self) -> bool {
+        let state = self.state();
+        state.reading || state.sent_away.is_some_and(|when| when.elapsed() < COMES_BACK_WITHIN)
+    }
+
     pub(super) fn is_read(&self) -> bool {
         self.state().reading
     }
@@ -142,6 +154,7 @@ impl StreamLog {
         }
         state.reader += 1;
         state.reading = true;
+        state.sent_away = None;
         state.taken = after;
         let number = state.reader;
         drop(state);
@@ -227,6 +240,7 @@ impl Reader {
             let patience = self.hang_up_after.unwrap_or(KEEP_ALIVE);
             if tokio::time::timeout(patience, moved).await.is_err() {
                 if self.hang_up_after.is_some() {
+                    self.log.state().sent_away = Some(Instant::now());
                     return None;
                 }
                 let mut out = Vec::new();

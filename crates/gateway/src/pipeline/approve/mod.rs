@@ -1,28 +1,39 @@
-//! Asks a person about a call that is held: by a form, in whichever way the client's era has for that. The answer is
-//! bound to the exact call, used once, and the call is judged again before it goes out.
+//! Asks a person about a call that is held: by a form where a form is enough and the client has them, else at the desk.
+//! The answer is bound to the exact call, used once, and the call is judged again before it goes out.
 
+mod before;
+mod context;
+mod desk;
 mod form;
+mod native;
 mod pending;
+mod release;
+mod signable;
+mod wait;
 mod words;
 
 use std::sync::Arc;
 
 use highwater_core::action::Action;
 use highwater_core::decide::{
-    Answer, AskKind, Escalation, HeldReply, Pass, Permit, QuestionDigest, ReplyVerdict, Unapproved, Verdict,
-    decide_reply_approved,
+    Answer, AskKind, Effect, Escalation, HeldReply, Pass, Permit, QuestionDigest, ReplyVerdict, Unapproved,
+    Verdict, decide_reply_approved,
 };
 use highwater_mcp::method::Method;
 
+pub(super) use desk::PageAnswer;
 pub(super) use form::APPROVAL;
 pub(crate) use pending::PendingQuestions;
 pub(super) use pending::WaitingReply;
 use pending::{Pending, Subject};
+pub(crate) use signable::through;
+pub(super) use wait::PendingApproval;
 
 use super::arrival::Course;
 use super::gather::Letter;
 use super::undertaking::Undertaking;
 use super::{Arrival, Delivery, Flight, Refusal};
+use crate::approvals::{Desk, VERIFIED_APPROVAL};
 use crate::client::{Client, declares};
 use crate::gateway::Gateway;
 
@@ -38,9 +49,17 @@ pub(super) enum Answered {
 }
 
 /// What a person said to a question that an earlier request put.
-pub(super) struct Consent {
+pub(super) enum Consent {
+    /// What they filled in.
+    Form(FormAnswer),
+    /// What they did when they were sent to the page.
+    Page(PageAnswer),
+}
+
+/// What a person filled in.
+pub(super) struct FormAnswer {
     /// Exactly what was asked about.
-    pub(super) action: Arc<Action>,
+    action: Arc<Action>,
     question: QuestionDigest,
     answer: Answer,
 }
@@ -59,8 +78,22 @@ enum Way<'a> {
     Inline(&'a Arc<crate::client::LegacySession>),
     /// By ending its request with the question.
     Return,
+    /// At the desk.
+    Desk(Arc<Desk>),
     /// Not at all.
     None,
+}
+
+// === impl Consent ===
+
+impl Consent {
+    /// Exactly what was asked about, where that is kept with the answer.
+    pub(super) fn action(&self) -> Option<&Arc<Action>> {
+        match self {
+            Self::Form(form) => Some(&form.action),
+            Self::Page(_) => None,
+        }
+    }
 }
 
 impl Gateway {
@@ -71,23 +104,33 @@ impl Gateway {
         course: &Course,
         undertaking: &mut Undertaking,
         escalation: Escalation,
-        mut consent: Option<Consent>,
+        consent: Option<Consent>,
     ) -> Result<Approved<Permit>, Refusal> {
+        let (mut form, page) = match consent {
+            Some(Consent::Form(form)) => (Some(form), None),
+            Some(Consent::Page(page)) => (None, Some(page)),
+            None => (None, None),
+        };
         let mut escalation = escalation;
         for _ in 0..MAX_QUESTIONS {
             self.record_escalation(undertaking, &escalation)?;
-            let (question, answer) = match consent.take() {
-                Some(consent) => (consent.question, consent.answer),
-                None => match way(arrival) {
+            let (question, answer) = match form.take() {
+                Some(form) => (form.question, form.answer),
+                None => match self.way(arrival, escalation.grade(), page) {
+                    Way::Desk(desk) => {
+                        return self
+                            .approve_at_desk(&desk, arrival, course, undertaking, escalation, page)
+                            .await;
+                    }
                     Way::Inline(session) => {
                         let text = self.stories.with(undertaking.session().key(), |story| {
                             words::question(undertaking, escalation.findings(), story)
                         });
-                        self.record_asked(undertaking, escalation.question())?;
+                        self.record_asked(undertaking, escalation.question(), "form")?;
                         (escalation.question(), self.ask_person(arrival, session, &text).await)
                     }
                     Way::Return => {
-                        self.record_asked(undertaking, escalation.question())?;
+                        self.record_asked(undertaking, escalation.question(), "form")?;
                         let delivery = self.return_question(arrival, undertaking, &escalation)?;
                         return Ok(Approved::Asked(delivery));
                     }
@@ -138,15 +181,16 @@ impl Gateway {
         let undertaking = Arc::clone(&flight.undertaking);
         let text = words::question_about_reply(&undertaking, held.escalation().findings());
         let question = held.escalation().question();
-        match way(arrival) {
+        match self.way(arrival, held.escalation().grade(), None) {
             Way::None => Err(self.withhold(&mut flight, &held.unasked())),
+            Way::Desk(desk) => self.release_at_desk(&desk, arrival, course, flight, held).await,
             Way::Inline(session) => {
-                self.record_asked(&undertaking, question)?;
+                self.record_asked(&undertaking, question, "form")?;
                 let answer = self.ask_person(arrival, session, &text).await;
                 self.release_approved(arrival, course, flight, held, answer).await
             }
             Way::Return => {
-                self.record_asked(&undertaking, question)?;
+                self.record_asked(&undertaking, question, "form")?;
                 let waiting = WaitingReply { flight, course: course.clone(), held };
                 let state =
                     self.keep_question(arrival, &undertaking, Subject::Reply(Box::new(waiting)), &text)?;
@@ -236,7 +280,9 @@ impl Gateway {
         // Taken, and so used up, whatever the answer is.
         let answer = form::answer(Some(answer));
         Ok(Some(match self.pending.take(id).ok_or_else(Refusal::expired)?.subject {
-            Subject::Call { action, question } => Answered::Call(Consent { action, question, answer }),
+            Subject::Call { action, question } => {
+                Answered::Call(Consent::Form(FormAnswer { action, question, answer }))
+            }
             Subject::Reply(waiting) => Answered::Reply(waiting, answer),
         }))
     }
@@ -252,6 +298,27 @@ impl Gateway {
         Ok(Delivery::ours(form::input_required_again(arrival.id(), &text, state), None))
     }
 
+    /// How this client's person is asked. A form is enough for what takes no passkey, where the client has forms and
+    /// brings no signature; everything else is for the desk.
+    fn way<'a>(&self, arrival: &'a Arrival, grade: Effect, page: Option<PageAnswer>) -> Way<'a> {
+        let signed =
+            || arrival.method == Some(Method::CallTool) && arrival.frame.meta(VERIFIED_APPROVAL).is_some();
+        let forms = grade <= Effect::Confirm
+            && page.is_none()
+            && arrival.attended
+            && declares(arrival.client.capabilities(), AskKind::ElicitForm);
+        if forms && !(self.desk().is_some() && signed()) {
+            match (&arrival.client, arrival.method) {
+                (Client::Legacy(session), _) => return Way::Inline(session),
+                (Client::Modern(_), Some(Method::CallTool | Method::GetPrompt | Method::ReadResource)) => {
+                    return Way::Return;
+                }
+                (Client::Modern(_), _) => {}
+            }
+        }
+        self.desk().map_or(Way::None, |desk| Way::Desk(Arc::clone(desk)))
+    }
+
     async fn ask_person(
         &self,
         arrival: &Arrival,
@@ -264,17 +331,5 @@ impl Gateway {
             Some(answer) => form::answer(answer.result()),
             None => Answer::Silence,
         }
-    }
-}
-
-fn way(arrival: &Arrival) -> Way<'_> {
-    let askable = arrival.attended && declares(arrival.client.capabilities(), AskKind::ElicitForm);
-    match &arrival.client {
-        Client::Legacy(session) if askable => Way::Inline(session),
-        Client::Modern(_) if askable => match arrival.method {
-            Some(Method::CallTool | Method::GetPrompt | Method::ReadResource) => Way::Return,
-            _ => Way::None,
-        },
-        Client::Legacy(_) | Client::Modern(_) => Way::None,
     }
 }

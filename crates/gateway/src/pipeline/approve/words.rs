@@ -20,27 +20,10 @@ const MAX_ORIGIN: usize = 120;
 
 /// The whole question.
 pub(super) fn question(undertaking: &Undertaking, findings: &[Finding], story: &Story) -> String {
-    let session = &undertaking.before.label;
     let mut text = format!("Allow {}?\n", subject(undertaking));
     let mut told = Vec::new();
     for finding in findings.iter().filter(|finding| finding.effect >= Effect::Confirm) {
-        let sentence = match &finding.id {
-            FindingId::Flow(FlowRule::Write) => private(session, story),
-            FindingId::Flow(FlowRule::Act) => {
-                format!("{} It may be they who want this done.", doubtful(session, story))
-            }
-            FindingId::Flow(FlowRule::Read) => {
-                format!("{} Now it would get private data.", doubtful(session, story))
-            }
-            FindingId::Approval => {
-                "The tool's description asks that a person looks at every call of it.".to_owned()
-            }
-            FindingId::Rule(name) => match &finding.message {
-                Some(message) => format!("Rule `{name}`: {message}"),
-                None => format!("Rule `{name}` asks that a person looks at this call."),
-            },
-            _ => "The gateway asks that a person looks at this call.".to_owned(),
-        };
+        let sentence = sentence(undertaking, finding, story);
         if !told.contains(&sentence) {
             told.push(sentence);
         }
@@ -51,6 +34,28 @@ pub(super) fn question(undertaking: &Undertaking, findings: &[Finding], story: &
     }
     text.push_str("\n\nThe answer counts for this one call, exactly as it was made.");
     text
+}
+
+/// Why one finding makes it a question.
+pub(super) fn sentence(undertaking: &Undertaking, finding: &Finding, story: &Story) -> String {
+    let session = &undertaking.before.label;
+    match &finding.id {
+        FindingId::Flow(FlowRule::Write) => private(session, story),
+        FindingId::Flow(FlowRule::Act) => {
+            format!("{} It may be they who want this done.", doubtful(session, story))
+        }
+        FindingId::Flow(FlowRule::Read) => {
+            format!("{} Now it would get private data.", doubtful(session, story))
+        }
+        FindingId::Approval => {
+            "The tool's description asks that a person looks at every call of it.".to_owned()
+        }
+        FindingId::Rule(name) => match &finding.message {
+            Some(message) => format!("Rule `{name}`: {message}"),
+            None => format!("Rule `{name}` asks that a person looks at this call."),
+        },
+        _ => "The gateway asks that a person looks at this call.".to_owned(),
+    }
 }
 
 /// The question about a reply that is held back.

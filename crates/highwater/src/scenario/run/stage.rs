@@ -98,8 +98,10 @@ impl<'a> Stage<'a> {
         let plan = Plan { source: ConfigSource::Example, data, listen: Some(listen), restored: false };
         let held = Held::take(&plan.data).map_err(|failure| anyhow!("{}", failure.words()))?;
         let held = held.context("the temporary directory is taken")?;
-        let gateway =
-            plan.start(settings, &held.data_dir).await.map_err(|failure| anyhow!("{}", failure.words()))?;
+        let gateway = plan
+            .start(settings, &held.data_dir, None)
+            .await
+            .map_err(|failure| anyhow!("{}", failure.words()))?;
         let listeners = http::bind(listen)?;
         let address = listeners.first().context("the gateway does not listen")?.local_addr()?;
         let (stop, stopping) = watch::channel(false);

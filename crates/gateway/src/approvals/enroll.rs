@@ -1,0 +1,307 @@
+//! Passkeys: who may register one, and what makes it count. Whoever speaks the protocol can get a passkey stored, inside
+//! a time that a person opened; only a person can make it count, by the code that was printed for them or by a passkey
+//! they have already.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use highwater_core::approval::{
+    Algorithm, ApprovalReason, CanonicalArguments, CredentialId, CredentialStanding, ENROLLMENT_LIFETIME_MS,
+    PendingEnrollment, ReservedAction, encode_base64url, finish,
+};
+use highwater_core::audit::ApprovalNote;
+use highwater_core::id::{ChallengeId, Principal, UserId};
+use highwater_mcp::text::quote;
+use highwater_store::{Added, CodeTried, StoredCredential};
+
+use super::options::{
+    AuthenticatorSelection, ChallengeEnvelope, CreationOptions, Descriptor, KeyParameter, RpEntity,
+    UserEntity,
+};
+use super::view::{CredentialView, WindowOpened};
+use super::{Desk, DeskFault, EnrollFrom, nonce, random};
+use crate::gateway::now;
+
+/// What people call us, in the dialog of an authenticator.
+const OUR_NAME: &str = "Highwater";
+
+/// The letters of a code: none that is read as another.
+const CODE_LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+
+/// How many letters a code has: 60 bits, and five attempts.
+const CODE_LENGTH: usize = 12;
+
+/// How many letters stand together.
+const CODE_GROUP: usize = 4;
+
+// === impl Desk ===
+
+impl Desk {
+    /// Opens an enrollment for a person and says how it is confirmed: by a code, which is printed for whoever opens it,
+    /// or by a passkey that the person has already.
+    pub async fn open_window(&self, user: &UserId, by: &str) -> Result<WindowOpened, DeskFault> {
+        if !is_user_name(user.as_str()) {
+            return Err(DeskFault::Unknown);
+        }
+        let first = !self.has_active(user).await?;
+        let code = first.then(new_code).transpose()?;
+        self.record(None, enrollment("window-opened", by, user))?;
+        let window = self.store.open_window(user, code.as_deref().map(code_hash), by, now()).await?;
+        let url = format!("{}/enroll?user={user}", self.origin());
+        Ok(WindowOpened { user: user.clone(), code, url, expires: window.expires })
+    }
+
+    /// Begins the registration of a passkey. Over the protocol it is for the user of the principal.
+    pub async fn enroll_begin(
+        &self,
+        user: Option<&UserId>,
+        from: EnrollFrom<'_>,
+    ) -> Result<CreationOptions, DeskFault> {
+        let user = user.ok_or(ApprovalReason::NoPendingEnrollment)?;
+        let may = match from {
+            EnrollFrom::Page { signed_in: true, .. } => true,
+            EnrollFrom::Page { signed_in: false, .. } | EnrollFrom::Mcp(_) => {
+                self.store.window(user, now()).await?.is_some()
+            }
+        };
+        if !may {
+            // The SEP has no reason for this; the nearest (G20).
+            return Err(match from {
+                EnrollFrom::Mcp(_) => ApprovalReason::NoPendingEnrollment.into(),
+                EnrollFrom::Page { .. } => DeskFault::NoWindow,
+            });
+        }
+        let handle = self.store.user_handle(user).await?;
+        // A new challenge every time (S10), remembered for the matching finish (S11).
+        let challenge = nonce()?;
+        let pending =
+            PendingEnrollment::begin(from.principal(), user.clone(), handle.as_slice(), challenge, now());
+        self.store.put_enrollment(&pending).await?;
+        let known = self.store.credentials(Some(user)).await?;
+        Ok(CreationOptions {
+            rp: RpEntity { id: self.rp_id().to_owned(), name: OUR_NAME },
+            user: UserEntity {
+                id: encode_base64url(&handle),
+                name: user.to_string(),
+                display_name: user.to_string(),
+            },
+            challenge: encode_base64url(&challenge.0),
+            pub_key_cred_params: [Algorithm::Es256, Algorithm::EdDsa, Algorithm::Rs256]
+                .map(|algorithm| KeyParameter { r#type: "public-key", alg: algorithm.cose() })
+                .to_vec(),
+            timeout: ENROLLMENT_LIFETIME_MS,
+            attestation: "none",
+            exclude_credentials: known
+                .iter()
+                .filter(|stored| stored.credential.standing != CredentialStanding::Revoked)
+                .map(|stored| Descriptor::of(&stored.credential))
+                .collect(),
+            authenticator_selection: AuthenticatorSelection {
+                resident_key: "preferred",
+                user_verification: "required",
+            },
+        })
+    }
+
+    /// Finishes it. The passkey is dormant: it approves nothing until a person has confirmed it.
+    pub async fn enroll_finish(
+        &self,
+        from: EnrollFrom<'_>,
+        response: &str,
+    ) -> Result<CredentialView, DeskFault> {
+        let principal = from.principal();
+        // Taken, and so used up, whatever comes of it (G9).
+        let pending = self.store.take_enrollment(&principal).await?;
+        let known = self.store.credentials(None).await?;
+        let enrolled = |id: &CredentialId| known.iter().any(|stored| stored.credential.id == *id);
+        let new = finish(pending.as_ref(), &principal, response, &self.party, enrolled, now())?;
+        let by = principal.to_string();
+        if self.store.add_credential(&new, &by, CredentialStanding::Dormant, now()).await?
+            == Added::AlreadyEnrolled
+        {
+            return Err(ApprovalReason::CredentialAlreadyEnrolled.into());
+        }
+        let id = new.registration.id.to_string();
+        let note = ApprovalNote { credential: Some(&id), ..enrollment("enrolled", &by, &new.user) };
+        self.record(None, note)?;
+        let stored = self.credential(&id).await?;
+        Ok(CredentialView::of(&stored))
+    }
+
+    /// Confirms a person's first passkey with the code that was printed for whoever opened the enrollment.
+    pub async fn confirm_by_code(&self, credential: &str, code: &str) -> Result<CredentialView, DeskFault> {
+        let stored = self.dormant(credential).await?;
+        let user = stored.credential.user.clone();
+        // Further ones are for a passkey to confirm, whatever somebody read on a terminal.
+        if self.has_active(&user).await? {
+            return Err(DeskFault::NeedsPasskey);
+        }
+        match self.store.try_code(&user, code_hash(code), now()).await? {
+            CodeTried::Right => {}
+            CodeTried::Wrong { left } => {
+                self.record(None, enrollment("wrong-code", "page", &user))?;
+                return Err(DeskFault::WrongCode { left });
+            }
+            CodeTried::Closed => return Err(DeskFault::NoWindow),
+        }
+        let confirmed = self.confirmed(&stored, "code", None).await?;
+        self.store.close_window(&user).await?;
+        Ok(confirmed)
+    }
+
+    /// A challenge by which an existing passkey of the same person confirms a new one.
+    pub async fn confirm_challenge(&self, credential: &str) -> Result<ChallengeEnvelope, DeskFault> {
+        let stored = self.dormant(credential).await?;
+        let arguments = enrolled_as(&stored)?;
+        self.issue_own(ReservedAction::Enroll, &stored.credential.user, &arguments).await
+    }
+
+    /// Takes the signature over it.
+    pub async fn confirm_assertion(
+        &self,
+        credential: &str,
+        challenge: &ChallengeId,
+        response: &str,
+    ) -> Result<CredentialView, DeskFault> {
+        let stored = self.dormant(credential).await?;
+        let act = self.sign_own(ReservedAction::Enroll, challenge, response).await?;
+        // The signature is over the id and the key of the new one, and must be of the same person.
+        if act.arguments != enrolled_as(&stored)? || act.user != stored.credential.user {
+            return Err(ApprovalReason::ArgumentHashMismatch.into());
+        }
+        self.confirmed(&stored, act.user.as_str(), Some(&act.receipt.receipt().id)).await
+    }
+
+    /// Takes a passkey back.
+    pub async fn revoke_credential(
+        &self,
+        credential: &str,
+        by: &str,
+        reason: &str,
+    ) -> Result<bool, DeskFault> {
+        let stored = self.credential(credential).await?;
+        let note = ApprovalNote {
+            credential: Some(credential),
+            detail: Some(reason),
+            ..enrollment("revoked", by, &stored.credential.user)
+        };
+        self.record(None, note)?;
+        Ok(self.store.revoke_credential(&stored.credential.id, by, reason, now()).await?)
+    }
+
+    /// Every passkey, with its enrollment record.
+    pub async fn credentials(&self) -> Result<Vec<CredentialView>, DeskFault> {
+        Ok(self.store.credentials(None).await?.iter().map(CredentialView::of).collect())
+    }
+
+    pub(super) async fn credential(&self, id: &str) -> Result<StoredCredential, DeskFault> {
+        let id = CredentialId::parse(id).ok_or(DeskFault::Unknown)?;
+        let all = self.store.credentials(None).await?;
+        all.into_iter().find(|stored| stored.credential.id == id).ok_or(DeskFault::Unknown)
+    }
+
+    async fn dormant(&self, id: &str) -> Result<StoredCredential, DeskFault> {
+        let stored = self.credential(id).await?;
+        match stored.credential.standing {
+            CredentialStanding::Dormant => Ok(stored),
+            CredentialStanding::Active | CredentialStanding::Revoked => Err(DeskFault::Unknown),
+        }
+    }
+
+    pub(super) async fn has_active(&self, user: &UserId) -> Result<bool, DeskFault> {
+        let theirs = self.store.credentials(Some(user)).await?;
+        Ok(theirs.iter().any(|stored| stored.credential.standing == CredentialStanding::Active))
+    }
+
+    async fn confirmed(
+        &self,
+        stored: &StoredCredential,
+        by: &str,
+        receipt: Option<&str>,
+    ) -> Result<CredentialView, DeskFault> {
+        let id = stored.credential.id.to_string();
+        let base = enrollment("confirmed-passkey", by, &stored.credential.user);
+        self.record(None, ApprovalNote { credential: Some(&id), receipt, ..base })?;
+        if !self.store.confirm_credential(&stored.credential.id, by, now()).await? {
+            return Err(DeskFault::Unknown);
+        }
+        Ok(CredentialView::of(&self.credential(&id).await?))
+    }
+}
+
+// === impl EnrollFrom ===
+
+impl EnrollFrom<'_> {
+    /// Under whose name an enrollment is kept. No token has a name with a slash.
+    fn principal(self) -> Principal {
+        match self {
+            Self::Page { session, .. } => Principal::new(format!("highwater/page/{session}")),
+            Self::Mcp(principal) => principal.clone(),
+        }
+    }
+}
+
+/// What a passkey signs to confirm another.
+fn enrolled_as(stored: &StoredCredential) -> Result<CanonicalArguments, DeskFault> {
+    let (id, key) = (stored.credential.id.to_string(), encode_base64url(stored.credential.key.as_cose()));
+    let text = format!(
+        r#"{{"credentialId":{},"publicKey":{},"user":{}}}"#,
+        quote(&id),
+        quote(&key),
+        quote(stored.credential.user.as_str())
+    );
+    CanonicalArguments::read(Some(&text)).map_err(|_| DeskFault::Unknown)
+}
+
+fn enrollment<'a>(act: &'a str, by: &'a str, user: &'a UserId) -> ApprovalNote<'a> {
+    ApprovalNote { act, by, user: Some(user.as_str()), ..ApprovalNote::default() }
+}
+
+/// A name that can stand in an address and in a log.
+fn is_user_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'@');
+    (1..=64).contains(&name.len()) && name.bytes().all(plain)
+}
+
+/// A code for the terminal, in groups of four.
+fn new_code() -> Result<String, DeskFault> {
+    let bytes: [u8; CODE_LENGTH] = random()?;
+    let mut code = String::with_capacity(CODE_LENGTH + CODE_LENGTH / CODE_GROUP);
+    for (index, byte) in bytes.into_iter().enumerate() {
+        if index > 0 && index % CODE_GROUP == 0 {
+            code.push('-');
+        }
+        let letter = CODE_LETTERS.get(usize::from(byte % 32)).copied().unwrap_or(b'X');
+        code.push(char::from(letter));
+    }
+    Ok(code)
+}
+
+/// What is kept of a code: as people type it, without its dashes and in either case.
+fn code_hash(code: &str) -> [u8; 32] {
+    let plain: String =
+        code.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect();
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, plain.as_bytes()).as_ref());
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_typed_in_either_case_and_with_or_without_its_dashes() {
+        let code = new_code().unwrap();
+        assert_eq!(code.len(), 14, "{code}");
+        assert_ne!(code, new_code().unwrap());
+        assert_eq!(code_hash(&code), code_hash(&code.to_lowercase().replace('-', " ")));
+        assert_ne!(code_hash("AAAA-BBBB-CCCC"), code_hash("AAAA-BBBB-CCCD"));
+    }
+
+    #[test]
+    fn a_user_has_a_plain_name() {
+        assert!(is_user_name("owner") && is_user_name("ada@example.org"));
+        for bad in ["", "a b", "a/b", "a?b", "a\n"] {
+            assert!(!is_user_name(bad), "{bad}");
+        }
+    }
+}

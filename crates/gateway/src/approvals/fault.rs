@@ -1,0 +1,91 @@
+//! Why the desk did not do what it was asked.
+
+use highwater_core::approval::{ApprovalReason, Rejection, Unmandated};
+use highwater_store::{AuditError, StoreError};
+use thiserror::Error;
+
+use super::view::ApprovalState;
+
+/// Why nothing was done.
+#[derive(Debug, Error)]
+pub enum DeskFault {
+    /// The signature, the registration or what they belong to does not hold.
+    #[error("{0}")]
+    Rejected(Rejection),
+    /// There is no such request, credential, mandate or window.
+    #[error("there is no such thing here")]
+    Unknown,
+    /// The request is answered or over already.
+    #[error("this was answered already, or its time is over")]
+    Over(ApprovalState),
+    /// A button cannot answer what asks for a passkey.
+    #[error("this needs a passkey")]
+    NeedsPasskey,
+    /// The person is none of those who are asked.
+    #[error("this person is not asked")]
+    NotAsked,
+    /// The code is wrong; so many attempts are left.
+    #[error("the code is wrong; {left} attempts are left")]
+    WrongCode {
+        /// How many.
+        left: u32,
+    },
+    /// There is no open enrollment for this person.
+    #[error("no enrollment is open; open one with `highwater approvals enroll`")]
+    NoWindow,
+    /// The answer cannot be remembered for that long.
+    #[error("this answer cannot be remembered in that way")]
+    NotRememberable,
+    /// Too often.
+    #[error("too many attempts; wait a little")]
+    TooMany,
+    /// The reset is not due before this time.
+    #[error("the reset is not due yet")]
+    NotDue(highwater_core::id::Timestamp),
+    /// The mandate is none.
+    #[error("{0}")]
+    Mandate(Unmandated),
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers")]
+    NoEntropy,
+    /// The store could not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It could not be recorded, so it was not done.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+}
+
+// === impl DeskFault ===
+
+impl DeskFault {
+    /// The word for it, for programs: the reason of SEP-2672 where it is one.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Rejected(rejection) => rejection.reason.as_str(),
+            Self::Unknown => "unknown",
+            Self::Over(_) => "over",
+            Self::NeedsPasskey => "needs_passkey",
+            Self::NotAsked => "not_asked",
+            Self::WrongCode { .. } => "wrong_code",
+            Self::NoWindow => "no_window",
+            Self::NotRememberable => "not_rememberable",
+            Self::TooMany => "too_many",
+            Self::NotDue(_) => "not_due",
+            Self::Mandate(_) => "mandate",
+            Self::NoEntropy | Self::Store(_) | Self::Audit(_) => "unavailable",
+        }
+    }
+}
+
+impl From<Rejection> for DeskFault {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}
+
+impl From<ApprovalReason> for DeskFault {
+    fn from(reason: ApprovalReason) -> Self {
+        Self::Rejected(reason.into())
+    }
+}

@@ -1,0 +1,198 @@
+//! What people see of the desk: one request, and the inbox.
+
+use highwater_core::approval::receipt::SignedReceipt;
+use highwater_core::approval::{CredentialStanding, render};
+use highwater_core::decide::Effect;
+use highwater_core::id::{ApprovalId, UserId};
+use highwater_store::{
+    ApprovalRequest, AskLimits, Recovery, RememberedAnswer, RequestState, StoredCredential, StoredMandate,
+};
+
+use super::view::{
+    ContextView, CredentialView, InboxView, MandateView, NeedView, PausedView, RememberedView, RequestKind,
+    RequestView, ResetView, WindowView,
+};
+use super::{Desk, DeskFault};
+use crate::gateway::now;
+
+/// How many requests an inbox shows of each kind.
+const MOST_PENDING: u32 = 200;
+const MOST_RECENT: u32 = 50;
+
+// === impl Desk ===
+
+impl Desk {
+    /// One request, with everything that the page shows.
+    pub async fn view(&self, id: &ApprovalId) -> Result<Option<RequestView>, DeskFault> {
+        match self.store.request(id).await? {
+            Some(request) => self.shown(request).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Requests, the newest first; those that wait alone, or all.
+    pub async fn list(&self, pending: bool, most: u32) -> Result<Vec<RequestView>, DeskFault> {
+        let mut shown = Vec::new();
+        for request in self.requests(pending.then_some(RequestState::Pending), most).await? {
+            shown.push(self.shown(request).await?);
+        }
+        Ok(shown)
+    }
+
+    /// What waits, what was answered lately, and what else people should hear of.
+    pub async fn inbox(&self) -> Result<InboxView, DeskFault> {
+        let pending = self.list(true, MOST_PENDING).await?;
+        let mut recent = self.list(false, MOST_RECENT).await?;
+        recent.retain(|request| request.state != super::ApprovalState::Pending);
+        let credentials = self.store.credentials(None).await?.iter().map(CredentialView::of).collect();
+        let mut windows = Vec::new();
+        for user in self.store.approvers().await? {
+            windows.extend(self.store.window(&user, now()).await?.map(|window| WindowView {
+                user: window.user,
+                opened_by: window.opened_by,
+                expires: window.expires,
+                by_code: window.code_hash.is_some(),
+            }));
+        }
+        let mandates = self.mandates().await?;
+        let remembered = self.store.remembered(None, now()).await?;
+        let remembered = remembered.into_iter().map(RememberedView::of).collect();
+        let paused = self.store.paused_tools(&AskLimits::default()).await?;
+        let paused = paused
+            .into_iter()
+            .map(|paused| PausedView {
+                principal: paused.principal.to_string(),
+                tool: paused.tool.as_str().to_owned(),
+            })
+            .collect();
+        let resets = self.store.resets().await?.into_iter().map(ResetView::of).collect();
+        Ok(InboxView { pending, recent, credentials, windows, mandates, remembered, paused, resets })
+    }
+
+    /// Who has signed a request so far.
+    async fn signers(&self, id: &ApprovalId) -> Result<Vec<UserId>, DeskFault> {
+        let receipts = self.store.receipts_of(id).await?;
+        let read = receipts.iter().filter_map(|stored| SignedReceipt::parse(&stored.text));
+        Ok(read.map(|receipt| UserId::new(receipt.receipt().user_ref.as_str())).collect())
+    }
+
+    async fn shown(&self, request: ApprovalRequest) -> Result<RequestView, DeskFault> {
+        let server = request.upstream.as_ref().map(|upstream| upstream.as_str().to_owned());
+        let rendered = render(&request.tool, server.as_deref(), &request.arguments);
+        let context: ContextView = serde_json::from_str(&request.shown).unwrap_or_default();
+        let signed = match &request.need.quorum {
+            Some(_) => self.signers(&request.id).await?,
+            None => Vec::new(),
+        };
+        let remember = self.scopes(&request, &context);
+        Ok(RequestView {
+            url: self.url(&request.id),
+            kind: match request.kind {
+                Effect::Confirm => RequestKind::Confirm,
+                Effect::Allow | Effect::Redact | Effect::Passkey | Effect::Block => RequestKind::Passkey,
+            },
+            state: request.state.into(),
+            user: request.user,
+            principal: request.principal.to_string(),
+            caller: request.caller,
+            tool: request.tool.as_str().to_owned(),
+            server,
+            display_text: rendered.text,
+            hidden: rendered.hidden,
+            arguments: request.arguments.as_str().to_owned(),
+            created: request.created,
+            expires: request.expires,
+            decided: request.decided,
+            decided_by: request.decided_by,
+            need: NeedView {
+                class: request.need.class,
+                n: request.need.quorum.as_ref().map_or(1, |quorum| quorum.n.max(1)),
+                approvers: request
+                    .need
+                    .quorum
+                    .iter()
+                    .flat_map(|quorum| quorum.approvers.iter().cloned())
+                    .collect::<Vec<UserId>>(),
+                signed,
+            },
+            remember,
+            context,
+            id: request.id,
+        })
+    }
+}
+
+// === impl CredentialView ===
+
+impl CredentialView {
+    pub(super) fn of(stored: &StoredCredential) -> Self {
+        let credential = &stored.credential;
+        Self {
+            id: credential.id.to_string(),
+            user: credential.user.clone(),
+            standing: match credential.standing {
+                CredentialStanding::Dormant => "dormant",
+                CredentialStanding::Active => "active",
+                CredentialStanding::Revoked => "revoked",
+            }
+            .to_owned(),
+            transports: credential.transports.names().to_vec(),
+            aaguid: aaguid(&stored.aaguid),
+            algorithm: format!("{:?}", credential.key.algorithm()),
+            backup_eligible: credential.backup_eligible,
+            created: stored.created,
+            enrolled_by: stored.enrolled_by.clone(),
+            confirmed: stored.confirmed.as_ref().map(|(at, _)| *at),
+            revoked: stored.revoked.as_ref().map(|revoked| revoked.at),
+        }
+    }
+}
+
+/// The make of an authenticator, in the form that lists of them have.
+fn aaguid(bytes: &[u8; 16]) -> String {
+    let mut text = String::with_capacity(36);
+    for (index, byte) in bytes.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
+// === impl MandateView ===
+
+impl MandateView {
+    pub(super) fn of(mandate: StoredMandate) -> Self {
+        Self {
+            id: mandate.id,
+            user: mandate.user,
+            terms: mandate.terms.as_str().to_owned(),
+            remaining: mandate.remaining,
+            expires: mandate.expires,
+            revoked: mandate.revoked.map(|revoked| revoked.at),
+        }
+    }
+}
+
+// === impl RememberedView ===
+
+impl RememberedView {
+    fn of(answer: RememberedAnswer) -> Self {
+        Self {
+            id: answer.id,
+            user: answer.user,
+            principal: answer.principal.to_string(),
+            tool: answer.tool.as_str().to_owned(),
+            until: answer.until,
+        }
+    }
+}
+
+// === impl ResetView ===
+
+impl ResetView {
+    pub(super) fn of(reset: Recovery) -> Self {
+        Self { user: reset.user, begun_by: reset.by, due: reset.due }
+    }
+}

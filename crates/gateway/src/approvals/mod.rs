@@ -1,0 +1,244 @@
+//! The desk where people answer: requests, challenges, passkeys, mandates and what is remembered. It stands between the
+//! store, the road that asks and the page that people see. Nothing of it runs for a call that is simply allowed.
+
+mod attention;
+mod ceremony;
+mod enroll;
+mod fault;
+mod look;
+mod mandate;
+mod methods;
+mod native;
+mod options;
+mod parts;
+mod records;
+mod recovery;
+mod remember;
+mod requests;
+mod sign_in;
+mod view;
+
+pub use fault::DeskFault;
+pub use options::{
+    AuthenticatorSelection, ChallengeEnvelope, CreationOptions, Descriptor, KeyParameter, RequestOptions,
+    RpEntity, UserEntity,
+};
+pub use parts::DeskParts;
+pub use view::{
+    AbsentView, ApprovalState, AskView, ContextView, CredentialView, InboxView, MandateView, NeedView,
+    OriginView, PausedView, RememberScope, RememberedView, RequestKind, RequestView, ResetView, ServerSays,
+    WindowOpened, WindowView,
+};
+
+pub(crate) use ceremony::{Around, Proposed};
+pub(crate) use mandate::Mandated;
+pub(crate) use methods::PREFIX as APPROVAL_METHODS;
+pub(crate) use native::{EXTENSION_KEYS, VERIFIED_APPROVAL, declares_approval};
+pub(crate) use remember::{Recalled, Rememberable};
+pub(crate) use requests::{AskAnswer, NewAsk, rules_of, told_of};
+
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use highwater_config::ApprovalSettings;
+use highwater_core::approval::{Nonce, RelyingParty, ServerId, ToolName};
+use highwater_core::audit::{ApprovalNote, AuditEvent, Happened};
+use highwater_core::id::{ApprovalId, DecisionId, UserId};
+use highwater_core::pin::PinDigest;
+use highwater_store::{AuditLog, ReceiptKey, Store};
+use tokio::sync::broadcast;
+
+use crate::gateway::now;
+use attention::Attention;
+use native::Natives;
+use sign_in::SignIns;
+
+/// How many changes a slow listener may miss before it has to look for itself.
+const CHANGES: usize = 256;
+
+/// The desk.
+pub struct Desk {
+    store: Store,
+    audit: Arc<AuditLog>,
+    party: RelyingParty,
+    /// Where the page is: scheme, host and port.
+    origin: String,
+    key: Arc<ReceiptKey>,
+    settings: ArcSwap<ApprovalSettings>,
+    changes: broadcast::Sender<ApprovalId>,
+    natives: Natives,
+    sign_ins: SignIns,
+    attention: Attention,
+    /// How tools are defined now.
+    catalog: OnceLock<Catalog>,
+}
+
+/// Says how a tool is defined now, by the name clients call it.
+type Catalog = Box<dyn Fn(&ToolName) -> Option<PinDigest> + Send + Sync>;
+
+/// From where a passkey is registered.
+#[derive(Clone, Copy, Debug)]
+pub enum EnrollFrom<'a> {
+    /// Our own page: the id of the page's session, and whether the person is signed in there as the user.
+    Page {
+        /// The session of the page, which the enrollment is kept under.
+        session: &'a str,
+        /// Whether they are signed in as that user.
+        signed_in: bool,
+    },
+    /// The protocol, by this principal, for its user.
+    Mcp(&'a highwater_core::id::Principal),
+}
+
+/// Who answers without a signature: the button, the decline.
+#[derive(Clone, Copy, Debug)]
+pub enum By<'a> {
+    /// A person who is signed in to the page with a passkey.
+    User(&'a UserId),
+    /// Whoever holds the operator token, by the name they give.
+    Operator(&'a str),
+    /// The person in front of the client, as the client says.
+    Client(&'a str),
+}
+
+// === impl By ===
+
+impl By<'_> {
+    /// Who, for the record.
+    pub(crate) fn words(self) -> String {
+        match self {
+            Self::User(user) => format!("user {user}"),
+            Self::Operator(name) => format!("operator {name}"),
+            Self::Client(principal) => format!("client {principal}"),
+        }
+    }
+}
+
+// === impl Desk ===
+
+impl Desk {
+    pub(crate) fn new(
+        parts: DeskParts,
+        store: Store,
+        audit: Arc<AuditLog>,
+        settings: ApprovalSettings,
+    ) -> Arc<Self> {
+        let DeskParts { installation, key } = parts;
+        let origins = std::iter::once(installation.origin.clone()).chain(settings.extra_origins.clone());
+        let party = RelyingParty::new(installation.rp_id, origins, installation.server_id);
+        let desk = Arc::new(Self {
+            store,
+            audit,
+            party,
+            origin: installation.origin,
+            key,
+            settings: ArcSwap::from_pointee(settings),
+            changes: broadcast::channel(CHANGES).0,
+            natives: Natives::default(),
+            sign_ins: SignIns::default(),
+            attention: Attention::default(),
+            catalog: OnceLock::new(),
+        });
+        desk.follow_store();
+        desk
+    }
+
+    /// Takes up a new configuration. The page's origin and the origins of native clients are those of the start.
+    pub(crate) fn under(&self, settings: ApprovalSettings) {
+        self.settings.store(Arc::new(settings));
+    }
+
+    /// Learns where to look tools up.
+    pub(crate) fn know(&self, catalog: Catalog) {
+        // The gateway says it once, when it starts.
+        self.catalog.set(catalog).ok();
+    }
+
+    fn definition(&self, tool: &ToolName) -> Option<PinDigest> {
+        self.catalog.get().and_then(|catalog| catalog(tool))
+    }
+
+    /// Where the page is: scheme, host and port.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The name before authenticators.
+    pub fn rp_id(&self) -> &str {
+        self.party.rp_id()
+    }
+
+    /// The public key that receipts are checked with.
+    pub fn receipt_key(&self) -> &[u8; 32] {
+        self.key.public()
+    }
+
+    /// The id of the installation, which every signed action contains.
+    pub(crate) fn server(&self) -> &ServerId {
+        self.party.server()
+    }
+
+    /// The address of a request. It opens nothing.
+    pub fn url(&self, id: &ApprovalId) -> String {
+        format!("{}/approve/{id}", self.origin)
+    }
+
+    pub(crate) fn settings(&self) -> arc_swap::Guard<Arc<ApprovalSettings>> {
+        self.settings.load()
+    }
+
+    /// Hears of every request that changes. A hint: whoever missed some looks again.
+    pub fn changes(&self) -> broadcast::Receiver<ApprovalId> {
+        self.changes.subscribe()
+    }
+
+    fn changed(&self, id: &ApprovalId) {
+        // Nobody listening is no fault.
+        self.changes.send(id.clone()).ok();
+    }
+
+    /// Passes on what the store hears of, from this gateway and from others.
+    fn follow_store(self: &Arc<Self>) {
+        let mut heard = self.store.watch_approvals();
+        let desk = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                match heard.recv().await {
+                    Ok(id) => match desk.upgrade() {
+                        Some(desk) => desk.changed(&id),
+                        None => return,
+                    },
+                    Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => return,
+                }
+            }
+        });
+    }
+
+    /// Puts something on record and forces it to disk: what people decide outlives a power cut.
+    fn record(&self, id: Option<&DecisionId>, note: ApprovalNote<'_>) -> Result<(), DeskFault> {
+        self.audit.append(&AuditEvent { time: now(), id, happened: Happened::Approval(note) })?;
+        self.audit.flush()?;
+        Ok(())
+    }
+}
+
+/// Random bytes of the system.
+fn random<const N: usize>() -> Result<[u8; N], DeskFault> {
+    let mut bytes = [0; N];
+    let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    if filled.is_ok_and(|filled| filled == N) { Ok(bytes) } else { Err(DeskFault::NoEntropy) }
+}
+
+/// An identifier of 128 random bits.
+fn random_id() -> Result<String, DeskFault> {
+    Ok(highwater_core::approval::encode_base64url(&random::<16>()?))
+}
+
+/// A nonce that is used once.
+fn nonce() -> Result<Nonce, DeskFault> {
+    random().map(Nonce)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Starting over after all passkeys of a person were lost: slowly, in sight of everybody, and stopped by any old passkey.
+
+use highwater_core::approval::{ApprovalReason, CanonicalArguments, ReservedAction};
+use highwater_core::audit::ApprovalNote;
+use highwater_core::id::{ChallengeId, UserId};
+use highwater_mcp::text::quote;
+
+use super::options::ChallengeEnvelope;
+use super::view::{ResetView, WindowOpened};
+use super::{Desk, DeskFault};
+use crate::gateway::now;
+
+// === impl Desk ===
+
+impl Desk {
+    /// Begins a reset. Until it is due nothing that needs this person's passkey is approved.
+    pub async fn begin_reset(&self, user: &UserId, by: &str) -> Result<ResetView, DeskFault> {
+        let delay = self.settings().recovery_delay;
+        let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        self.record(None, note("reset-begun", by, user))?;
+        self.store.begin_reset(user, by, delay, now()).await?;
+        let resets = self.store.resets().await?;
+        resets.into_iter().find(|reset| reset.user == *user).map(ResetView::of).ok_or(DeskFault::Unknown)
+    }
+
+    /// Completes a reset that is due: every passkey of the person is revoked, and an enrollment is opened.
+    pub async fn complete_reset(&self, user: &UserId, by: &str) -> Result<WindowOpened, DeskFault> {
+        let resets = self.store.resets().await?;
+        let reset = resets.into_iter().find(|reset| reset.user == *user).ok_or(DeskFault::Unknown)?;
+        if reset.due > now() {
+            return Err(DeskFault::NotDue(reset.due));
+        }
+        self.record(None, note("reset-completed", by, user))?;
+        if !self.store.complete_reset(user, by, now()).await? {
+            return Err(DeskFault::NotDue(reset.due));
+        }
+        self.open_window(user, by).await
+    }
+
+    /// A challenge by which an old passkey stops a reset.
+    pub async fn cancel_reset_challenge(&self, user: &UserId) -> Result<ChallengeEnvelope, DeskFault> {
+        self.issue_own(ReservedAction::Recover, user, &stopping(user)?).await
+    }
+
+    /// Takes the signature over it.
+    pub async fn cancel_reset(&self, challenge: &ChallengeId, response: &str) -> Result<(), DeskFault> {
+        let act = self.sign_own(ReservedAction::Recover, challenge, response).await?;
+        if act.arguments != stopping(&act.user)? {
+            return Err(ApprovalReason::ArgumentHashMismatch.into());
+        }
+        let base = note("reset-cancelled", act.user.as_str(), &act.user);
+        self.record(None, ApprovalNote { receipt: Some(&act.receipt.receipt().id), ..base })?;
+        if self.store.cancel_reset(&act.user).await? { Ok(()) } else { Err(DeskFault::Unknown) }
+    }
+
+    /// Resets under way.
+    pub async fn resets(&self) -> Result<Vec<ResetView>, DeskFault> {
+        Ok(self.store.resets().await?.into_iter().map(ResetView::of).collect())
+    }
+
+    /// Whether all passkeys of a person are being reset.
+    pub(super) async fn is_resetting(&self, user: &UserId) -> Result<bool, DeskFault> {
+        Ok(self.store.resets().await?.iter().any(|reset| reset.user == *user))
+    }
+}
+
+/// What an old passkey signs to stop a reset.
+fn stopping(user: &UserId) -> Result<CanonicalArguments, DeskFault> {
+    let text = format!(r#"{{"stop":true,"user":{}}}"#, quote(user.as_str()));
+    CanonicalArguments::read(Some(&text)).map_err(|_| DeskFault::Unknown)
+}
+
+fn note<'a>(act: &'a str, by: &'a str, user: &'a UserId) -> ApprovalNote<'a> {
+    ApprovalNote { act, by, user: Some(user.as_str()), ..ApprovalNote::default() }
+}

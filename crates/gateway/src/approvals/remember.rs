@@ -1,0 +1,195 @@
+//! Remembered answers: a yes given in advance, never for a passkey. It fixes everything that says where and what, it ends
+//! when the tool changes, and it does not hold in a session that has read what strangers may have written.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use highwater_core::annotation::{ArgumentRole, Contract};
+use highwater_core::approval::{CanonicalArguments, ToolName, encode_base64url};
+use highwater_core::audit::ApprovalNote;
+use highwater_core::decide::{Effect, Told};
+use highwater_core::id::{Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::label::{Label, LabelBits, TextSet};
+use highwater_core::pin::PinDigest;
+use highwater_mcp::text::members;
+use highwater_store::{ApprovalRequest, RememberedAnswer};
+use serde::{Deserialize, Serialize};
+
+use super::requests::told_of;
+use super::view::{ContextView, RememberScope};
+use super::{By, Desk, DeskFault, random_id};
+use crate::gateway::now;
+
+const HOUR_MS: u64 = 60 * 60 * 1000;
+
+/// What a session had taken in, as it is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeptLabel {
+    bits: i64,
+    scopes: Vec<String>,
+    origins: Vec<String>,
+}
+
+/// What must be the same for an answer to be remembered, and is kept with the request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rememberable {
+    /// The digest of the arguments that say where and what.
+    targets: String,
+    label: KeptLabel,
+}
+
+/// A call that may rest on what was said before.
+pub(crate) struct Recalled<'a> {
+    pub(crate) principal: &'a Principal,
+    pub(crate) session: &'a SessionKey,
+    pub(crate) tool: &'a ToolName,
+    pub(crate) upstream: Option<&'a UpstreamId>,
+    pub(crate) definition: Option<PinDigest>,
+    pub(crate) arguments: &'a CanonicalArguments,
+    pub(crate) contract: &'a Contract,
+    pub(crate) label: &'a Label,
+    pub(crate) told: &'a Told,
+}
+
+// === impl Rememberable ===
+
+impl Rememberable {
+    /// `None` where nothing may be remembered: the session has read what strangers may have written.
+    pub(crate) fn of(arguments: &CanonicalArguments, contract: &Contract, label: &Label) -> Option<Self> {
+        if label.untrusted() || label.malicious() {
+            return None;
+        }
+        Some(Self { targets: targets(arguments, contract), label: KeptLabel::of(label) })
+    }
+}
+
+// === impl KeptLabel ===
+
+impl KeptLabel {
+    fn of(label: &Label) -> Self {
+        let texts = |set: &TextSet| set.members().iter().map(ToString::to_string).collect();
+        Self { bits: label.bits().to_i64(), scopes: texts(label.scopes()), origins: texts(label.origins()) }
+    }
+
+    fn label(self) -> Label {
+        let set = |texts: Vec<String>| TextSet::of(texts);
+        Label::from_parts(LabelBits::from_i64(self.bits), set(self.scopes), set(self.origins))
+    }
+}
+
+// === impl Desk ===
+
+impl Desk {
+    /// For how long an answer to this request may be remembered.
+    pub(super) fn scopes(&self, request: &ApprovalRequest, context: &ContextView) -> Vec<RememberScope> {
+        let may =
+            request.kind == Effect::Confirm && request.definition.is_some() && context.rememberable.is_some();
+        if may {
+            vec![
+                RememberScope::Session,
+                RememberScope::ToolWithTargets,
+                RememberScope::UntilDefinitionChanges,
+            ]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The answer as it would be kept.
+    pub(super) fn to_remember(
+        &self,
+        request: &ApprovalRequest,
+        scope: RememberScope,
+    ) -> Result<RememberedAnswer, DeskFault> {
+        let context: ContextView = serde_json::from_str(&request.shown).unwrap_or_default();
+        let kept = context.rememberable.ok_or(DeskFault::NotRememberable)?;
+        if request.kind != Effect::Confirm || request.definition.is_none() {
+            return Err(DeskFault::NotRememberable);
+        }
+        let created = now();
+        let lasts = match scope {
+            RememberScope::Session => 24 * HOUR_MS,
+            RememberScope::ToolWithTargets => 30 * 24 * HOUR_MS,
+            RememberScope::UntilDefinitionChanges => 10 * 365 * 24 * HOUR_MS,
+        };
+        Ok(RememberedAnswer {
+            id: random_id()?,
+            user: request.user.clone(),
+            principal: request.principal.clone(),
+            session: (scope == RememberScope::Session).then(|| request.session.clone()),
+            tool: request.tool.clone(),
+            upstream: request.upstream.clone(),
+            definition: request.definition,
+            targets: Some(kept.targets),
+            label: serde_json::to_string(&kept.label).unwrap_or_default().into(),
+            told: request.told.clone(),
+            created,
+            until: Timestamp(created.0.saturating_add(lasts)),
+        })
+    }
+
+    /// Keeps an answer.
+    pub(super) async fn keep(&self, answer: &RememberedAnswer, by: &str) -> Result<(), DeskFault> {
+        let note = ApprovalNote {
+            act: "remembered",
+            by,
+            user: Some(answer.user.as_str()),
+            tool: Some(answer.tool.as_str()),
+            detail: Some(&answer.id),
+            ..ApprovalNote::default()
+        };
+        self.record(None, note)?;
+        Ok(self.store.remember(answer).await?)
+    }
+
+    /// A yes that was given before and covers this call. Whatever is more than it was then asks again.
+    pub(crate) async fn recall(&self, call: &Recalled<'_>) -> Result<Option<RememberedAnswer>, DeskFault> {
+        if call.label.untrusted() || call.label.malicious() || call.definition.is_none() {
+            return Ok(None);
+        }
+        let targets = targets(call.arguments, call.contract);
+        let at = now();
+        let known = self.store.remembered(Some((call.principal, call.tool)), at).await?;
+        Ok(known.into_iter().find(|answer| {
+            let label: KeptLabel = serde_json::from_str(&answer.label).unwrap_or_default();
+            answer.until > at
+                && answer.principal == *call.principal
+                && answer.session.as_ref().is_none_or(|session| session == call.session)
+                && answer.tool == *call.tool
+                && answer.upstream.as_ref() == call.upstream
+                && answer.definition == call.definition
+                && answer.targets.as_deref() == Some(&*targets)
+                && label.label().covers(call.label)
+                && told_of(&answer.told).covers(call.told)
+        }))
+    }
+
+    /// Forgets a remembered answer.
+    pub async fn forget(&self, id: &str, by: By<'_>) -> Result<bool, DeskFault> {
+        let by = by.words();
+        let note = ApprovalNote { act: "forgotten", by: &by, detail: Some(id), ..ApprovalNote::default() };
+        self.record(None, note)?;
+        Ok(self.store.forget(id).await?)
+    }
+}
+
+/// The digest of the arguments that say where and what. What nobody knows better of a tool that acts is one of them.
+fn targets(arguments: &CanonicalArguments, contract: &Contract) -> String {
+    let fixed = |name: &str| {
+        let within = |pointer: &str| pointer.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
+        let decides = |role: ArgumentRole| match role {
+            ArgumentRole::Scalar | ArgumentRole::Content => false,
+            ArgumentRole::Query | ArgumentRole::Object | ArgumentRole::Target => true,
+        };
+        let pointer = name.replace('~', "~0").replace('/', "~1");
+        decides(contract.role(&pointer))
+            || contract.roles().iter(contract.acts()).any(|(part, role)| within(part) && decides(role))
+    };
+    let mut text = String::new();
+    for (name, value) in members(arguments.as_str()).filter(|(name, _)| fixed(name)) {
+        text.push_str(&highwater_mcp::text::quote(&name));
+        text.push(':');
+        text.push_str(value);
+        text.push(',');
+    }
+    encode_base64url(digest(&SHA256, text.as_bytes()).as_ref())
+}

@@ -1,0 +1,282 @@
+//! Requests: asking, waiting, answering, and using an answer up. What happens at most once is the store's to say.
+
+use std::time::Duration;
+
+use highwater_core::approval::{
+    ActionHash, AuthenticatorClass, CanonicalArguments, GrantOutcome, Quorum, ToolName,
+};
+use highwater_core::audit::ApprovalNote;
+use highwater_core::decide::{Effect, QuestionDigest, Told};
+use highwater_core::id::{ApprovalId, DecisionId, Principal, SessionKey, Timestamp, UpstreamId, UserId};
+use highwater_core::pin::PinDigest;
+use highwater_store::{ApprovalRequest, AskLimits, Asked, Need, RequestFilter, RequestState};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::Instant;
+
+use super::view::{ApprovalState, ContextView};
+use super::{By, Desk, DeskFault, RememberScope, random_id};
+use crate::gateway::now;
+
+/// How long a request waits for its answer.
+const REQUEST_LIFETIME_MS: u64 = 5 * 60 * 1000;
+
+/// The same where several people must sign.
+const QUORUM_LIFETIME_MS: u64 = 60 * 60 * 1000;
+
+/// How often a waiter looks for itself, in case it was not told.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Something a person must look at.
+pub(crate) struct NewAsk<'a> {
+    pub(crate) kind: Effect,
+    pub(crate) user: UserId,
+    pub(crate) principal: &'a Principal,
+    pub(crate) session: &'a SessionKey,
+    /// The client as it calls itself.
+    pub(crate) caller: String,
+    pub(crate) tool: &'a ToolName,
+    pub(crate) upstream: Option<&'a UpstreamId>,
+    pub(crate) definition: Option<PinDigest>,
+    pub(crate) arguments: &'a CanonicalArguments,
+    pub(crate) action: ActionHash,
+    pub(crate) context: ContextView,
+    pub(crate) told: &'a Told,
+    pub(crate) question: QuestionDigest,
+    pub(crate) class: AuthenticatorClass,
+    pub(crate) quorum: Option<Quorum>,
+    pub(crate) decision: &'a DecisionId,
+}
+
+/// What came of asking.
+pub(crate) enum AskAnswer {
+    /// It waits for a person, or a person has agreed and no call rests on it yet.
+    Open(Box<ApprovalRequest>),
+    /// A person said no to the same thing a while ago.
+    Declined,
+    /// Too many wait already.
+    TooMany,
+    /// The tool is paused: people said no to it several times.
+    Paused,
+    /// All passkeys of the person are being reset.
+    Resetting,
+}
+
+/// What was kept of what a person was told; nothing was told if that cannot be read.
+pub(crate) fn told_of(text: &str) -> Told {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// The names of the rules and gates that a person was told of.
+pub(crate) fn rules_of(told: &Told) -> Vec<String> {
+    told.findings().map(ToString::to_string).collect()
+}
+
+// === impl Desk ===
+
+impl Desk {
+    /// Asks a person, or joins a request for the same action that waits already.
+    pub(crate) async fn ask(&self, ask: NewAsk<'_>) -> Result<AskAnswer, DeskFault> {
+        if ask.kind == Effect::Passkey && self.is_resetting(&ask.user).await? {
+            return Ok(AskAnswer::Resetting);
+        }
+        let created = now();
+        let lifetime = if ask.quorum.is_some() { QUORUM_LIFETIME_MS } else { REQUEST_LIFETIME_MS };
+        let request = ApprovalRequest {
+            id: ApprovalId::new(random_id()?),
+            kind: ask.kind,
+            user: ask.user,
+            principal: ask.principal.clone(),
+            session: ask.session.clone(),
+            caller: ask.caller,
+            tool: ask.tool.clone(),
+            upstream: ask.upstream.cloned(),
+            definition: ask.definition,
+            arguments: ask.arguments.clone(),
+            action: ask.action,
+            shown: serde_json::to_string(&ask.context).unwrap_or_default().into(),
+            told: serde_json::to_string(ask.told).unwrap_or_default().into(),
+            question: ask.question,
+            need: Need { class: ask.class, quorum: ask.quorum },
+            sensitive: false,
+            cleared: false,
+            state: RequestState::Pending,
+            created,
+            expires: Timestamp(created.0.saturating_add(lifetime)),
+            decided: None,
+            decided_by: None,
+        };
+        Ok(match self.store.ask(request, &AskLimits::default(), created).await? {
+            Asked::New(request) => {
+                let note = note("asked", ask.principal.as_str(), &request);
+                self.record(Some(ask.decision), note)?;
+                self.changed(&request.id);
+                self.call_attention(&request);
+                AskAnswer::Open(Box::new(request))
+            }
+            Asked::Joined(request) | Asked::Granted(request) => AskAnswer::Open(Box::new(request)),
+            Asked::Declined { .. } => AskAnswer::Declined,
+            Asked::TooMany => AskAnswer::TooMany,
+            Asked::Paused => AskAnswer::Paused,
+        })
+    }
+
+    /// Waits until a request is answered or over, at most until then, and says how it stands.
+    pub(crate) async fn settled(
+        &self,
+        id: &ApprovalId,
+        until: Instant,
+    ) -> Result<Option<ApprovalRequest>, DeskFault> {
+        let mut changes = self.changes.subscribe();
+        loop {
+            let request = self.store.request(id).await?;
+            if request.as_ref().is_none_or(|request| request.state != RequestState::Pending)
+                || Instant::now() >= until
+            {
+                return Ok(request);
+            }
+            let look = (Instant::now() + LOOK).min(until);
+            let told = async {
+                loop {
+                    match changes.recv().await {
+                        Ok(changed) if changed == *id => return,
+                        Ok(_) => {}
+                        Err(RecvError::Lagged(_)) => return,
+                        Err(RecvError::Closed) => std::future::pending().await,
+                    }
+                }
+            };
+            // Whichever comes first: the store is read again.
+            tokio::time::timeout_at(look, told).await.ok();
+        }
+    }
+
+    /// Uses a person's answer up for one call: T3.
+    pub(crate) async fn use_grant(
+        &self,
+        request: &ApprovalRequest,
+        principal: &Principal,
+        action: ActionHash,
+        definition: Option<PinDigest>,
+    ) -> Result<GrantOutcome, DeskFault> {
+        let outcome = self.store.consume_grant(&request.id, principal, action, definition, now()).await?;
+        if outcome == GrantOutcome::Consumed {
+            self.changed(&request.id);
+        }
+        Ok(outcome)
+    }
+
+    /// Ends a request that its answer does not cover any more.
+    pub(crate) async fn end(&self, request: &ApprovalRequest, why: &str) -> Result<(), DeskFault> {
+        if self.store.end_request(&request.id, now()).await? {
+            let note = ApprovalNote { detail: Some(why), ..note("ended", "gateway", request) };
+            self.record(None, note)?;
+            self.changed(&request.id);
+        }
+        Ok(())
+    }
+
+    /// The button. Never enough where a passkey is asked for.
+    pub async fn confirm(
+        &self,
+        id: &ApprovalId,
+        by: By<'_>,
+        remember: Option<RememberScope>,
+    ) -> Result<ApprovalState, DeskFault> {
+        let request = self.pending(id).await?;
+        if request.kind != Effect::Confirm {
+            return Err(DeskFault::NeedsPasskey);
+        }
+        match by {
+            By::User(user) if *user != request.user => return Err(DeskFault::NotAsked),
+            By::Client(_) => return Err(DeskFault::NotAsked),
+            By::User(_) | By::Operator(_) => {}
+        }
+        let remembered = remember.map(|scope| self.to_remember(&request, scope)).transpose()?;
+        let words = by.words();
+        self.record(None, note("confirmed", &words, &request))?;
+        if !self.store.confirm(id, &words, now()).await? {
+            return Err(self.over(id).await?);
+        }
+        if let Some(answer) = remembered {
+            self.keep(&answer, &words).await?;
+        }
+        self.changed(id);
+        Ok(ApprovalState::Approved)
+    }
+
+    /// Says no. Anybody may.
+    pub async fn decline(&self, id: &ApprovalId, by: By<'_>) -> Result<bool, DeskFault> {
+        let Some(request) = self.store.request(id).await? else { return Ok(false) };
+        let words = by.words();
+        if !self.store.decline(id, &words, now()).await? {
+            return Ok(false);
+        }
+        self.record(None, note("declined", &words, &request))?;
+        self.changed(id);
+        Ok(true)
+    }
+
+    /// Lets people be asked about a tool again.
+    pub async fn resume(&self, principal: &str, tool: &str, by: By<'_>) -> Result<(), DeskFault> {
+        let name = ToolName::parse(tool).map_err(|_| DeskFault::Unknown)?;
+        self.store.resume_tool(&Principal::new(principal), &name).await?;
+        let (by, detail) = (by.words(), format!("for {principal}"));
+        let note = ApprovalNote {
+            act: "resumed",
+            by: &by,
+            tool: Some(tool),
+            detail: Some(&detail),
+            ..ApprovalNote::default()
+        };
+        self.record(None, note)
+    }
+
+    /// A request that waits.
+    pub(super) async fn pending(&self, id: &ApprovalId) -> Result<ApprovalRequest, DeskFault> {
+        let request = self.store.request(id).await?.ok_or(DeskFault::Unknown)?;
+        match request.state {
+            RequestState::Pending => Ok(request),
+            state => Err(DeskFault::Over(state.into())),
+        }
+    }
+
+    async fn over(&self, id: &ApprovalId) -> Result<DeskFault, DeskFault> {
+        let request = self.store.request(id).await?;
+        Ok(request.map_or(DeskFault::Unknown, |request| DeskFault::Over(request.state.into())))
+    }
+
+    /// Every request that fits.
+    pub(super) async fn requests(
+        &self,
+        state: Option<RequestState>,
+        most: u32,
+    ) -> Result<Vec<ApprovalRequest>, DeskFault> {
+        Ok(self.store.requests(&RequestFilter { state, ..RequestFilter::default() }, most).await?)
+    }
+}
+
+/// What goes on record about a request.
+pub(super) fn note<'a>(act: &'a str, by: &'a str, request: &'a ApprovalRequest) -> ApprovalNote<'a> {
+    ApprovalNote {
+        act,
+        by,
+        user: Some(request.user.as_str()),
+        request: Some(request.id.as_str()),
+        tool: Some(request.tool.as_str()),
+        ..ApprovalNote::default()
+    }
+}
+
+// === impl ApprovalState ===
+
+impl From<RequestState> for ApprovalState {
+    fn from(state: RequestState) -> Self {
+        match state {
+            RequestState::Pending => Self::Pending,
+            RequestState::Approved => Self::Approved,
+            RequestState::Consumed => Self::Consumed,
+            RequestState::Declined => Self::Declined,
+            RequestState::Expired => Self::Expired,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The desk with a real store and a software passkey.
+
+mod enrollment;
+mod requests;
+mod signing;
+mod standing;
+
+use std::sync::Arc;
+
+use highwater_config::ApprovalSettings;
+use highwater_core::annotation::Contract;
+use highwater_core::approval::{
+    ActionHash, Algorithm, AuthenticatorClass, CanonicalArguments, Quorum, ToolName,
+};
+use highwater_core::decide::{Effect, QuestionDigest, Told};
+use highwater_core::id::{ApprovalId, ChallengeId, DecisionId, Principal, SessionKey, UpstreamId, UserId};
+use highwater_core::label::Label;
+use highwater_core::pin::PinDigest;
+use highwater_store::{ApprovalRequest, AuditLog, DataDir, Store, StoreOptions, StorePlace};
+use highwater_testkit::passkey::Passkey;
+use serde_json::Value;
+
+use super::requests::{AskAnswer, NewAsk, told_of};
+use super::view::ContextView;
+use super::{Desk, DeskFault, DeskParts, EnrollFrom, Rememberable};
+
+const ORIGIN: &str = "http://localhost:7412";
+
+/// A desk and the directory it lives in.
+struct Room {
+    desk: Arc<Desk>,
+    folder: tempfile::TempDir,
+}
+
+/// A call that must be looked at.
+struct Call {
+    kind: Effect,
+    principal: &'static str,
+    session: &'static str,
+    tool: &'static str,
+    arguments: String,
+    definition: u8,
+    told: Told,
+    label: Label,
+    quorum: Option<Quorum>,
+}
+
+// === impl Room ===
+
+impl Room {
+    async fn new() -> Self {
+        Self::with(ApprovalSettings { open_browser: false, notify: false, ..ApprovalSettings::default() })
+            .await
+    }
+
+    async fn with(settings: ApprovalSettings) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let desk = open(&folder, settings).await;
+        desk.know(Box::new(|tool| (tool.as_str() != "gone").then(|| digest(1))));
+        Self { desk, folder }
+    }
+
+    /// A passkey of the owner that counts, confirmed by a code.
+    async fn first_passkey(&self, user: &str) -> Passkey {
+        let user = UserId::new(user);
+        let opened = self.desk.open_window(&user, "test").await.unwrap();
+        let (passkey, id) = self.register(&user).await;
+        self.desk.confirm_by_code(&id, &opened.code.unwrap()).await.unwrap();
+        passkey
+    }
+
+    /// Registers a passkey on the page, which makes it dormant.
+    async fn register(&self, user: &UserId) -> (Passkey, String) {
+        let from = EnrollFrom::Page { session: "s", signed_in: false };
+        let options = json(&self.desk.enroll_begin(Some(user), from).await.unwrap());
+        let mut passkey = Passkey::fresh(Algorithm::Es256, ORIGIN);
+        let response = passkey.create(&options).unwrap();
+        let stored = self.desk.enroll_finish(from, &response.to_string()).await.unwrap();
+        assert_eq!(stored.standing, "dormant");
+        (passkey, stored.id)
+    }
+
+    async fn ask(&self, call: &Call) -> AskAnswer {
+        let (tool, arguments) = (call.tool(), call.arguments());
+        let principal = Principal::new(call.principal);
+        let context = ContextView {
+            rememberable: Rememberable::of(&arguments, &Contract::unknown(), &call.label),
+            ..ContextView::default()
+        };
+        let ask = NewAsk {
+            kind: call.kind,
+            user: UserId::new("owner"),
+            principal: &principal,
+            session: &SessionKey::new(call.session),
+            caller: "test".to_owned(),
+            tool: &tool,
+            upstream: Some(&UpstreamId::new("up")),
+            definition: Some(digest(call.definition)),
+            arguments: &arguments,
+            action: self.hash(call),
+            context,
+            told: &call.told,
+            question: QuestionDigest::parse(&"00".repeat(32)).unwrap(),
+            class: AuthenticatorClass::CrossPlatform,
+            quorum: call.quorum.clone(),
+            decision: &DecisionId::new("hwd_1"),
+        };
+        self.desk.ask(ask).await.unwrap()
+    }
+
+    fn hash(&self, call: &Call) -> ActionHash {
+        ActionHash::of(&call.tool(), &call.arguments(), self.desk.server())
+    }
+
+    async fn open(&self, call: &Call) -> ApprovalRequest {
+        match self.ask(call).await {
+            AskAnswer::Open(request) => *request,
+            _ => panic!("it should be open"),
+        }
+    }
+
+    /// Signs a request as the page would.
+    async fn sign(
+        &self,
+        id: &ApprovalId,
+        user: &str,
+        passkey: &Passkey,
+    ) -> Result<super::ApprovalState, DeskFault> {
+        let envelope = json(&self.desk.challenge(id, Some(&UserId::new(user))).await?);
+        let response = passkey.get(envelope.get("requestOptions").unwrap()).unwrap();
+        let challenge = ChallengeId::new(envelope.get("challengeId").unwrap().as_str().unwrap());
+        self.desk.assertion(id, &challenge, &response.to_string()).await
+    }
+
+    /// What is on record.
+    fn log(&self) -> String {
+        let folder = DataDir::open(self.folder.path().join("data")).unwrap().path().join("audit");
+        let mut all = String::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            all.push_str(&std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default());
+        }
+        all
+    }
+}
+
+async fn open(folder: &tempfile::TempDir, settings: ApprovalSettings) -> Arc<Desk> {
+    let data = DataDir::open(folder.path().join("data")).unwrap();
+    let store = Store::open(&StorePlace::Sqlite(data.clone()), &StoreOptions::default()).await.unwrap();
+    let installation = store.installation("localhost", ORIGIN).await.unwrap();
+    let parts = DeskParts { installation, key: data.receipt_key().unwrap() };
+    let audit = Arc::new(AuditLog::open(&data).unwrap());
+    Desk::new(parts, store, audit, settings)
+}
+
+fn digest(byte: u8) -> PinDigest {
+    PinDigest::parse(&format!("{byte:02x}").repeat(32)).unwrap()
+}
+
+fn json(value: &impl serde::Serialize) -> Value {
+    serde_json::to_value(value).unwrap()
+}
+
+// === impl Call ===
+
+impl Call {
+    fn new(kind: Effect) -> Self {
+        Self {
+            kind,
+            principal: "agent",
+            session: "s1",
+            tool: "up__delete",
+            arguments: r#"{"path":"a"}"#.to_owned(),
+            definition: 1,
+            told: told_of(r#"[["structural.approval",["person-wanted"]]]"#),
+            label: Label::bottom(),
+            quorum: None,
+        }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    fn tool(&self) -> ToolName {
+        ToolName::parse(self.tool).unwrap()
+    }
+
+    fn arguments(&self) -> CanonicalArguments {
+        CanonicalArguments::read(Some(&self.arguments)).unwrap()
+    }
+}

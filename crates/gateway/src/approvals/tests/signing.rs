@@ -1,0 +1,156 @@
+//! Challenges and signatures of requests.
+
+use std::collections::HashSet;
+
+use highwater_core::approval::receipt::{Expected, check_chain};
+use highwater_core::approval::{ApprovalReason, GrantOutcome, Quorum};
+use highwater_core::decide::Effect;
+use highwater_core::id::{ChallengeId, Principal, UserId};
+
+use super::{Call, Room, digest, json, open};
+use crate::approvals::{ApprovalState, DeskFault};
+
+fn reason(fault: DeskFault) -> ApprovalReason {
+    match fault {
+        DeskFault::Rejected(rejection) => rejection.reason,
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn a_signed_request_is_a_grant_for_one_call() {
+    let room = Room::new().await;
+    let passkey = room.first_passkey("owner").await;
+    let call = Call::new(Effect::Passkey);
+    let request = room.open(&call).await;
+    assert_eq!(room.sign(&request.id, "owner", &passkey).await.unwrap(), ApprovalState::Approved);
+    let agent = Principal::new("agent");
+    let (hash, definition) = (room.hash(&call), Some(digest(1)));
+    let spend = |principal: Principal, hash, definition| {
+        let (room, request) = (&room, &request);
+        async move { room.desk.use_grant(request, &principal, hash, definition).await.unwrap() }
+    };
+    assert_eq!(spend(Principal::new("other"), hash, definition).await, GrantOutcome::Unknown);
+    let other = room.hash(&Call::new(Effect::Passkey).with(|call| call.arguments = "{}".to_owned()));
+    assert_eq!(spend(agent.clone(), other, definition).await, GrantOutcome::Unknown);
+    assert_eq!(spend(agent.clone(), hash, definition).await, GrantOutcome::Consumed);
+    assert_eq!(spend(agent, hash, definition).await, GrantOutcome::AlreadyConsumed);
+}
+
+#[tokio::test]
+async fn s28_challenges_never_repeat_and_ten_are_enough() {
+    let room = Room::new().await;
+    let _passkey = room.first_passkey("owner").await;
+    let request = room.open(&Call::new(Effect::Passkey)).await;
+    let mut seen = HashSet::new();
+    for _ in 0..10 {
+        let envelope = json(&room.desk.challenge(&request.id, None).await.unwrap());
+        let challenge = envelope["requestOptions"]["challenge"].as_str().unwrap().to_owned();
+        assert_eq!(challenge.len(), 86);
+        assert_eq!(envelope["requestOptions"]["userVerification"], "required");
+        assert!(seen.insert(challenge));
+    }
+    assert!(matches!(room.desk.challenge(&request.id, None).await.unwrap_err(), DeskFault::TooMany));
+}
+
+#[tokio::test]
+async fn s52_a_bad_signature_leaves_the_challenge_for_a_good_one() {
+    let room = Room::new().await;
+    let passkey = room.first_passkey("owner").await;
+    let request = room.open(&Call::new(Effect::Passkey)).await;
+    let envelope = json(&room.desk.challenge(&request.id, None).await.unwrap());
+    let challenge = ChallengeId::new(envelope["challengeId"].as_str().unwrap());
+    let good = passkey.get(&envelope["requestOptions"]).unwrap();
+    let mut bad = good.clone();
+    bad["response"]["signature"] = "AAAA".into();
+    let rejected = room.desk.assertion(&request.id, &challenge, &bad.to_string()).await.unwrap_err();
+    assert_eq!(reason(rejected), ApprovalReason::SignatureVerificationFailed);
+    // A challenge of one request answers no other.
+    let other = room.open(&Call::new(Effect::Passkey).with(|call| call.arguments = "{}".to_owned())).await;
+    let rejected = room.desk.assertion(&other.id, &challenge, &good.to_string()).await.unwrap_err();
+    assert_eq!(reason(rejected), ApprovalReason::ChallengeUnknown);
+    let state = room.desk.assertion(&request.id, &challenge, &good.to_string()).await.unwrap();
+    assert_eq!(state, ApprovalState::Approved);
+    let again = room.desk.assertion(&request.id, &challenge, &good.to_string()).await.unwrap_err();
+    assert_eq!(reason(again), ApprovalReason::ChallengeConsumed);
+    assert!(room.log().contains("signature_verification_failed"), "what was rejected is on record");
+}
+
+#[tokio::test]
+async fn a_button_never_answers_what_asks_for_a_passkey() {
+    let room = Room::new().await;
+    let request = room.open(&Call::new(Effect::Passkey)).await;
+    let by = crate::approvals::By::Operator("op");
+    assert!(matches!(room.desk.confirm(&request.id, by, None).await.unwrap_err(), DeskFault::NeedsPasskey));
+    let other = UserId::new("somebody");
+    assert!(matches!(room.desk.challenge(&request.id, Some(&other)).await.unwrap_err(), DeskFault::NotAsked));
+}
+
+#[tokio::test]
+async fn several_people_sign_and_each_leaves_a_receipt() {
+    let room = Room::new().await;
+    let mut keys = Vec::new();
+    for user in ["ada", "ben", "owner"] {
+        keys.push((user, room.first_passkey(user).await));
+    }
+    let approvers = ["ada", "ben", "owner"].map(UserId::new).into();
+    let quorum = Quorum { n: 2, approvers, requester_counts: false };
+    let call = Call::new(Effect::Passkey).with(|call| call.quorum = Some(quorum));
+    let request = room.open(&call).await;
+    let signs = |place: usize| {
+        let (user, key) = keys.get(place).unwrap();
+        room.sign(&request.id, user, key)
+    };
+    // The one who asks does not count.
+    assert!(matches!(signs(2).await.unwrap_err(), DeskFault::NotAsked));
+    assert_eq!(signs(0).await.unwrap(), ApprovalState::Pending);
+    assert_eq!(signs(0).await.unwrap(), ApprovalState::Pending, "one person is one");
+    let view = room.desk.view(&request.id).await.unwrap().unwrap();
+    assert!(view.need.signed.contains(&UserId::new("ada")));
+    assert_eq!(signs(1).await.unwrap(), ApprovalState::Approved);
+    let receipts = room.desk.receipts(0, 100).await.unwrap();
+    let of_request = |it: &&highwater_core::approval::receipt::SignedReceipt| {
+        it.receipt().approval_id.as_deref() == Some(request.id.as_str())
+    };
+    assert_eq!(receipts.iter().filter(of_request).count(), 3);
+}
+
+#[tokio::test]
+async fn receipts_are_chained_signed_and_hold_by_themselves() {
+    let room = Room::new().await;
+    let passkey = room.first_passkey("owner").await;
+    for path in ["a", "b"] {
+        let call = Call::new(Effect::Passkey).with(|call| call.arguments = format!(r#"{{"path":"{path}"}}"#));
+        let request = room.open(&call).await;
+        room.sign(&request.id, "owner", &passkey).await.unwrap();
+    }
+    let receipts = room.desk.receipts(0, 100).await.unwrap();
+    let texts: Vec<String> = receipts.iter().map(|receipt| receipt.to_text()).collect();
+    assert_eq!(texts.len(), 2);
+    assert_eq!(check_chain(&receipts), []);
+    let expected = Expected {
+        rp_id: "localhost",
+        origins: &[super::ORIGIN],
+        gateway_key: Some(room.desk.receipt_key()),
+        enrollments: None,
+        opened: None,
+    };
+    for text in &texts {
+        let report = highwater_core::approval::receipt::check(text, &expected);
+        assert!(report.holds(), "{report:?}");
+    }
+}
+
+#[tokio::test]
+async fn s36_the_installation_is_the_same_after_a_restart() {
+    let room = Room::new().await;
+    let passkey = room.first_passkey("owner").await;
+    let before = room.desk.server().clone();
+    let Room { desk, folder } = room;
+    drop(desk);
+    let desk = open(&folder, highwater_config::ApprovalSettings::default()).await;
+    assert_eq!(*desk.server(), before);
+    let view = desk.credentials().await.unwrap();
+    assert_eq!(view.len(), 1);
+    drop(passkey);
+}

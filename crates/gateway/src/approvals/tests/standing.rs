@@ -1,0 +1,165 @@
+//! What stands longer than one request: remembered answers, mandates, and starting over.
+
+use highwater_core::annotation::Contract;
+use highwater_core::approval::{ApprovalReason, CanonicalArguments, to_iso};
+use highwater_core::decide::Effect;
+use highwater_core::id::{ChallengeId, Principal, SessionKey, Timestamp, UpstreamId, UserId};
+use highwater_core::label::Label;
+
+use super::{Call, Room, digest, json};
+use crate::approvals::{Around, AskAnswer, By, DeskFault, Mandated, Recalled, RememberScope, told_of};
+use crate::gateway::now;
+
+async fn recalls(room: &Room, call: &Call) -> bool {
+    let (tool, arguments) = (call.tool(), call.arguments());
+    let recalled = Recalled {
+        principal: &Principal::new(call.principal),
+        session: &SessionKey::new(call.session),
+        tool: &tool,
+        upstream: Some(&UpstreamId::new("up")),
+        definition: Some(digest(call.definition)),
+        arguments: &arguments,
+        contract: &Contract::unknown(),
+        label: &call.label,
+        told: &call.told,
+    };
+    room.desk.recall(&recalled).await.unwrap().is_some()
+}
+
+#[tokio::test]
+async fn what_is_remembered_never_widens() {
+    for scope in
+        [RememberScope::Session, RememberScope::ToolWithTargets, RememberScope::UntilDefinitionChanges]
+    {
+        let room = Room::new().await;
+        let call = || Call::new(Effect::Confirm);
+        let request = room.open(&call()).await;
+        room.desk.confirm(&request.id, By::Operator("op"), Some(scope)).await.unwrap();
+        assert!(recalls(&room, &call()).await, "{scope:?}");
+        let elsewhere = recalls(&room, &call().with(|it| it.session = "s2")).await;
+        assert_eq!(elsewhere, scope != RememberScope::Session, "{scope:?}");
+        let changes: [fn(&mut Call); 7] = [
+            |it| it.arguments = r#"{"path":"b"}"#.to_owned(),
+            |it| it.arguments = r#"{"path":"a","force":true}"#.to_owned(),
+            |it| it.definition = 2,
+            |it| it.principal = "other",
+            |it| it.label = Label::bottom().with_class(highwater_core::annotation::DataClass::Pii),
+            |it| it.label = Label::bottom().with_open_world(),
+            |it| {
+                it.told =
+                    told_of(r#"[["structural.approval",["person-wanted"]],["flow.act",["untrusted-acts"]]]"#)
+            },
+        ];
+        for (place, change) in changes.into_iter().enumerate() {
+            assert!(!recalls(&room, &call().with(change)).await, "{scope:?} {place}");
+        }
+        let known = room.desk.inbox().await.unwrap().remembered;
+        assert!(room.desk.forget(&known.first().unwrap().id, By::Operator("op")).await.unwrap());
+        assert!(!recalls(&room, &call()).await);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_remembered_for_a_passkey_or_of_a_doubtful_session() {
+    let room = Room::new().await;
+    let passkey = room.open(&Call::new(Effect::Passkey)).await;
+    assert!(room.desk.view(&passkey.id).await.unwrap().unwrap().remember.is_empty());
+    let doubtful = Call::new(Effect::Confirm).with(|it| {
+        it.arguments = "{}".to_owned();
+        it.label = Label::bottom().with_open_world();
+    });
+    let doubtful = room.open(&doubtful).await;
+    assert!(room.desk.view(&doubtful.id).await.unwrap().unwrap().remember.is_empty());
+    let kept = room.desk.confirm(&doubtful.id, By::Operator("op"), Some(RememberScope::Session)).await;
+    assert!(matches!(kept.unwrap_err(), DeskFault::NotRememberable));
+}
+
+fn terms(tool: &str, calls: u64) -> String {
+    let from = now();
+    let until = Timestamp(from.0 + 60 * 60 * 1000);
+    format!(
+        r#"{{"tools":["{tool}"],"arguments":{{"path":{{"prefix":"build/"}}}},"max_calls":{calls},"not_before":"{}",
+            "expires":"{}","agent":"agent"}}"#,
+        to_iso(Timestamp(from.0 - 1000)),
+        to_iso(until)
+    )
+}
+
+async fn uses(room: &Room, path: &str, definition: u8, label: &Label) -> bool {
+    let call = Call::new(Effect::Passkey);
+    let arguments = CanonicalArguments::read(Some(&format!(r#"{{"path":"{path}"}}"#))).unwrap();
+    let mandated = Mandated {
+        principal: &Principal::new("agent"),
+        tool: &call.tool(),
+        upstream: Some(&UpstreamId::new("up")),
+        definition: Some(digest(definition)),
+        arguments: &arguments,
+        delegable: true,
+        aims: &["path"],
+        label,
+        around: &Around::default(),
+    };
+    room.desk.use_mandate(&mandated).await.unwrap().is_some()
+}
+
+#[tokio::test]
+async fn a_mandate_is_signed_counted_and_taken_back() {
+    let room = Room::new().await;
+    let passkey = room.first_passkey("owner").await;
+    let owner = UserId::new("owner");
+    let signed = |terms: String| {
+        let (room, passkey, owner) = (&room, &passkey, &owner);
+        async move {
+            let envelope = json(&room.desk.mandate_challenge(owner, &terms).await?);
+            let response = passkey.get(&envelope["requestOptions"]).unwrap().to_string();
+            let challenge = ChallengeId::new(envelope["challengeId"].as_str().unwrap());
+            room.desk.mandate_assertion(&challenge, &response).await
+        }
+    };
+    assert!(matches!(signed("{}".to_owned()).await.unwrap_err(), DeskFault::Mandate(_)));
+    assert!(matches!(signed(terms("gone", 1)).await.unwrap_err(), DeskFault::Mandate(_)));
+    let mandate = signed(terms("up__delete", 2)).await.unwrap();
+    let clean = Label::bottom();
+    assert!(!uses(&room, "src/a", 1, &clean).await, "another path");
+    assert!(!uses(&room, "build/a", 2, &clean).await, "another definition");
+    assert!(!uses(&room, "build/a", 1, &clean.clone().with_open_world()).await, "a doubtful session");
+    assert!(uses(&room, "build/a", 1, &clean).await);
+    assert!(uses(&room, "build/b", 1, &clean).await);
+    assert!(!uses(&room, "build/c", 1, &clean).await, "used up");
+    let another = signed(terms("up__delete", 5)).await.unwrap();
+    assert_ne!(another.id, mandate.id);
+    assert!(room.desk.revoke_mandate(&another.id, By::User(&owner)).await.unwrap());
+    assert!(!uses(&room, "build/c", 1, &clean).await, "taken back");
+}
+
+#[tokio::test]
+async fn a_reset_denies_meanwhile_and_an_old_passkey_stops_it() {
+    let room = Room::new().await;
+    let passkey = room.first_passkey("owner").await;
+    let owner = UserId::new("owner");
+    room.desk.begin_reset(&owner, "admin").await.unwrap();
+    assert!(matches!(room.ask(&Call::new(Effect::Passkey)).await, AskAnswer::Resetting));
+    assert!(matches!(room.desk.complete_reset(&owner, "admin").await.unwrap_err(), DeskFault::NotDue(_)));
+    let envelope = json(&room.desk.cancel_reset_challenge(&owner).await.unwrap());
+    let response = passkey.get(&envelope["requestOptions"]).unwrap().to_string();
+    let challenge = ChallengeId::new(envelope["challengeId"].as_str().unwrap());
+    room.desk.cancel_reset(&challenge, &response).await.unwrap();
+    assert!(matches!(room.ask(&Call::new(Effect::Passkey)).await, AskAnswer::Open(_)));
+    let settings = highwater_config::ApprovalSettings {
+        recovery_delay: std::time::Duration::ZERO,
+        open_browser: false,
+        notify: false,
+        ..highwater_config::ApprovalSettings::default()
+    };
+    room.desk.under(settings);
+    room.desk.begin_reset(&owner, "admin").await.unwrap();
+    let opened = room.desk.complete_reset(&owner, "admin").await.unwrap();
+    assert!(opened.code.is_some(), "the first passkey of a new beginning");
+    let request = room.open(&Call::new(Effect::Passkey)).await;
+    match room.sign(&request.id, "owner", &passkey).await.unwrap_err() {
+        DeskFault::Rejected(rejection) => {
+            assert_eq!(rejection.reason, ApprovalReason::NoEligibleCredential);
+        }
+        other => panic!("{other}"),
+    }
+}

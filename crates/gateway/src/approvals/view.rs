@@ -1,0 +1,305 @@
+//! What people are shown: requests, the inbox, passkeys, mandates. Everything in it is made of our own state; what a
+//! server wrote stands apart and says so.
+
+use highwater_core::approval::AuthenticatorClass;
+use highwater_core::id::{ApprovalId, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+
+/// What a request asks of a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RequestKind {
+    /// A button.
+    Confirm,
+    /// A passkey's signature.
+    Passkey,
+}
+
+/// Where a request stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalState {
+    /// Somebody must look at it.
+    Pending,
+    /// Somebody agreed; the call has not been made.
+    Approved,
+    /// The call was made.
+    Consumed,
+    /// Somebody said no.
+    Declined,
+    /// Its time is over.
+    Expired,
+}
+
+/// A request with everything that the page shows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestView {
+    /// Its id.
+    pub id: ApprovalId,
+    /// What it asks for.
+    pub kind: RequestKind,
+    /// Where it stands.
+    pub state: ApprovalState,
+    /// Where it is answered.
+    pub url: String,
+    /// Who is asked.
+    pub user: UserId,
+    /// The agent that wants it, by the name of its token.
+    pub principal: String,
+    /// The client as it calls itself.
+    pub caller: String,
+    /// The tool as the client calls it, or an action of our own.
+    pub tool: String,
+    /// The server it goes to.
+    pub server: Option<String>,
+    /// What will be done, to be shown verbatim as text; depends on nothing but tool and canonical arguments.
+    pub display_text: String,
+    /// How many characters in it were made visible.
+    pub hidden: usize,
+    /// The canonical arguments.
+    pub arguments: String,
+    /// When it was asked.
+    pub created: Timestamp,
+    /// When it ends.
+    pub expires: Timestamp,
+    /// When somebody answered.
+    pub decided: Option<Timestamp>,
+    /// Who answered.
+    pub decided_by: Option<String>,
+    /// Whose answers are needed.
+    pub need: NeedView,
+    /// For how long an answer may be remembered; nothing for a passkey.
+    pub remember: Vec<RememberScope>,
+    /// Everything else that is known.
+    #[serde(flatten)]
+    pub context: ContextView,
+}
+
+/// What the gateway knows around a call. It is kept with the request as it was when it was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContextView {
+    /// Which rules ask, and why; what is unusual first.
+    pub asks: Vec<AskView>,
+    /// What the session has taken in, in words.
+    pub labels: Vec<String>,
+    /// Where that comes from.
+    pub origins: Vec<OriginView>,
+    /// Where the call sends what it is given, if that is known.
+    pub destination: Option<String>,
+    /// How far the server is trusted.
+    pub trust: Option<String>,
+    /// Optional arguments that are absent, with the defaults that the tool's schema declares for them.
+    pub absent: Vec<AbsentView>,
+    /// Text of the server. To be shown under a heading that says so.
+    pub server_says: Option<ServerSays>,
+    /// The decision that led here, for `highwater explain`.
+    pub decision: Option<String>,
+    /// The agent session.
+    pub session: Option<String>,
+    /// What must be the same for the answer to be remembered; nothing where it may not be.
+    pub rememberable: Option<super::remember::Rememberable>,
+}
+
+/// One reason to ask.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskView {
+    /// The name of the rule or gate.
+    pub rule: String,
+    /// A sentence.
+    pub says: String,
+}
+
+/// Where something in the session comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OriginView {
+    /// The origin.
+    pub origin: String,
+    /// Whether a server that the operator verified says so.
+    pub vouched: bool,
+}
+
+/// An argument that could be there and is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AbsentView {
+    /// Its name.
+    pub name: String,
+    /// What the schema says it then is, as JSON text.
+    pub default: Option<String>,
+}
+
+/// What a server wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ServerSays {
+    /// The title of the tool.
+    pub title: Option<String>,
+    /// Its description.
+    pub description: Option<String>,
+    /// What a server that asks for approval itself says of the call.
+    pub display_text: Option<String>,
+}
+
+/// Whose answers a request needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NeedView {
+    /// Which passkeys count.
+    pub class: AuthenticatorClass,
+    /// How many people.
+    pub n: usize,
+    /// Who may; empty where it is the asked person alone.
+    pub approvers: Vec<UserId>,
+    /// Who has signed.
+    pub signed: Vec<UserId>,
+}
+
+/// For how long an answer counts. `once` is none of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RememberScope {
+    /// For exactly this call in this session.
+    Session,
+    /// For this tool with these target arguments.
+    ToolWithTargets,
+    /// For this tool with these target arguments, until its definition changes.
+    UntilDefinitionChanges,
+}
+
+/// Everything that people should hear of.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxView {
+    /// What waits for an answer, newest last.
+    pub pending: Vec<RequestView>,
+    /// What was answered or ended lately, newest first.
+    pub recent: Vec<RequestView>,
+    /// Every passkey.
+    pub credentials: Vec<CredentialView>,
+    /// Open enrollments.
+    pub windows: Vec<WindowView>,
+    /// Mandates that count.
+    pub mandates: Vec<MandateView>,
+    /// Answers that are remembered.
+    pub remembered: Vec<RememberedView>,
+    /// Tools that are paused after several declines.
+    pub paused: Vec<PausedView>,
+    /// Resets under way.
+    pub resets: Vec<ResetView>,
+}
+
+/// A passkey as people see it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CredentialView {
+    /// Its id, base64url.
+    pub id: String,
+    /// Whose it is.
+    pub user: UserId,
+    /// `dormant`, `active` or `revoked`.
+    pub standing: String,
+    /// How it can be reached, as the client said.
+    pub transports: Vec<String>,
+    /// The make of the authenticator, as it says.
+    pub aaguid: String,
+    /// The algorithm.
+    pub algorithm: String,
+    /// Whether it may be copied to other devices.
+    pub backup_eligible: bool,
+    /// When it was registered.
+    pub created: Timestamp,
+    /// Who registered it.
+    pub enrolled_by: String,
+    /// When a person confirmed it.
+    pub confirmed: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked: Option<Timestamp>,
+}
+
+/// An open enrollment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WindowView {
+    /// For whom.
+    pub user: UserId,
+    /// Who opened it.
+    pub opened_by: String,
+    /// Until when.
+    pub expires: Timestamp,
+    /// Whether the first passkey is confirmed by a code; else by an existing passkey.
+    pub by_code: bool,
+}
+
+/// What opening an enrollment gives to whoever opened it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WindowOpened {
+    /// For whom.
+    pub user: UserId,
+    /// The one-time code; none where an existing passkey confirms.
+    pub code: Option<String>,
+    /// The page to open.
+    pub url: String,
+    /// Until when.
+    pub expires: Timestamp,
+}
+
+/// A mandate as people see it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MandateView {
+    /// Its id.
+    pub id: String,
+    /// Who signed it.
+    pub user: UserId,
+    /// What was signed, as JSON text.
+    pub terms: String,
+    /// How many calls are left.
+    pub remaining: u64,
+    /// Until when.
+    pub expires: Timestamp,
+    /// When it was revoked.
+    pub revoked: Option<Timestamp>,
+}
+
+/// A remembered answer as people see it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RememberedView {
+    /// Its id.
+    pub id: String,
+    /// Whose answer.
+    pub user: UserId,
+    /// For which agent.
+    pub principal: String,
+    /// For which tool.
+    pub tool: String,
+    /// Until when.
+    pub until: Timestamp,
+}
+
+/// A tool that nobody is asked about any more.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PausedView {
+    /// For which agent.
+    pub principal: String,
+    /// Which tool.
+    pub tool: String,
+}
+
+/// A reset under way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResetView {
+    /// Whose passkeys.
+    pub user: UserId,
+    /// Who asked for it.
+    pub begun_by: String,
+    /// When it takes effect.
+    pub due: Timestamp,
+}

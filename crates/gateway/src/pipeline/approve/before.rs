@@ -1,0 +1,115 @@
+//! What was agreed to before the call came: an answer that is remembered, and a mandate.
+
+use highwater_core::annotation::ArgumentRole;
+use highwater_core::decide::{Answer, Effect, Escalation, Proof, Unapproved, Verdict};
+use highwater_mcp::text::members;
+
+use super::super::arrival::Course;
+use super::super::undertaking::Undertaking;
+use super::super::{Arrival, Refusal};
+use super::desk::{AtDesk, Settled, failed};
+use super::native::around;
+use crate::approvals::{Mandated, Recalled};
+use crate::gateway::Gateway;
+
+impl Gateway {
+    /// Looks for a yes that was given before and covers this call.
+    pub(super) async fn approved_before(
+        &self,
+        here: &AtDesk<'_>,
+        arrival: &Arrival,
+        course: &Course,
+        undertaking: &mut Undertaking,
+        escalation: Escalation,
+    ) -> Result<Settled, Refusal> {
+        let escalation = match self.remembered(here, course, undertaking, escalation).await? {
+            Settled::Open(escalation) => escalation,
+            granted @ Settled::Granted(_) => return Ok(granted),
+        };
+        if !here.signable.is_call || here.quorum.is_some() {
+            return Ok(Settled::Open(escalation));
+        }
+        self.mandated(here, arrival, undertaking, escalation).await
+    }
+
+    /// An answer that is remembered. Never one for a passkey.
+    async fn remembered(
+        &self,
+        here: &AtDesk<'_>,
+        course: &Course,
+        undertaking: &mut Undertaking,
+        escalation: Escalation,
+    ) -> Result<Settled, Refusal> {
+        if escalation.grade() != Effect::Confirm {
+            return Ok(Settled::Open(escalation));
+        }
+        let told = escalation.told();
+        let call = Recalled {
+            principal: &undertaking.caller.principal,
+            session: undertaking.session().key(),
+            tool: &here.signable.tool,
+            upstream: Some(undertaking.action.upstream()),
+            definition: here.signable.definition,
+            arguments: &here.signable.arguments,
+            contract: &undertaking.judged,
+            label: &undertaking.before.label,
+            told: &told,
+        };
+        let recalled = here.desk.recall(&call).await.map_err(|fault| failed(undertaking, &fault))?;
+        let Some(answer) = recalled else { return Ok(Settled::Open(escalation)) };
+        let by = format!("remembered {} by {}", answer.id, answer.user);
+        let question = escalation.question();
+        self.record_answer_by(undertaking, question, Answer::Approve, &by)?;
+        match escalation.answered(question, Answer::Approve) {
+            Ok(approval) => {
+                self.refresh(course, undertaking)?;
+                match self.judge_approved(undertaking, approval).await {
+                    Verdict::Allow(permit) => Ok(Settled::Granted(permit)),
+                    Verdict::Escalate(another) => Ok(Settled::Open(another)),
+                    Verdict::Block(denial) => Err(self.block(undertaking, &denial)),
+                }
+            }
+            Err(Unapproved::Declined(denial)) => Err(self.declined(undertaking, &denial)),
+            Err(Unapproved::AnotherQuestion(escalation)) => Ok(Settled::Open(escalation)),
+        }
+    }
+
+    /// A mandate that covers the call, used once.
+    async fn mandated(
+        &self,
+        here: &AtDesk<'_>,
+        arrival: &Arrival,
+        undertaking: &mut Undertaking,
+        escalation: Escalation,
+    ) -> Result<Settled, Refusal> {
+        let signable = &here.signable;
+        let names: Vec<String> =
+            members(signable.arguments.as_str()).map(|(name, _)| name.into_owned()).collect();
+        let aims: Vec<&str> = names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| match undertaking.judged.role(&name.replace('~', "~0").replace('/', "~1")) {
+                ArgumentRole::Scalar | ArgumentRole::Content => false,
+                ArgumentRole::Query | ArgumentRole::Object | ArgumentRole::Target => true,
+            })
+            .collect();
+        let around = around(arrival, undertaking, &escalation);
+        let principal = undertaking.caller.principal.clone();
+        let call = Mandated {
+            principal: &principal,
+            tool: &signable.tool,
+            upstream: Some(undertaking.action.upstream()),
+            definition: signable.definition,
+            arguments: &signable.arguments,
+            delegable: here.delegable,
+            aims: &aims,
+            label: &undertaking.before.label,
+            around: &around,
+        };
+        let used = here.desk.use_mandate(&call).await.map_err(|fault| failed(undertaking, &fault))?;
+        let Some((mandate, spent)) = used else { return Ok(Settled::Open(escalation)) };
+        let by = format!("mandate {} of {}", mandate.id, mandate.user);
+        self.record_answer_by(undertaking, escalation.question(), Answer::Approve, &by)?;
+        self.with_proof(undertaking, escalation, Proof::Mandate(spent), here).await
+    }
+}

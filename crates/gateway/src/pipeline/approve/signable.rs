@@ -1,0 +1,137 @@
+//! What is signed of an action: the name the client calls it by, the canonical arguments, and the hash of both. What is
+//! approved is sent in exactly these arguments (G27).
+
+use std::sync::Arc;
+
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::approval::{
+    ActionHash, CanonicalArguments, ReservedAction, ServerId, ToolName, Unsignable,
+};
+use highwater_core::pin::{PinDigest, PinKind};
+use highwater_mcp::edit::{Edit, edit_object};
+use highwater_mcp::text::{member, quote};
+
+use super::super::Arrival;
+use super::super::arrival::Course;
+use super::super::undertaking::Undertaking;
+use crate::approvals::VERIFIED_APPROVAL;
+use crate::catalog::OwnTool;
+
+/// An action as it is signed.
+pub(super) struct Signable {
+    pub(super) tool: ToolName,
+    pub(super) arguments: CanonicalArguments,
+    pub(super) hash: ActionHash,
+    /// The definition of the tool now.
+    pub(super) definition: Option<PinDigest>,
+    /// Whether it is a call of a tool, which a client can let be signed by itself.
+    pub(super) is_call: bool,
+    /// The arguments as the server gets them.
+    sent: Option<CanonicalArguments>,
+}
+
+/// Why nothing of an action can be signed.
+pub(super) enum NotSignable {
+    /// It is of a kind that nobody is asked about.
+    Kind,
+    /// Its name or its arguments cannot be signed.
+    Request(String),
+}
+
+// === impl Signable ===
+
+impl Signable {
+    pub(super) fn of(
+        arrival: &Arrival,
+        course: &Course,
+        undertaking: &Undertaking,
+        server: &ServerId,
+    ) -> Result<Self, NotSignable> {
+        let action = &undertaking.action;
+        let of = |kind| course.contracts.definition(kind, action.target());
+        let (tool, arguments, sent, definition) = match action.kind() {
+            ActionKind::CallTool => {
+                let sent = CanonicalArguments::read(member(action.params(), "arguments"))?;
+                let shown = undertaking.name();
+                let (tool, arguments) = match arrival.variant {
+                    // What the client called is the variant; the tool it meant is among its arguments (G16).
+                    Some(variant) => {
+                        let arguments = arrival.frame.param("arguments");
+                        (OwnTool::Call(variant).name(), through(shown, arguments)?)
+                    }
+                    None => (shown, sent.clone()),
+                };
+                let name = ToolName::exposed(tool).map_err(|_| NotSignable::name(tool))?;
+                (name, arguments, Some(sent), of(PinKind::Tool))
+            }
+            ActionKind::ReadResource => {
+                let uri = arrival.frame.param("uri").unwrap_or("null");
+                let arguments = CanonicalArguments::read(Some(&format!(r#"{{"uri":{uri}}}"#)))?;
+                (ToolName::reserved(ReservedAction::ReadResource), arguments, None, None)
+            }
+            ActionKind::GetPrompt => {
+                let sent = CanonicalArguments::read(member(action.params(), "arguments"))?;
+                let name = arrival.frame.param("name").unwrap_or("null");
+                let text = format!(r#"{{"arguments":{sent},"name":{name}}}"#);
+                let arguments = CanonicalArguments::read(Some(&text))?;
+                let sent = member(action.params(), "arguments").map(|_| sent);
+                (ToolName::reserved(ReservedAction::GetPrompt), arguments, sent, of(PinKind::Prompt))
+            }
+            ActionKind::ResolveTool
+            | ActionKind::Complete
+            | ActionKind::Subscribe
+            | ActionKind::TaskStep
+            | ActionKind::Answer
+            | ActionKind::ExtraMethod => return Err(NotSignable::Kind),
+        };
+        let hash = ActionHash::of(&tool, &arguments, server);
+        let is_call = action.kind() == ActionKind::CallTool;
+        Ok(Self { tool, arguments, hash, definition, is_call, sent })
+    }
+
+    /// The action in the arguments that are signed, and without a signature that is for us; nothing if it is that already.
+    pub(super) fn as_signed(&self, action: &Action) -> Option<Arc<Action>> {
+        let params = action.params();
+        let canonical = self.sent.as_ref().map(CanonicalArguments::as_str);
+        let evidence = member(params, "_meta").is_some_and(|meta| member(meta, VERIFIED_APPROVAL).is_some());
+        let mut edits = Vec::new();
+        if canonical != member(params, "arguments") {
+            edits.extend(canonical.map(|canonical| ("arguments", Edit::Set(canonical))));
+        }
+        let without = [(VERIFIED_APPROVAL, Edit::Remove)];
+        if evidence {
+            edits.push(("_meta", Edit::Merge(&without)));
+        }
+        if edits.is_empty() {
+            return None;
+        }
+        let (upstream, method) = (action.upstream().clone(), Arc::clone(action.method()));
+        let target = Arc::clone(action.target());
+        Some(Arc::new(Action::new(action.kind(), upstream, method, target, edit_object(params, &edits))))
+    }
+}
+
+/// The arguments of a variant that calls this tool.
+pub(crate) fn through(tool: &str, arguments: Option<&str>) -> Result<CanonicalArguments, Unsignable> {
+    let inner = CanonicalArguments::read(arguments)?;
+    let name = quote(tool);
+    let text = match arguments {
+        Some(_) => format!(r#"{{"arguments":{inner},"name":{name}}}"#),
+        None => format!(r#"{{"name":{name}}}"#),
+    };
+    CanonicalArguments::read(Some(&text))
+}
+
+// === impl NotSignable ===
+
+impl NotSignable {
+    fn name(tool: &str) -> Self {
+        Self::Request(format!("`{tool}` cannot be approved: its name is not in the letters of a tool's name"))
+    }
+}
+
+impl From<Unsignable> for NotSignable {
+    fn from(fault: Unsignable) -> Self {
+        Self::Request(fault.to_string())
+    }
+}

@@ -1,0 +1,289 @@
+//! Waiting for a person: how the client is told meanwhile, by what it can do, and for how long its call is held.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_core::approval::{ApprovalReason, to_iso};
+use highwater_core::decide::AskKind;
+use highwater_mcp::error_code;
+use highwater_mcp::method::Method;
+use highwater_mcp::text::{quote, string_member};
+use highwater_store::{ApprovalRequest, RequestState};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::super::undertaking::Undertaking;
+use super::super::{Arrival, Delivery, Refusal};
+use super::desk::{AtDesk, PageAnswer, failed};
+use super::form::APPROVAL;
+use crate::approvals::By;
+use crate::client::{Client, LegacySession, declares};
+use crate::gateway::Gateway;
+
+/// How long a retry that says the page was opened waits for the answer there.
+const RETRY_WAIT: Duration = Duration::from_secs(45);
+
+/// How often a client that wants progress hears that we wait.
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+
+/// Clients, by the beginning of their names, that do not give a call up while it makes progress.
+const HONOURS_PROGRESS: [&str; 1] = ["claude-code"];
+
+/// What came of waiting.
+pub(super) enum Waited {
+    /// A person agreed.
+    Approved(Box<ApprovalRequest>),
+    /// The client's request ends with the question.
+    Asked(Delivery),
+    /// A person said no.
+    Declined,
+    /// Its time is over, or somebody else used it up: it is asked anew.
+    Over,
+}
+
+/// How a client is told where to answer.
+enum Way<'a> {
+    /// It lets calls be signed by itself, so it is told that a signature is missing.
+    Native,
+    /// By a request on the stream of its call.
+    Inline(&'a Arc<LegacySession>),
+    /// By ending its request with the address.
+    Return,
+    /// Not at all: the call is held.
+    Hold,
+}
+
+impl Gateway {
+    /// Waits for a person in the way that the client has.
+    pub(super) async fn await_person(
+        &self,
+        here: &AtDesk<'_>,
+        arrival: &Arrival,
+        undertaking: &Undertaking,
+        request: &ApprovalRequest,
+        said: Option<PageAnswer>,
+    ) -> Result<Waited, Refusal> {
+        if !arrival.attended {
+            return Err(Refusal::pending(
+                &undertaking.decision,
+                undertaking.name(),
+                &self.pending(here, request),
+            ));
+        }
+        let question = request.question;
+        match way(here, arrival, undertaking) {
+            Way::Native => {
+                self.record_asked(undertaking, question, "missing-evidence")?;
+                let url = here.desk.url(&request.id);
+                Err(Refusal::rejected(&ApprovalReason::MissingEvidence.into(), Some(&url)))
+            }
+            Way::Return => {
+                if said == Some(PageAnswer::Opened) {
+                    let waited = self.held(here, arrival, undertaking, request, None, RETRY_WAIT).await?;
+                    if let Some(waited) = waited {
+                        return Ok(waited);
+                    }
+                }
+                self.record_asked(undertaking, question, "url")?;
+                self.send_to_page(here, arrival, undertaking, request).map(Waited::Asked)
+            }
+            Way::Inline(session) => {
+                self.record_asked(undertaking, question, "url")?;
+                let longest = hold(here, arrival, &session.name);
+                let waited = self.held(here, arrival, undertaking, request, Some(session), longest).await?;
+                self.or_pending(waited, here, undertaking, request)
+            }
+            Way::Hold => {
+                self.record_asked(undertaking, question, "page")?;
+                let longest = hold(here, arrival, &arrival.caller_name());
+                let waited = self.held(here, arrival, undertaking, request, None, longest).await?;
+                self.or_pending(waited, here, undertaking, request)
+            }
+        }
+    }
+
+    fn or_pending(
+        &self,
+        waited: Option<Waited>,
+        here: &AtDesk<'_>,
+        undertaking: &Undertaking,
+        request: &ApprovalRequest,
+    ) -> Result<Waited, Refusal> {
+        waited.ok_or_else(|| {
+            Refusal::pending(&undertaking.decision, undertaking.name(), &self.pending(here, request))
+        })
+    }
+
+    /// Holds a call until its request is answered; nothing if it is still open when the time is over.
+    async fn held(
+        &self,
+        here: &AtDesk<'_>,
+        arrival: &Arrival,
+        undertaking: &Undertaking,
+        request: &ApprovalRequest,
+        session: Option<&Arc<LegacySession>>,
+        longest: Duration,
+    ) -> Result<Option<Waited>, Refusal> {
+        let url = here.desk.url(&request.id);
+        let settled = here.desk.settled(&request.id, Instant::now() + longest);
+        tokio::pin!(settled);
+        let mut asking =
+            session.map(|session| Box::pin(self.elicit(arrival, session, request, &url, undertaking)));
+        let token = arrival.frame.meta("progressToken");
+        let mut ticks = interval_at(Instant::now() + PROGRESS_EVERY, PROGRESS_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut count = 0u32;
+        let settled = loop {
+            tokio::select! {
+                settled = &mut settled => break settled,
+                answer = answered(&mut asking), if asking.is_some() => {
+                    asking = None;
+                    // To agree to open the page is not to agree to the call.
+                    if matches!(answer, Elicited::Refused) {
+                        let by = By::Client(undertaking.caller.principal.as_str());
+                        here.desk.decline(&request.id, by).await.map_err(|fault| failed(undertaking, &fault))?;
+                    }
+                }
+                _ = ticks.tick(), if token.is_some() => {
+                    count = count.saturating_add(1);
+                    if let Some(token) = token {
+                        progress(arrival, token, count, &url).await;
+                    }
+                }
+            }
+        };
+        drop(asking);
+        let settled = settled.map_err(|fault| failed(undertaking, &fault))?;
+        let state = settled.as_ref().map_or(RequestState::Expired, |request| request.state);
+        if session.is_some() && state != RequestState::Pending {
+            let params = format!(r#"{{"elicitationId":{}}}"#, quote(request.id.as_str()));
+            let told = error_code::notification("notifications/elicitation/complete", Some(&params));
+            // Whoever does not hear it sees the answer.
+            arrival.outlet.send(told.into()).await.ok();
+        }
+        Ok(match (state, settled) {
+            (RequestState::Approved, Some(request)) => Some(Waited::Approved(Box::new(request))),
+            (RequestState::Pending, _) => None,
+            (RequestState::Declined, _) => Some(Waited::Declined),
+            (RequestState::Approved | RequestState::Consumed | RequestState::Expired, _) => {
+                Some(Waited::Over)
+            }
+        })
+    }
+
+    /// Asks a legacy client to send its person to the page.
+    async fn elicit(
+        &self,
+        arrival: &Arrival,
+        session: &LegacySession,
+        request: &ApprovalRequest,
+        url: &str,
+        undertaking: &Undertaking,
+    ) -> Elicited {
+        let params = format!(
+            r#"{{"mode":"url","elicitationId":{},"url":{},"message":{}}}"#,
+            quote(request.id.as_str()),
+            quote(url),
+            quote(&message(request, undertaking)),
+        );
+        let answer = self.put(arrival, session, "elicitation/create", Some(&params)).await;
+        let action = answer
+            .as_ref()
+            .and_then(|answer| answer.result())
+            .and_then(|result| string_member(result, "action").map(|action| action.into_owned()));
+        match action.as_deref() {
+            Some("decline" | "cancel") => Elicited::Refused,
+            // Also a client that cannot after all: the page is there whatever it says.
+            _ => Elicited::Opened,
+        }
+    }
+
+    /// Ends a modern client's request with the address of the page.
+    fn send_to_page(
+        &self,
+        here: &AtDesk<'_>,
+        arrival: &Arrival,
+        undertaking: &Undertaking,
+        request: &ApprovalRequest,
+    ) -> Result<Delivery, Refusal> {
+        let decision = &undertaking.decision;
+        let state = self.page_state(arrival, &request.id).ok_or_else(|| Refusal::internal(decision))?;
+        let (url, text, state) =
+            (quote(&here.desk.url(&request.id)), quote(&message(request, undertaking)), quote(&state));
+        let decision = quote(decision.as_str());
+        let result = format!(
+            r#"{{"resultType":"input_required","inputRequests":{{"{APPROVAL}":{{"method":"elicitation/create","params":{{"mode":"url","url":{url},"message":{text}}}}}}},"requestState":{state},"_meta":{{"io.modelcontextprotocol/authorization":{{"reason":"insufficient_authorization","remediation":"available","authorizationContextId":{decision},"remediationHints":[{{"type":"url"}}]}},"dev.highwater/decision":{{"id":{decision}}}}}}}"#
+        );
+        Ok(Delivery::ours(error_code::result_response(arrival.id(), &result), None))
+    }
+
+    /// Where a request stands, for hosts that know us.
+    fn pending(&self, here: &AtDesk<'_>, request: &ApprovalRequest) -> PendingApproval {
+        PendingApproval { url: here.desk.url(&request.id), expires: to_iso(request.expires) }
+    }
+}
+
+/// A request that nobody has answered yet.
+pub(in crate::pipeline) struct PendingApproval {
+    pub(in crate::pipeline) url: String,
+    pub(in crate::pipeline) expires: String,
+}
+
+/// What a person did when their client asked them to open the page.
+enum Elicited {
+    Opened,
+    Refused,
+}
+
+/// The answer of an elicitation that is under way.
+async fn answered<F: Future<Output = Elicited> + Unpin>(asking: &mut Option<F>) -> Elicited {
+    match asking {
+        Some(asking) => asking.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Names the tool and the server, and nothing from the arguments or the server.
+fn message(request: &ApprovalRequest, undertaking: &Undertaking) -> String {
+    let how = match request.kind {
+        highwater_core::decide::Effect::Passkey => "Approve with your passkey",
+        _ => "Approve or decline",
+    };
+    format!("{how}: {} on {}", undertaking.name(), undertaking.action.upstream())
+}
+
+fn way<'a>(here: &AtDesk<'_>, arrival: &'a Arrival, undertaking: &Undertaking) -> Way<'a> {
+    let client = &arrival.client;
+    let native = client.speaks_approval() || undertaking.standing.native;
+    if here.signable.is_call && here.desk.is_native(&undertaking.caller.principal, native) {
+        return Way::Native;
+    }
+    let pages = declares(client.capabilities(), AskKind::ElicitUrl);
+    match client {
+        Client::Legacy(session) if pages => Way::Inline(session),
+        Client::Modern(_) if pages => match arrival.method {
+            Some(Method::CallTool | Method::GetPrompt | Method::ReadResource) => Way::Return,
+            _ => Way::Hold,
+        },
+        Client::Legacy(_) | Client::Modern(_) => Way::Hold,
+    }
+}
+
+/// How long a call is held: longer for a client that is shown progress and goes by it.
+fn hold(here: &AtDesk<'_>, arrival: &Arrival, name: &str) -> Duration {
+    let settings = here.desk.settings();
+    let honours = HONOURS_PROGRESS.iter().any(|known| name.starts_with(known));
+    if honours && arrival.frame.meta("progressToken").is_some() {
+        settings.hold_with_progress
+    } else {
+        settings.hold
+    }
+}
+
+/// Tells a client that wants progress that its call waits. Small steps, so that the server's own progress is beyond them.
+async fn progress(arrival: &Arrival, token: &str, count: u32, url: &str) {
+    let message = quote(&format!("waiting for approval: {url}"));
+    let params = format!(r#"{{"progressToken":{token},"progress":0.{count:06},"message":{message}}}"#);
+    let told = error_code::notification("notifications/progress", Some(&params));
+    // Whoever does not read it waits all the same.
+    arrival.outlet.send(told.into()).await.ok();
+}
