@@ -40,12 +40,8 @@ async fn found(client: &Client) -> Vec<Value> {
     answer.at("/result/structuredContent/tools").as_array().unwrap().clone()
 }
 
-/// What a decision came to. What only a passkey could open is refused while there are none, and the record says so.
+/// What a decision came to.
 fn status(decided: &Value) -> &'static str {
-    let findings = decided["findings"].as_array().unwrap();
-    if findings.iter().any(|finding| finding["id"] == "structural.passkey") {
-        return "needs_passkey";
-    }
     match decided["effect"].as_str().unwrap() {
         "allow" => "callable_now",
         "confirm" => "needs_confirmation",
