@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use highwater_config::Settings;
-use highwater_gateway::front::http;
+use highwater_gateway::front::{http, page};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
 use crate::exit::Failure;
 use crate::local::attend::{Clients, House};
 use crate::local::socket::Opened;
+use crate::page::Page;
 use crate::place::{ConfigSource, absolute};
 use crate::reload::Follower;
 use crate::running::Running;
@@ -60,7 +61,10 @@ impl Life<'_> {
         raise_open_files();
         let mut signals = Signals::listen().context("signals cannot be received")?;
         let drain = settings.limits.drain;
-        let gateway = plan.start(settings.clone(), &held.data_dir, None).await?;
+        // Before anything is started: without its page a gateway may not be wanted at all.
+        let page = Page::open(&settings.approvals)?;
+        let port = page.as_ref().map(|page| page.port);
+        let gateway = plan.start(settings.clone(), &held.data_dir, port).await?;
         let mut follower = Follower::new(plan.clone(), Arc::clone(&gateway), settings);
 
         let opened = Opened::of(&held.data_dir).context("cannot open the socket for `highwater stdio`")?;
@@ -81,6 +85,11 @@ impl Life<'_> {
         };
         let attending = tokio::spawn(house.attend(local));
         let (stop, stopping) = watch::channel(false);
+        let showing = page.map(|page| {
+            tracing::info!(inbox = format_args!("{}/inbox", page.origin.as_str()), "people approve here");
+            let (gateway, stopping) = (Arc::clone(&gateway), stopping.clone());
+            tokio::spawn(page::serve(gateway, page.origin, page.listeners, stopping))
+        });
         let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listeners, stopping));
         ready();
 
@@ -109,6 +118,9 @@ impl Life<'_> {
         stop.send_replace(true);
         let closed = async {
             let (served, ()) = tokio::join!(tokio::time::timeout(drain + CLOSING, serving), gateway.stop());
+            if let Some(showing) = showing {
+                showing.abort();
+            }
             if served.is_err() {
                 tracing::warn!("connections were cut, because their clients did not close them");
             }

@@ -7,3 +7,4 @@ pub mod harmless;
 pub mod passkey;
 pub mod receipts;
 pub mod scripted;
+pub mod webdriver;

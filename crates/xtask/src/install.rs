@@ -153,6 +153,15 @@ pub(crate) fn postgres() -> Result<()> {
     apt_install("postgresql")
 }
 
+/// Makes sure that there is a browser, and the program that drives it.
+pub(crate) fn browser() -> Result<()> {
+    if exists("chromium") && exists("chromedriver") {
+        Ok(())
+    } else {
+        apt_install("chromium chromium-driver")
+    }
+}
+
 /// Makes sure that a program of Debian can be started.
 pub(crate) fn require(program: &str, package: &str) -> Result<()> {
     if exists(program) { Ok(()) } else { apt_install(package) }

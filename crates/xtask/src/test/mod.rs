@@ -54,6 +54,8 @@ enum Need {
     Peers(Group),
     /// The programs of PostgreSQL. Tests start servers of their own with them.
     Postgres,
+    /// Chromium and its driver.
+    Browser,
 }
 
 const PARTS: &[Part] = &[
@@ -154,12 +156,20 @@ const PARTS: &[Part] = &[
         needs: &[
             Need::Build,
             Need::Postgres,
+            Need::Browser,
             Need::Peers(Group::Node),
             Need::Peers(Group::PythonClients),
             Need::Peers(Group::PythonServers),
         ],
         ordinary: false,
         run: approval::run,
+    },
+    Part {
+        name: "browser",
+        about: "the approval page in a real browser, with passkeys that exist in it alone",
+        needs: &[Need::Build, Need::Browser],
+        ordinary: true,
+        run: rust::browser,
     },
     Part {
         name: "conformance",
@@ -273,6 +283,7 @@ impl Stage {
         match need {
             Need::Build => self.built().map(|_| ()),
             Need::Postgres => install::postgres(),
+            Need::Browser => install::browser(),
             Need::Peers(group) => {
                 let start = Instant::now();
                 if group.install(&self.repository)? {

@@ -31,6 +31,9 @@ const FUZZ_CORPUS: &str = "corpus";
 /// Tests that start a PostgreSQL server, in whichever crate.
 const POSTGRES: &str = "postgres";
 
+/// Tests that start a browser.
+const BROWSER: &str = "browser";
+
 pub(super) fn fmt(stage: &Stage) -> Result<Tally> {
     cargo(stage, &["fmt", "--all", "--check"])
 }
@@ -113,6 +116,10 @@ pub(super) fn postgres(stage: &Stage) -> Result<Tally> {
     run_tests(stage, |test| test.name == POSTGRES)
 }
 
+pub(super) fn browser(stage: &Stage) -> Result<Tally> {
+    run_tests(stage, |test| test.name == BROWSER)
+}
+
 pub(super) fn fuzz_corpus(stage: &Stage) -> Result<Tally> {
     run_tests(stage, |test| test.name == FUZZ_CORPUS)
 }
@@ -142,7 +149,10 @@ pub(super) fn one_crate(stage: &Stage, name: &str) -> Result<Tally> {
 }
 
 fn is_integration(test: &TestProgram) -> bool {
-    test.is_outside && test.name != POSTGRES && INTEGRATION.contains(&test.crate_name.as_str())
+    let elsewhere = [POSTGRES, BROWSER];
+    test.is_outside
+        && !elsewhere.contains(&test.name.as_str())
+        && INTEGRATION.contains(&test.crate_name.as_str())
 }
 
 fn run_tests(stage: &Stage, wanted: impl Fn(&TestProgram) -> bool) -> Result<Tally> {

@@ -3,56 +3,78 @@
 
 use std::future::Future;
 
+use highwater_core::id::{ApprovalId, UserId};
 use http::StatusCode;
+use serde::Deserialize;
 use tokio::sync::broadcast;
 
-use super::view::{CredentialView, InboxView, NoticeAct, RememberScope, RequestView, State};
+use crate::approvals::{ApprovalState, By, CredentialView, InboxView, RememberScope, RequestView};
 
 /// Why something was not done.
 #[derive(Clone, Debug)]
-pub struct Refusal {
-    pub status: StatusCode,
-    /// One of the sixteen words of the wire, where one fits.
-    pub reason: Option<&'static str>,
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    /// A word for the module to go by.
+    pub(super) reason: Option<&'static str>,
     /// For the person in front of the page.
-    pub words: String,
+    pub(super) words: String,
+}
+
+/// What is not about a call and needs a signature all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "act", rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum SignedAct {
+    /// Makes a passkey count that was registered.
+    ConfirmKey { id: String },
+    /// Stops a reset.
+    CancelReset { user: UserId },
+    /// Lets an agent do some things without asking; the terms are JSON text.
+    Mandate { terms: String },
+}
+
+/// What needs a page session and no signature: it makes things stricter, or lets people be asked again.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "act", rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum PlainAct {
+    ResumeTool { principal: String, tool: String },
+    RevokeMandate { id: String },
+    Forget { id: String },
 }
 
 /// The desk, as the page sees it. JSON that belongs to WebAuthn goes through as text, unmodified (C8).
-pub trait Counter: Send + Sync + 'static {
+pub(super) trait Counter: Send + Sync + 'static {
     /// Whether this is the operator's token. An agent's never is.
     fn is_operator(&self, shown: &[u8]) -> bool;
 
-    /// Time, in milliseconds since 1970.
-    fn now(&self) -> u64;
+    /// Requests that have changed.
+    fn changes(&self) -> broadcast::Receiver<ApprovalId>;
 
-    /// Ids of requests that have changed.
-    fn changes(&self) -> broadcast::Receiver<String>;
+    fn view(&self, id: &ApprovalId) -> impl Future<Output = Result<Option<RequestView>, Refusal>> + Send;
 
-    fn view(&self, id: &str) -> impl Future<Output = Result<Option<RequestView>, Refusal>> + Send;
+    fn inbox(&self) -> impl Future<Output = Result<InboxView, Refusal>> + Send;
 
-    /// Of one person, or of all.
-    fn inbox(&self, user: Option<&str>) -> impl Future<Output = Result<InboxView, Refusal>> + Send;
-
-    /// A challenge envelope for this person to sign.
-    fn challenge(&self, id: &str, user: &str) -> impl Future<Output = Result<String, Refusal>> + Send;
+    /// A challenge envelope for this person to sign, or for whoever is asked.
+    fn challenge(
+        &self,
+        id: &ApprovalId,
+        user: Option<&UserId>,
+    ) -> impl Future<Output = Result<String, Refusal>> + Send;
 
     fn assertion(
         &self,
-        id: &str,
-        user: &str,
+        id: &ApprovalId,
         challenge: &str,
         response: &str,
-    ) -> impl Future<Output = Result<State, Refusal>> + Send;
+    ) -> impl Future<Output = Result<ApprovalState, Refusal>> + Send;
 
     fn confirm(
         &self,
-        id: &str,
-        user: &str,
+        id: &ApprovalId,
+        by: By<'_>,
         remember: Option<RememberScope>,
-    ) -> impl Future<Output = Result<State, Refusal>> + Send;
+    ) -> impl Future<Output = Result<ApprovalState, Refusal>> + Send;
 
-    fn decline(&self, id: &str, user: &str) -> impl Future<Output = Result<State, Refusal>> + Send;
+    fn decline(&self, id: &ApprovalId, by: By<'_>) -> impl Future<Output = Result<(), Refusal>> + Send;
 
     /// A challenge envelope that any passkey may sign, which shows whose it is and approves nothing.
     fn sign_in_challenge(&self) -> impl Future<Output = Result<String, Refusal>> + Send;
@@ -62,12 +84,12 @@ pub trait Counter: Send + Sync + 'static {
         &self,
         challenge: &str,
         response: &str,
-    ) -> impl Future<Output = Result<String, Refusal>> + Send;
+    ) -> impl Future<Output = Result<UserId, Refusal>> + Send;
 
     /// The options for the browser. What was begun under a ticket is finished under it.
     fn enroll_begin(
         &self,
-        user: &str,
+        user: &UserId,
         ticket: &str,
         signed_in: bool,
     ) -> impl Future<Output = Result<String, Refusal>> + Send;
@@ -86,29 +108,30 @@ pub trait Counter: Send + Sync + 'static {
         code: &str,
     ) -> impl Future<Output = Result<CredentialView, Refusal>> + Send;
 
-    /// A challenge envelope by which a passkey of the same person makes another count.
-    fn confirm_challenge(&self, credential: &str) -> impl Future<Output = Result<String, Refusal>> + Send;
+    fn credentials(&self) -> impl Future<Output = Result<Vec<CredentialView>, Refusal>> + Send;
 
-    fn confirm_assertion(
+    /// A challenge envelope for something that is not about a call. `user` is who is signed in.
+    fn act_challenge(
         &self,
-        credential: &str,
+        act: &SignedAct,
+        user: Option<&UserId>,
+    ) -> impl Future<Output = Result<String, Refusal>> + Send;
+
+    /// Does it. Who signed, where that lets them in.
+    fn act_assertion(
+        &self,
+        act: &SignedAct,
         challenge: &str,
         response: &str,
-    ) -> impl Future<Output = Result<CredentialView, Refusal>> + Send;
+    ) -> impl Future<Output = Result<Option<UserId>, Refusal>> + Send;
 
-    /// The passkeys of one person, or of all.
-    fn credentials(
-        &self,
-        user: Option<&str>,
-    ) -> impl Future<Output = Result<Vec<CredentialView>, Refusal>> + Send;
-
-    fn act(&self, act: NoticeAct, user: &str) -> impl Future<Output = Result<(), Refusal>> + Send;
+    fn act(&self, act: &PlainAct, by: By<'_>) -> impl Future<Output = Result<(), Refusal>> + Send;
 }
 
 // === impl Refusal ===
 
 impl Refusal {
-    pub fn new(status: StatusCode, words: impl Into<String>) -> Self {
+    pub(super) fn new(status: StatusCode, words: impl Into<String>) -> Self {
         Self { status, reason: None, words: words.into() }
     }
 }

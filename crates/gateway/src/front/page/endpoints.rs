@@ -1,5 +1,6 @@
 //! What the page's own documents ask for: challenges and their answers, yes and no, signing in, enrolling.
 
+use highwater_core::id::{ApprovalId, UserId};
 use http::StatusCode;
 use hyper::body::Incoming;
 use serde::Deserialize;
@@ -8,11 +9,11 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::answer::{self, Answer};
-use super::counter::{Counter, Refusal};
+use super::counter::{Counter, PlainAct, Refusal, SignedAct};
 use super::rates::Counted;
-use super::view::{NoticeAct, RememberScope, RequestView};
 use super::visitors::{COOKIE_NAME, SIGNED_IN, Visitor};
 use super::{Asked, Page, guard};
+use crate::approvals::{ApprovalState, By, RememberScope};
 use crate::front::http::collect;
 use crate::gateway::random_text;
 
@@ -67,21 +68,21 @@ struct Registered {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Key {
-    id: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct KeyByCode {
     id: String,
     code: String,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Act {
+    act: SignedAct,
+}
+
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct KeyBySignature {
-    id: String,
+struct ActSigned {
+    act: SignedAct,
     challenge_id: String,
     response: Box<RawValue>,
 }
@@ -112,7 +113,9 @@ impl<C: Counter> Page<C> {
             ["sign-in"] => self.sign_in(&bytes).await,
             ["sign-out"] => self.sign_out(asked, &bytes),
             ["enroll", act] => self.enroll(asked, act, &bytes).await,
-            ["inbox", "act"] => self.act(asked, &bytes).await,
+            ["act", "challenge"] => self.act_challenge(asked, &bytes).await,
+            ["act", "assertion"] => self.act_assertion(&bytes).await,
+            ["act"] => self.act(asked, &bytes).await,
             _ => Err(nothing_here()),
         };
         answered.unwrap_or_else(|refusal| answer::refusal(&refusal))
@@ -121,7 +124,7 @@ impl<C: Counter> Page<C> {
     fn is_within_rates(&self, asked: &Asked<'_>, path: &[&str]) -> bool {
         let also = match path {
             ["approve", id, _] => Some(Counted::Request((*id).to_owned())),
-            ["sign-in", ..] | ["enroll", ..] => Some(Counted::Door(asked.peer)),
+            ["sign-in" | "enroll" | "act", ..] => Some(Counted::Door(asked.peer)),
             _ => None,
         };
         self.rates.admit(Counted::Address(asked.peer)) && also.is_none_or(|also| self.rates.admit(also))
@@ -130,20 +133,22 @@ impl<C: Counter> Page<C> {
     /// Something about one request, by somebody who may see it: what was not shown cannot be answered (C7).
     async fn answer(&self, asked: &Asked<'_>, id: &str, act: &str, bytes: &[u8]) -> Result<Answer, Refusal> {
         let visitor = signed_in(asked)?;
-        let view = self.counter.view(id).await?.ok_or_else(nothing_here)?;
+        let id = ApprovalId::new(id);
+        let view = self.counter.view(&id).await?.ok_or_else(nothing_here)?;
         if !visitor.may_see(&view) {
             return Err(Refusal::new(StatusCode::FORBIDDEN, "this request is for somebody else"));
         }
-        let user = visitor.answers_as(&view);
         let state = match act {
             "challenge" => {
                 let Nothing {} = read(bytes)?;
-                let envelope = self.counter.challenge(id, user).await?;
+                // The operator sits in for whoever is asked; that person's passkey is still needed.
+                let user = Some(&visitor.user).filter(|_| !visitor.operator);
+                let envelope = self.counter.challenge(&id, user).await?;
                 return Ok(answer::json_text(StatusCode::OK, envelope));
             }
             "assertion" => {
                 let signed: Signed = read(bytes)?;
-                self.counter.assertion(id, user, &signed.challenge_id, signed.response.get()).await?
+                self.counter.assertion(&id, &signed.challenge_id, signed.response.get()).await?
             }
             "confirm" => {
                 let yes: Yes = read(bytes)?;
@@ -151,11 +156,12 @@ impl<C: Counter> Page<C> {
                 if !self.visitors.is_our_page(&asked.head.headers) {
                     return Err(sign_in_again());
                 }
-                self.counter.confirm(id, user, yes.remember).await?
+                self.counter.confirm(&id, visitor.by(), yes.remember).await?
             }
             "decline" => {
                 let Nothing {} = read(bytes)?;
-                self.counter.decline(id, user).await?
+                self.counter.decline(&id, visitor.by()).await?;
+                ApprovalState::Declined
             }
             _ => return Err(nothing_here()),
         };
@@ -175,7 +181,7 @@ impl<C: Counter> Page<C> {
                     let words = "this is not the operator token; an agent’s token opens nothing here";
                     return Err(Refusal::new(StatusCode::FORBIDDEN, words));
                 }
-                Visitor { user: OWNER.to_owned(), operator: true }
+                Visitor { user: UserId::new(OWNER), operator: true }
             }
             (None, Some(challenge), Some(response)) => {
                 let user = self.counter.sign_in(&challenge, response.get()).await?;
@@ -183,16 +189,13 @@ impl<C: Counter> Page<C> {
             }
             _ => return Err(not_understood("it takes a token or a passkey")),
         };
-        self.let_in(visitor, json!({}))
+        self.let_in(visitor)
     }
 
     /// Gives the browser its cookie and the page its secret.
-    fn let_in(&self, visitor: Visitor, mut said: serde_json::Value) -> Result<Answer, Refusal> {
+    fn let_in(&self, visitor: Visitor) -> Result<Answer, Refusal> {
         let pass = self.visitors.sign_in(visitor).ok_or_else(no_numbers)?;
-        if let Some(said) = said.as_object_mut() {
-            said.insert("secret".to_owned(), pass.secret.into());
-        }
-        let mut answer = answer::json(StatusCode::OK, &said);
+        let mut answer = answer::json(StatusCode::OK, &json!({ "secret": pass.secret }));
         let secure = self.origin.is_secure();
         answer::set_cookie(&mut answer, COOKIE_NAME, &pass.cookie, SIGNED_IN.as_secs(), secure);
         Ok(answer)
@@ -208,36 +211,42 @@ impl<C: Counter> Page<C> {
 
     /// A passkey is registered first, and counts once the code or another passkey of the same person says so.
     async fn enroll(&self, asked: &Asked<'_>, act: &str, bytes: &[u8]) -> Result<Answer, Refusal> {
-        let confirmed = match act {
+        match act {
             "begin" => {
                 let Enroll { user } = read(bytes)?;
-                let (user, ticket) = (user.trim(), random_text(16).ok_or_else(no_numbers)?);
+                let (user, ticket) = (UserId::new(user.trim()), random_text(16).ok_or_else(no_numbers)?);
                 let signed_in = asked.visitor.as_ref().is_some_and(|visitor| visitor.user == user);
-                let options = self.counter.enroll_begin(user, &ticket, signed_in).await?;
+                let options = self.counter.enroll_begin(&user, &ticket, signed_in).await?;
                 let said = format!(r#"{{"ticket":"{ticket}","options":{options}}}"#);
-                return Ok(answer::json_text(StatusCode::OK, said));
+                Ok(answer::json_text(StatusCode::OK, said))
             }
             "finish" => {
                 let Registered { ticket, response } = read(bytes)?;
                 let key = self.counter.enroll_finish(&ticket, response.get()).await?;
-                return Ok(answer::json(StatusCode::OK, &json!({ "id": key.id, "user": key.user })));
-            }
-            "challenge" => {
-                let Key { id } = read(bytes)?;
-                return Ok(answer::json_text(StatusCode::OK, self.counter.confirm_challenge(&id).await?));
+                Ok(answer::json(StatusCode::OK, &json!({ "id": key.id, "user": key.user.as_str() })))
             }
             "code" => {
                 let KeyByCode { id, code } = read(bytes)?;
-                self.counter.confirm_by_code(&id, code.trim()).await?
+                let user = self.counter.confirm_by_code(&id, code.trim()).await?.user;
+                // Whoever had the code needs no further proof to be shown things.
+                self.let_in(Visitor { user, operator: false })
             }
-            "assertion" => {
-                let KeyBySignature { id, challenge_id, response } = read(bytes)?;
-                self.counter.confirm_assertion(&id, &challenge_id, response.get()).await?
-            }
-            _ => return Err(nothing_here()),
-        };
-        // Whoever had the code or a passkey needs no further proof to be shown things.
-        self.let_in(Visitor { user: confirmed.user, operator: false }, json!({ "id": confirmed.id }))
+            _ => Err(nothing_here()),
+        }
+    }
+
+    async fn act_challenge(&self, asked: &Asked<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
+        let Act { act } = read(bytes)?;
+        let user = asked.visitor.as_ref().map(|visitor| &visitor.user);
+        Ok(answer::json_text(StatusCode::OK, self.counter.act_challenge(&act, user).await?))
+    }
+
+    async fn act_assertion(&self, bytes: &[u8]) -> Result<Answer, Refusal> {
+        let ActSigned { act, challenge_id, response } = read(bytes)?;
+        match self.counter.act_assertion(&act, &challenge_id, response.get()).await? {
+            Some(user) => self.let_in(Visitor { user, operator: false }),
+            None => Ok(answer::json(StatusCode::OK, &json!({}))),
+        }
     }
 
     /// The acts of the inbox change what may happen, so they need more than the cookie.
@@ -246,8 +255,8 @@ impl<C: Counter> Page<C> {
         if !self.visitors.is_our_page(&asked.head.headers) {
             return Err(sign_in_again());
         }
-        let act: NoticeAct = read(bytes)?;
-        self.counter.act(act, &visitor.user).await?;
+        let act: PlainAct = read(bytes)?;
+        self.counter.act(&act, visitor.by()).await?;
         Ok(answer::json(StatusCode::OK, &json!({})))
     }
 }
@@ -255,9 +264,9 @@ impl<C: Counter> Page<C> {
 // === impl Visitor ===
 
 impl Visitor {
-    /// As whom they answer. The operator sits in for whoever is asked; that person's passkey is still needed.
-    fn answers_as<'a>(&'a self, view: &'a RequestView) -> &'a str {
-        if self.operator && !view.concerns(&self.user) { &view.user } else { &self.user }
+    /// As whom they answer.
+    fn by(&self) -> By<'_> {
+        if self.operator { By::Operator("page") } else { By::User(&self.user) }
     }
 }
 

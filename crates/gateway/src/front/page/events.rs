@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
+use highwater_core::id::ApprovalId;
 use http::StatusCode;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
@@ -12,6 +13,7 @@ use tokio::sync::{broadcast, watch};
 
 use super::answer::{self, Answer};
 use super::counter::Counter;
+use super::document;
 
 /// How often a page is told that we are still here, and how often we look for ourselves: another replica may have
 /// changed something.
@@ -22,22 +24,29 @@ const LONGEST: Duration = Duration::from_secs(30 * 60);
 
 struct Watching<C> {
     counter: Arc<C>,
-    changes: broadcast::Receiver<String>,
+    changes: broadcast::Receiver<ApprovalId>,
     stop: watch::Receiver<bool>,
     /// What is watched; everything if nothing is named.
-    id: Option<String>,
+    id: Option<ApprovalId>,
+    /// How many changes were heard of.
+    heard: u64,
     /// What was said last.
     said: Option<String>,
     until: tokio::time::Instant,
 }
 
 /// The events of one request, or of the inbox.
-pub(super) fn of<C: Counter>(counter: &Arc<C>, id: Option<String>, stop: watch::Receiver<bool>) -> Answer {
+pub(super) fn of<C: Counter>(
+    counter: &Arc<C>,
+    id: Option<ApprovalId>,
+    stop: watch::Receiver<bool>,
+) -> Answer {
     let watching = Watching {
         changes: counter.changes(),
         counter: Arc::clone(counter),
         stop,
         id,
+        heard: 0,
         said: None,
         until: tokio::time::Instant::now() + LONGEST,
     };
@@ -58,10 +67,12 @@ impl<C: Counter> Watching<C> {
             loop {
                 tokio::select! {
                     changed = self.changes.recv() => match changed {
-                        Ok(changed) if self.id.as_ref().is_none_or(|id| *id == changed) => break,
-                        Ok(_) => {}
-                        // Some were missed: look.
-                        Err(broadcast::error::RecvError::Lagged(_)) => break,
+                        Ok(changed) if self.id.as_ref().is_some_and(|id| *id != changed) => {}
+                        // Whoever missed some looks, too.
+                        Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {
+                            self.heard += 1;
+                            break;
+                        }
                         Err(broadcast::error::RecvError::Closed) => return None,
                     },
                     () = &mut beat => break,
@@ -83,23 +94,9 @@ impl<C: Counter> Watching<C> {
 
     /// What there is to be said, without anything that is for some eyes only.
     async fn state(&self) -> Option<String> {
-        match &self.id {
-            Some(id) => {
-                let view = self.counter.view(id).await.ok()??;
-                let signed = view.quorum.map_or(0, |quorum| quorum.signed.len());
-                Some(format!(r#"{{"state":"{}","signed":{signed}}}"#, view.state.word()))
-            }
-            None => {
-                let inbox = self.counter.inbox(None).await.ok()?;
-                // Whoever listens loads the document again, so it is enough that this is another one each time.
-                let decided =
-                    inbox.recent.first().map_or(0, |entry| entry.decided.as_ref().map_or(0, |it| it.1));
-                let newest = inbox.pending.iter().map(|entry| entry.created).max().unwrap_or(0);
-                let (pending, notices) = (inbox.pending.len(), inbox.notices.len());
-                Some(format!(
-                    r#"{{"pending":{pending},"newest":{newest},"decided":{decided},"notices":{notices}}}"#
-                ))
-            }
-        }
+        let Some(id) = &self.id else { return Some(format!(r#"{{"heard":{}}}"#, self.heard)) };
+        let view = self.counter.view(id).await.ok()??;
+        let (state, signed) = (document::state_word(view.state), view.need.signed.len());
+        Some(format!(r#"{{"state":"{state}","signed":{signed}}}"#))
     }
 }

@@ -2,7 +2,8 @@
 //! answer. Documents are made here; what is decided is decided behind [`counter::Counter`].
 
 mod answer;
-pub mod counter;
+mod counter;
+mod desk;
 mod document;
 mod endpoints;
 mod events;
@@ -12,7 +13,6 @@ mod origin;
 mod rates;
 #[cfg(test)]
 mod tests;
-pub mod view;
 mod visitors;
 
 use std::convert::Infallible;
@@ -20,6 +20,8 @@ use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use highwater_core::approval::plain;
+use highwater_core::id::ApprovalId;
 use http::request::Parts;
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
@@ -33,11 +35,13 @@ pub use self::origin::{BadOrigin, PageOrigin};
 
 use self::answer::Answer;
 use self::counter::{Counter, Refusal};
+use self::desk::Behind;
 use self::document::Frame;
 use self::origin::Addressed;
 use self::rates::Rates;
-use self::view::RequestView;
 use self::visitors::{Visitor, Visitors};
+use crate::approvals::RequestView;
+use crate::gateway::{Gateway, now};
 
 /// How many connections may be open at once. A person has a handful.
 const MAX_CONNECTIONS: usize = 256;
@@ -53,7 +57,7 @@ const MODULE: &str = include_str!("page.js");
 const ICON: &str = include_str!("page.svg");
 
 /// The page, and who is in front of it.
-pub struct Page<C> {
+struct Page<C> {
     counter: Arc<C>,
     origin: PageOrigin,
     visitors: Visitors,
@@ -67,8 +71,21 @@ struct Asked<'a> {
     visitor: Option<Visitor>,
 }
 
-/// Serves the page until told to stop.
-pub async fn serve<C: Counter>(page: Arc<Page<C>>, listeners: Vec<TcpListener>, stop: watch::Receiver<bool>) {
+/// Serves the page of a gateway until told to stop. One without a desk has no page.
+pub async fn serve(
+    gateway: Arc<Gateway>,
+    origin: PageOrigin,
+    listeners: Vec<TcpListener>,
+    stop: watch::Receiver<bool>,
+) {
+    let Some(desk) = gateway.desk().map(Arc::clone) else { return };
+    match Page::new(Arc::new(Behind { gateway, desk }), origin) {
+        Some(page) => listen(page, listeners, stop).await,
+        None => tracing::error!("the system gives no random numbers, so there is no approval page"),
+    }
+}
+
+async fn listen<C: Counter>(page: Arc<Page<C>>, listeners: Vec<TcpListener>, stop: watch::Receiver<bool>) {
     let mut accepting = JoinSet::new();
     for listener in listeners {
         accepting.spawn(accept(Arc::clone(&page), listener, stop.clone()));
@@ -142,7 +159,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 
 impl<C: Counter> Page<C> {
     /// `None` if the system gives no random numbers.
-    pub fn new(counter: Arc<C>, origin: PageOrigin) -> Option<Arc<Self>> {
+    fn new(counter: Arc<C>, origin: PageOrigin) -> Option<Arc<Self>> {
         let visitors = Visitors::new()?;
         Some(Arc::new(Self { counter, origin, visitors, rates: Rates::default() }))
     }
@@ -179,7 +196,7 @@ impl<C: Counter> Page<C> {
             ["page.svg"] => return answer::asset("image/svg+xml", ICON),
             ["approve", id, "events"] => {
                 return match guard::events(headers) {
-                    Ok(()) => events::of(&self.counter, Some((*id).to_owned()), stop),
+                    Ok(()) => events::of(&self.counter, Some(ApprovalId::new(*id)), stop),
                     Err((status, words)) => answer::text(status, words),
                 };
             }
@@ -200,6 +217,7 @@ impl<C: Counter> Page<C> {
             ["approve", id] => self.request_document(asked, id).await,
             ["inbox"] => self.inbox_document(asked).await,
             ["enroll"] => self.enroll_document(asked).await,
+            ["mandate"] => self.mandate_document(asked),
             _ => {
                 let csrf = self.visitors.csrf(headers);
                 let frame = self.frame("Not here", "none", &csrf, asked);
@@ -212,9 +230,9 @@ impl<C: Counter> Page<C> {
 
     async fn request_document(&self, asked: &Asked<'_>, id: &str) -> Answer {
         let csrf = self.visitors.csrf(&asked.head.headers);
-        match self.counter.view(id).await {
+        match self.counter.view(&ApprovalId::new(id)).await {
             Ok(Some(view)) => {
-                let title = format!("{} {}", view.state.word(), view.tool);
+                let title = format!("{} {}", document::state_word(view.state), plain(&view.tool).text);
                 match asked.visitor.as_ref().filter(|visitor| visitor.may_see(&view)) {
                     Some(visitor) => {
                         let frame = self.frame(&title, "request", &csrf, asked);
@@ -241,28 +259,37 @@ impl<C: Counter> Page<C> {
             let frame = self.frame("Sign in", "sign-in", &csrf, asked);
             return answer::document(StatusCode::OK, document::sign_in::before_inbox(&frame));
         };
-        match self.counter.inbox(visitor.sight()).await {
+        match self.counter.inbox().await {
             Ok(inbox) => {
                 let frame = self.frame("Inbox", "inbox", &csrf, asked);
-                answer::document(StatusCode::OK, document::inbox::document(&frame, &inbox))
+                answer::document(StatusCode::OK, document::inbox::document(&frame, &inbox, visitor))
             }
             Err(refusal) => self.trouble(asked, &refusal),
         }
     }
 
     async fn enroll_document(&self, asked: &Asked<'_>) -> Answer {
-        let credentials = match &asked.visitor {
-            Some(visitor) => self.counter.credentials(visitor.sight()).await,
-            None => Ok(Vec::new()),
-        };
         let csrf = self.visitors.csrf(&asked.head.headers);
-        match credentials {
-            Ok(credentials) => {
-                let frame = self.frame("Passkeys", "enroll", &csrf, asked);
-                answer::document(StatusCode::OK, document::enroll::document(&frame, &credentials))
-            }
-            Err(refusal) => self.trouble(asked, &refusal),
+        let all = match self.counter.credentials().await {
+            Ok(all) => all,
+            Err(refusal) => return self.trouble(asked, &refusal),
+        };
+        let theirs = all.iter().filter(|credential| {
+            asked.visitor.as_ref().is_some_and(|visitor| visitor.operator || visitor.user == credential.user)
+        });
+        let frame = self.frame("Passkeys", "enroll", &csrf, asked);
+        let theirs: Vec<_> = theirs.collect();
+        answer::document(StatusCode::OK, document::enroll::document(&frame, &theirs))
+    }
+
+    fn mandate_document(&self, asked: &Asked<'_>) -> Answer {
+        let csrf = self.visitors.csrf(&asked.head.headers);
+        if asked.visitor.is_none() {
+            let frame = self.frame("Sign in", "sign-in", &csrf, asked);
+            return answer::document(StatusCode::OK, document::sign_in::before_mandate(&frame));
         }
+        let frame = self.frame("Mandate", "mandate", &csrf, asked);
+        answer::document(StatusCode::OK, document::mandate::document(&frame))
     }
 
     /// A document that says what went wrong.
@@ -279,7 +306,7 @@ impl<C: Counter> Page<C> {
         csrf: &'a str,
         asked: &'a Asked<'_>,
     ) -> Frame<'a> {
-        Frame { title, page, csrf, visitor: asked.visitor.as_ref(), now: self.counter.now() }
+        Frame { title, page, csrf, visitor: asked.visitor.as_ref(), now: now() }
     }
 }
 
@@ -288,11 +315,6 @@ impl<C: Counter> Page<C> {
 impl Visitor {
     /// Whether a request is any of their business.
     fn may_see(&self, view: &RequestView) -> bool {
-        self.operator || view.concerns(&self.user)
-    }
-
-    /// Whose things they are shown; everybody's, if nobody is named.
-    fn sight(&self) -> Option<&str> {
-        (!self.operator).then_some(self.user.as_str())
+        self.operator || self.user == view.user || view.need.approvers.contains(&self.user)
     }
 }

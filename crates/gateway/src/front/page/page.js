@@ -231,21 +231,37 @@ function signInPage() {
   });
 }
 
+/** Shows what is about to be signed that is not about a call, and signs it once the person has read it. */
+function voucher(done) {
+  let act;
+  on("vouch-button", "click", async () => {
+    const envelope = await post("/act/challenge", { act });
+    if (envelope.displayText !== byId("vouch-text").textContent) {
+      throw new Refused("this is not what the page shows; load it again");
+    }
+    say("Waiting for a passkey that counts already…");
+    const response = await sign(envelope.requestOptions);
+    await post("/act/assertion", { act, challengeId: envelope.challengeId, response });
+    done();
+  });
+  return async (what) => {
+    const { displayText } = await post("/act/challenge", { act: what });
+    act = what;
+    byId("vouch-text").textContent = displayText;
+    byId("vouch").hidden = false;
+    byId("vouch").scrollIntoView({ block: "center" });
+    byId("vouch-heading").focus({ preventScroll: true });
+    say("");
+  };
+}
+
 function enrollPage() {
-  let waiting;
+  const vouch = voucher(() => location.reload());
   /** A new passkey counts once the code says so, or else a passkey that counts already. */
   const confirm = async (id, code) => {
-    if (code) {
-      await post("/enroll/code", { id, code });
-      return location.reload();
-    }
-    const envelope = await post("/enroll/challenge", { id });
-    waiting = id;
-    byId("vouch-text").textContent = envelope.displayText;
-    byId("vouch").hidden = false;
-    byId("vouch").scrollIntoView();
-    byId("vouch-heading").focus();
-    return say("");
+    if (!code) return vouch({ act: "confirm-key", id });
+    await post("/enroll/code", { id, code });
+    return location.reload();
   };
   on("enroll", "submit", async () => {
     const { ticket, options } = await post("/enroll/begin", { user: byId("user").value });
@@ -254,35 +270,42 @@ function enrollPage() {
     say("");
     await confirm(id, byId("code").value);
   });
-  on("vouch-button", "click", async () => {
-    const envelope = await post("/enroll/challenge", { id: waiting });
-    if (envelope.displayText !== byId("vouch-text").textContent) {
-      throw new Refused("this is not what the page shows; load it again");
-    }
-    say("Waiting for a passkey that you have already…");
-    const response = await sign(envelope.requestOptions);
-    await post("/enroll/assertion", { id: waiting, challengeId: envelope.challengeId, response });
-    location.reload();
-  });
-  for (const button of document.querySelectorAll(".confirm-key")) {
-    button.id = `confirm-${button.dataset.id}`;
+  document.querySelectorAll(".confirm-key").forEach((button, at) => {
+    button.id = `confirm-key-${at}`;
     on(button.id, "click", () => confirm(button.dataset.id, byId("code").value));
-  }
+  });
 }
 
 function inboxPage() {
   follow("/inbox/events");
   countDown(() => location.reload());
+  const vouch = voucher(() => location.reload());
   document.querySelectorAll(".act").forEach((button, at) => {
     button.id = `act-${at}`;
     on(button.id, "click", async () => {
-      await post("/inbox/act", JSON.parse(button.dataset.act));
-      location.reload();
+      const act = JSON.parse(button.dataset.act);
+      if (act.act === "cancel-reset") return vouch(act);
+      await post("/act", act);
+      return location.reload();
     });
   });
 }
 
+function mandatePage() {
+  // Behind the address, where it is sent to nobody.
+  if (location.hash.length > 1) byId("terms").value = new TextDecoder().decode(decode(location.hash.slice(1)));
+  const vouch = voucher(() => say("Signed. The inbox shows it, and revokes it.", "good"));
+  on("mandate", "submit", () => vouch({ act: "mandate", terms: byId("terms").value }));
+}
+
 writeTimes();
 byId("sign-out")?.addEventListener("click", signInAgain);
-({ request: requestPage, "sign-in": signInPage, enroll: enrollPage, inbox: inboxPage })[page]?.();
+const pages = {
+  request: requestPage,
+  "sign-in": signInPage,
+  enroll: enrollPage,
+  inbox: inboxPage,
+  mandate: mandatePage,
+};
+pages[page]?.();
 document.documentElement.dataset.ready = "yes";

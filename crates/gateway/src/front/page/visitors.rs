@@ -10,6 +10,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use highwater_core::id::UserId;
 use http::header::{COOKIE, HeaderMap};
 
 use crate::gateway::random_text;
@@ -35,7 +36,7 @@ const RANDOM: usize = 32;
 /// A person who signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Visitor {
-    pub(super) user: String,
+    pub(super) user: UserId,
     /// Whether they showed the operator's token, which lets them see what others are asked.
     pub(super) operator: bool,
 }
@@ -154,7 +155,7 @@ mod tests {
     }
 
     fn owner() -> Visitor {
-        Visitor { user: "owner".to_owned(), operator: false }
+        Visitor { user: UserId::new("owner"), operator: false }
     }
 
     #[test]

@@ -3,13 +3,16 @@
 use highwater_core::approval::plain;
 
 use super::super::html::Html;
-use super::super::view::{CredentialView, Standing};
-use super::{Frame, time};
+use super::{Frame, time, vouch};
+use crate::approvals::CredentialView;
 
 /// Who is meant if nobody else is named.
 const OWNER: &str = "owner";
 
-pub(in super::super) fn document(frame: &Frame<'_>, credentials: &[CredentialView]) -> String {
+/// How a passkey stands that nobody has confirmed.
+const DORMANT: &str = "dormant";
+
+pub(in super::super) fn document(frame: &Frame<'_>, credentials: &[&CredentialView]) -> String {
     let user = frame.visitor.map_or(OWNER, |visitor| visitor.user.as_str());
     frame.document(|html| {
         html.raw("<h1>Passkeys</h1><p class=\"lead\">A passkey lets you approve calls that need more than a ")
@@ -30,11 +33,7 @@ pub(in super::super) fn document(frame: &Frame<'_>, credentials: &[CredentialVie
             .raw("<p id=\"code-note\" class=\"small\">Five attempts, ten minutes.</p>")
             .raw("<div class=\"buttons\"><button type=\"submit\" class=\"primary\">Create a passkey</button></div>")
             .raw("</form></section>")
-            .raw("<section id=\"vouch\" hidden aria-labelledby=\"vouch-heading\">")
-            .raw("<h2 id=\"vouch-heading\" tabindex=\"-1\">Confirm it with a passkey you have</h2>")
-            .raw("<pre id=\"vouch-text\" class=\"display\"></pre>")
-            .raw("<div class=\"buttons\"><button type=\"button\" id=\"vouch-button\" class=\"primary\">")
-            .raw("Confirm with a passkey</button></div></section>")
+            .part(|html| vouch(html, "Confirm it with a passkey you have", "Confirm with a passkey"))
             .raw("<p id=\"status\" role=\"status\" aria-live=\"polite\"></p>");
         html.raw("<section aria-labelledby=\"two\"><h2 id=\"two\">Have two</h2>")
             .raw("<p>There are no recovery codes. If your only passkey is lost, approvals stay closed until a ")
@@ -42,7 +41,7 @@ pub(in super::super) fn document(frame: &Frame<'_>, credentials: &[CredentialVie
     })
 }
 
-fn listed(html: &mut Html, credentials: &[CredentialView]) {
+fn listed(html: &mut Html, credentials: &[&CredentialView]) {
     html.raw("<section aria-labelledby=\"have\"><h2 id=\"have\">Enrolled</h2>");
     if credentials.is_empty() {
         html.raw("<p class=\"empty\">None yet.</p></section>");
@@ -50,17 +49,17 @@ fn listed(html: &mut Html, credentials: &[CredentialView]) {
     }
     html.raw("<ul class=\"entries keys\">");
     for credential in credentials {
-        let (class, word) = match credential.standing {
-            Standing::Dormant => ("unusual", "waits to be confirmed"),
-            Standing::Active => ("good", "active"),
-            Standing::Revoked => ("bad", "revoked"),
+        let (class, word) = match credential.standing.as_str() {
+            DORMANT => ("unusual", "waits to be confirmed"),
+            "active" => ("good", "counts"),
+            _ => ("bad", "revoked"),
         };
         let ways = match credential.transports.as_slice() {
             [] => "way unknown".to_owned(),
             some => some.join(", "),
         };
         html.raw("<li><div class=\"entry\"><span class=\"name\">")
-            .text(plain(&credential.user).text)
+            .text(plain(credential.user.as_str()).text)
             .around(" <span class=\"state ", class, "\">")
             .text(word)
             .around("</span></span><span class=\"meta\">", plain(&ways).text, " · since ");
@@ -68,7 +67,7 @@ fn listed(html: &mut Html, credentials: &[CredentialView]) {
         html.around(" · by ", plain(&credential.enrolled_by).text, "</span>")
             .around("<span class=\"meta mono\">id ", &credential.id, "</span>")
             .around("<span class=\"meta mono\">model ", plain(&credential.aaguid).text, "</span>");
-        if credential.standing == Standing::Dormant {
+        if credential.standing == DORMANT {
             html.around("<button type=\"button\" class=\"confirm-key\" data-id=\"", &credential.id, "\">")
                 .raw("It is mine; confirm it</button>");
         }

@@ -1,101 +1,142 @@
 //! The inbox: what waits for a person, what was decided lately, and what they should know.
 
 use highwater_core::approval::plain;
+use highwater_core::id::Timestamp;
+use serde_json::{Value, json};
 
 use super::super::html::Html;
-use super::super::view::{InboxEntry, InboxView, Kind, Notice, NoticeAct, State};
-use super::{Frame, left, time};
+use super::super::visitors::Visitor;
+use super::{Frame, left, time, vouch};
+use crate::approvals::{ApprovalState as State, InboxView, RequestKind as Kind, RequestView};
 
-pub(in super::super) fn document(frame: &Frame<'_>, inbox: &InboxView) -> String {
+pub(in super::super) fn document(frame: &Frame<'_>, inbox: &InboxView, visitor: &Visitor) -> String {
+    let theirs = |requests: &'_ [RequestView]| -> Vec<RequestView> {
+        requests.iter().filter(|view| visitor.may_see(view)).cloned().collect()
+    };
+    let (waiting, past) = (theirs(&inbox.pending), theirs(&inbox.recent));
     frame.document(|html| {
-        html.raw("<h1>Inbox</h1><p id=\"status\" role=\"status\" aria-live=\"polite\"></p>")
+        html.raw("<h1>Inbox</h1>")
             .raw("<section aria-labelledby=\"pending\"><h2 id=\"pending\">Waiting for you</h2>");
-        if inbox.pending.is_empty() {
+        if waiting.is_empty() {
             html.raw("<p class=\"empty\">Nothing waits for you. This page stays up to date by itself.</p>");
         } else {
             html.raw("<ul class=\"entries\">");
-            inbox.pending.iter().for_each(|entry| pending(html, entry, frame.now));
+            waiting.iter().for_each(|view| pending(html, view, frame.now));
             html.raw("</ul>");
         }
-        html.raw("</section>");
-        if !inbox.notices.is_empty() {
-            html.raw(
-                "<section aria-labelledby=\"notices\"><h2 id=\"notices\">To know</h2><ul class=\"notices\">",
-            );
-            inbox.notices.iter().for_each(|entry| notice(html, entry));
-            html.raw("</ul></section>");
-        }
-        html.raw("<section aria-labelledby=\"recent\"><h2 id=\"recent\">Decided lately</h2>");
-        if inbox.recent.is_empty() {
+        html.raw("</section>")
+            .part(|html| notices(html, inbox, visitor))
+            .part(|html| vouch(html, "Stop the reset", "Sign with a passkey"))
+            .raw("<section aria-labelledby=\"recent\"><h2 id=\"recent\">Decided lately</h2>");
+        if past.is_empty() {
             html.raw("<p class=\"empty\">Nothing yet.</p>");
         } else {
             html.raw("<ul class=\"entries past\">");
-            inbox.recent.iter().for_each(|entry| recent(html, entry));
+            past.iter().for_each(|view| recent(html, view));
             html.raw("</ul>");
         }
-        html.raw("</section>");
+        html.raw("</section><p id=\"status\" role=\"status\" aria-live=\"polite\"></p>");
     })
 }
 
-fn pending(html: &mut Html, entry: &InboxEntry, now: u64) {
-    let kind = match entry.kind {
+fn pending(html: &mut Html, view: &RequestView, now: Timestamp) {
+    let kind = match view.kind {
         Kind::Confirm => "confirmation",
         Kind::Passkey => "passkey",
     };
-    open(html, entry);
-    html.raw("<span class=\"meta\">").text(kind).around(" · asked by ", plain(&entry.caller).text, " · ");
-    left(html, entry.expires, now);
+    open(html, view);
+    html.raw("<span class=\"meta\">").raw(kind).around(" · wanted by ", plain(&view.caller).text, " · ");
+    left(html, view.expires, now);
     html.raw(" left</span></a></li>");
 }
 
-fn recent(html: &mut Html, entry: &InboxEntry) {
-    open(html, entry);
-    let (class, word) = match entry.state {
+fn recent(html: &mut Html, view: &RequestView) {
+    open(html, view);
+    let (class, word) = match view.state {
         State::Pending => ("", "waits"),
         State::Approved => ("good", "approved"),
         State::Consumed => ("good", "approved and let through"),
         State::Declined => ("bad", "declined"),
         State::Expired => ("", "expired"),
     };
-    html.raw("<span class=\"meta\">").around("<span class=\"state ", class, "\">").text(word).raw("</span>");
-    match &entry.decided {
-        Some((by, at)) => {
-            html.around(" by ", plain(by).text, ", ");
-            time(html, *at);
-        }
-        None => {
-            html.raw(", ");
-            time(html, entry.created);
-        }
+    html.raw("<span class=\"meta\">").around("<span class=\"state ", class, "\">").raw(word).raw("</span>");
+    if let Some(by) = &view.decided_by {
+        html.around(" by ", plain(by).text, "");
     }
+    html.raw(", ");
+    time(html, view.decided.unwrap_or(view.created));
     html.raw("</span></a></li>");
 }
 
-fn open(html: &mut Html, entry: &InboxEntry) {
-    html.around("<li><a href=\"/approve/", &entry.id, "\"><span class=\"name\"><span class=\"mono\">")
-        .text(plain(&entry.tool).text)
+fn open(html: &mut Html, view: &RequestView) {
+    html.around("<li><a href=\"/approve/", &view.id, "\"><span class=\"name\"><span class=\"mono\">")
+        .text(plain(&view.tool).text)
         .raw("</span>");
-    if let Some(server) = &entry.server {
+    if let Some(server) = &view.server {
         html.around(" <span class=\"on\">on ", plain(server).text, "</span>");
     }
     html.raw("</span>");
 }
 
-fn notice(html: &mut Html, notice: &Notice) {
-    html.around("<li><p>", plain(&notice.words).text, "</p><p class=\"meta\">");
-    time(html, notice.at);
-    html.raw("</p>");
-    if let Some(act) = &notice.act {
-        let label = match act {
-            NoticeAct::ResumeTool { .. } => "Resume the tool",
-            NoticeAct::CancelReset { .. } => "Cancel the reset",
-            NoticeAct::RevokeMandate { .. } => "Revoke it",
-            NoticeAct::Forget { .. } => "Forget it",
+/// What people should hear of, each with what they can do about it.
+fn notices(html: &mut Html, inbox: &InboxView, visitor: &Visitor) {
+    let mut said = false;
+    let mut say =
+        |html: &mut Html, words: String, until: Option<Timestamp>, act: Option<(&'static str, Value)>| {
+            if !said {
+                html.raw(
+                "<section aria-labelledby=\"notices\"><h2 id=\"notices\">To know</h2><ul class=\"notices\">",
+            );
+                said = true;
+            }
+            html.around("<li><p>", plain(&words).text, "</p>");
+            if let Some(until) = until {
+                html.raw("<p class=\"meta\">until ");
+                time(html, until);
+                html.raw("</p>");
+            }
+            if let Some((label, act)) = act {
+                html.around("<button type=\"button\" class=\"act\" data-act=\"", act, "\">")
+                    .raw(label)
+                    .raw("</button>");
+            }
+            html.raw("</li>");
         };
-        let value = serde_json::to_string(act).unwrap_or_default();
-        html.around("<button type=\"button\" class=\"act\" data-act=\"", value, "\">")
-            .raw(label)
-            .raw("</button>");
+    for reset in &inbox.resets {
+        let words = format!("All passkeys of {} will be reset, as {} asked.", reset.user, reset.begun_by);
+        let act = json!({ "act": "cancel-reset", "user": reset.user.as_str() });
+        say(html, words, Some(reset.due), Some(("Stop it with an old passkey", act)));
     }
-    html.raw("</li>");
+    for paused in &inbox.paused {
+        let words = format!(
+            "You declined {} several times, so {} is not asked about any more.",
+            paused.tool, paused.principal
+        );
+        let act = json!({ "act": "resume-tool", "principal": paused.principal, "tool": paused.tool });
+        say(html, words, None, Some(("Let it ask again", act)));
+    }
+    for window in &inbox.windows {
+        let words = format!("A passkey may be enrolled for {}, as {} asked.", window.user, window.opened_by);
+        say(html, words, Some(window.expires), None);
+    }
+    for credential in inbox.credentials.iter().filter(|credential| credential.standing == "dormant") {
+        let words =
+            format!("A passkey of {} waits to be confirmed; see the page “Passkeys”.", credential.user);
+        say(html, words, None, None);
+    }
+    let theirs = |user: &highwater_core::id::UserId| visitor.operator || *user == visitor.user;
+    for mandate in inbox.mandates.iter().filter(|it| it.revoked.is_none() && theirs(&it.user)) {
+        let words =
+            format!("A mandate of {} has {} calls left: {}", mandate.user, mandate.remaining, mandate.terms);
+        let act = json!({ "act": "revoke-mandate", "id": mandate.id });
+        say(html, words, Some(mandate.expires), Some(("Revoke it", act)));
+    }
+    for remembered in inbox.remembered.iter().filter(|it| theirs(&it.user)) {
+        let words = format!("Your yes to {} is remembered for {}.", remembered.tool, remembered.principal);
+        let act = json!({ "act": "forget", "id": remembered.id });
+        say(html, words, Some(remembered.until), Some(("Forget it", act)));
+    }
+    if said {
+        html.raw("</ul></section>");
+    }
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod enroll;
 pub(super) mod inbox;
+pub(super) mod mandate;
 pub(super) mod request;
 pub(super) mod sign_in;
 
@@ -10,6 +11,7 @@ use highwater_core::id::Timestamp;
 
 use super::html::Html;
 use super::visitors::Visitor;
+use crate::approvals::ApprovalState;
 
 /// What every document is made with.
 pub(super) struct Frame<'a> {
@@ -21,7 +23,7 @@ pub(super) struct Frame<'a> {
     pub(super) csrf: &'a str,
     pub(super) visitor: Option<&'a Visitor>,
     /// The time it is made.
-    pub(super) now: u64,
+    pub(super) now: Timestamp,
 }
 
 // === impl Frame ===
@@ -61,14 +63,14 @@ impl Frame<'_> {
 }
 
 /// A moment. The module writes it in the reader's own time zone.
-pub(super) fn time(html: &mut Html, at: u64) {
-    let iso = to_iso(Timestamp(at));
+pub(super) fn time(html: &mut Html, at: Timestamp) {
+    let iso = to_iso(at);
     html.around("<time datetime=\"", &iso, "\">").text(&iso).raw("</time>");
 }
 
 /// How long something still lasts. Counted down by the module, from the gateway's clock and not the browser's.
-pub(super) fn left(html: &mut Html, until: u64, now: u64) {
-    let left = until.saturating_sub(now);
+pub(super) fn left(html: &mut Html, until: Timestamp, now: Timestamp) {
+    let left = until.0.saturating_sub(now.0);
     let (minutes, seconds) = (left / 60_000, left / 1000 % 60);
     html.around("<span role=\"timer\" class=\"left\" data-left=\"", left, "\">")
         .text(format_args!("{minutes}:{seconds:02}"))
@@ -80,4 +82,25 @@ pub(super) fn message(frame: &Frame<'_>, heading: &str, words: &str) -> String {
     frame.document(|html| {
         html.around("<section class=\"lone\"><h1>", heading, "</h1>").around("<p>", words, "</p></section>");
     })
+}
+
+/// A part that shows what is about to be signed, which is not about a call, and waits for the signature.
+pub(super) fn vouch(html: &mut Html, heading: &'static str, button: &'static str) {
+    html.raw("<section id=\"vouch\" hidden aria-labelledby=\"vouch-heading\">")
+        .raw("<h2 id=\"vouch-heading\" tabindex=\"-1\">")
+        .raw(heading)
+        .raw("</h2><pre id=\"vouch-text\" class=\"display\"></pre>")
+        .raw("<div class=\"buttons\"><button type=\"button\" id=\"vouch-button\" class=\"primary\">")
+        .raw(button)
+        .raw("</button></div></section>");
+}
+
+pub(super) const fn state_word(state: ApprovalState) -> &'static str {
+    match state {
+        ApprovalState::Pending => "pending",
+        ApprovalState::Approved => "approved",
+        ApprovalState::Consumed => "consumed",
+        ApprovalState::Declined => "declined",
+        ApprovalState::Expired => "expired",
+    }
 }

@@ -1,28 +1,26 @@
 //! The document of one request: what will be done, why it is asked, and the two answers.
 
-use highwater_core::approval::plain;
+use highwater_core::approval::{AuthenticatorClass, plain};
+use highwater_core::id::Timestamp;
 
 use super::super::html::Html;
-use super::super::view::{Kind, QuorumView, RememberScope, RequestView, State};
 use super::super::visitors::Visitor;
-use super::{Frame, left, time};
+use super::{Frame, left, state_word, time};
+use crate::approvals::{ApprovalState as State, NeedView, RememberScope, RequestKind as Kind, RequestView};
 
 /// A request as somebody may see it who signed in.
 pub(in super::super) fn document(frame: &Frame<'_>, view: &RequestView, visitor: &Visitor) -> String {
     frame.document(|html| {
         html.around("<article class=\"request\" data-id=\"", &view.id, "\"")
-            .around(" data-state=\"", view.state.word(), "\"")
-            .around(" data-signed=\"", view.quorum.as_ref().map_or(0, |quorum| quorum.signed.len()), "\">")
+            .around(" data-state=\"", state_word(view.state), "\"")
+            .around(" data-signed=\"", view.need.signed.len(), "\">")
             .part(|html| head(html, view, frame.now))
             .part(|html| what(html, view))
             .part(|html| why(html, view))
-            .part(|html| {
-                if let Some(quorum) = &view.quorum {
-                    signatures(html, quorum);
-                }
-            })
+            .part(|html| signatures(html, &view.need))
             .part(|html| facts(html, view))
             .part(|html| server_words(html, view))
+            .part(|html| remember(html, view))
             .raw("<div id=\"end\" tabindex=\"-1\"></div>")
             .part(|html| {
                 if view.state == State::Pending {
@@ -33,7 +31,7 @@ pub(in super::super) fn document(frame: &Frame<'_>, view: &RequestView, visitor:
     })
 }
 
-fn head(html: &mut Html, view: &RequestView, now: u64) {
+fn head(html: &mut Html, view: &RequestView, now: Timestamp) {
     let kind = match view.kind {
         Kind::Confirm => "Confirmation",
         Kind::Passkey => "Passkey approval",
@@ -47,9 +45,9 @@ fn head(html: &mut Html, view: &RequestView, now: u64) {
         }
         State::Approved | State::Consumed | State::Declined | State::Expired => {}
     }
-    html.raw("</p><h1><span class=\"mono\">").text(&view.tool).raw("</span>");
+    html.raw("</p><h1><span class=\"mono\">").text(plain(&view.tool).text).raw("</span>");
     if let Some(server) = &view.server {
-        html.around(" <span class=\"on\">on ", plain(&server.name).text, "</span>");
+        html.around(" <span class=\"on\">on ", plain(server).text, "</span>");
     }
     html.raw("</h1>");
     if view.state != State::Pending {
@@ -75,9 +73,9 @@ fn outcome(html: &mut Html, view: &RequestView) {
         State::Expired => ("", "Expired. The call was not made; the agent may ask again."),
     };
     html.around("<p class=\"banner ", class, "\" role=\"status\">").around("<strong>", words, "</strong>");
-    if let Some((by, at)) = &view.decided {
+    if let (Some(by), Some(at)) = (&view.decided_by, view.decided) {
         html.around(" By ", plain(by).text, ", ");
-        time(html, *at);
+        time(html, at);
         html.raw(".");
     }
     html.raw("</p>");
@@ -91,9 +89,9 @@ fn what(html: &mut Html, view: &RequestView) {
             &view.display_text,
             "</pre>",
         );
-    if !view.absent.is_empty() {
+    if !view.context.absent.is_empty() {
         html.raw("<p class=\"small\">Not part of the call, so the server decides:</p><ul class=\"absent\">");
-        for field in &view.absent {
+        for field in &view.context.absent {
             html.around("<li><code>", plain(&field.name).text, "</code>");
             match &field.default {
                 Some(default) => html.around(" — it says it takes <code>", plain(default).text, "</code>"),
@@ -107,70 +105,84 @@ fn what(html: &mut Html, view: &RequestView) {
 }
 
 fn why(html: &mut Html, view: &RequestView) {
+    let context = &view.context;
     html.raw("<section aria-labelledby=\"why\"><h2 id=\"why\">Why you are asked</h2>");
-    if view.reasons.is_empty() {
+    if context.asks.is_empty() {
         html.raw("<p>A rule of this gateway asks for a person.</p>");
     } else {
+        // The desk puts what is unusual first.
         html.raw("<ul class=\"reasons\">");
-        let (first, then): (Vec<_>, Vec<_>) = view.reasons.iter().partition(|reason| reason.unusual);
-        for reason in first.into_iter().chain(then) {
-            html.raw(if reason.unusual { "<li class=\"unusual\">" } else { "<li>" })
-                .text(plain(&reason.words).text)
-                .around(" <span class=\"rule\">", plain(&reason.rule).text, "</span></li>");
+        for ask in &context.asks {
+            html.around("<li>", plain(&ask.says).text, " <span class=\"rule\">")
+                .text(plain(&ask.rule).text)
+                .raw("</span></li>");
         }
         html.raw("</ul>");
     }
-    if let Some(destination) = &view.destination {
+    if let Some(destination) = &context.destination {
         html.around("<p>It would go to <strong>", plain(destination).text, "</strong>.</p>");
     }
-    if !view.labels.is_empty() {
-        html.raw("<h3>What this session has seen</h3><dl class=\"labels\">");
-        let (first, then): (Vec<_>, Vec<_>) = view.labels.iter().partition(|label| label.unusual);
-        for label in first.into_iter().chain(then) {
-            html.raw(if label.unusual { "<div class=\"unusual\"><dt>" } else { "<div><dt>" })
-                .text(plain(&label.label).text)
-                .raw("</dt>");
-            for origin in &label.origins {
-                html.around("<dd>", plain(origin).text, "</dd>");
-            }
-            if label.origins.is_empty() {
-                html.raw("<dd>origin not known</dd>");
-            }
-            html.raw("</div>");
+    if !context.labels.is_empty() || !context.origins.is_empty() {
+        html.raw("<h3>What this session has taken in</h3>");
+        if !context.labels.is_empty() {
+            html.raw("<ul class=\"tags\">");
+            context.labels.iter().for_each(|label| {
+                html.around("<li>", plain(label).text, "</li>");
+            });
+            html.raw("</ul>");
         }
-        html.raw("</dl>");
+        if !context.origins.is_empty() {
+            html.raw("<p class=\"small\">It came from</p><ul class=\"origins\">");
+            for origin in &context.origins {
+                html.around("<li>", plain(&origin.origin).text, "");
+                if !origin.vouched {
+                    html.raw(" <span class=\"unusual\">nobody vouches for it</span>");
+                }
+                html.raw("</li>");
+            }
+            html.raw("</ul>");
+        }
     }
     html.raw("</section>");
 }
 
-fn signatures(html: &mut Html, quorum: &QuorumView) {
-    html.raw("<section aria-labelledby=\"who\"><h2 id=\"who\">")
-        .text(format_args!("{} of {} have signed", quorum.signed.len(), quorum.needed))
-        .raw("</h2><ul class=\"people\">");
-    for (user, at) in &quorum.signed {
-        html.around("<li class=\"done\">", plain(user).text, " signed, ");
-        time(html, *at);
-        html.raw("</li>");
+/// Who has signed, where several must.
+fn signatures(html: &mut Html, need: &NeedView) {
+    if need.n < 2 && need.approvers.is_empty() {
+        return;
     }
-    for user in &quorum.waiting {
-        html.around("<li>", plain(user).text, " has not signed</li>");
+    html.raw("<section aria-labelledby=\"who\"><h2 id=\"who\">")
+        .text(format_args!("{} of {} have signed", need.signed.len(), need.n))
+        .raw("</h2><ul class=\"people\">");
+    for user in &need.signed {
+        html.around("<li class=\"done\">", plain(user.as_str()).text, " has signed</li>");
+    }
+    for user in need.approvers.iter().filter(|user| !need.signed.contains(user)) {
+        html.around("<li>", plain(user.as_str()).text, " may sign</li>");
     }
     html.raw("</ul></section>");
 }
 
 fn facts(html: &mut Html, view: &RequestView) {
     html.raw("<section aria-labelledby=\"facts\"><h2 id=\"facts\">Who and where</h2><dl class=\"facts\">");
-    fact(html, "Asked by", &view.caller);
-    fact(html, "With the token", &view.token);
-    fact(html, "Asks", &view.user);
+    fact(html, "Wanted by", &view.caller);
+    fact(html, "With the token", &view.principal);
+    fact(html, "Asked is", view.user.as_str());
     if let Some(server) = &view.server {
-        fact(html, "Server", &server.name);
-        fact(html, "Reached by", &server.place);
-        let trust = if server.verified { "somebody vouches for it" } else { "nobody vouches for it" };
-        html.raw("<div><dt>Trust</dt>")
-            .raw(if server.verified { "<dd>" } else { "<dd class=\"unusual\">" })
-            .text(plain(&server.trust).text)
-            .around(", ", trust, "</dd></div>");
+        fact(html, "Server", server);
+    }
+    if let Some(trust) = &view.context.trust {
+        fact(html, "Trust", trust);
+    }
+    if view.kind == Kind::Passkey {
+        let class = match view.need.class {
+            AuthenticatorClass::CrossPlatform => "a security key or a phone",
+            AuthenticatorClass::Platform => "any of yours",
+        };
+        fact(html, "Passkey", class);
+    }
+    if let Some(decision) = &view.context.decision {
+        html.raw("<div><dt>Decision</dt>").around("<dd class=\"mono\">", plain(decision).text, "</dd></div>");
     }
     html.raw("<div><dt>Since</dt><dd>");
     time(html, view.created);
@@ -182,35 +194,47 @@ fn fact(html: &mut Html, name: &'static str, value: &str) {
 }
 
 fn server_words(html: &mut Html, view: &RequestView) {
-    if view.server_words.is_empty() {
+    let Some(says) = &view.context.server_says else { return };
+    let said = [
+        ("What is to be approved", &says.display_text),
+        ("Title", &says.title),
+        ("Description", &says.description),
+    ];
+    if said.iter().all(|(_, words)| words.is_none()) {
         return;
     }
     html.raw("<section class=\"theirs\" aria-labelledby=\"theirs\"><h2 id=\"theirs\">The server says</h2>")
         .raw("<p class=\"small\">Written by the server and checked by nobody.</p><dl>");
-    for (what, words) in &view.server_words {
-        html.around("<dt>", plain(what).text, "</dt>");
+    for (what, words) in said {
+        let Some(words) = words else { continue };
         // Lines of theirs stay lines; everything else that cannot be seen is made visible.
         let lines: Vec<String> = words.split('\n').map(|line| plain(line).text).collect();
-        html.around("<dd>", lines.join("\n"), "</dd>");
+        html.raw("<dt>").raw(what).raw("</dt>").around("<dd>", lines.join("\n"), "</dd>");
     }
     html.raw("</dl></section>");
 }
 
+/// For how long a yes counts. Never offered where a passkey is needed, and nothing is chosen beforehand but the one call.
+fn remember(html: &mut Html, view: &RequestView) {
+    if view.remember.is_empty() || view.kind != Kind::Confirm || view.state != State::Pending {
+        return;
+    }
+    html.raw(
+        "<section aria-label=\"For how long\"><fieldset class=\"remember\"><legend>A yes counts</legend>",
+    )
+    .raw("<label><input type=\"radio\" name=\"remember\" value=\"\" checked> only this once</label>");
+    for scope in &view.remember {
+        html.around("<label><input type=\"radio\" name=\"remember\" value=\"", scope_word(*scope), "\"> ")
+            .raw(scope_words(*scope))
+            .raw("</label>");
+    }
+    html.raw("</fieldset></section>");
+}
+
 /// The two answers. The module lets the first be given once the end was seen.
 fn answers(html: &mut Html, view: &RequestView, visitor: &Visitor) {
-    let has_signed =
-        view.quorum.as_ref().is_some_and(|it| it.signed.iter().any(|(user, _)| *user == visitor.user));
+    let has_signed = view.need.signed.contains(&visitor.user);
     html.raw("<section class=\"answers\" aria-label=\"Your answer\">");
-    if !view.remember.is_empty() && view.kind == Kind::Confirm {
-        html.raw("<fieldset class=\"remember\"><legend>This answer counts</legend>")
-            .raw("<label><input type=\"radio\" name=\"remember\" value=\"\" checked> only this once</label>");
-        for scope in &view.remember {
-            html.around("<label><input type=\"radio\" name=\"remember\" value=\"", scope.word(), "\"> ")
-                .raw(scope_words(*scope))
-                .raw("</label>");
-        }
-        html.raw("</fieldset>");
-    }
     html.raw("<p id=\"hint\" class=\"small\" hidden><a href=\"#end\">Read to the end</a> to approve.</p>")
         .raw("<div class=\"buttons\">");
     match view.kind {
@@ -233,5 +257,13 @@ const fn scope_words(scope: RememberScope) -> &'static str {
         RememberScope::Session => "for the rest of this session",
         RememberScope::ToolWithTargets => "for this tool with these targets",
         RememberScope::UntilDefinitionChanges => "for this tool, until its definition changes",
+    }
+}
+
+const fn scope_word(scope: RememberScope) -> &'static str {
+    match scope {
+        RememberScope::Session => "session",
+        RememberScope::ToolWithTargets => "tool-with-targets",
+        RememberScope::UntilDefinitionChanges => "until-definition-changes",
     }
 }

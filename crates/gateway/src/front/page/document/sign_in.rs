@@ -3,8 +3,8 @@
 use highwater_core::approval::plain;
 
 use super::super::html::Html;
-use super::super::view::RequestView;
 use super::Frame;
+use crate::approvals::RequestView;
 
 /// The door in front of a request. Its arguments stay behind it.
 pub(in super::super) fn before_request(frame: &Frame<'_>, view: &RequestView) -> String {
@@ -26,6 +26,17 @@ pub(in super::super) fn before_request(frame: &Frame<'_>, view: &RequestView) ->
 pub(in super::super) fn before_inbox(frame: &Frame<'_>) -> String {
     frame.document(|html| {
         html.raw("<section class=\"lone\"><h1>Inbox</h1><p>Sign in to see what waits for you.</p>");
+        doors(html);
+        html.raw("</section>");
+    })
+}
+
+/// The door in front of signing a mandate.
+pub(in super::super) fn before_mandate(frame: &Frame<'_>) -> String {
+    frame.document(|html| {
+        html.raw(
+            "<section class=\"lone\"><h1>Mandate</h1><p>Sign in to read the terms and to sign them.</p>",
+        );
         doors(html);
         html.raw("</section>");
     })

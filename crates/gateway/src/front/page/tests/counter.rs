@@ -2,14 +2,16 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use highwater_core::approval::AuthenticatorClass;
+use highwater_core::id::{ApprovalId, Timestamp, UserId};
 use http::StatusCode;
 use tokio::sync::broadcast;
 
-use super::super::counter::{Counter, Refusal};
-use super::super::view::*;
+use super::super::counter::{Counter, PlainAct, Refusal, SignedAct};
+use crate::approvals::*;
 
 pub(super) const OPERATOR: &str = "hwo_operator";
-pub(super) const NOW: u64 = 1_794_700_000_000;
+pub(super) const NOW: Timestamp = Timestamp(1_794_700_000_000);
 
 /// A request that needs a passkey, one that needs a button, one that is somebody else's.
 pub(super) const PASSKEY: &str = "pass";
@@ -18,7 +20,7 @@ pub(super) const FOREIGN: &str = "alices";
 
 pub(super) struct Written {
     asked: Mutex<Vec<String>>,
-    changes: broadcast::Sender<String>,
+    changes: broadcast::Sender<ApprovalId>,
 }
 
 impl Default for Written {
@@ -37,65 +39,82 @@ impl Written {
     }
 }
 
-pub(super) fn request(kind: Kind) -> RequestView {
+fn after(milliseconds: u64) -> Timestamp {
+    Timestamp(NOW.0 + milliseconds)
+}
+
+pub(super) fn request(kind: RequestKind) -> RequestView {
     RequestView {
-        id: match kind {
-            Kind::Confirm => CONFIRM.to_owned(),
-            Kind::Passkey => PASSKEY.to_owned(),
-        },
-        kind,
-        state: State::Pending,
-        user: "owner".to_owned(),
-        approvers: Vec::new(),
-        tool: "files__delete".to_owned(),
-        server: Some(ServerView {
-            name: "files".to_owned(),
-            trust: "tool".to_owned(),
-            verified: false,
-            place: "npx server-files".to_owned(),
+        id: ApprovalId::new(match kind {
+            RequestKind::Confirm => CONFIRM,
+            RequestKind::Passkey => PASSKEY,
         }),
+        kind,
+        state: ApprovalState::Pending,
+        url: String::new(),
+        user: UserId::new("owner"),
+        principal: "laptop".to_owned(),
+        caller: "claude-code 2.1".to_owned(),
+        tool: "files__delete".to_owned(),
+        server: Some("files".to_owned()),
         display_text:
             "Call files__delete on files with\n  \"path\": \"<b>notes</b>\"\n  \"why\": \"x⟦U+202E⟧y\""
                 .to_owned(),
         hidden: 1,
-        absent: vec![
-            AbsentField { name: "recursive".to_owned(), default: Some("true".to_owned()) },
-            AbsentField { name: "note".to_owned(), default: None },
-        ],
-        reasons: vec![
-            ReasonView { rule: "ordinary".to_owned(), words: "it deletes".to_owned(), unusual: false },
-            ReasonView {
-                rule: "taint".to_owned(),
-                words: "untrusted text was read".to_owned(),
-                unusual: true,
-            },
-        ],
-        labels: vec![LabelView {
-            label: "financial".to_owned(),
-            origins: vec!["mail__read at 12:03".to_owned()],
-            unusual: true,
-        }],
-        destination: Some("public".to_owned()),
-        caller: "claude-code 2.1".to_owned(),
-        token: "laptop".to_owned(),
-        server_words: vec![(
-            "description".to_owned(),
-            "Deletes. <script>alert(1)</script>\u{200b}".to_owned(),
-        )],
-        created: NOW - 10_000,
-        expires: NOW + 272_000,
-        quorum: None,
-        remember: match kind {
-            Kind::Confirm => {
-                vec![
-                    RememberScope::Session,
-                    RememberScope::ToolWithTargets,
-                    RememberScope::UntilDefinitionChanges,
-                ]
-            }
-            Kind::Passkey => Vec::new(),
-        },
+        arguments: "{}".to_owned(),
+        created: NOW,
+        expires: after(272_000),
         decided: None,
+        decided_by: None,
+        need: NeedView {
+            class: AuthenticatorClass::CrossPlatform,
+            n: 1,
+            approvers: Vec::new(),
+            signed: Vec::new(),
+        },
+        remember: match kind {
+            RequestKind::Confirm => vec![
+                RememberScope::Session,
+                RememberScope::ToolWithTargets,
+                RememberScope::UntilDefinitionChanges,
+            ],
+            RequestKind::Passkey => Vec::new(),
+        },
+        context: ContextView {
+            asks: vec![
+                AskView { rule: "taint".to_owned(), says: "untrusted text was read".to_owned() },
+                AskView { rule: "destructive".to_owned(), says: "it deletes".to_owned() },
+            ],
+            labels: vec!["financial".to_owned()],
+            origins: vec![OriginView { origin: "mail__read".to_owned(), vouched: false }],
+            destination: Some("public".to_owned()),
+            trust: Some("not verified".to_owned()),
+            absent: vec![
+                AbsentView { name: "recursive".to_owned(), default: Some("true".to_owned()) },
+                AbsentView { name: "note".to_owned(), default: None },
+            ],
+            server_says: Some(ServerSays {
+                description: Some("Deletes. <script>alert(1)</script>\u{200b}".to_owned()),
+                ..ServerSays::default()
+            }),
+            ..ContextView::default()
+        },
+    }
+}
+
+fn key(user: &str) -> CredentialView {
+    CredentialView {
+        id: "c_i5S_nVWJK1BWxEamDxEB0FrmzQi2p3nuMX8xlFRyU".to_owned(),
+        user: UserId::new(user),
+        standing: "dormant".to_owned(),
+        transports: vec!["usb".to_owned()],
+        aaguid: "00000000-0000-0000-0000-000000000000".to_owned(),
+        algorithm: "ES256".to_owned(),
+        backup_eligible: false,
+        created: NOW,
+        enrolled_by: "code".to_owned(),
+        confirmed: None,
+        revoked: None,
     }
 }
 
@@ -104,88 +123,79 @@ impl Counter for Written {
         shown == OPERATOR.as_bytes()
     }
 
-    fn now(&self) -> u64 {
-        NOW
-    }
-
-    fn changes(&self) -> broadcast::Receiver<String> {
+    fn changes(&self) -> broadcast::Receiver<ApprovalId> {
         self.changes.subscribe()
     }
 
-    async fn view(&self, id: &str) -> Result<Option<RequestView>, Refusal> {
-        Ok(match id {
-            PASSKEY => Some(request(Kind::Passkey)),
-            CONFIRM => Some(request(Kind::Confirm)),
+    async fn view(&self, id: &ApprovalId) -> Result<Option<RequestView>, Refusal> {
+        Ok(match id.as_str() {
+            PASSKEY => Some(request(RequestKind::Passkey)),
+            CONFIRM => Some(request(RequestKind::Confirm)),
             FOREIGN => {
-                let user = "alice".to_owned();
-                Some(RequestView { id: FOREIGN.to_owned(), user, ..request(Kind::Passkey) })
+                let (id, user) = (id.clone(), UserId::new("alice"));
+                Some(RequestView { id, user, ..request(RequestKind::Passkey) })
             }
             _ => None,
         })
     }
 
-    async fn inbox(&self, user: Option<&str>) -> Result<InboxView, Refusal> {
-        self.note(format!("inbox {user:?}"));
-        let entry = InboxEntry {
-            id: PASSKEY.to_owned(),
-            tool: "files__delete".to_owned(),
-            server: Some("files".to_owned()),
-            caller: "claude-code 2.1".to_owned(),
-            kind: Kind::Passkey,
-            state: State::Pending,
-            created: NOW,
-            expires: NOW + 200_000,
-            decided: None,
+    async fn inbox(&self) -> Result<InboxView, Refusal> {
+        let alices = self.view(&ApprovalId::new(FOREIGN)).await?;
+        let declined = RequestView {
+            state: ApprovalState::Declined,
+            decided: Some(NOW),
+            decided_by: Some("user owner".to_owned()),
+            ..request(RequestKind::Confirm)
         };
-        let act = NoticeAct::ResumeTool { principal: "laptop".to_owned(), tool: "files__delete".to_owned() };
         Ok(InboxView {
-            recent: vec![InboxEntry {
-                state: State::Declined,
-                decided: Some(("owner".to_owned(), NOW)),
-                ..entry.clone()
-            }],
-            pending: vec![entry],
-            notices: vec![Notice { at: NOW, words: "three declines".to_owned(), act: Some(act) }],
+            pending: alices.into_iter().chain([request(RequestKind::Passkey)]).collect(),
+            recent: vec![declined],
+            paused: vec![PausedView { principal: "laptop".to_owned(), tool: "files__wipe".to_owned() }],
+            ..InboxView::default()
         })
     }
 
-    async fn challenge(&self, id: &str, user: &str) -> Result<String, Refusal> {
-        self.note(format!("challenge {id} {user}"));
+    async fn challenge(&self, id: &ApprovalId, user: Option<&UserId>) -> Result<String, Refusal> {
+        self.note(format!("challenge {id} {user:?}"));
         Ok(r#"{"challengeId":"c"}"#.to_owned())
     }
 
     async fn assertion(
         &self,
-        id: &str,
-        user: &str,
+        id: &ApprovalId,
         challenge: &str,
         response: &str,
-    ) -> Result<State, Refusal> {
-        self.note(format!("assertion {id} {user} {challenge} {response}"));
+    ) -> Result<ApprovalState, Refusal> {
+        self.note(format!("assertion {id} {challenge} {response}"));
         let words = "the challenge is too old".to_owned();
         Err(Refusal { status: StatusCode::CONFLICT, reason: Some("challenge_expired"), words })
     }
 
-    async fn confirm(&self, id: &str, user: &str, remember: Option<RememberScope>) -> Result<State, Refusal> {
-        self.note(format!("confirm {id} {user} {remember:?}"));
-        Ok(State::Approved)
+    async fn confirm(
+        &self,
+        id: &ApprovalId,
+        by: By<'_>,
+        remember: Option<RememberScope>,
+    ) -> Result<ApprovalState, Refusal> {
+        self.note(format!("confirm {id} {} {remember:?}", by.words()));
+        Ok(ApprovalState::Approved)
     }
 
-    async fn decline(&self, id: &str, user: &str) -> Result<State, Refusal> {
-        self.note(format!("decline {id} {user}"));
-        Ok(State::Declined)
+    async fn decline(&self, id: &ApprovalId, by: By<'_>) -> Result<(), Refusal> {
+        self.note(format!("decline {id} {}", by.words()));
+        Ok(())
     }
 
     async fn sign_in_challenge(&self) -> Result<String, Refusal> {
         Ok("{}".to_owned())
     }
 
-    async fn sign_in(&self, challenge: &str, response: &str) -> Result<String, Refusal> {
+    async fn sign_in(&self, challenge: &str, response: &str) -> Result<UserId, Refusal> {
         self.note(format!("sign_in {challenge} {response}"));
-        Ok("bob".to_owned())
+        Ok(UserId::new("bob"))
     }
 
-    async fn enroll_begin(&self, user: &str, ticket: &str, signed_in: bool) -> Result<String, Refusal> {
+    async fn enroll_begin(&self, user: &UserId, ticket: &str, signed_in: bool) -> Result<String, Refusal> {
         self.note(format!("enroll_begin {user} {} {signed_in}", ticket.len()));
         Ok("{}".to_owned())
     }
@@ -200,39 +210,27 @@ impl Counter for Written {
         Ok(key("owner"))
     }
 
-    async fn confirm_challenge(&self, credential: &str) -> Result<String, Refusal> {
-        self.note(format!("confirm_challenge {credential}"));
+    async fn credentials(&self) -> Result<Vec<CredentialView>, Refusal> {
+        Ok(vec![key("owner")])
+    }
+
+    async fn act_challenge(&self, act: &SignedAct, user: Option<&UserId>) -> Result<String, Refusal> {
+        self.note(format!("act_challenge {act:?} {user:?}"));
         Ok("{}".to_owned())
     }
 
-    async fn confirm_assertion(
+    async fn act_assertion(
         &self,
-        credential: &str,
+        act: &SignedAct,
         challenge: &str,
         response: &str,
-    ) -> Result<CredentialView, Refusal> {
-        self.note(format!("confirm_assertion {credential} {challenge} {response}"));
-        Ok(key("owner"))
+    ) -> Result<Option<UserId>, Refusal> {
+        self.note(format!("act_assertion {act:?} {challenge} {response}"));
+        Ok(matches!(act, SignedAct::ConfirmKey { .. }).then(|| UserId::new("owner")))
     }
 
-    async fn credentials(&self, user: Option<&str>) -> Result<Vec<CredentialView>, Refusal> {
-        Ok(vec![key(user.unwrap_or("owner"))])
-    }
-
-    async fn act(&self, act: NoticeAct, user: &str) -> Result<(), Refusal> {
-        self.note(format!("act {act:?} {user}"));
+    async fn act(&self, act: &PlainAct, by: By<'_>) -> Result<(), Refusal> {
+        self.note(format!("act {act:?} {}", by.words()));
         Ok(())
-    }
-}
-
-fn key(user: &str) -> CredentialView {
-    CredentialView {
-        id: "c_i5S_nVWJK1BWxEamDxEB0FrmzQi2p3nuMX8xlFRyU".to_owned(),
-        user: user.to_owned(),
-        transports: vec!["usb".to_owned()],
-        aaguid: "00000000-0000-0000-0000-000000000000".to_owned(),
-        created: NOW,
-        enrolled_by: "code".to_owned(),
-        standing: Standing::Dormant,
     }
 }

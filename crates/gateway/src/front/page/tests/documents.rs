@@ -1,12 +1,14 @@
 //! What the documents show, and how.
 
+use highwater_core::id::UserId;
+
 use super::super::document::{Frame, request};
-use super::super::view::{Kind, QuorumView, RequestView, State};
 use super::super::visitors::Visitor;
 use super::counter::{NOW, request as example};
+use crate::approvals::{ApprovalState as State, NeedView, RequestKind as Kind, RequestView};
 
 fn shown(view: &RequestView) -> String {
-    let visitor = Visitor { user: "owner".to_owned(), operator: false };
+    let visitor = Visitor { user: UserId::new("owner"), operator: false };
     let frame = Frame { title: "t", page: "request", csrf: "c", visitor: Some(&visitor), now: NOW };
     request::document(&frame, view, &visitor)
 }
@@ -37,8 +39,8 @@ fn what_is_unusual_comes_first() {
     let page = shown(&example(Kind::Passkey));
     let at = |words: &str| page.find(words).unwrap();
     assert!(at("untrusted text was read") < at("it deletes"));
-    assert!(page.contains("<dd>mail__read at 12:03</dd>"));
-    assert!(page.contains("nobody vouches for it"));
+    assert!(page.contains("mail__read <span class=\"unusual\">nobody vouches for it</span>"), "{page}");
+    assert!(page.contains("<li>financial</li>"));
 }
 
 #[test]
@@ -73,8 +75,8 @@ fn c07_the_button_waits_until_the_end_was_seen() {
 #[test]
 fn what_is_decided_cannot_be_answered_again() {
     for state in [State::Approved, State::Consumed, State::Declined, State::Expired] {
-        let page =
-            shown(&RequestView { state, decided: Some(("owner".to_owned(), NOW)), ..example(Kind::Passkey) });
+        let (decided, decided_by) = (Some(NOW), Some("owner".to_owned()));
+        let page = shown(&RequestView { state, decided, decided_by, ..example(Kind::Passkey) });
         assert!(!page.contains("<button type=\"button\" id=\"approve\""));
         assert!(!page.contains("id=\"decline\""));
         assert!(page.contains("By owner, <time"));
@@ -83,11 +85,16 @@ fn what_is_decided_cannot_be_answered_again() {
 
 #[test]
 fn of_several_it_is_shown_who_has_signed() {
-    let quorum =
-        QuorumView { needed: 2, signed: vec![("owner".to_owned(), NOW)], waiting: vec!["alice".to_owned()] };
-    let page = shown(&RequestView { quorum: Some(quorum), ..example(Kind::Passkey) });
+    let (owner, alice) = (UserId::new("owner"), UserId::new("alice"));
+    let need = NeedView {
+        n: 2,
+        approvers: vec![owner.clone(), alice],
+        signed: vec![owner],
+        ..example(Kind::Passkey).need
+    };
+    let page = shown(&RequestView { need, ..example(Kind::Passkey) });
     assert!(page.contains("1 of 2 have signed"));
-    assert!(page.contains("alice has not signed"));
+    assert!(page.contains("alice may sign"));
     assert!(page.contains("You have signed"), "and nobody signs twice");
     assert!(!page.contains("id=\"approve\""));
 }

@@ -101,7 +101,7 @@ async fn only_a_document_of_ours_changes_anything() {
     }
     assert!(!stand.counter.asked().iter().any(|asked| asked.starts_with("confirm")));
     assert_eq!(stand.send(&whole()).await.status, 200);
-    assert_eq!(stand.counter.asked().last().unwrap(), "confirm conf owner None");
+    assert_eq!(stand.counter.asked().last().unwrap(), "confirm conf operator page None");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use self::counter::Written;
-use super::{Page, PageOrigin, serve};
+use super::{Page, PageOrigin, listen};
 
 /// A page on a port of its own.
 struct Stand {
@@ -47,7 +47,7 @@ impl Stand {
         let origin = PageOrigin::new(port, None).unwrap();
         let page = Page::new(Arc::clone(&counter), origin).unwrap();
         let (stop, stopping) = watch::channel(false);
-        tokio::spawn(serve(page, vec![listener], stopping));
+        tokio::spawn(listen(page, vec![listener], stopping));
         Self { port, counter, _stop: stop }
     }
 

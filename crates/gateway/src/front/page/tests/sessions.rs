@@ -45,7 +45,7 @@ async fn the_cookie_shows_and_declines_and_the_secret_confirms() {
     assert!(reply.body.contains("sign_in_required"));
     let ask = confirm(r#"{"remember":"tool-with-targets"}"#).with("highwater-page-secret", &secret);
     assert_eq!(stand.send(&ask).await.body, r#"{"state":"approved"}"#);
-    assert_eq!(stand.counter.asked(), ["confirm conf owner Some(ToolWithTargets)"]);
+    assert_eq!(stand.counter.asked(), ["confirm conf operator page Some(ToolWithTargets)"]);
     let decline = stand.post(&format!("/approve/{PASSKEY}/decline"), &csrf, "{}").with("cookie", &cookie);
     assert_eq!(stand.send(&decline).await.body, r#"{"state":"declined"}"#);
 }
@@ -72,8 +72,9 @@ async fn what_somebody_else_is_asked_is_not_shown_and_not_answered() {
     let csrf = stand.csrf(&cookie).await;
     let decline = stand.post(&format!("/approve/{FOREIGN}/decline"), &csrf, "{}").with("cookie", &cookie);
     assert_eq!(stand.send(&decline).await.status, 403);
-    stand.send(&stand.get("/inbox").with("cookie", &cookie)).await;
-    assert_eq!(stand.counter.asked(), [r#"sign_in c {"id":"k"}"#, r#"inbox Some("bob")"#]);
+    let inbox = stand.send(&stand.get("/inbox").with("cookie", &cookie)).await.body;
+    assert!(!inbox.contains("files__delete"), "{inbox}");
+    assert_eq!(stand.counter.asked(), [r#"sign_in c {"id":"k"}"#]);
 }
 
 #[tokio::test]
@@ -85,7 +86,7 @@ async fn c08_what_the_passkey_said_is_carried_to_the_letter() {
     let body = format!(r#"{{"challengeId":"c","response":{response}}}"#);
     let ask = stand.post(&format!("/approve/{PASSKEY}/assertion"), &csrf, &body).with("cookie", &cookie);
     let reply = stand.send(&ask).await;
-    assert_eq!(stand.counter.asked(), [format!("assertion {PASSKEY} owner c {response}")]);
+    assert_eq!(stand.counter.asked(), [format!("assertion {PASSKEY} c {response}")]);
     assert_eq!(reply.status, 409);
     assert_eq!(
         reply.body, r#"{"error":"the challenge is too old","reason":"challenge_expired"}"#,
@@ -103,16 +104,16 @@ async fn registering_lets_nobody_in_and_the_code_or_a_passkey_does() {
     assert_eq!(stand.send(&registered).await.header("set-cookie"), None);
     let code = stand.send(&stand.post("/enroll/code", &csrf, r#"{"id":"k","code":" AB-CD "}"#)).await;
     assert!(code.header("set-cookie").is_some() && code.body.contains("secret"), "{}", code.body);
-    let signed = r#"{"id":"k","challengeId":"c","response":{}}"#;
-    let signed = stand.send(&stand.post("/enroll/assertion", &csrf, signed)).await;
-    assert!(signed.header("set-cookie").is_some());
+    let signed = r#"{"act":{"act":"confirm-key","id":"k"},"challengeId":"c","response":{}}"#;
+    let signed = stand.send(&stand.post("/act/assertion", &csrf, signed)).await;
+    assert!(signed.header("set-cookie").is_some(), "{}", signed.body);
     assert_eq!(
         stand.counter.asked(),
         [
             "enroll_begin owner 22 false",
             r#"enroll_finish t { "x":1.0 }"#,
             "confirm_by_code k AB-CD",
-            "confirm_assertion k c {}"
+            r#"act_assertion ConfirmKey { id: "k" } c {}"#
         ]
     );
 }
@@ -126,4 +127,17 @@ async fn who_signs_out_is_out() {
     assert!(reply.header("set-cookie").unwrap().contains("Max-Age=0"));
     let page = stand.send(&stand.get("/approve/pass").with("cookie", &cookie)).await.body;
     assert!(!page.contains("notes"));
+}
+
+#[tokio::test]
+async fn what_undoes_a_pause_needs_the_page_and_not_the_cookie_alone() {
+    let stand = Stand::open().await;
+    let (cookie, secret) = stand.operator().await;
+    let csrf = stand.csrf(&cookie).await;
+    let act = r#"{"act":"resume-tool","principal":"laptop","tool":"files__wipe"}"#;
+    let ask = || stand.post("/act", &csrf, act).with("cookie", &cookie);
+    assert_eq!(stand.send(&ask()).await.status, 403);
+    assert_eq!(stand.send(&ask().with("highwater-page-secret", &secret)).await.status, 200);
+    let asked = stand.counter.asked();
+    assert_eq!(asked, [r#"act ResumeTool { principal: "laptop", tool: "files__wipe" } operator page"#]);
 }

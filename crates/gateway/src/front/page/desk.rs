@@ -1,0 +1,161 @@
+//! The desk behind the page.
+
+use std::sync::Arc;
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use highwater_core::id::{ApprovalId, ChallengeId, UserId};
+use http::StatusCode;
+use serde::Serialize;
+use tokio::sync::broadcast;
+
+use super::counter::{Counter, PlainAct, Refusal, SignedAct};
+use crate::approvals::{
+    ApprovalState, By, CredentialView, Desk, DeskFault, EnrollFrom, InboxView, RememberScope, RequestView,
+};
+use crate::gateway::Gateway;
+
+/// The desk, and the one who can tell an operator.
+pub(super) struct Behind {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) desk: Arc<Desk>,
+}
+
+impl Counter for Behind {
+    fn is_operator(&self, shown: &[u8]) -> bool {
+        verify_slices_are_equal(shown, self.gateway.operator_token.as_bytes()).is_ok()
+    }
+
+    fn changes(&self) -> broadcast::Receiver<ApprovalId> {
+        self.desk.changes()
+    }
+
+    async fn view(&self, id: &ApprovalId) -> Result<Option<RequestView>, Refusal> {
+        Ok(self.desk.view(id).await?)
+    }
+
+    async fn inbox(&self) -> Result<InboxView, Refusal> {
+        Ok(self.desk.inbox().await?)
+    }
+
+    async fn challenge(&self, id: &ApprovalId, user: Option<&UserId>) -> Result<String, Refusal> {
+        written(&self.desk.challenge(id, user).await?)
+    }
+
+    async fn assertion(
+        &self,
+        id: &ApprovalId,
+        challenge: &str,
+        response: &str,
+    ) -> Result<ApprovalState, Refusal> {
+        Ok(self.desk.assertion(id, &ChallengeId::new(challenge), response).await?)
+    }
+
+    async fn confirm(
+        &self,
+        id: &ApprovalId,
+        by: By<'_>,
+        remember: Option<RememberScope>,
+    ) -> Result<ApprovalState, Refusal> {
+        Ok(self.desk.confirm(id, by, remember).await?)
+    }
+
+    async fn decline(&self, id: &ApprovalId, by: By<'_>) -> Result<(), Refusal> {
+        done(self.desk.decline(id, by).await?)
+    }
+
+    async fn sign_in_challenge(&self) -> Result<String, Refusal> {
+        written(&self.desk.sign_in_challenge().await?)
+    }
+
+    async fn sign_in(&self, challenge: &str, response: &str) -> Result<UserId, Refusal> {
+        Ok(self.desk.sign_in(challenge, response).await?)
+    }
+
+    async fn enroll_begin(&self, user: &UserId, ticket: &str, signed_in: bool) -> Result<String, Refusal> {
+        let from = EnrollFrom::Page { session: ticket, signed_in };
+        written(&self.desk.enroll_begin(Some(user), from).await?)
+    }
+
+    async fn enroll_finish(&self, ticket: &str, response: &str) -> Result<CredentialView, Refusal> {
+        // Whether somebody is signed in counted when it was begun.
+        let from = EnrollFrom::Page { session: ticket, signed_in: false };
+        Ok(self.desk.enroll_finish(from, response).await?)
+    }
+
+    async fn confirm_by_code(&self, credential: &str, code: &str) -> Result<CredentialView, Refusal> {
+        Ok(self.desk.confirm_by_code(credential, code).await?)
+    }
+
+    async fn credentials(&self) -> Result<Vec<CredentialView>, Refusal> {
+        Ok(self.desk.credentials().await?)
+    }
+
+    async fn act_challenge(&self, act: &SignedAct, user: Option<&UserId>) -> Result<String, Refusal> {
+        let envelope = match act {
+            SignedAct::ConfirmKey { id } => self.desk.confirm_challenge(id).await?,
+            SignedAct::CancelReset { user } => self.desk.cancel_reset_challenge(user).await?,
+            SignedAct::Mandate { terms } => {
+                let user = user.ok_or_else(|| Refusal::new(StatusCode::FORBIDDEN, "sign in first"))?;
+                self.desk.mandate_challenge(user, terms).await?
+            }
+        };
+        written(&envelope)
+    }
+
+    async fn act_assertion(
+        &self,
+        act: &SignedAct,
+        challenge: &str,
+        response: &str,
+    ) -> Result<Option<UserId>, Refusal> {
+        let challenge = ChallengeId::new(challenge);
+        match act {
+            SignedAct::ConfirmKey { id } => {
+                Ok(Some(self.desk.confirm_assertion(id, &challenge, response).await?.user))
+            }
+            SignedAct::CancelReset { .. } => {
+                self.desk.cancel_reset(&challenge, response).await?;
+                Ok(None)
+            }
+            SignedAct::Mandate { .. } => {
+                self.desk.mandate_assertion(&challenge, response).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn act(&self, act: &PlainAct, by: By<'_>) -> Result<(), Refusal> {
+        match act {
+            PlainAct::ResumeTool { principal, tool } => Ok(self.desk.resume(principal, tool, by).await?),
+            PlainAct::RevokeMandate { id } => done(self.desk.revoke_mandate(id, by).await?),
+            PlainAct::Forget { id } => done(self.desk.forget(id, by).await?),
+        }
+    }
+}
+
+impl From<DeskFault> for Refusal {
+    fn from(fault: DeskFault) -> Self {
+        let status = match &fault {
+            DeskFault::Unknown => StatusCode::NOT_FOUND,
+            DeskFault::NotAsked => StatusCode::FORBIDDEN,
+            DeskFault::TooMany => StatusCode::TOO_MANY_REQUESTS,
+            DeskFault::NoEntropy | DeskFault::Store(_) | DeskFault::Audit(_) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            _ => StatusCode::CONFLICT,
+        };
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            tracing::error!(%fault, "the approval page could not be served");
+        }
+        Self { status, reason: Some(fault.word()), words: fault.to_string() }
+    }
+}
+
+fn written(value: &impl Serialize) -> Result<String, Refusal> {
+    serde_json::to_string(value)
+        .map_err(|_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be written"))
+}
+
+fn done(done: bool) -> Result<(), Refusal> {
+    if done { Ok(()) } else { Err(Refusal::new(StatusCode::CONFLICT, "it was answered or over already")) }
+}

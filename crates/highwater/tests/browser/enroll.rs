@@ -1,0 +1,104 @@
+//! Enrolling on the page: the first passkey by the code, further ones by a passkey that counts.
+
+use highwater_testkit::webdriver::Authenticator;
+use http::Method;
+use serde_json::json;
+
+use super::stage::Stage;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_passkey_counts_by_the_code_and_the_second_by_the_first() {
+    let stage = Stage::open().await;
+    let browser = &stage.browser;
+    let first = stage.enrolled(&Authenticator::usb()).await;
+    // One authenticator at a time: the new one registers, the old one confirms.
+    let mine = browser.credentials(&first).await.unwrap();
+    browser.remove(&first).await.unwrap();
+    let second = browser.add(&Authenticator::hybrid()).await.unwrap();
+    stage.window("owner").await;
+    stage.go("/enroll").await;
+    browser.click("#enroll button").await.unwrap();
+    stage.wait("#vouch:not([hidden])").await;
+    let shown = browser.text("#vouch-text").await.unwrap();
+    assert!(shown.contains("highwater/enroll") && shown.contains("publicKey"), "{shown}");
+    browser.remove(&second).await.unwrap();
+    let first = browser.add(&Authenticator::usb()).await.unwrap();
+    browser.put_credential(&first, &mine[0]).await.unwrap();
+    browser.click("#vouch-button").await.unwrap();
+    stage.wait(".keys li:nth-child(2) .state.good").await;
+    let (_, credentials) = stage.api(Method::GET, "/api/v1/approvals/credentials", None).await;
+    let standing: Vec<&str> =
+        credentials.as_array().unwrap().iter().map(|it| it["standing"].as_str().unwrap()).collect();
+    assert_eq!(standing, ["active", "active"], "{credentials}");
+    assert!(credentials.to_string().contains("hybrid"), "{credentials}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_code_confirms_nothing_and_five_close_the_window() {
+    let stage = Stage::open().await;
+    let browser = &stage.browser;
+    browser.add(&Authenticator::usb()).await.unwrap();
+    let code = stage.window("owner").await["code"].as_str().unwrap().to_owned();
+    stage.go("/enroll").await;
+    browser.fill("#code", "AAAA-AAAA-AAAA").await.unwrap();
+    browser.click("#enroll button").await.unwrap();
+    stage.wait_text("#status", "4 attempts are left").await;
+    // Registered and dormant; the operator sees it, and tries on.
+    stage.go("/inbox").await;
+    sign_in_as_operator(&stage).await;
+    stage.go("/enroll").await;
+    for left in [3, 2, 1] {
+        browser.fill("#code", "AAAA-AAAA-AAAA").await.unwrap();
+        browser.click(".confirm-key").await.unwrap();
+        stage.wait_text("#status", &format!("{left} attempt")).await;
+    }
+    browser.fill("#code", "AAAA-AAAA-AAAA").await.unwrap();
+    browser.click(".confirm-key").await.unwrap();
+    stage.wait("#status.bad").await;
+    browser.fill("#code", &code).await.unwrap();
+    browser.click(".confirm-key").await.unwrap();
+    stage.wait_text("#status", "No enrollment is open").await;
+    assert!(!browser.has(".keys .state.good").await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_window_nothing_is_registered() {
+    let stage = Stage::open().await;
+    stage.browser.add(&Authenticator::usb()).await.unwrap();
+    stage.go("/enroll").await;
+    stage.browser.click("#enroll button").await.unwrap();
+    stage.wait_text("#status", "No enrollment is open").await;
+    let (_, credentials) = stage.api(Method::GET, "/api/v1/approvals/credentials", None).await;
+    assert_eq!(credentials, json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s14_the_same_authenticator_cannot_be_enrolled_twice() {
+    let stage = Stage::open().await;
+    stage.enrolled(&Authenticator::usb()).await;
+    stage.window("owner").await;
+    stage.go("/enroll").await;
+    stage.browser.click("#enroll button").await.unwrap();
+    stage.wait_text("#status", "already has a passkey here").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s12_without_user_verification_the_browser_registers_nothing() {
+    let stage = Stage::open().await;
+    let browser = &stage.browser;
+    let key = browser.add(&Authenticator::usb()).await.unwrap();
+    browser.verify_user(&key, false).await.unwrap();
+    let code = stage.window("owner").await["code"].as_str().unwrap().to_owned();
+    stage.go("/enroll").await;
+    browser.fill("#code", &code).await.unwrap();
+    browser.click("#enroll button").await.unwrap();
+    stage.wait_text("#status", "Nothing was approved").await;
+}
+
+pub(super) async fn sign_in_as_operator(stage: &Stage) {
+    let browser = &stage.browser;
+    browser.click("summary").await.unwrap();
+    browser.fill("#token", stage.gateway.operator_token()).await.unwrap();
+    browser.click("#operator button").await.unwrap();
+    stage.wait("#sign-out").await;
+}

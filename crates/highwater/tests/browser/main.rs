@@ -1,0 +1,10 @@
+//! The approval page in a real browser, through the shipped program: passkeys that exist in the browser alone enroll,
+//! approve, decline and sign for native clients, and everything that must not work does not.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod answer;
+mod doors;
+mod enroll;
+mod native;
+mod shown;
+mod stage;
