@@ -3,14 +3,14 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    check, docs, example_server, explain, manifest, receipts, schema, serve, servers, session, stdio,
-    stdio_gateway, test, token,
+    approvals, check, docs, example_server, explain, manifest, receipts, schema, serve, servers, session,
+    stdio, stdio_gateway, test, token,
 };
 use crate::command::{
-    check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs, explain::ExplainArgs,
-    manifest::ManifestArgs, receipts::ReceiptsArgs, serve::ServeArgs, servers::ServersArgs,
-    session::SessionArgs, stdio::StdioArgs, stdio_gateway::StdioGatewayArgs, test::TestArgs,
-    token::TokenArgs,
+    approvals::ApprovalsArgs, check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs,
+    explain::ExplainArgs, manifest::ManifestArgs, receipts::ReceiptsArgs, serve::ServeArgs,
+    servers::ServersArgs, session::SessionArgs, stdio::StdioArgs, stdio_gateway::StdioGatewayArgs,
+    test::TestArgs, token::TokenArgs,
 };
 use crate::exit::Failure;
 use crate::log;
@@ -18,7 +18,7 @@ use crate::scenario::scripted::{self, ScriptedServerArgs};
 
 /// What every help text ends with.
 const EXIT_CODES: &str =
-    "Exit codes: 0 done, 1 failure, 2 wrong usage or invalid configuration, 4 not verified.";
+    "Exit codes: 0 done, 1 failure, 2 wrong usage or invalid configuration, 3 refused, 4 not verified.";
 
 /// A security gateway for the Model Context Protocol.
 #[derive(Debug, Parser)]
@@ -67,7 +67,12 @@ enum Command {
     /// Talks to the gateway that runs on the data directory. If there is none, it works on the directory itself.
     Token(TokenArgs),
 
-    /// Check receipts: what people signed, for somebody who was not there.
+    /// Show what waits for a person, open the page on which it is approved, or deny it; passkeys, mandates, resets.
+    ///
+    /// Talks to the gateway that runs on the data directory.
+    Approvals(ApprovalsArgs),
+
+    /// Show, export and check receipts: what people signed, for somebody who was not there.
     Receipts(ReceiptsArgs),
 
     /// Sign and check manifests: a publisher's signed word of what a server is and has.
@@ -113,6 +118,7 @@ impl Cli {
             Command::Explain(args) => explain::run(args),
             Command::Session(args) => session::run(args),
             Command::Token(args) => token::run(args),
+            Command::Approvals(args) => approvals::run(args),
             Command::Receipts(args) => receipts::run(args),
             Command::Manifest(args) => manifest::run(args),
             Command::Check(args) => check::run(args),
@@ -138,6 +144,7 @@ impl Command {
             | Self::Explain(_)
             | Self::Session(_)
             | Self::Token(_)
+            | Self::Approvals(_)
             | Self::Receipts(_)
             | Self::Manifest(_)
             | Self::Check(_)

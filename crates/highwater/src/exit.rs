@@ -5,9 +5,8 @@
 //! | 0 | done |
 //! | 1 | failure |
 //! | 2 | usage or invalid configuration |
+//! | 3 | refused, by policy or by a person |
 //! | 4 | verification failed |
-//!
-//! The contract also keeps 3 for *refused by policy*; no command of today can end in it.
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -23,6 +22,7 @@ pub(crate) struct Failure {
 enum Code {
     Failed,
     Usage,
+    Refused,
     Unverified,
 }
 
@@ -37,6 +37,11 @@ impl Failure {
     /// The command line asks for something that makes no sense.
     pub(crate) fn usage(message: impl Display) -> Self {
         Self { code: Code::Usage, words: format!("error: {message}") }
+    }
+
+    /// Somebody who is asked said no.
+    pub(crate) fn refused(message: impl Display) -> Self {
+        Self { code: Code::Refused, words: format!("refused: {message}") }
     }
 
     /// What was to be checked does not hold.
@@ -66,6 +71,7 @@ impl Failure {
         ExitCode::from(match self.code {
             Code::Failed => 1,
             Code::Usage => 2,
+            Code::Refused => 3,
             Code::Unverified => 4,
         })
     }

@@ -1,5 +1,6 @@
 //! The commands, one file each: its arguments and what it does. Only here is anything written to standard output.
 
+pub(crate) mod approvals;
 pub(crate) mod check;
 pub(crate) mod docs;
 pub(crate) mod example_server;

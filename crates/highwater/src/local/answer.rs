@@ -6,6 +6,7 @@ use highwater_gateway::{Decided, Gateway, Judgement, Reset, TokenDesk, TokenFaul
 use highwater_store::{PinScope, PinVerdict, SessionState, StoreError, TokenSecret};
 use serde_json::json;
 
+use super::desk;
 use super::hello::{Ask, Decide, Welcome};
 
 /// How many sessions a list has.
@@ -35,6 +36,7 @@ pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> 
                 None => Welcome::refused("there is no such server, or it cannot be reached"),
             });
         }
+        Ask::Approvals(ask) => return desk::answer(gateway, ask).await,
         Ask::Decide(decide) => gateway.decide_pins(judgement(decide)).await.map(decided),
         Ask::NewContext { person, note } => {
             gateway.new_context(person, note).await.map(|context| Welcome::answer(&context))
@@ -68,6 +70,7 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         | Ask::Reset { .. }
         | Ask::Review { .. }
         | Ask::Decide(_)
+        | Ask::Approvals(_)
         | Ask::Offer { .. }
         | Ask::NewContext { .. } => Ok(Welcome::refused("only a running gateway can say that")),
     }

@@ -108,6 +108,8 @@ pub(crate) enum Ask {
         /// Which.
         server: UpstreamId,
     },
+    /// Something about approvals.
+    Approvals(AskDesk),
     /// Make a context.
     NewContext {
         /// Who.
@@ -115,6 +117,86 @@ pub(crate) enum Ask {
         /// What for.
         note: String,
     },
+}
+
+/// What can be asked about approvals. Nothing of it approves anything.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AskDesk {
+    /// Which calls wait for a person.
+    Requests {
+        /// Also those that do not wait any more.
+        all: bool,
+    },
+    /// One of them.
+    Request {
+        /// Which.
+        id: String,
+    },
+    /// Say no.
+    Deny {
+        /// To which.
+        id: String,
+        /// Who.
+        person: String,
+    },
+    /// Open an enrollment.
+    Enroll {
+        /// For whom.
+        user: String,
+        /// Who.
+        person: String,
+    },
+    /// Which passkeys there are.
+    Credentials,
+    /// Take a passkey back.
+    RevokeCredential {
+        /// Which.
+        id: String,
+        /// Who.
+        person: String,
+        /// Why.
+        reason: String,
+    },
+    /// Which mandates there are.
+    Mandates,
+    /// End a mandate.
+    RevokeMandate {
+        /// Which.
+        id: String,
+        /// Who.
+        person: String,
+    },
+    /// Begin to start over.
+    BeginReset {
+        /// For whom.
+        user: String,
+        /// Who.
+        person: String,
+    },
+    /// Finish starting over.
+    CompleteReset {
+        /// For whom.
+        user: String,
+        /// Who.
+        person: String,
+    },
+    /// Where the page is, and the key that receipts are signed with.
+    Page,
+    /// Receipts, from a place of the chain on.
+    Receipts {
+        /// The first place.
+        from: u64,
+        /// How many.
+        most: u32,
+    },
+    /// One receipt.
+    Receipt {
+        /// Which.
+        id: String,
+    },
+    /// What was enrolled, for whoever checks receipts.
+    Enrollments,
 }
 
 /// What a person decides about a server's definitions.

@@ -1,10 +1,11 @@
 //! The way to a running gateway on the same machine: a socket of the data directory's owner.
 //!
-//! `hello` is the first line on it, `socket` is where it is, `attend` is the gateway's side of it, with `answer` for
-//! those who only ask, and `visit` is the other.
+//! `hello` is the first line on it, `socket` is where it is, `attend` is the gateway's side of it, with `answer` and
+//! `desk` for those who only ask, and `visit` is the other.
 
 pub(crate) mod answer;
 pub(crate) mod attend;
+mod desk;
 pub(crate) mod hello;
 pub(crate) mod socket;
 pub(crate) mod visit;

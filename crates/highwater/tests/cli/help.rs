@@ -16,6 +16,8 @@ fn help_says_what_there_is() {
         "token",
         "token create",
         "token rotate",
+        "approvals",
+        "receipts verify",
         "check",
         "test",
         "schema",

@@ -1,5 +1,6 @@
 //! `highwater receipts`: what people signed, and whether that can be shown to somebody who was not there.
 
+mod kept;
 mod verify;
 mod words;
 
@@ -10,8 +11,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::command::print;
+use crate::command::{Common, print};
 use crate::exit::Failure;
+use crate::place::DataPlace;
 
 /// What `receipts` takes.
 #[derive(Debug, Args)]
@@ -22,6 +24,50 @@ pub(crate) struct ReceiptsArgs {
 
 #[derive(Debug, Subcommand)]
 enum ReceiptsCommand {
+    /// List the receipts of the running gateway, newest last.
+    List {
+        /// Only from this place of the chain on.
+        #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true)]
+        from: u64,
+
+        #[command(flatten)]
+        common: Common,
+    },
+
+    /// Show one receipt.
+    Show {
+        /// The receipt, as `highwater receipts list` names it.
+        #[arg(value_name = "ID")]
+        id: String,
+
+        #[command(flatten)]
+        common: Common,
+    },
+
+    /// Write receipts for somebody else, one a line, or what they are checked with.
+    Export {
+        /// Only from this place of the chain on.
+        #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true)]
+        from: u64,
+
+        /// In place of receipts: which passkeys were enrolled for whom, and who authorized it.
+        #[arg(long)]
+        enrollments: bool,
+
+        /// Where it is written. Without it: standard output.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+
+        #[command(flatten)]
+        data: DataPlace,
+    },
+
+    /// Print the public key that this gateway signs receipts with. Give it to whoever checks them.
+    Key {
+        #[command(flatten)]
+        common: Common,
+    },
+
     /// Check receipts with nothing but the files: no gateway, no store, no network.
     ///
     /// A receipt carries the key it is checked with, so by itself it shows that somebody signed, and not who. Only
@@ -49,7 +95,7 @@ struct VerifyArgs {
     #[arg(long, value_name = "FILE")]
     enrollments: Option<PathBuf>,
 
-    /// The public key of the gateway.
+    /// The public key of the gateway, as `highwater receipts key` prints it.
     #[arg(long, value_name = "KEY")]
     gateway_key: Option<String>,
 
@@ -64,6 +110,12 @@ struct VerifyArgs {
 
 pub(crate) fn run(args: &ReceiptsArgs) -> Result<(), Failure> {
     match &args.command {
+        ReceiptsCommand::List { from, common } => kept::list(*from, common),
+        ReceiptsCommand::Show { id, common } => kept::show(id, common),
+        ReceiptsCommand::Export { from, enrollments, out, data } => {
+            kept::export(*from, *enrollments, out.as_deref(), data)
+        }
+        ReceiptsCommand::Key { common } => kept::key(common),
         ReceiptsCommand::Verify(args) => {
             let verification = verify::verify(args)?;
             print(&match args.json {

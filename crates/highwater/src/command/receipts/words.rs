@@ -73,6 +73,17 @@ fn one(text: &mut String, checked: &Checked) -> std::fmt::Result {
     not_proven(checked).iter().try_for_each(|line| writeln!(text, "- {line}"))
 }
 
+/// One receipt, without a word on whether it holds.
+pub(super) fn receipt(receipt: &Receipt) -> String {
+    let mut text = format!("receipt    {}\n", plain(&receipt.id));
+    describe(&mut text, receipt).unwrap_or_default();
+    if let Some(shown) = receipt.display_text.clear() {
+        text.push_str(&format!("\n{}\n", shown.lines().map(plain).collect::<Vec<_>>().join("\n")));
+    }
+    text.push_str("\nWhether it holds: `highwater receipts export` and `highwater receipts verify` tell.\n");
+    text
+}
+
 fn describe(text: &mut String, receipt: &Receipt) -> std::fmt::Result {
     let server = receipt.upstream.as_deref().map(|server| format!(" at `{}`", plain(server)));
     writeln!(text, "tool       {}{}", plain(&receipt.tool_name), server.unwrap_or_default())?;
