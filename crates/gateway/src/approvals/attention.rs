@@ -58,9 +58,18 @@ impl Desk {
     }
 }
 
+/// Opens the page where there is a screen that a person may sit in front of: without one a browser would open in a
+/// terminal.
 fn browser(url: &str) -> Command {
-    let mut command = Command::new(if cfg!(target_os = "macos") { "open" } else { "xdg-open" });
-    command.arg(url);
+    let mut command;
+    if cfg!(target_os = "macos") {
+        command = Command::new("open");
+        command.arg(url);
+    } else {
+        command = Command::new("sh");
+        // As an argument, so that no address can be part of the script.
+        command.args(["-c", r#"[ -z "$DISPLAY$WAYLAND_DISPLAY" ] || exec xdg-open "$1""#, "sh", url]);
+    }
     command
 }
 

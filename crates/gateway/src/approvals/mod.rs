@@ -38,6 +38,7 @@ pub(crate) use remember::{Recalled, Rememberable};
 pub(crate) use requests::{AskAnswer, NewAsk, rules_of, told_of};
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use highwater_config::ApprovalSettings;
@@ -45,7 +46,7 @@ use highwater_core::approval::{Nonce, RelyingParty, ServerId, ToolName};
 use highwater_core::audit::{ApprovalNote, AuditEvent, Happened};
 use highwater_core::id::{ApprovalId, DecisionId, UserId};
 use highwater_core::pin::PinDigest;
-use highwater_store::{AuditLog, ReceiptKey, Store};
+use highwater_store::{AskLimits, AuditLog, ReceiptKey, Store};
 use tokio::sync::broadcast;
 
 use crate::gateway::now;
@@ -55,6 +56,9 @@ use sign_in::SignIns;
 
 /// How many changes a slow listener may miss before it has to look for itself.
 const CHANGES: usize = 256;
+
+/// How often what is over is cleared.
+const TIDY_EVERY: Duration = Duration::from_secs(60);
 
 /// The desk.
 pub struct Desk {
@@ -140,6 +144,7 @@ impl Desk {
             catalog: OnceLock::new(),
         });
         desk.follow_store();
+        desk.tidy_up();
         desk
     }
 
@@ -210,6 +215,21 @@ impl Desk {
                     },
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => return,
+                }
+            }
+        });
+    }
+
+    /// Ends what has run out and clears what nobody needs any more, now and then.
+    fn tidy_up(self: &Arc<Self>) {
+        let desk = Arc::downgrade(self);
+        tokio::spawn(async move {
+            let mut ticks = tokio::time::interval(TIDY_EVERY);
+            loop {
+                ticks.tick().await;
+                let Some(desk) = desk.upgrade() else { return };
+                if let Err(error) = desk.store.expire_requests(&AskLimits::default(), now()).await {
+                    tracing::warn!(%error, "requests that are over could not be cleared");
                 }
             }
         });

@@ -109,8 +109,10 @@ impl Gateway {
     ) -> Result<Departure, Refusal> {
         let RoutedAction { action, course } = routed;
         // A person's answer is about exactly the action they were asked about.
-        let asked = consent.as_ref().and_then(Consent::action);
-        let action = asked.map_or_else(|| Arc::new(action), Arc::clone);
+        let action = match &consent {
+            Some(consent) => consent.asked(action),
+            None => Arc::new(action),
+        };
         // Taken before anything is waited for: writes that are kept in order keep the order in which they came.
         let mut turn = self.line_up(&course, &action)?;
         let mut undertaking = self.gather(arrival, &course, action).await;

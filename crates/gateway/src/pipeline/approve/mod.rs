@@ -19,6 +19,7 @@ use highwater_core::decide::{
     Answer, AskKind, Effect, Escalation, HeldReply, Pass, Permit, QuestionDigest, ReplyVerdict, Unapproved,
     Verdict, decide_reply_approved,
 };
+use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::method::Method;
 
 pub(super) use desk::PageAnswer;
@@ -87,11 +88,18 @@ enum Way<'a> {
 // === impl Consent ===
 
 impl Consent {
-    /// Exactly what was asked about, where that is kept with the answer.
-    pub(super) fn action(&self) -> Option<&Arc<Action>> {
+    /// Exactly what was asked about: what was kept with the answer, or the retry without what is for us.
+    pub(super) fn asked(&self, retried: Action) -> Arc<Action> {
         match self {
-            Self::Form(form) => Some(&form.action),
-            Self::Page(_) => None,
+            Self::Form(form) => Arc::clone(&form.action),
+            Self::Page(_) => {
+                const OURS: [(&str, Edit<'static>); 2] =
+                    [("inputResponses", Edit::Remove), ("requestState", Edit::Remove)];
+                let params = edit_object(retried.params(), &OURS);
+                let (method, target) = (Arc::clone(retried.method()), Arc::clone(retried.target()));
+                let upstream = retried.upstream().clone();
+                Arc::new(Action::new(retried.kind(), upstream, method, target, params))
+            }
         }
     }
 }
