@@ -1,0 +1,8 @@
+//! How people are asked, by what each client can do: held, sent to the page, or told to call again. What they agreed to
+//! runs once, as it was signed, for whoever waits. Through the shipped program, with a real server and a real page.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod held;
+mod person;
+mod sent;
+mod stage;

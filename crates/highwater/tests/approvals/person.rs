@@ -1,0 +1,84 @@
+//! A person in front of the page: opens it as a browser would, signs in, and answers.
+
+use highwater_testkit::client::Setup;
+use highwater_testkit::passkey::Passkey;
+use http::Method;
+use serde_json::{Value, json};
+
+/// Somebody who is signed in.
+pub(crate) struct Person {
+    origin: String,
+    cookie: String,
+    secret: String,
+}
+
+// === impl Person ===
+
+impl Person {
+    /// Signs in with the operator's token.
+    pub(crate) async fn operator(origin: &str, token: &str) -> Self {
+        let nobody = Self { origin: origin.to_owned(), cookie: String::new(), secret: String::new() };
+        let (status, headers, said) = nobody.send("/sign-in", "/inbox", &json!({ "token": token })).await;
+        assert_eq!(status, 200, "{said}");
+        let cookie = headers.get("set-cookie").unwrap().to_str().unwrap();
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        Self { cookie, secret: said["secret"].as_str().unwrap().to_owned(), ..nobody }
+    }
+
+    /// Asks the page for something, from the document at `from`.
+    async fn send(&self, path: &str, from: &str, body: &Value) -> (u16, http::HeaderMap, Value) {
+        let csrf = self.csrf(from).await;
+        let browser = Setup::http(&format!("{}{path}", self.origin)).connect_silently().await.unwrap();
+        let mut headers = vec![
+            ("origin", self.origin.as_str()),
+            ("sec-fetch-site", "same-origin"),
+            ("content-type", "application/json"),
+            ("highwater-csrf", &csrf),
+        ];
+        if !self.cookie.is_empty() {
+            headers.extend([("cookie", self.cookie.as_str()), ("highwater-page-secret", &self.secret)]);
+        }
+        let reply = browser.exchange(Method::POST, body.to_string(), &headers).await.unwrap();
+        (reply.status, reply.headers, serde_json::from_str(&reply.body).unwrap_or(Value::Null))
+    }
+
+    async fn csrf(&self, from: &str) -> String {
+        let browser = Setup::http(&format!("{}{from}", self.origin)).connect_silently().await.unwrap();
+        let headers = [("sec-fetch-dest", "document"), ("cookie", self.cookie.as_str())];
+        let headers = if self.cookie.is_empty() { &headers[..1] } else { &headers[..] };
+        let document = browser.exchange(Method::GET, String::new(), headers).await.unwrap();
+        let csrf = document.body.split("data-csrf=\"").nth(1).and_then(|rest| rest.split('"').next());
+        csrf.unwrap_or_else(|| panic!("{}: {}", document.status, document.body)).to_owned()
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let (status, _, said) = self.send(path, "/inbox", body).await;
+        (status, said)
+    }
+
+    /// Registers a passkey on the page and confirms it with the code.
+    pub(crate) async fn enroll(&self, user: &str, code: &str, passkey: &mut Passkey) {
+        let (status, begun) = self.post("/enroll/begin", &json!({ "user": user })).await;
+        assert_eq!(status, 200, "{begun}");
+        let response = passkey.create(&begun["options"]).unwrap();
+        let body = json!({ "ticket": begun["ticket"], "response": response });
+        let (status, key) = self.post("/enroll/finish", &body).await;
+        assert_eq!(status, 200, "{key}");
+        let (status, said) = self.post("/enroll/code", &json!({ "id": key["id"], "code": code })).await;
+        assert_eq!(status, 200, "{said}");
+    }
+
+    /// Signs a request with a passkey.
+    pub(crate) async fn sign(&self, id: &str, passkey: &Passkey) -> (u16, Value) {
+        let (status, envelope) = self.post(&format!("/approve/{id}/challenge"), &json!({})).await;
+        assert_eq!(status, 200, "{envelope}");
+        let response = passkey.get(&envelope["requestOptions"]).unwrap();
+        let body = json!({ "challengeId": envelope["challengeId"], "response": response });
+        self.post(&format!("/approve/{id}/assertion"), &body).await
+    }
+
+    /// Presses the button.
+    pub(crate) async fn confirm(&self, id: &str, remember: Option<&str>) -> (u16, Value) {
+        self.post(&format!("/approve/{id}/confirm"), &json!({ "remember": remember })).await
+    }
+}
