@@ -72,6 +72,16 @@ async fn whoever_waits_hears_of_an_answer_at_another_replica() {
     panic!("nothing was heard of 50 answers");
 }
 
+/// A database from a backup is an older truth.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_outstanding_counts_after_a_restore() {
+    let place = InPostgres::new().await;
+    let left = suite::approvals::outstanding::Outstanding::leave(&place.open().await).await;
+    let options = StoreOptions { restored: true, ..suite::shared() };
+    let again = Store::open(&StorePlace::Postgres { url: place.url.clone() }, &options).await.unwrap();
+    left.is_void(&again).await;
+}
+
 /// A server that a test may treat badly.
 async fn own_server() -> (PostgresServer, String) {
     tokio::task::spawn_blocking(|| {

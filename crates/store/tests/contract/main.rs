@@ -13,6 +13,7 @@ mod suite;
 
 use highwater_store::{DataDir, Memory, Store, StoreOptions, StorePlace};
 use suite::Backend;
+use suite::approvals::outstanding::Outstanding;
 
 /// One node in memory: the model itself.
 struct InMemory(Memory, tokio::sync::Mutex<Option<Store>>);
@@ -78,3 +79,24 @@ impl Backend for InSqlite {
 suite::run!(memory, super::InMemory);
 suite::run!(shared_memory, super::SharedMemory);
 suite::run!(sqlite, super::InSqlite);
+suite::run!(timed memory_later, super::InMemory);
+suite::run!(timed sqlite_later, super::InSqlite);
+
+/// A power cut, and another start of the machine.
+#[tokio::test]
+async fn nothing_outstanding_counts_after_an_unclean_restart() {
+    let memory = Memory::new(false);
+    let left = Outstanding::leave(&memory.open("boot", &StoreOptions::default()).await.unwrap()).await;
+    left.is_void(&memory.open("another", &StoreOptions::default()).await.unwrap()).await;
+}
+
+/// A database from a backup is an older truth.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_outstanding_counts_after_a_restore() {
+    let place = InSqlite::new().await;
+    let left = Outstanding::leave(&place.open().await).await;
+    place.open.lock().await.take().unwrap().close().await.unwrap();
+    let options = StoreOptions { restored: true, ..StoreOptions::default() };
+    let again = Store::open(&StorePlace::Sqlite(place.data.clone()), &options).await.unwrap();
+    left.is_void(&again).await;
+}

@@ -111,6 +111,17 @@ macro_rules! run {
             );
         }
     };
+    // Where a test says what time it is. PostgreSQL has a clock of its own.
+    (timed $name:ident, $backend:ty) => {
+        mod $name {
+            crate::suite::run!(@ $backend,
+                t3_a_grant_lasts_two_minutes,
+                a_request_ends_after_five_minutes_and_a_no_after_ten,
+                an_enrollment_window_lasts_ten_minutes,
+                g05_a_used_challenge_is_remembered_for_a_day,
+            );
+        }
+    };
     (@ $backend:ty, $($story:ident),+ $(,)?) => {
         $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $story() {

@@ -4,7 +4,12 @@ mod ask;
 mod consume;
 mod enrollment;
 mod grant;
+#[allow(dead_code, reason = "PostgreSQL has a clock of its own")]
+mod later;
+pub(crate) mod outstanding;
 pub(crate) mod scene;
 mod standing;
 
+#[allow(unused_imports, reason = "PostgreSQL has a clock of its own")]
+pub(crate) use later::*;
 pub(crate) use {ask::*, consume::*, enrollment::*, grant::*, standing::*};

@@ -21,14 +21,15 @@ use serde_json::json;
 
 static DRAWN: AtomicU64 = AtomicU64::new(1);
 
-/// A name that is used once.
+/// A name that is used once, also by processes that follow each other.
 pub(crate) fn fresh(prefix: &str) -> String {
-    format!("{prefix}{}", DRAWN.fetch_add(1, Ordering::Relaxed))
+    format!("{prefix}{}-{}", std::process::id(), DRAWN.fetch_add(1, Ordering::Relaxed))
 }
 
 fn nonce() -> Nonce {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&DRAWN.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+    bytes[8..12].copy_from_slice(&std::process::id().to_be_bytes());
     Nonce(bytes)
 }
 
