@@ -324,7 +324,9 @@ impl Gateway {
                 (Client::Modern(_), _) => {}
             }
         }
-        self.desk().map_or(Way::None, |desk| Way::Desk(Arc::clone(desk)))
+        // Nobody is called to what nobody waits for.
+        let desk = self.desk().filter(|_| arrival.attended);
+        desk.map_or(Way::None, |desk| Way::Desk(Arc::clone(desk)))
     }
 
     async fn ask_person(
