@@ -49,20 +49,10 @@ pub(crate) struct ApprovalsFile {
     #[schemars(extend("default" = true))]
     pub(crate) notify: Field<bool>,
 
-    /// Where to send a message when somebody must be asked. It says which tool and where the page is, and nothing of the
-    /// arguments. `${NAME}` stands for an environment variable.
-    #[schemars(extend("examples" = ["https://hooks.example.com/${HOOK}"]))]
-    pub(crate) webhook: Field<String>,
-
     /// Who must sign for which tools, by glob as in `tools` of a token: `delete_*` at every server, `github:delete_*` at
     /// one. Of several that fit, the first counts. This does not make a tool ask: labels, rules and servers do.
     #[schemars(extend("examples" = [{ "bank:transfer": { "quorum": { "n": 2, "approvers": ["ada", "ben", "cyd"] } } }]))]
     pub(crate) tools: Field<Entries<Field<ToolApprovalFile>>>,
-
-    /// The public key, X25519 in base64url, of whoever may read receipts of calls with sensitive arguments. With it such
-    /// receipts hold ciphertext in place of the arguments.
-    #[schemars(extend("examples" = ["hSDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo"]))]
-    pub(crate) auditor_key: Field<String>,
 
     /// How long a reset of somebody's passkeys waits, so that its owner can object.
     #[schemars(extend("default" = "24h"))]

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use highwater_core::approval::{Quorum, decode_base64url};
+use highwater_core::approval::Quorum;
 use highwater_core::grant::{NAME_RULE, ToolPattern, name_fault};
 use highwater_core::id::UserId;
 
 use super::listen::{self, ListenError};
-use super::remote::check_url;
 use super::{Lowering, Refused};
 use crate::file::{ApprovalsFile, QuorumFile, ToolApprovalFile};
 use crate::human::{Period, Scalar};
@@ -31,20 +30,6 @@ impl Lowering<'_> {
             None => usual.listen,
             Some(written) => self.page(written, file.public_url.is_absent()),
         };
-        let webhook = file.webhook.read().and_then(|written| {
-            let url = self.text("`approvals.webhook`", written)?;
-            let judged = check_url(&url, false)
-                .map_err(|refused| Refused::new(format!("`approvals.webhook` {}", refused.message), WEBHOOK));
-            self.refused(written, judged.map(|()| url))
-        });
-        let auditor_key = file.auditor_key.read().and_then(|written| {
-            let key = decode_base64url(&written.value).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
-            if key.is_none() {
-                let help = "write the 32 bytes of an X25519 public key in base64url, 43 characters";
-                self.report(written.span, "`approvals.auditor_key` is no key", help);
-            }
-            key
-        });
         let hold = self.hold("`approvals.hold`", &file.hold).unwrap_or(usual.hold);
         let with_progress = self
             .hold("`approvals.hold_with_progress`", &file.hold_with_progress)
@@ -58,9 +43,7 @@ impl Lowering<'_> {
             hold_with_progress: with_progress.max(hold),
             open_browser: file.open_browser.value().copied().unwrap_or(usual.open_browser),
             notify: file.notify.value().copied().unwrap_or(usual.notify),
-            webhook,
             tools: self.tool_approvals(&file.tools),
-            auditor_key,
             recovery_delay: self
                 .wait("`approvals.recovery_delay`", &file.recovery_delay)
                 .unwrap_or(usual.recovery_delay),
@@ -172,9 +155,6 @@ impl Lowering<'_> {
         judged.map_err(|refused| self.report(written.span, refused.message, refused.help)).ok()
     }
 }
-
-const WEBHOOK: &str =
-    "write it in full, such as `https://hooks.example.com/highwater`; `http` on this machine alone";
 
 /// An origin that browsers make passkeys for.
 fn public_origin(url: &str) -> Result<String, Refused> {

@@ -1,6 +1,5 @@
 //! How people are asked, and who must sign, as the operator decided.
 
-use std::fmt;
 use std::time::Duration;
 
 use highwater_core::approval::{AuthenticatorClass, Quorum};
@@ -14,8 +13,8 @@ use super::Listen;
 /// The user of whoever is nobody in particular.
 pub const OWNER: &str = "owner";
 
-/// How people are asked. `Debug` shows nothing of the webhook but its host.
-#[derive(Clone, PartialEq, Eq)]
+/// How people are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalSettings {
     /// Where the page is; nowhere if the operator wants none.
     pub listen: Option<Listen>,
@@ -33,12 +32,8 @@ pub struct ApprovalSettings {
     pub open_browser: bool,
     /// Whether the desktop says that somebody must be asked.
     pub notify: bool,
-    /// Where else to say it.
-    pub webhook: Option<String>,
     /// Who must sign for which tools. Of several that fit, the first counts.
     pub tools: Vec<ToolApproval>,
-    /// The X25519 public key of whoever may read receipts of sensitive calls.
-    pub auditor_key: Option<[u8; 32]>,
     /// How long a reset of somebody's passkeys waits.
     pub recovery_delay: Duration,
 }
@@ -117,34 +112,9 @@ impl Default for ApprovalSettings {
             hold_with_progress: Duration::from_secs(4 * 60),
             open_browser: true,
             notify: true,
-            webhook: None,
             tools: Vec::new(),
-            auditor_key: None,
             recovery_delay: Duration::from_secs(24 * 60 * 60),
         }
-    }
-}
-
-impl fmt::Debug for ApprovalSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = self.webhook.as_deref().map(|url| {
-            let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-            format!("{}/…", rest.split(['/', '?']).next().unwrap_or_default())
-        });
-        f.debug_struct("ApprovalSettings")
-            .field("listen", &self.listen)
-            .field("public_url", &self.public_url)
-            .field("extra_origins", &self.extra_origins)
-            .field("flow", &self.flow)
-            .field("hold", &self.hold)
-            .field("hold_with_progress", &self.hold_with_progress)
-            .field("open_browser", &self.open_browser)
-            .field("notify", &self.notify)
-            .field("webhook", &place)
-            .field("tools", &self.tools)
-            .field("auditor_key", &self.auditor_key.map(|_| "…"))
-            .field("recovery_delay", &self.recovery_delay)
-            .finish()
     }
 }
 

@@ -145,6 +145,7 @@ fn what_cannot_be_read_is_wrong_usage_and_what_is_no_receipt_is_not_verified() {
     for (arguments, code, words) in [
         (&["none.json"][..], 2, "cannot read `none.json`"),
         (&["x.json", "--gateway-key", "abc"], 2, "`abc` is no public key"),
+        (&["x.json", "--gateway-key", "-SDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo"], 4, "x.json:1: form: "),
         (&["x.json", "--enrollments", "x.json"], 2, "`x.json` holds no enrollments"),
         (&["x.json", "--definition", "empty.json"], 2, "`empty.json` holds no definition of a tool"),
         (&["x.json"], 4, "x.json:1: form: this is not the text of a receipt"),

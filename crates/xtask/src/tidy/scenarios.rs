@@ -26,7 +26,6 @@ const UNTOLD: &[&str] = &[
     "allowed_hosts",
     "allowed_origins",
     "args",
-    "auditor_key",
     "auth",
     "command",
     "cwd",
@@ -43,7 +42,6 @@ const UNTOLD: &[&str] = &[
     "server",
     "type",
     "url",
-    "webhook",
 ];
 
 /// Facts that no scenario names.

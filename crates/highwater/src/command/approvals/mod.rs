@@ -53,7 +53,7 @@ enum ApprovalsCommand {
     /// Show one of them: what would be done, why it is asked, and what the agent has read.
     Show {
         /// The request, as `highwater approvals list` names it.
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", allow_hyphen_values = true)]
         id: String,
 
         #[command(flatten)]
@@ -65,7 +65,7 @@ enum ApprovalsCommand {
     /// There is no yes in a terminal: an agent with a shell could give it. The URL is printed, for a browser elsewhere.
     Approve {
         /// The request, as `highwater approvals list` names it.
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", allow_hyphen_values = true)]
         id: String,
 
         /// Print the URL and open nothing.
@@ -83,7 +83,7 @@ enum ApprovalsCommand {
     /// Say no to one of them. The agent is told not to try again.
     Deny {
         /// The request, as `highwater approvals list` names it.
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", allow_hyphen_values = true)]
         id: String,
 
         #[command(flatten)]
@@ -110,7 +110,8 @@ enum ApprovalsCommand {
     /// List passkeys, or take one back.
     Credentials {
         /// The passkey to take back. It approves nothing from then on.
-        #[arg(long, value_name = "ID")]
+        // Ids may begin with a hyphen.
+        #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         revoke: Option<String>,
 
         /// Why. It goes on record.
@@ -131,7 +132,8 @@ enum ApprovalsCommand {
         new: bool,
 
         /// The mandate to end.
-        #[arg(long, value_name = "ID")]
+        // Ids may begin with a hyphen.
+        #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         revoke: Option<String>,
 
         /// With `--new`: print the URL and open nothing.

@@ -74,7 +74,8 @@ enum ManifestCommand {
         manifest: PathBuf,
 
         /// A public key that may have signed it; may be said several times.
-        #[arg(long = "key", value_name = "KEY", required = true)]
+        // Base64url may begin with a hyphen.
+        #[arg(long = "key", value_name = "KEY", required = true, allow_hyphen_values = true)]
         keys: Vec<String>,
 
         #[command(flatten)]

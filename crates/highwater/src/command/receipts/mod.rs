@@ -37,7 +37,7 @@ enum ReceiptsCommand {
     /// Show one receipt.
     Show {
         /// The receipt, as `highwater receipts list` names it.
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", allow_hyphen_values = true)]
         id: String,
 
         #[command(flatten)]
@@ -96,7 +96,8 @@ struct VerifyArgs {
     enrollments: Option<PathBuf>,
 
     /// The public key of the gateway, as `highwater receipts key` prints it.
-    #[arg(long, value_name = "KEY")]
+    // Base64url may begin with a hyphen.
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     gateway_key: Option<String>,
 
     /// The definition of the tool that was called, as its server lists it.
