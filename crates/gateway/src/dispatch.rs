@@ -18,7 +18,7 @@ use crate::catalog::Station;
 use crate::client::{Answer, Client, LegacySession, Outlet};
 use crate::gateway::{Gateway, now};
 use crate::greet::{TASKS_EXTENSION, Unmet};
-use crate::pipeline::Arrival;
+use crate::pipeline::{Arrival, CREATE_CHALLENGE};
 use crate::session::left;
 
 /// How long a client that sets its log level waits for servers to take it.
@@ -60,6 +60,8 @@ impl Gateway {
         let name = frame.method().unwrap_or_default();
         let method = Method::parse(name);
         let id = frame.id().unwrap_or("null").to_owned();
+        // A server that verifies approvals itself issues its own challenges.
+        let relayed = name == CREATE_CHALLENGE && Box::pin(self.is_relayed(&client, &frame)).await;
         let answered = match method {
             Some(known) if !known.exists_in(client.era()) => Err(not_here(name)),
             Some(Method::GetTask | Method::CancelTask | Method::UpdateTask) if !declares_tasks(&client) => {
@@ -80,7 +82,7 @@ impl Gateway {
             }
             Some(Method::Listen) => Box::pin(self.listen(client, &frame, outlet)).await,
             // Ours to answer: whatever an operator lists for a server, these lead nowhere else.
-            None if name.starts_with(APPROVAL_METHODS) => {
+            None if name.starts_with(APPROVAL_METHODS) && !relayed => {
                 Box::pin(self.approval_method(&client, &frame, name)).await
             }
             // A shared server's list of tasks would show one client the tasks of another.

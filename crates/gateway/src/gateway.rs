@@ -30,6 +30,7 @@ use crate::pins::{Keeper, ToolNames};
 use crate::pipeline::{HeldCalls, PendingQuestions};
 use crate::policy::{looks_at_origins, policy};
 use crate::registry::Registry;
+use crate::relayed::RelayedChallenges;
 use crate::seal::Seal;
 use crate::session::Stories;
 use crate::tokens::Tokens;
@@ -56,6 +57,8 @@ pub struct Gateway {
     pub(crate) held: Arc<HeldCalls>,
     /// Questions to people that wait for their answers.
     pub(crate) pending: Arc<PendingQuestions>,
+    /// Challenges that servers issued through us.
+    pub(crate) relayed: RelayedChallenges,
     /// Where the labels of sessions and objects are.
     pub(crate) store: Store,
     /// Where people answer; nothing where nobody can be asked on a page.
@@ -147,6 +150,7 @@ impl Gateway {
             held: Arc::default(),
             pending: Arc::default(),
             desk,
+            relayed: RelayedChallenges::default(),
             store,
             stories: Stories::default(),
             registry: Registry::default(),

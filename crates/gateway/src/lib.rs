@@ -16,6 +16,7 @@ mod pins;
 mod pipeline;
 mod policy;
 mod registry;
+mod relayed;
 mod seal;
 mod session;
 mod status;

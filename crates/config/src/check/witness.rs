@@ -39,7 +39,7 @@ impl Witness {
                 tell("resource.uri", json!(&**action.target()))
             }
             ActionKind::GetPrompt => tell("prompt.name", json!(&**action.target())),
-            ActionKind::CallTool | ActionKind::ResolveTool => {
+            ActionKind::CallTool | ActionKind::ResolveTool | ActionKind::CreateChallenge => {
                 tell("tool.name", json!(facts.tool_name));
                 tell("tool.id", json!(facts.tool_id));
             }

@@ -19,6 +19,8 @@ pub enum ActionKind {
     CallTool,
     /// `tools/resolve`: the arguments leave before the call is judged, so it is an action of its own.
     ResolveTool,
+    /// `approval/challenge/create` for a tool whose server verifies approvals itself: the arguments leave before the call.
+    CreateChallenge,
     /// `resources/read`: the URI is an outflow.
     ReadResource,
     /// `prompts/get`.
@@ -57,6 +59,7 @@ impl ActionKind {
         match self {
             Self::CallTool => "call-tool",
             Self::ResolveTool => "resolve-tool",
+            Self::CreateChallenge => "create-challenge",
             Self::ReadResource => "read-resource",
             Self::GetPrompt => "get-prompt",
             Self::Complete => "complete",

@@ -23,6 +23,8 @@ pub struct Contract {
     /// Who called the replies untrusted, if anybody did whose word still stands.
     pub(super) untrusted: Option<Authority>,
     pub(super) approval: ApprovalWish,
+    /// The same without what the server itself verifies.
+    pub(super) wish: ApprovalWish,
     pub(super) requires_verified: bool,
     pub(super) malicious: bool,
     pub(super) attribution: TextSet,
@@ -79,6 +81,7 @@ impl Contract {
             ceiling: TrustLevel::Owner,
             untrusted: None,
             approval: ApprovalWish::None,
+            wish: ApprovalWish::None,
             requires_verified: false,
             malicious: false,
             attribution: TextSet::EMPTY,
@@ -165,6 +168,11 @@ impl Contract {
     /// The least a person has to do with every call.
     pub fn approval(&self) -> ApprovalWish {
         self.approval
+    }
+
+    /// The least that is asked of a person here, whatever the upstream itself verifies.
+    pub fn wish(&self) -> ApprovalWish {
+        self.wish
     }
 
     /// Whether the upstream itself requires a verified approval.

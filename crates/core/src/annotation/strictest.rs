@@ -27,7 +27,7 @@ impl Contract {
         note(!self.source.members().covers(other.source.members()), Axis::Source);
         note(!self.possible_source().members().covers(other.possible_source().members()), Axis::Source);
         note(self.returns.milder_than(&other.returns), Axis::Returns);
-        note(self.approval < other.approval, Axis::Approval);
+        note(self.approval < other.approval || self.wish < other.wish, Axis::Approval);
         note(other.requires_verified && !self.requires_verified, Axis::Approval);
         note(other.malicious && !self.malicious, Axis::Approval);
         note(!self.attribution.covers(&other.attribution), Axis::Integrity);
@@ -56,6 +56,7 @@ impl Contract {
         next.ceiling = self.ceiling.min(other.ceiling);
         next.untrusted = self.untrusted.max(other.untrusted);
         next.approval = self.approval.max(other.approval);
+        next.wish = self.wish.max(other.wish);
         next.requires_verified |= other.requires_verified;
         next.malicious |= other.malicious;
         next.attribution.join(&other.attribution);

@@ -312,10 +312,11 @@ impl Scale {
                 }
                 (wish, Authority::Operator)
             }
-            (None, Some((wish, by, _))) => (wish.max(next.approval), by),
-            (None, None) => (next.approval, Authority::Nothing),
+            (None, Some((wish, by, _))) => (wish.max(next.wish), by),
+            (None, None) => (next.wish, Authority::Nothing),
         };
         next.requires_verified |= self.requires_verified;
+        next.wish = wish;
         next.approval = if next.requires_verified { ApprovalWish::Passkey } else { wish };
         next.establish(Axis::Approval, by);
     }

@@ -37,6 +37,8 @@ vocabulary! {
         GetPrompt = "get-prompt",
         /// Letting a reply out.
         Release = "release",
+        /// Asking a server that verifies approvals itself for a challenge.
+        Challenge = "challenge",
     }
 }
 

@@ -35,6 +35,7 @@ impl<'a> Provenance<'a> {
             }
             ActionKind::CallTool
             | ActionKind::ResolveTool
+            | ActionKind::CreateChallenge
             | ActionKind::GetPrompt
             | ActionKind::Complete
             | ActionKind::ExtraMethod => (&**facts.action.target(), trust.effective()),
@@ -64,9 +65,11 @@ impl<'a> Provenance<'a> {
 
     fn key(&self) -> &'static str {
         match self.kind {
-            ActionKind::CallTool | ActionKind::ResolveTool | ActionKind::TaskStep | ActionKind::Answer => {
-                "tool_name"
-            }
+            ActionKind::CallTool
+            | ActionKind::ResolveTool
+            | ActionKind::CreateChallenge
+            | ActionKind::TaskStep
+            | ActionKind::Answer => "tool_name",
             ActionKind::ReadResource | ActionKind::Subscribe => "resource_uri",
             ActionKind::GetPrompt => "prompt_name",
             ActionKind::Complete => "completed",

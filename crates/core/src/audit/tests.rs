@@ -359,6 +359,7 @@ fn the_words_written_by_hand_are_those_serde_writes() {
     let kinds = [
         ActionKind::CallTool,
         ActionKind::ResolveTool,
+        ActionKind::CreateChallenge,
         ActionKind::ReadResource,
         ActionKind::GetPrompt,
         ActionKind::Complete,

@@ -64,8 +64,11 @@ impl Conduct {
     pub(super) fn of(action: &Action, contract: &Contract) -> Self {
         match action.kind() {
             ActionKind::Answer | ActionKind::TaskStep | ActionKind::Subscribe => Self::Step,
+            // What was approved is used up by the first sending: a second would be a replay.
+            ActionKind::CallTool if contract.requires_verified() => Self::Once,
             ActionKind::CallTool
             | ActionKind::ResolveTool
+            | ActionKind::CreateChallenge
             | ActionKind::ReadResource
             | ActionKind::GetPrompt
             | ActionKind::Complete

@@ -90,6 +90,8 @@ pub enum Reason {
     PasskeyWanted,
     /// The upstream itself requires a verified approval.
     VerifiedApprovalRequired,
+    /// The upstream itself requires a verified approval, and evidence goes to it that it will verify.
+    VerifiedApprovalRelayed,
     /// Somebody contributed to the session from whom the upstream takes no data.
     ContributorNotAccepted,
     /// The client did not declare that it can be asked this.

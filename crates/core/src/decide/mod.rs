@@ -57,6 +57,10 @@ fn settle(policy: &Policy, facts: &Facts<'_>, approval: Option<&Approval>) -> Ve
     let explained = |judgement: Judgement| judgement.changed_by(what_if::what_if(policy, facts, effect));
     match effect {
         Effect::Allow | Effect::Redact => Verdict::Allow(Permit::mint(facts, judgement, None)),
+        // What its server closes nobody opens here: a person who is asked by us is asked for nothing.
+        Effect::Confirm | Effect::Passkey if judgement.is_closed_by_its_server() => {
+            Verdict::Block(Denial::new(facts.decision.clone(), explained(judgement)))
+        }
         Effect::Confirm | Effect::Passkey => {
             match approval.filter(|approval| approval.meets(facts, &judgement)) {
                 Some(approval) => Verdict::Allow(Permit::mint(facts, judgement, Some(approval))),

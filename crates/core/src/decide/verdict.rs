@@ -1,7 +1,7 @@
 //! What findings add up to: a judgement, and the verdict that follows from it.
 
 use super::escalation::Escalation;
-use super::finding::{Finding, PerMode};
+use super::finding::{Finding, PerMode, Reason};
 use super::permit::Permit;
 use super::what_if::WhatIf;
 use crate::annotation::Words;
@@ -116,6 +116,11 @@ impl Judgement {
     /// The strictest effect of all findings; an action that nobody objects to is allowed.
     pub fn effect(&self) -> Effect {
         self.findings.iter().map(|finding| finding.effect).max().unwrap_or(Effect::Allow)
+    }
+
+    /// Whether the upstream itself requires a verified approval, and nothing goes to it that it could verify.
+    pub(super) fn is_closed_by_its_server(&self) -> bool {
+        self.findings.iter().any(|finding| finding.reasons.contains(&Reason::VerifiedApprovalRequired))
     }
 
     /// Every finding, in the order of the gates.

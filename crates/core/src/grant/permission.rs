@@ -27,10 +27,13 @@ pub type Permissions = Words<Permission>;
 /// one; `class` is that of the tool whose call it is or belongs to.
 pub fn required(kind: ActionKind, variant: Option<CallVariant>, class: CallVariant) -> Permission {
     match kind {
-        // What a step or an answer feeds is the call, so it needs what the call needed.
-        ActionKind::CallTool | ActionKind::TaskStep | ActionKind::Answer | ActionKind::ExtraMethod => {
-            variant.map_or(class, |variant| variant.max(class)).into()
-        }
+        // What a step or an answer feeds is the call, so it needs what the call needed; and who may not make a call has
+        // nobody asked to approve it.
+        ActionKind::CallTool
+        | ActionKind::CreateChallenge
+        | ActionKind::TaskStep
+        | ActionKind::Answer
+        | ActionKind::ExtraMethod => variant.map_or(class, |variant| variant.max(class)).into(),
         ActionKind::ReadResource
         | ActionKind::Subscribe
         | ActionKind::GetPrompt

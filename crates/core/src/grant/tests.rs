@@ -7,9 +7,10 @@ use crate::action::ActionKind;
 use crate::annotation::{Authority, Claim, Claims, Contract, Hints};
 use crate::trust::{ServerTrust, TrustLevel};
 
-const KINDS: [ActionKind; 9] = [
+const KINDS: [ActionKind; 10] = [
     ActionKind::CallTool,
     ActionKind::ResolveTool,
+    ActionKind::CreateChallenge,
     ActionKind::ReadResource,
     ActionKind::GetPrompt,
     ActionKind::Complete,
@@ -46,7 +47,11 @@ fn what_only_looks_needs_the_permission_to_read() {
     for kind in KINDS {
         let needed = required(kind, None, CallVariant::Destructive);
         match kind {
-            ActionKind::CallTool | ActionKind::TaskStep | ActionKind::Answer | ActionKind::ExtraMethod => {
+            ActionKind::CallTool
+            | ActionKind::CreateChallenge
+            | ActionKind::TaskStep
+            | ActionKind::Answer
+            | ActionKind::ExtraMethod => {
                 assert_eq!(needed, Permission::Destructive, "{kind:?}");
             }
             ActionKind::ResolveTool

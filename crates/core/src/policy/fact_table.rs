@@ -329,7 +329,10 @@ fn tool<'a>(of: &View<'a>, name: Option<&'a str>) -> Val<'a> {
 
 fn action(kind: ActionKind) -> Val<'static> {
     match kind {
-        ActionKind::CallTool | ActionKind::ResolveTool | ActionKind::TaskStep => Val::word(0),
+        ActionKind::CallTool
+        | ActionKind::ResolveTool
+        | ActionKind::CreateChallenge
+        | ActionKind::TaskStep => Val::word(0),
         ActionKind::ReadResource | ActionKind::Subscribe => Val::word(1),
         ActionKind::GetPrompt => Val::word(2),
         ActionKind::Complete => Val::word(3),

@@ -7,6 +7,7 @@ use super::kind::Phase;
 use crate::action::{Action, ActionKind};
 use crate::annotation::words::vocabulary;
 use crate::annotation::{CallVariant, Contract, Possible, Sensitivity, Source, Words};
+use crate::approval::RelayedApproval;
 use crate::decide::AskKind;
 use crate::grant::{Grant, Permission, required};
 use crate::id::{DecisionId, Principal, Timestamp, VirtualServerId};
@@ -53,6 +54,8 @@ pub struct Facts<'a> {
     pub request: &'a RequestFacts,
     /// The arguments.
     pub arguments: Arguments<'a>,
+    /// Evidence that is passed on to the server, which demands a verified approval and verifies it itself.
+    pub relayed: Option<&'a RelayedApproval>,
     /// What detectors saw in the arguments; `None` where nobody looked.
     pub argument_sightings: Option<Words<SightingKind>>,
     /// What is known of the upstream's message, once there is one.
@@ -183,7 +186,10 @@ impl<'a> Facts<'a> {
         virtual_server: &'a VirtualServerId,
         action: &'a Action,
     ) -> Self {
-        let names_tool = matches!(action.kind(), ActionKind::CallTool | ActionKind::ResolveTool);
+        let names_tool = matches!(
+            action.kind(),
+            ActionKind::CallTool | ActionKind::ResolveTool | ActionKind::CreateChallenge
+        );
         Self {
             decision,
             principal,
@@ -202,6 +208,7 @@ impl<'a> Facts<'a> {
             session_floor: None,
             request: &SAYS_NOTHING,
             arguments: Arguments::Unknown,
+            relayed: None,
             argument_sightings: None,
             response: None,
             now: Timestamp(0),
@@ -246,6 +253,7 @@ impl<'a> Facts<'a> {
             | ActionKind::Complete => Phase::Resource,
             ActionKind::CallTool
             | ActionKind::ResolveTool
+            | ActionKind::CreateChallenge
             | ActionKind::TaskStep
             | ActionKind::Answer
             | ActionKind::ExtraMethod => Phase::Call,

@@ -39,7 +39,9 @@ impl Gateway {
         method: &str,
     ) -> Result<Vec<u8>, Unmet> {
         let unknown = || Unmet::new(METHOD_NOT_FOUND, format!("method `{method}` is not offered here"));
-        let desk = self.desk().ok_or_else(unknown)?;
+        let Some(desk) = self.desk() else {
+            return Err(self.unissued(client, method).unwrap_or_else(unknown));
+        };
         let caller = client.caller();
         let result = match method {
             "approval/enroll/begin" => self.enroll_begin(desk, caller).await,

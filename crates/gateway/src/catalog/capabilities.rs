@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use highwater_mcp::annotations::TOOL_RESOLUTION;
+use highwater_mcp::annotations::{TOOL_RESOLUTION, declares_approval};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::text::{is_object, member, members, quote, unquote};
@@ -71,7 +71,10 @@ pub(crate) fn capabilities(
             *extensions = edit_object(extensions, &[(TOOL_RESOLUTION, Edit::Set("{}"))]);
         }
     }
-    if approvals {
+    // A server that verifies approvals itself is asked for its challenges through us.
+    let verifies =
+        |stock: &Arc<Stock>| std::str::from_utf8(&stock.greeting.capabilities).is_ok_and(declares_approval);
+    if approvals || shelves.iter().filter_map(|(_, stock)| stock.as_ref()).any(verifies) {
         let extensions = merged.entry("extensions".to_owned()).or_insert_with(|| "{}".to_owned());
         *extensions = edit_object(extensions, &EXTENSION_KEYS.map(|key| (key, Edit::Set("{}"))));
     }

@@ -16,7 +16,8 @@ use highwater_core::policy::{Admission, ManifestState, ServerFacts, ServerTransp
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
 use highwater_mcp::annotations::{
-    Reading, ResolveForm, ServerSays, pinned, resolvable, server_says, tool_claims,
+    Reading, ResolveForm, ServerSays, asks_approval, declares_approval, pinned, resolvable, server_says,
+    tool_claims,
 };
 use highwater_mcp::schema_headers::param_headers;
 use highwater_mcp::text::{member, string_member};
@@ -40,6 +41,8 @@ pub(crate) struct Known {
     pub(crate) status: ToolStatus,
     /// Whether what its server says of it may loosen anything.
     pub(crate) believed: bool,
+    /// Whether its server says that calls of it must be approved, always or in some cases, and verified by it.
+    pub(crate) gated: bool,
 }
 
 /// What the operator says of one server. Kept apart from how it is reached: it changes without a restart.
@@ -78,6 +81,8 @@ pub(crate) struct Contracts {
     anything: Label,
     /// Why nothing of it may be used until a person has looked at it.
     hold: Option<Hold>,
+    /// Whether it declares that it verifies approvals itself.
+    verifies: bool,
     /// What was approved of it; `None` while it is not known what it has.
     observed: Option<Arc<Observed>>,
 }
@@ -135,6 +140,7 @@ impl Contracts {
         let capabilities =
             stock.and_then(|stock| std::str::from_utf8(&stock.greeting.capabilities).ok()).unwrap_or("{}");
         let says = server_says(capabilities);
+        let verifies = declares_approval(capabilities);
         let observed = stock.map(|stock| Arc::clone(&stock.observed));
         let wanted = standing.wanted;
         let mut standing = standing;
@@ -164,9 +170,17 @@ impl Contracts {
             let Some(name) = string_member(text, "name") else { continue };
             let name: Arc<str> = name.into();
             // The first of a name counts, as it does in the list.
-            tools
+            let known = tools
                 .entry(Arc::clone(&name))
                 .or_insert_with(|| Arc::new(tool(&standing, &name, text, &says, item(PinKind::Tool, &name))));
+            // C4
+            if known.contract.requires_verified() && !verifies {
+                tracing::warn!(
+                    server = %standing.upstream, tool = &*name,
+                    "it says that the tool needs a verified approval, and does not declare that it verifies any: the \
+                     tool is refused"
+                );
+            }
         }
         let destination = tools
             .values()
@@ -203,6 +217,7 @@ impl Contracts {
             unknown: Arc::new(unknown),
             anything,
             hold,
+            verifies,
             observed,
             standing,
         }
@@ -211,6 +226,11 @@ impl Contracts {
     /// Why nothing of the server may be used; `None` if that hangs on each thing.
     pub(crate) fn hold(&self) -> Option<Hold> {
         self.hold
+    }
+
+    /// Whether the server declares that it verifies approvals itself.
+    pub(crate) fn verifies(&self) -> bool {
+        self.verifies
     }
 
     /// Whether what it says is held until somebody approved it.
@@ -337,7 +357,7 @@ impl Contracts {
 impl Known {
     fn of(contract: Contract, hold: Option<Hold>, standing: &Standing) -> Self {
         let (status, believed) = standing.unpinned();
-        Self { contract, cases: None, resolve: None, hold, status, believed }
+        Self { contract, cases: None, resolve: None, hold, status, believed, gated: false }
     }
 
     /// Whether it is kept from agents: nobody has approved it as it is.
@@ -376,6 +396,7 @@ fn tool(standing: &Standing, name: &str, text: &str, says: &ServerSays, item: It
     };
     let label = standing.labels.tool(name);
     Known {
+        gated: contract.requires_verified() || asks_approval(text),
         contract: contract.with_origin(standing.origin(name)),
         cases: label.filter(|label| has_cases(label)).cloned(),
         // What changed since it was approved is not asked what it would do.
@@ -418,6 +439,7 @@ fn reading(
     let claims = label.map_or(&nothing, |label| label.claims());
     let contract = Contract::reading(destination).weighed(claims, &standing.trust()).0;
     Known {
+        gated: false,
         contract: contract.with_origin(standing.origin(origin)),
         cases: label.filter(|label| has_cases(label)).cloned(),
         resolve: None,

@@ -61,8 +61,9 @@ impl Listed<'_> {
     }
 }
 
+/// What a server verifies itself is its own gate, and not ours.
 fn is_passkey(finding: &Finding) -> bool {
-    finding.effect == Effect::Passkey
+    finding.effect == Effect::Passkey && !finding.reasons.contains(&Reason::VerifiedApprovalRequired)
 }
 
 /// The tool with what we say of approving it, and without what its server says: whoever calls it here is asked by us.

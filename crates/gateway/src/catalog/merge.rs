@@ -143,7 +143,9 @@ impl Merged {
             // Lists never depend on a label: what is shown of a tool is what holds in every session.
             let shown = emit::shown_tool(item, client_name, &known.contract);
             let gate = listing.gate(client_name, entry, &known, of.server());
-            let shown = if approvals { gate::annotated(&shown, gate) } else { shown };
+            // What a server says of its own gate stands, since that is the one that opens for whoever calls.
+            let theirs = known.contract.requires_verified() || (known.gated && gate.is_none());
+            let shown = if approvals && !theirs { gate::annotated(&shown, gate) } else { shown };
             let is_hidden = listing.hides(client_name, entry, &known, of.server());
             let tool = ToolRow {
                 client_name: Arc::clone(client_name),

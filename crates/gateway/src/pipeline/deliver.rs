@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use highwater_core::action::ActionKind;
 use highwater_core::audit::Outcome;
 use highwater_core::decide::Pass;
 use highwater_core::label::Label;
@@ -130,6 +131,11 @@ impl Gateway {
             }
             _ => result,
         };
+        // A challenge goes on as it came, and without a `_meta` of ours.
+        if undertaking.action.kind() == ActionKind::CreateChallenge {
+            let result = self.issued(course, undertaking, &result);
+            return Ok((error_code::result_response(arrival.id(), &result), None));
+        }
         // A receipt holds nothing to be labelled, and strict clients take it only empty.
         if matches!(course.method, Some(Method::Subscribe | Method::Unsubscribe)) {
             return Ok((error_code::result_response(arrival.id(), &result), None));

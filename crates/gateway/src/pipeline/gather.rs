@@ -69,6 +69,7 @@ impl Gateway {
             request,
             unstored,
             met: None,
+            relayed: None,
             caller,
             arguments,
             action,
@@ -100,8 +101,9 @@ impl Gateway {
                     undertaking.narrow(&said, "its server's resolution");
                 }
             }
-            // The call was judged as a whole when it began; what is given to it now goes where its arguments went.
-            ActionKind::Answer | ActionKind::TaskStep => {
+            // The call was judged as a whole when it began; what is given to it now goes where its arguments went. So do
+            // the arguments of a call that somebody is to approve first.
+            ActionKind::Answer | ActionKind::TaskStep | ActionKind::CreateChallenge => {
                 undertaking.judged = Held::Narrowed(Arc::new(undertaking.known.step()));
             }
             ActionKind::ReadResource
@@ -219,7 +221,10 @@ fn contract_of_reply(undertaking: &Undertaking, reply: &Reply) -> Option<Arc<Con
 pub(super) fn arguments_of(action: &Action) -> Range<usize> {
     let params = action.params();
     let arguments = match action.kind() {
-        ActionKind::CallTool | ActionKind::GetPrompt | ActionKind::ResolveTool => member(params, "arguments"),
+        ActionKind::CallTool
+        | ActionKind::GetPrompt
+        | ActionKind::ResolveTool
+        | ActionKind::CreateChallenge => member(params, "arguments"),
         ActionKind::Complete => member(params, "argument"),
         ActionKind::Answer | ActionKind::TaskStep | ActionKind::ExtraMethod => Some(params),
         ActionKind::ReadResource | ActionKind::Subscribe => None,

@@ -22,6 +22,7 @@ mod objects;
 mod outlook;
 mod record;
 mod refuse;
+mod relay;
 mod resolve;
 mod route;
 mod search;
@@ -47,6 +48,7 @@ use held::Resumed;
 use journey::{Journey, Leg};
 pub(crate) use objects::may_keep;
 pub(crate) use refuse::Refusal;
+pub(crate) use relay::CREATE_CHALLENGE;
 
 use crate::client::Client;
 use crate::gateway::Gateway;
@@ -116,6 +118,10 @@ impl Gateway {
         // Taken before anything is waited for: writes that are kept in order keep the order in which they came.
         let mut turn = self.line_up(&course, &action)?;
         let mut undertaking = self.gather(arrival, &course, action).await;
+        // A server that verifies approvals itself is not called without what it verifies.
+        if undertaking.known.gated {
+            self.meet_gate(arrival, &course, &mut undertaking)?;
+        }
         let permit = match self.judge(&mut undertaking).await {
             Verdict::Allow(permit) => permit,
             Verdict::Escalate(escalation) => {
@@ -139,6 +145,7 @@ impl Gateway {
         if !permit.obligations().redactions().is_empty() {
             return Err(self.unredactable(&undertaking, &permit));
         }
+        self.spend_relayed(arrival, &course, &undertaking, &permit)?;
         // Whoever reads what this writes reads what the session has read.
         self.mark_written(&mut undertaking)
             .await

@@ -19,6 +19,7 @@ pub(super) fn written(contract: &Contract, action: &Action) -> Vec<ObjectId> {
     let keeps = match action.kind() {
         ActionKind::CallTool | ActionKind::Answer | ActionKind::TaskStep | ActionKind::ExtraMethod => true,
         ActionKind::ResolveTool
+        | ActionKind::CreateChallenge
         | ActionKind::ReadResource
         | ActionKind::Subscribe
         | ActionKind::GetPrompt
@@ -54,6 +55,7 @@ pub(super) fn read(contract: &Contract, action: &Action) -> Vec<ObjectId> {
         }
         ActionKind::CallTool
         | ActionKind::ResolveTool
+        | ActionKind::CreateChallenge
         | ActionKind::GetPrompt
         | ActionKind::Complete
         | ActionKind::Answer

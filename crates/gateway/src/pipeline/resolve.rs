@@ -50,6 +50,7 @@ impl Gateway {
             tool: call.tool.clone(),
             unstored: call.unstored,
             met: None,
+            relayed: None,
             now: call.now,
         };
         let Verdict::Allow(permit) = self.judge(&mut asking).await else {

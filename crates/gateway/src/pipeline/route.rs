@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::id::UpstreamId;
+use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::edit::{Edit, edit_object, replace_part};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
@@ -11,16 +12,17 @@ use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, string_member, unquote};
 
 use super::arrival::{Course, RoutedAction, TaskBridge, ToolName};
+use super::relay::CREATE_CHALLENGE;
 use super::tasks::OpenTask;
 use super::{Arrival, Refusal};
 use crate::catalog::{Entry, Known, Merged, VirtualServer};
 use crate::gateway::Gateway;
 
 /// Where a name leads.
-struct Found {
-    entry: Entry,
-    names: Arc<Merged>,
-    subject: Subject,
+pub(super) struct Found {
+    pub(super) entry: Entry,
+    pub(super) names: Arc<Merged>,
+    pub(super) subject: Subject,
 }
 
 impl Found {
@@ -31,9 +33,9 @@ impl Found {
 
 /// What is known of an action's subject beforehand.
 #[derive(Default)]
-struct Subject {
-    known: Option<Arc<Known>>,
-    tool: Option<ToolName>,
+pub(super) struct Subject {
+    pub(super) known: Option<Arc<Known>>,
+    pub(super) tool: Option<ToolName>,
 }
 
 impl Subject {
@@ -126,13 +128,17 @@ impl Gateway {
                 let entry = Entry { upstream, name: own.into() };
                 self.named(arrival, ActionKind::TaskStep, "taskId", Found { entry, names, subject }, state)
             }
+            // Whatever of these methods comes here is for a server that verifies approvals itself.
+            None if arrival.frame.method() == Some(CREATE_CHALLENGE) => {
+                self.route_challenge(arrival, server).await
+            }
             None => self.extra(arrival, server).await,
             Some(_) => Err(method_not_found(arrival)),
         }
     }
 
     /// An action whose parameters name its target in one member.
-    fn named(
+    pub(super) fn named(
         &self,
         arrival: &Arrival,
         kind: ActionKind,
@@ -155,6 +161,13 @@ impl Gateway {
         {
             edits.push(("task", Edit::Remove));
         }
+        let without_evidence = [(VERIFIED_APPROVAL, Edit::Remove)];
+        if kind == ActionKind::CallTool
+            && arrival.frame.meta(VERIFIED_APPROVAL).is_some()
+            && !self.passes_evidence(arrival, &course, &course.known)
+        {
+            edits.push(("_meta", Edit::Merge(&without_evidence)));
+        }
         let sent = arrival.frame.params().unwrap_or("{}");
         // Most change nothing but the name, and where that is the scan has seen.
         let spliced = match (edits.as_slice(), arrival.frame.param(member)) {
@@ -162,7 +175,7 @@ impl Gateway {
             _ => None,
         };
         let params = spliced.unwrap_or_else(|| edit_object(sent, &edits));
-        let method = arrival.method.map_or("", Method::as_str);
+        let method = arrival.frame.method().unwrap_or_default();
         Ok(RoutedAction { action: Action::new(kind, entry.upstream, method, entry.name, params), course })
     }
 
@@ -232,7 +245,7 @@ impl Gateway {
 
     /// A server that is kept to its word is looked at before it is used: when it was not seen yet, and when it came
     /// back. What is known then, if it had to be looked at.
-    async fn met(
+    pub(super) async fn met(
         &self,
         arrival: &Arrival,
         server: &VirtualServer,
@@ -266,9 +279,11 @@ impl Gateway {
             ActionKind::GetPrompt => contracts.prompt(&entry.name),
             ActionKind::Complete => contracts.completion(contracts.hold()),
             ActionKind::ResolveTool => Arc::clone(contracts.resolving()),
-            ActionKind::CallTool | ActionKind::TaskStep | ActionKind::Answer | ActionKind::ExtraMethod => {
-                Arc::clone(contracts.unknown())
-            }
+            ActionKind::CreateChallenge
+            | ActionKind::CallTool
+            | ActionKind::TaskStep
+            | ActionKind::Answer
+            | ActionKind::ExtraMethod => Arc::clone(contracts.unknown()),
         });
         Ok(Course {
             station: Arc::clone(station),
@@ -298,7 +313,7 @@ pub(super) fn era_of(course: &Course) -> Option<Era> {
     course.station.stock().map(|stock| stock.greeting.era)
 }
 
-fn text_param(arrival: &Arrival, key: &'static str) -> Result<String, Refusal> {
+pub(super) fn text_param(arrival: &Arrival, key: &'static str) -> Result<String, Refusal> {
     let raw = arrival.frame.param(key).ok_or_else(|| missing(key))?;
     unquote(raw)
         .map(|text| text.into_owned())

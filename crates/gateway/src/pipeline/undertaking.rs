@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use highwater_core::action::Action;
 use highwater_core::annotation::Contract;
+use highwater_core::approval::RelayedApproval;
 use highwater_core::audit::Provenance;
 use highwater_core::grant::{CallVariant, Grant};
 use highwater_core::id::{DecisionId, Timestamp};
@@ -43,6 +44,8 @@ pub(super) struct Undertaking {
     pub(super) tool: Option<ToolName>,
     /// The marks of what it reads as they were before it set its own, where it sets any.
     pub(super) met: Option<Label>,
+    /// Evidence that goes to the server, which verifies it itself.
+    pub(super) relayed: Option<RelayedApproval>,
     /// What the client says of its context could not be stored, so the session counts as having taken in anything.
     pub(super) unstored: bool,
     /// Where in the parameters the arguments are.
@@ -75,6 +78,7 @@ impl Undertaking {
             session: &self.before.label,
             request: &self.request,
             arguments: Arguments::Known(self.arguments()),
+            relayed: self.relayed.as_ref(),
             now: self.now,
             ..Facts::of(&self.decision, &self.caller.principal, &self.caller.virtual_server, &self.action)
         }

@@ -129,6 +129,9 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
             Some(Reason::VerifiedApprovalRequired) => {
                 format!("server `{server}` itself requires a verified approval for `{tool}`")
             }
+            Some(Reason::VerifiedApprovalRelayed) => {
+                format!("server `{server}` itself verifies the approval that came with this call of `{tool}`")
+            }
             Some(Reason::PasskeyWanted) => format!("a passkey is wanted for every call of `{tool}`"),
             _ => format!("a person is wanted at every call of `{tool}`"),
         },

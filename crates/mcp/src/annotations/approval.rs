@@ -5,11 +5,27 @@ use highwater_core::annotation::{Axis, Claim, NoticeKind};
 use super::heard::Heard;
 use super::shape::says;
 use super::table::{Key, Of, Vocabulary};
+use crate::text::pointer;
 
-pub(super) const VOCABULARY: Vocabulary = Vocabulary {
-    name: "verified-approval",
-    keys: &[Key::new("io.modelcontextprotocol/verified-approval", Of::Tools, read)],
-};
+/// Where annotation and evidence stand in `_meta`.
+pub const VERIFIED_APPROVAL: &str = "io.modelcontextprotocol/verified-approval";
+
+/// The names under which the capability is declared: the text's own, and the one that extensions have (G13).
+const DECLARED: [&str; 2] = ["verifiedApproval", VERIFIED_APPROVAL];
+
+pub(super) const VOCABULARY: Vocabulary =
+    Vocabulary { name: "verified-approval", keys: &[Key::new(VERIFIED_APPROVAL, Of::Tools, read)] };
+
+/// Whether capabilities, of a server or a client, declare that verified approvals are understood. What else the
+/// declaration says may come from a later text (C3).
+pub fn declares_approval(capabilities: &str) -> bool {
+    DECLARED.iter().any(|key| pointer(capabilities, &["extensions", key]).is_some())
+}
+
+/// Whether a server says of its tool that calls of it must be approved, always or in some cases (C1).
+pub fn asks_approval(tool: &str) -> bool {
+    pointer(tool, &["_meta", VERIFIED_APPROVAL]).is_some()
+}
 
 fn read(heard: &mut Heard, raw: &str) {
     if let Some(block) = heard.block(raw) {
@@ -22,4 +38,26 @@ fn read(heard: &mut Heard, raw: &str) {
         }
     }
     heard.say(Claim::RequiresVerified);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c01_c03_the_declaration_is_found_under_either_name_whatever_else_it_says() {
+        for capabilities in [
+            r#"{"extensions":{"verifiedApproval":{}}}"#,
+            r#"{"tools":{},"extensions":{"x":1,"verifiedApproval":{"later":[1]}}}"#,
+            r#"{"extensions":{"io.modelcontextprotocol/verified-approval":{}}}"#,
+        ] {
+            assert!(declares_approval(capabilities), "{capabilities}");
+        }
+        for capabilities in ["{}", r#"{"verifiedApproval":{}}"#, r#"{"extensions":{"verifiedapproval":{}}}"#]
+        {
+            assert!(!declares_approval(capabilities), "{capabilities}");
+        }
+        assert!(asks_approval(r#"{"_meta":{"io.modelcontextprotocol/verified-approval":{"x":1}}}"#));
+        assert!(!asks_approval(r#"{"io.modelcontextprotocol/verified-approval":{}}"#));
+    }
 }

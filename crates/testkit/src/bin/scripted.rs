@@ -18,6 +18,9 @@ struct Arguments {
     /// Where it notes every message that arrives, one JSON line each.
     #[arg(long, value_name = "FILE")]
     journal: PathBuf,
+    /// A gate before one of its tools, which opens for a passkey's signature (SEP-2672).
+    #[arg(long, value_name = "FILE")]
+    gate: Option<PathBuf>,
     /// Serve HTTP on this address, and print where, instead of standard input and output.
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
@@ -29,7 +32,7 @@ struct Arguments {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let server = Scripted::new(&arguments.script, &arguments.journal)?;
+    let server = Scripted::new(&arguments.script, &arguments.journal, arguments.gate.as_deref())?;
     match arguments.listen {
         None => serve_stdio(server, tokio::io::stdin(), tokio::io::stdout()).await?,
         Some(address) => {

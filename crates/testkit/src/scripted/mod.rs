@@ -6,6 +6,7 @@
 //! token. `$WAIT` in place of a message waits until the client has answered a question, `$HOLD` waits forever. What
 //! stands behind `$ASIDE ` goes by the standing stream of a legacy client over HTTP, once that is open.
 
+mod gate;
 mod http;
 mod stdio;
 
@@ -21,6 +22,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
+pub use self::gate::GateFile;
+use self::gate::{Gate, Said};
 pub use self::http::serve as serve_http;
 pub use self::stdio::serve as serve_stdio;
 
@@ -34,6 +37,7 @@ const ASIDE: &str = "$ASIDE ";
 pub struct Scripted {
     script: HashMap<String, Vec<String>>,
     journal: Mutex<File>,
+    gate: Option<Gate>,
     /// How many answers to questions have come.
     answers: watch::Sender<usize>,
     /// The stream a legacy client over HTTP opened last.
@@ -87,8 +91,8 @@ struct Meta<'a> {
 // === impl Scripted ===
 
 impl Scripted {
-    /// A server with this script that notes in this file.
-    pub fn new(script: &Path, journal: &Path) -> anyhow::Result<Arc<Self>> {
+    /// A server with this script that notes in this file, with a gate before one of its tools if there is a file for it.
+    pub fn new(script: &Path, journal: &Path, gate: Option<&Path>) -> anyhow::Result<Arc<Self>> {
         let text =
             std::fs::read_to_string(script).with_context(|| format!("cannot read `{}`", script.display()))?;
         let script = serde_json::from_str(&text).context("no script")?;
@@ -97,6 +101,7 @@ impl Scripted {
         Ok(Arc::new(Self {
             script,
             journal,
+            gate: gate.map(Gate::new).transpose()?,
             answers: watch::Sender::new(0),
             standing: watch::Sender::new(None),
         }))
@@ -117,18 +122,32 @@ impl Scripted {
             self.answers.send_modify(|count| *count += 1);
             return Incoming::Rest;
         };
+        let answers = *self.answers.borrow();
+        if let Some(gate) = &self.gate {
+            match gate.hear(id.get(), &method, params.map_or("{}", RawValue::get), self.is_modern()) {
+                Some(Said::Answer(messages)) => {
+                    return Incoming::Request(Lines { method, known: true, messages, answers });
+                }
+                Some(Said::Open(arguments)) => {
+                    self.note(&json!({ "method": "executed", "raw": arguments, "headers": null }));
+                }
+                None => {}
+            }
+        }
         let params: Params<'_> =
             params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
         let again = if params.input_responses.is_some() { " again" } else { "" };
         let name = params.name.or(params.uri).map(|name| format!("{method} {name}{again}"));
-        let lines = name.and_then(|name| self.script.get(&name)).or_else(|| self.script.get(&method));
+        let changed = self.gate.as_ref().is_some_and(Gate::is_changed);
+        let changed = changed.then(|| self.script.get(&format!("{method} changed"))).flatten();
+        let lines = name.and_then(|name| self.script.get(&name)).or(changed);
+        let lines = lines.or_else(|| self.script.get(&method));
         let token = params.meta.and_then(|meta| meta.progress_token).map(RawValue::get);
         let unknown = [r#"{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"not in the script"}}"#];
         let messages = match lines {
             Some(lines) => lines.iter().filter_map(|line| filled(line, id.get(), token)).collect(),
             None => unknown.iter().filter_map(|line| filled(line, id.get(), token)).collect(),
         };
-        let answers = *self.answers.borrow();
         Incoming::Request(Lines { method, known: lines.is_some(), messages, answers })
     }
 

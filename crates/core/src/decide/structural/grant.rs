@@ -16,7 +16,11 @@ pub(super) fn held(policy: &Policy, facts: &Facts<'_>, findings: &mut Vec<Findin
 
 /// A tool must be on its server's allow-list, where there is one.
 pub(super) fn allow_list(policy: &Policy, facts: &Facts<'_>, findings: &mut Vec<Finding>) {
-    if !matches!(facts.action.kind(), ActionKind::CallTool | ActionKind::ResolveTool) {
+    let names_tool = matches!(
+        facts.action.kind(),
+        ActionKind::CallTool | ActionKind::ResolveTool | ActionKind::CreateChallenge
+    );
+    if !names_tool {
         return;
     }
     let admitted = policy

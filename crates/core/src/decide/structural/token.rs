@@ -22,7 +22,9 @@ pub(super) fn in_scope(_: &Policy, facts: &Facts<'_>, findings: &mut Vec<Finding
         findings.push(Finding::block(FindingId::Token, Reason::ServerNotGranted));
     }
     let tool = match facts.action.kind() {
-        ActionKind::CallTool | ActionKind::ResolveTool => Some(&**facts.action.target()),
+        ActionKind::CallTool | ActionKind::ResolveTool | ActionKind::CreateChallenge => {
+            Some(&**facts.action.target())
+        }
         // The target is a task or a question, so the tool is whose call it belongs to.
         ActionKind::TaskStep | ActionKind::Answer => facts.tool_name,
         ActionKind::ReadResource

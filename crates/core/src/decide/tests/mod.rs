@@ -6,6 +6,7 @@ mod flow;
 mod flow_policy;
 mod gates;
 mod observe;
+mod relay;
 mod reply;
 mod rules;
 mod said;

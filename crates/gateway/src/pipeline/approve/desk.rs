@@ -68,7 +68,7 @@ impl Gateway {
         };
         let mut escalation = escalation;
         // What is signed is what is sent, so that is what is judged.
-        if let Some(action) = signable.as_signed(&undertaking.action) {
+        if let Some(action) = signable.as_signed(&undertaking.action, undertaking.relayed.is_some()) {
             undertaking.arguments = arguments_of(&action);
             undertaking.action = action;
             escalation = match self.judge(undertaking).await {
@@ -78,7 +78,9 @@ impl Gateway {
             };
         }
         let mut here = AtDesk::of(desk, signable, undertaking);
-        let evidence = here.signable.is_call.then(|| arrival.frame.meta(VERIFIED_APPROVAL)).flatten();
+        // What its server verifies is no signature for us.
+        let signed = here.signable.is_call && undertaking.relayed.is_none();
+        let evidence = signed.then(|| arrival.frame.meta(VERIFIED_APPROVAL)).flatten();
         if let Some(evidence) = evidence {
             desk.note_native(&undertaking.caller.principal);
             // The evidence holds one signature: where several people must sign, it is none.

@@ -124,7 +124,7 @@ impl Gateway {
             self.record_escalation(undertaking, &escalation)?;
             let (question, answer) = match form.take() {
                 Some(form) => (form.question, form.answer),
-                None => match self.way(arrival, escalation.grade(), page) {
+                None => match self.way(arrival, undertaking, escalation.grade(), page) {
                     Way::Desk(desk) => {
                         return self
                             .approve_at_desk(&desk, arrival, course, undertaking, escalation, page)
@@ -189,7 +189,7 @@ impl Gateway {
         let undertaking = Arc::clone(&flight.undertaking);
         let text = words::question_about_reply(&undertaking, held.escalation().findings());
         let question = held.escalation().question();
-        match self.way(arrival, held.escalation().grade(), None) {
+        match self.way(arrival, &undertaking, held.escalation().grade(), None) {
             Way::None => Err(self.withhold(&mut flight, &held.unasked())),
             Way::Desk(desk) => self.release_at_desk(&desk, arrival, course, flight, held).await,
             Way::Inline(session) => {
@@ -308,9 +308,18 @@ impl Gateway {
 
     /// How this client's person is asked. A form is enough for what takes no passkey, where the client has forms and
     /// brings no signature; everything else is for the desk.
-    fn way<'a>(&self, arrival: &'a Arrival, grade: Effect, page: Option<PageAnswer>) -> Way<'a> {
-        let signed =
-            || arrival.method == Some(Method::CallTool) && arrival.frame.meta(VERIFIED_APPROVAL).is_some();
+    fn way<'a>(
+        &self,
+        arrival: &'a Arrival,
+        undertaking: &Undertaking,
+        grade: Effect,
+        page: Option<PageAnswer>,
+    ) -> Way<'a> {
+        let signed = || {
+            arrival.method == Some(Method::CallTool)
+                && undertaking.relayed.is_none()
+                && arrival.frame.meta(VERIFIED_APPROVAL).is_some()
+        };
         let forms = grade <= Effect::Confirm
             && page.is_none()
             && arrival.attended

@@ -77,6 +77,14 @@ impl Signable {
                 let sent = member(action.params(), "arguments").map(|_| sent);
                 (ToolName::reserved(ReservedAction::GetPrompt), arguments, sent, of(PinKind::Prompt))
             }
+            ActionKind::CreateChallenge => {
+                let sent = CanonicalArguments::read(member(action.params(), "arguments"))?;
+                let name = arrival.frame.param("toolName").unwrap_or("null");
+                let text = format!(r#"{{"arguments":{sent},"toolName":{name}}}"#);
+                let arguments = CanonicalArguments::read(Some(&text))?;
+                let sent = member(action.params(), "arguments").map(|_| sent);
+                (ToolName::reserved(ReservedAction::Challenge), arguments, sent, of(PinKind::Tool))
+            }
             ActionKind::ResolveTool
             | ActionKind::Complete
             | ActionKind::Subscribe
@@ -90,10 +98,12 @@ impl Signable {
     }
 
     /// The action in the arguments that are signed, and without a signature that is for us; nothing if it is that already.
-    pub(super) fn as_signed(&self, action: &Action) -> Option<Arc<Action>> {
+    /// `relayed` is whether its signature is for its server.
+    pub(super) fn as_signed(&self, action: &Action, relayed: bool) -> Option<Arc<Action>> {
         let params = action.params();
         let canonical = self.sent.as_ref().map(CanonicalArguments::as_str);
-        let evidence = member(params, "_meta").is_some_and(|meta| member(meta, VERIFIED_APPROVAL).is_some());
+        let evidence =
+            !relayed && member(params, "_meta").is_some_and(|meta| member(meta, VERIFIED_APPROVAL).is_some());
         let mut edits = Vec::new();
         if canonical != member(params, "arguments") {
             edits.extend(canonical.map(|canonical| ("arguments", Edit::Set(canonical))));

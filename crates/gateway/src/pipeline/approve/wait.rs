@@ -254,7 +254,9 @@ fn message(request: &ApprovalRequest, undertaking: &Undertaking) -> String {
 fn way<'a>(here: &AtDesk<'_>, arrival: &'a Arrival, undertaking: &Undertaking) -> Way<'a> {
     let client = &arrival.client;
     let native = client.speaks_approval() || undertaking.standing.native;
-    if here.signable.is_call && here.desk.is_native(&undertaking.caller.principal, native) {
+    // A call that brings what its server verifies has no room for a signature of ours.
+    let is_open = here.signable.is_call && undertaking.relayed.is_none();
+    if is_open && here.desk.is_native(&undertaking.caller.principal, native) {
         return Way::Native;
     }
     let pages = declares(client.capabilities(), AskKind::ElicitUrl);

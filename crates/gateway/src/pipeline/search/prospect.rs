@@ -73,6 +73,7 @@ impl Gateway {
             request: outset.request.clone(),
             tool: Some(ToolName { shown: Arc::clone(tool.name), own: Arc::clone(tool.own) }),
             met: None,
+            relayed: None,
             unstored: outset.unstored,
             arguments: 0..0,
             now: now(),
