@@ -14,6 +14,8 @@ pub(crate) struct Announcement<'a> {
     pub(crate) source: &'a ConfigSource,
     pub(crate) settings: &'a Settings,
     pub(crate) endpoint: &'a str,
+    /// Where people see what waits for them, if there is such a page.
+    pub(crate) inbox: Option<String>,
     pub(crate) data: &'a Path,
     pub(crate) agent_token: (&'a str, &'a Path),
     pub(crate) operator_token: (&'a str, &'a Path),
@@ -53,6 +55,9 @@ impl Announcement<'_> {
         for server in self.settings.virtual_servers.iter().filter(|server| server.name != "default") {
             writeln!(text, "                {}/v/{}", self.endpoint, server.name)?;
         }
+        if let Some(inbox) = &self.inbox {
+            writeln!(text, "approvals       {inbox}")?;
+        }
         let (agent, operator) = (self.agent_token, self.operator_token);
         writeln!(text, "agent token     {}  ({})", agent.0, agent.1.display())?;
         writeln!(text, "operator token  {}  ({})", operator.0, operator.1.display())?;
@@ -80,6 +85,13 @@ impl Announcement<'_> {
                 text,
                 "  approve a server  highwater servers diff {one}{data}; agents see what you approved, nothing else"
             )?;
+        }
+        if self.inbox.is_some() {
+            writeln!(
+                text,
+                "  answer questions  open the page of approvals and sign in with the operator token"
+            )?;
+            writeln!(text, "  enroll a passkey  highwater approvals enroll{data}")?;
         }
         match self.source {
             ConfigSource::Example => {

@@ -49,6 +49,8 @@ pub(crate) struct Life<'a> {
     pub(crate) listeners: Vec<TcpListener>,
     /// What clients use to reach those.
     pub(crate) endpoint: Option<String>,
+    /// Where people approve. Its port is taken before anything is started: without its page a gateway may not be wanted.
+    pub(crate) page: Option<Page>,
     pub(crate) until: Until,
 }
 
@@ -57,12 +59,10 @@ pub(crate) struct Life<'a> {
 impl Life<'_> {
     /// Runs the gateway. `ready` is called once clients can come.
     pub(crate) async fn live(self, ready: impl FnOnce()) -> Result<(), Failure> {
-        let Self { plan, held, settings, listeners, endpoint, until } = self;
+        let Self { plan, held, settings, listeners, endpoint, page, until } = self;
         raise_open_files();
         let mut signals = Signals::listen().context("signals cannot be received")?;
         let drain = settings.limits.drain;
-        // Before anything is started: without its page a gateway may not be wanted at all.
-        let page = Page::open(&settings.approvals)?;
         let port = page.as_ref().map(|page| page.port);
         let gateway = plan.start(settings.clone(), &held.data_dir, port).await?;
         let mut follower = Follower::new(plan.clone(), Arc::clone(&gateway), settings);

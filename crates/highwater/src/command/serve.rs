@@ -11,6 +11,7 @@ use crate::announce::Announcement;
 use crate::command::print;
 use crate::exit::Failure;
 use crate::life::{Life, Until, runtime};
+use crate::page::Page;
 use crate::place::{Places, text};
 use crate::wire::{Held, Plan, program};
 
@@ -39,9 +40,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
             .help("choose another address with `--listen localhost:PORT` or `listen:` in the configuration")
     })?;
     let endpoint = endpoint(settings.listen, &listeners);
-    let words = words(&args.places, &plan, &settings, &endpoint, &held.data_dir)?;
-    let life =
-        Life { plan: &plan, held: &held, settings, listeners, endpoint: Some(endpoint), until: Until::Told };
+    let page = Page::open(&settings.approvals)?;
+    let words = words(&args.places, &plan, &settings, (&endpoint, page.as_ref()), &held.data_dir)?;
+    let endpoint = Some(endpoint);
+    let life = Life { plan: &plan, held: &held, settings, listeners, endpoint, page, until: Until::Told };
     runtime()?.block_on(life.live(|| print(&words)))
 }
 
@@ -49,7 +51,7 @@ fn words(
     places: &Places,
     plan: &Plan,
     settings: &highwater_config::Settings,
-    endpoint: &str,
+    (endpoint, page): (&str, Option<&Page>),
     data_dir: &DataDir,
 ) -> Result<String, Failure> {
     let token = |secret| data_dir.secret(secret).map_err(Failure::failed);
@@ -57,6 +59,7 @@ fn words(
         source: &plan.source,
         settings,
         endpoint,
+        inbox: page.map(|page| format!("{}/inbox", page.origin.as_str())),
         data: &plan.data,
         agent_token: (&token(Secret::AgentToken)?, &data_dir.secret_path(Secret::AgentToken)),
         operator_token: (&token(Secret::OperatorToken)?, &data_dir.secret_path(Secret::OperatorToken)),

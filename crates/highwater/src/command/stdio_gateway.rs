@@ -14,6 +14,7 @@ use clap::Args;
 
 use crate::exit::Failure;
 use crate::life::{Life, Until, runtime};
+use crate::page::Page;
 use crate::place::Places;
 use crate::wire::{Held, Plan, program};
 
@@ -103,9 +104,11 @@ fn become_gateway(args: &StdioGatewayArgs) -> Result<(), Failure> {
         super::print(TAKEN);
         return Ok(());
     };
+    let page = Page::open(&settings.approvals)?;
     let life = Life {
         plan: &plan,
         held: &held,
+        page,
         settings,
         listeners: Vec::new(),
         endpoint: None,

@@ -69,7 +69,15 @@ fn rank(id: &FindingId) -> u8 {
 fn destination(undertaking: &Undertaking) -> String {
     let members = undertaking.judged.destination().members();
     let words: Vec<&str> = members.iter().map(|destination| destination.as_str()).collect();
-    words.join(", ")
+    match words.as_slice() {
+        [] => "nobody".to_owned(),
+        [one] => (*one).to_owned(),
+        // Of a tool that says nothing of it everything is possible, and a list of all would read as if it were known.
+        all if all.contains(&"ephemeral") && all.contains(&"public") => {
+            "anybody, for all that is known".to_owned()
+        }
+        some => format!("one of {}", some.join(", ")),
+    }
 }
 
 fn trust(undertaking: &Undertaking) -> String {

@@ -120,7 +120,7 @@ fn why(html: &mut Html, view: &RequestView) {
         html.raw("</ul>");
     }
     if let Some(destination) = &context.destination {
-        html.around("<p>It would go to <strong>", plain(destination).text, "</strong>.</p>");
+        html.around("<p>It goes to <strong>", plain(destination).text, "</strong>.</p>");
     }
     if !context.labels.is_empty() || !context.origins.is_empty() {
         html.raw("<h3>What this session has taken in</h3>");
