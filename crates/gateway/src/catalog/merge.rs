@@ -152,6 +152,7 @@ impl Merged {
                 own: Arc::clone(&entry.name),
                 known: Arc::clone(&known),
                 is_hidden,
+                gate,
             };
             if is_hidden {
                 tools_hidden.push(Row {

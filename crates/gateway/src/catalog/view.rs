@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use highwater_config::Expose;
+use highwater_core::approval::AuthenticatorClass;
 use highwater_core::grant::Grant;
 use highwater_core::id::{Principal, UpstreamId};
 use highwater_core::search::Sight;
@@ -15,6 +16,7 @@ use highwater_upstream::control::ListKind;
 use super::capabilities;
 use super::contracts::Known;
 use super::finder::Finder;
+use super::gate::{self, Gate};
 use super::list_bytes::ListBytes;
 use super::listed::Listed;
 use super::merge::{Entry, Merged, Shelf};
@@ -49,6 +51,8 @@ pub(super) struct ToolRow {
     pub(super) known: Arc<Known>,
     /// A rule of the list phase hides it from whoever has no token of their own.
     pub(super) is_hidden: bool,
+    /// Whether a passkey must or may have to approve its calls.
+    pub(super) gate: Option<Gate>,
 }
 
 /// The views that were made, by principal.
@@ -163,8 +167,24 @@ fn tool_list<'r>(
     shelves: &[Shelf],
 ) -> ListBytes {
     let ours = OwnTool::ALL.into_iter().filter(|tool| expose != Expose::Direct && tool.is_granted(grant));
-    let theirs = rows.filter(|_| expose != Expose::Search).filter_map(Row::text);
-    ListBytes::build(ListKind::Tools, ours.map(|tool| -> &str { tool.definition() }).chain(theirs), shelves)
+    let rows: Vec<&Row> = rows.collect();
+    // What is called through one of ours is gated, so that one is, too.
+    let ours: Vec<String> =
+        ours.map(|tool| gate::annotated(tool.definition(), gate_of(tool, &rows))).collect();
+    let theirs = rows.iter().filter(|_| expose != Expose::Search).filter_map(|row| row.text());
+    ListBytes::build(ListKind::Tools, ours.iter().map(String::as_str).chain(theirs), shelves)
+}
+
+/// How one of our own tools is gated: as strictly as anything that can be called through it, if that is called.
+fn gate_of(own: OwnTool, rows: &[&Row]) -> Option<Gate> {
+    let OwnTool::Call(variant) = own else { return None };
+    let tools = rows.iter().filter_map(|row| row.tool.as_ref());
+    let reached = tools.filter(|tool| tool.known.contract.variant() <= variant).filter_map(|tool| tool.gate);
+    let class = reached.map(|gate| gate.class).reduce(|one, other| match (one, other) {
+        (AuthenticatorClass::Platform, AuthenticatorClass::Platform) => AuthenticatorClass::Platform,
+        _ => AuthenticatorClass::CrossPlatform,
+    });
+    class.map(|class| Gate { class, conditional: true })
 }
 
 // === impl Row ===

@@ -131,3 +131,25 @@ async fn a_client_that_wants_progress_hears_that_its_call_waits() {
     let heard = answer.heard("notifications/progress");
     assert!(!heard.is_empty() && heard[0].raw().contains(&id), "{:?}", answer.raw());
 }
+
+#[tokio::test]
+async fn g16_what_is_called_through_a_variant_is_signed_as_the_client_called_it() {
+    let stage = Stage::searching("1s").await;
+    let client = stage.client(ERAS[1]).await;
+    let list = client.request("tools/list", json!({})).await.unwrap();
+    let tools = list.at("/result/tools");
+    let gate = |name: &str| {
+        let tool = tools.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap();
+        tool["_meta"]["io.modelcontextprotocol/verified-approval"]["mode"].clone()
+    };
+    assert_eq!(gate("call_tool_destructive"), "conditional", "{}", list.raw());
+    let call = json!({ "name": DELETE, "arguments": { "path": "a" } });
+    let id = waits(&client.call("call_tool_destructive", call.clone()).await.unwrap());
+    let (_, request) = stage.api(Method::GET, &id, None).await;
+    assert_eq!(request["tool"], "call_tool_destructive");
+    assert_eq!(request["arguments"], r#"{"arguments":{"path":"a"},"name":"files__delete"}"#);
+    let (status, said) = stage.person.sign(&id, &stage.passkey).await;
+    assert_eq!(status, 200, "{said}");
+    done(&client.call("call_tool_destructive", call).await.unwrap());
+    assert_eq!(stage.ran(r#""arguments":{"path":"a"}"#), 1);
+}

@@ -69,7 +69,12 @@ impl Stage {
     /// A gateway that holds calls for so long, and a person who has enrolled a passkey.
     pub(crate) async fn new(hold: &str) -> Self {
         let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
-        home.configure(&config(home.path(), hold).to_string()).unwrap();
+        let config = config(home.path(), hold);
+        Self::of(home, &config).await
+    }
+
+    async fn of(home: Home, config: &Value) -> Self {
+        home.configure(&config.to_string()).unwrap();
         let gateway = home.serve().await.unwrap_or_else(|error| panic!("{error:#}"));
         let (status, opened) = api(&gateway, Method::POST, "enroll", Some(&json!({ "user": "owner" }))).await;
         assert_eq!(status, 201, "{opened}");
@@ -79,6 +84,14 @@ impl Stage {
         let mut passkey = Passkey::fresh(Algorithm::Es256, &origin);
         person.enroll("owner", opened["code"].as_str().unwrap(), &mut passkey).await;
         Self { gateway, person, passkey }
+    }
+
+    /// The same where tools are found and called through the gateway's own.
+    pub(crate) async fn searching(hold: &str) -> Self {
+        let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
+        let mut config = config(home.path(), hold);
+        config["virtual_servers"] = json!({ "default": { "servers": ["files"], "expose": "search" } });
+        Self::of(home, &config).await
     }
 
     /// A client that knows nothing of approvals and forms.
