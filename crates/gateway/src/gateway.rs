@@ -318,8 +318,7 @@ impl Gateway {
 
     /// A name for the next decision.
     pub(crate) fn next_decision(&self) -> DecisionId {
-        let number = self.decisions.fetch_add(1, Ordering::Relaxed);
-        DecisionId::new(format!("hwd_{}{number:05x}", self.boot))
+        decision_id(&self.boot, self.decisions.fetch_add(1, Ordering::Relaxed))
     }
 
     /// An identifier that nobody can guess.
@@ -340,6 +339,19 @@ impl World {
             virtual_servers: BTreeMap::new(),
         }
     }
+}
+
+/// The name of a decision: which run of the gateway it is of, and its number in hexadecimal, of five digits at least.
+/// Written by hand, since every call has one.
+fn decision_id(boot: &str, number: u64) -> DecisionId {
+    let mut text = String::with_capacity(boot.len() + 20);
+    text.push_str("hwd_");
+    text.push_str(boot);
+    let digits = number.checked_ilog2().map_or(1, |log| log / 4 + 1).max(5);
+    for place in (0..digits).rev() {
+        text.extend(char::from_digit((number >> (4 * place) & 15) as u32, 16));
+    }
+    DecisionId::new(text)
 }
 
 pub(crate) fn random_text(bytes: usize) -> Option<String> {
@@ -442,5 +454,17 @@ fn era_word(era: RememberedEra) -> &'static str {
         RememberedEra::Modern => "modern",
         RememberedEra::Legacy => "legacy",
         RememberedEra::Sse => "sse",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_are_numbered_in_hexadecimal() {
+        for number in [0, 1, 15, 16, 0xf_ffff, 0x10_0000, 0xabcd_ef01, u64::MAX] {
+            assert_eq!(decision_id("b00t", number).as_str(), format!("hwd_b00t{number:05x}"));
+        }
     }
 }

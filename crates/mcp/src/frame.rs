@@ -6,7 +6,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use bytestring::ByteString;
 
-use crate::scan::{self, Members, Parts, ScanError, ScanRules, Span, Violation, is_id, push_step};
+use crate::era::meta_key;
+use crate::scan::{
+    self, Members, Parts, ScanError, ScanRules, Span, Violation, has_control, is_id, push_step,
+};
 use crate::text::{is_object, unquote};
 
 /// One message. What it lends out is text of the message itself; cloning shares it.
@@ -45,7 +48,8 @@ impl Frame {
     pub fn parse(bytes: Bytes, rules: &ScanRules) -> Result<Frame, ScanError> {
         scan::check_size(&bytes, rules)?;
         let text = ByteString::try_from(bytes).map_err(|error| scan::not_utf8(&error))?;
-        let parts = scan::scan_message(&text, rules)?;
+        let mut parts = Parts::default();
+        scan::scan_message(&text, rules, &mut parts)?;
         let (kind, method, body) = Envelope { text: &text, parts: &parts, rules }.check()?;
         let id = parts.id.filter(|span| text.get(span.clone()) != Some("null"));
         let annotates = parts.annotates;
@@ -119,6 +123,31 @@ impl Frame {
         self.inner.meta.get(self.text(), meta, key)
     }
 
+    /// Whether there is nothing in the `_meta` of `params` or `result` but what the eras themselves put on requests: who
+    /// sent it said nothing of its own. True without a `_meta`.
+    pub fn is_meta_formal(&self) -> bool {
+        self.inner.meta.are_among(self.text(), meta_key::FORMAL)
+    }
+
+    /// Whether a key of `_meta` may be one that only we may write. True where that cannot be told by looking at how the
+    /// keys begin.
+    pub fn may_speak_for_us(&self) -> bool {
+        self.inner.meta.may_begin(self.text(), meta_key::OURS)
+    }
+
+    /// The `result` without one of its members; nothing where that has to be searched for. What is left is what
+    /// [`edit_object`](crate::edit::edit_object) leaves.
+    pub fn result_without(&self, key: &str) -> Option<String> {
+        let (result, whole) = (self.result()?, self.inner.body.clone()?);
+        let gone = self.inner.members.removal(self.text(), key)?;
+        let (before, after) = (gone.start.checked_sub(whole.start)?, gone.end.checked_sub(whole.start)?);
+        let (before, after) = (result.get(..before)?, result.get(after..)?);
+        let mut out = String::with_capacity(before.len() + after.len());
+        out.push_str(before);
+        out.push_str(after);
+        Some(out)
+    }
+
     /// Whether something within a member of the body, such as a content block, may be annotated or name a resource. The
     /// scan has seen every key, so that nobody has to search a large reply for them.
     pub fn may_annotate(&self) -> bool {
@@ -172,14 +201,16 @@ impl Envelope<'_> {
         }
         let Parts { jsonrpc, id, method, params, result, error, .. } = self.parts;
         match jsonrpc.as_ref().and_then(|span| self.text.get(span.clone())) {
+            Some(r#""2.0""#) => {}
             Some(version) if unquote(version).as_deref() == Some("2.0") => {}
             Some(_) => return self.refuse("jsonrpc", "`jsonrpc` must be \"2.0\""),
             None => return self.refuse("", "`jsonrpc` is missing"),
         }
-        if self.raw(id).is_some_and(|id| !is_id(id) && !self.is_null_of_an_error(id)) {
+        let id = self.raw(id);
+        let has_id = id.is_some_and(is_id);
+        if !has_id && id.is_some_and(|id| !self.is_null_of_an_error(id)) {
             return self.refuse("id", "`id` must be a string or an integer");
         }
-        let has_id = self.raw(id).is_some_and(is_id);
         match (method, result, error) {
             (Some(method), None, None) => {
                 let kind = if has_id { FrameKind::Request } else { FrameKind::Notification };
@@ -208,7 +239,7 @@ impl Envelope<'_> {
         let Some(method) = unquote(raw) else {
             return self.refuse("method", "`method` must be a string");
         };
-        if method.chars().any(char::is_control) {
+        if has_control(raw) {
             return Err(self.fail("method", Violation::ControlInName));
         }
         Ok(match method {

@@ -92,6 +92,11 @@ pub fn expected_name<'a>(method: &str, params: Option<&'a str>) -> Option<Cow<'a
     string_member(params?, named_by(method)?)
 }
 
+/// Whether requests of this method carry `Mcp-Name`.
+pub fn has_name(method: &str) -> bool {
+    named_by(method).is_some()
+}
+
 /// The member of `params` that `Mcp-Name` repeats.
 fn named_by(method: &str) -> Option<&'static str> {
     match method {

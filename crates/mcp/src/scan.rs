@@ -12,13 +12,14 @@ mod violation;
 use std::borrow::Cow;
 
 pub(crate) use self::parts::{Members, Parts, Span, is_id, span_in};
+pub(crate) use self::strings::plain_length;
 pub(crate) use self::violation::push_step;
 pub use self::violation::{ScanError, Violation};
 
 use smallvec::SmallVec;
 
 use self::keys::{Keys, ObjectKeys};
-use self::parts::Role;
+use self::parts::{Name, Role};
 use crate::text::{is_object, unescape, unquote};
 
 /// How strictly a message is scanned.
@@ -70,13 +71,13 @@ impl ScanRules {
 pub fn scan_value<'a>(bytes: &'a [u8], rules: &ScanRules) -> Result<&'a str, ScanError> {
     check_size(bytes, rules)?;
     let text = std::str::from_utf8(bytes).map_err(|error| not_utf8(&error))?;
-    Scanner::new(text, rules, Role::Other).scan()?;
+    Scanner::new(text, rules, Name::Other, &mut Parts::default()).scan()?;
     Ok(text)
 }
 
 /// Scans one message and notes where its parts are.
-pub(crate) fn scan_message(text: &str, rules: &ScanRules) -> Result<Parts, ScanError> {
-    Scanner::new(text, rules, Role::Root).scan()
+pub(crate) fn scan_message(text: &str, rules: &ScanRules, parts: &mut Parts) -> Result<(), ScanError> {
+    Scanner::new(text, rules, Name::Message, parts).scan()
 }
 
 /// What can be refused before a byte is read.
@@ -103,13 +104,13 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     rules: &'a ScanRules,
-    /// On the stack as long as it is shallow, as messages are.
-    open: SmallVec<[Level; 8]>,
+    /// The innermost array or object, or the document round all of them.
+    inner: Level,
+    /// Those round it. On the stack as long as they are few, as in messages they are.
+    outer: SmallVec<[Level; 8]>,
     keys: Keys<'a>,
     values: usize,
-    parts: Parts,
-    /// What the outermost object is.
-    top: Role,
+    parts: &'a mut Parts,
     /// Why the scan stopped.
     fault: Option<Fault>,
 }
@@ -118,10 +119,14 @@ struct Scanner<'a> {
 struct Level {
     start: usize,
     role: Role,
+    /// What the current member is.
+    name: Name,
     inside: Inside,
 }
 
 enum Inside {
+    /// Nothing is open.
+    Document,
     /// Position of the current element.
     Array(usize),
     Object(ObjectKeys),
@@ -137,24 +142,25 @@ struct Fault {
 struct Stop;
 
 impl<'a> Scanner<'a> {
-    fn new(text: &'a str, rules: &'a ScanRules, top: Role) -> Self {
+    /// `whole` says what the value that is scanned is.
+    fn new(text: &'a str, rules: &'a ScanRules, whole: Name, parts: &'a mut Parts) -> Self {
         Self {
             text,
             bytes: text.as_bytes(),
             at: 0,
             rules,
-            open: SmallVec::new(),
+            inner: Level { start: 0, role: Role::Other, name: whole, inside: Inside::Document },
+            outer: SmallVec::new(),
             keys: Keys::new(text),
             values: 0,
-            parts: Parts::default(),
-            top,
+            parts,
             fault: None,
         }
     }
 
-    fn scan(mut self) -> Result<Parts, ScanError> {
+    fn scan(mut self) -> Result<(), ScanError> {
         match self.document() {
-            Ok(()) => Ok(self.parts),
+            Ok(()) => Ok(()),
             Err(Stop) => Err(self.report()),
         }
     }
@@ -169,9 +175,7 @@ impl<'a> Scanner<'a> {
             }
             match self.peek() {
                 Some(b'"') => {
-                    if let Err(violation) = self.string(self.rules.lone_surrogates_in_values) {
-                        return self.stop(violation);
-                    }
+                    self.string(self.rules.lone_surrogates_in_values)?;
                 }
                 Some(b'{') => {
                     self.enter_object()?;
@@ -211,14 +215,10 @@ impl<'a> Scanner<'a> {
         loop {
             let end = self.at;
             self.skip_whitespace();
-            let Some(level) = self.open.last_mut() else {
-                if self.at == self.bytes.len() {
-                    return Ok(false);
-                }
-                return self.stop_between(Violation::TrailingBytes);
-            };
             let next = self.bytes.get(self.at);
-            match &mut level.inside {
+            match &mut self.inner.inside {
+                Inside::Document if next.is_none() => return Ok(false),
+                Inside::Document => return self.stop_between(Violation::TrailingBytes),
                 Inside::Array(index) => match next {
                     Some(b',') => {
                         *index += 1;
@@ -230,9 +230,8 @@ impl<'a> Scanner<'a> {
                     None => return self.syntax("unexpected end"),
                 },
                 Inside::Object(_) => {
-                    let role = level.role;
-                    if role != Role::Other {
-                        self.record(role, start..end)?;
+                    if self.inner.role != Role::Other {
+                        self.record(start..end)?;
                     }
                     match next {
                         Some(b',') => {
@@ -251,20 +250,17 @@ impl<'a> Scanner<'a> {
     }
 
     fn enter_object(&mut self) -> Result<(), Stop> {
-        let role = match self.open.last() {
-            None => self.top,
-            Some(Level { role: Role::Other, .. }) => Role::Other,
-            Some(parent) => self.keys.current().map_or(Role::Other, |key| parent.role.of_member(key)),
-        };
+        let role = self.inner.role_of_child();
         self.enter(role, Inside::Object(self.keys.enter()))
     }
 
     /// Opens a container and moves to what follows its bracket.
     fn enter(&mut self, role: Role, inside: Inside) -> Result<(), Stop> {
-        if self.open.len() >= self.rules.max_depth {
+        if self.outer.len() >= self.rules.max_depth {
             return self.stop(Violation::TooDeep { limit: self.rules.max_depth });
         }
-        self.open.push(Level { start: self.at, role, inside });
+        let inner = Level { start: self.at, role, name: Name::Other, inside };
+        self.outer.push(std::mem::replace(&mut self.inner, inner));
         self.at += 1;
         self.skip_whitespace();
         Ok(())
@@ -273,11 +269,14 @@ impl<'a> Scanner<'a> {
     /// Closes the innermost container, whose closing bracket is next, and returns where it began.
     fn leave(&mut self) -> usize {
         self.at += 1;
-        let Some(level) = self.open.pop() else { return 0 };
-        if let Inside::Object(keys) = level.inside {
+        if let Inside::Object(keys) = &self.inner.inside {
             self.keys.leave(keys);
         }
-        level.start
+        let start = self.inner.start;
+        if let Some(outer) = self.outer.pop() {
+            self.inner = outer;
+        }
+        start
     }
 
     /// Reads a key and its colon.
@@ -288,25 +287,34 @@ impl<'a> Scanner<'a> {
             None => return self.stop_between(Violation::Syntax("unexpected end")),
         }
         let start = self.at + 1;
-        let escaped = match self.string(false) {
-            Ok(escaped) => escaped,
-            Err(violation) => return self.stop_between(violation),
+        let Ok(escaped) = self.string(false) else {
+            self.fault.iter_mut().for_each(|fault| fault.is_between = true);
+            return Err(Stop);
         };
         let span = start..self.at - 1;
         let unescaped = if escaped { self.text.get(span.clone()).and_then(unescape) } else { None };
-        let Some(Level { role, inside: Inside::Object(keys), .. }) = self.open.last_mut() else {
+        let key = match &unescaped {
+            None => self.bytes.get(span.clone()).unwrap_or_default(),
+            Some(text) => text.as_bytes(),
+        };
+        let Inside::Object(keys) = &mut self.inner.inside else {
             return self.syntax("unexpected key");
         };
-        let role = *role;
-        let first = if escaped { b'$' } else { self.bytes.get(start).copied().unwrap_or_default() };
-        if !self.keys.insert(keys, span, unescaped) {
+        if !self.keys.insert(keys, key, span, unescaped.as_deref()) {
             return self.stop(Violation::DuplicateKey);
         }
-        if role != Role::Other || first == b'$' {
-            self.check_key(role)?;
+        if key.first() == Some(&b'$') && keys::is_private(key) {
+            return self.stop(Violation::ReservedKey);
         }
-        if self.open.len() > BODY_DEPTH && !self.parts.annotates {
-            self.parts.annotates = escaped || self.keys.current().is_some_and(keys::annotates);
+        if self.inner.role != Role::Other {
+            self.inner.name = self.inner.role.name_of(key);
+            // One that is known is spelled as it should be.
+            if self.inner.name == Name::Other {
+                self.check_spelling()?;
+            }
+        }
+        if self.outer.len() > BODY_DEPTH && !self.parts.annotates {
+            self.parts.annotates = escaped || keys::annotates(key);
         }
         self.skip_whitespace();
         match self.peek() {
@@ -317,33 +325,41 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Rule 5, and keys that our own reader would misread.
-    fn check_key(&mut self, role: Role) -> Result<(), Stop> {
-        let key = self.keys.current().unwrap_or_default();
-        if keys::is_private(key) {
-            return self.stop(Violation::ReservedKey);
-        }
-        let known = match role {
+    /// Rule 5: keys that a lenient reader would take for another.
+    fn check_spelling(&mut self) -> Result<(), Stop> {
+        let known = match self.inner.role {
             Role::Root if self.rules.exact_keys => keys::ENVELOPE,
             Role::Params if self.rules.strict_params => keys::PARAMS,
             _ => return Ok(()),
         };
-        match keys::misspelt(key, known) {
+        match keys::misspelt(self.keys.current().unwrap_or_default(), known) {
             Some(expected) => self.stop(Violation::KeyCase { expected }),
             None => Ok(()),
         }
     }
 
     /// Notes a member whose value has just ended, and checks what can be said about it alone.
-    fn record(&mut self, role: Role, value: Span) -> Result<(), Stop> {
-        let Some(key) = self.keys.current() else { return Ok(()) };
-        if role == Role::Params {
-            let raw = self.text.get(value.clone()).unwrap_or_default();
-            if let Err(violation) = check_param(key, raw, self.rules) {
-                return self.stop(violation);
+    fn record(&mut self, value: Span) -> Result<(), Stop> {
+        let name = self.inner.name;
+        let members = match self.inner.role {
+            Role::Root => {
+                self.parts.record(name, value);
+                return Ok(());
             }
-        }
-        self.parts.record(role, key, self.keys.current_span(), value);
+            Role::Params => {
+                if name != Name::Other
+                    && let Err(violation) = check_param(name, self.text, &value, self.rules)
+                {
+                    return self.stop(violation);
+                }
+                &mut self.parts.body
+            }
+            Role::Answer => &mut self.parts.body,
+            Role::Meta => &mut self.parts.meta,
+            Role::Other => return Ok(()),
+        };
+        let keys = &self.keys;
+        members.note(|| keys.current().unwrap_or_default().into(), keys.current_span(), value);
         Ok(())
     }
 
@@ -387,10 +403,11 @@ impl<'a> Scanner<'a> {
         let is_between = fault.is_some_and(|fault| fault.is_between);
         let violation = fault.map_or(Violation::Syntax("unexpected end"), |fault| fault.violation.clone());
         // From the innermost outwards: the last key of an object is the one before its child's first.
-        let mut steps: Vec<Cow<'_, str>> = Vec::with_capacity(self.open.len());
+        let mut steps: Vec<Cow<'_, str>> = Vec::with_capacity(self.outer.len() + 1);
         let mut keys_end = self.keys.len();
-        for (depth, level) in self.open.iter().enumerate().rev() {
+        for (inwards, level) in std::iter::once(&self.inner).chain(self.outer.iter().rev()).enumerate() {
             let step = match &level.inside {
+                Inside::Document => None,
                 Inside::Array(index) => Some(Cow::Owned(index.to_string())),
                 Inside::Object(object) => {
                     let (key, from) = self.keys.current_before(object, keys_end);
@@ -398,8 +415,7 @@ impl<'a> Scanner<'a> {
                     key.map(Cow::Borrowed)
                 }
             };
-            let is_innermost = depth + 1 == self.open.len();
-            steps.extend(step.filter(|_| !(is_between && is_innermost)));
+            steps.extend(step.filter(|_| !(is_between && inwards == 0)));
         }
         let mut path = String::new();
         for step in steps.iter().rev() {
@@ -414,19 +430,34 @@ impl<'a> Scanner<'a> {
     }
 }
 
+// === impl Level ===
+
+impl Level {
+    /// What an object is that stands at the current member.
+    fn role_of_child(&self) -> Role {
+        match self.inside {
+            Inside::Document | Inside::Object(_) => self.name.role(),
+            Inside::Array(_) => Role::Other,
+        }
+    }
+}
+
 /// Rules 7 and 10 for one member of `params`.
-fn check_param(key: &str, raw: &str, rules: &ScanRules) -> Result<(), Violation> {
-    match key {
-        "_meta" if !is_object(raw) => Err(Violation::ParamsNotObject),
-        "arguments" if rules.strict_params && !is_object(raw) => Err(Violation::ParamsNotObject),
-        "name" | "uri" if rules.strict_params && has_control(raw) => Err(Violation::ControlInName),
+fn check_param(name: Name, text: &str, value: &Span, rules: &ScanRules) -> Result<(), Violation> {
+    let raw = text.get(value.clone()).unwrap_or_default();
+    match name {
+        Name::Meta if !is_object(raw) => Err(Violation::ParamsNotObject),
+        Name::Arguments if rules.strict_params && !is_object(raw) => Err(Violation::ParamsNotObject),
+        Name::Target if rules.strict_params && has_control(raw) => Err(Violation::ControlInName),
         _ => Ok(()),
     }
 }
 
 /// Whether a string literal holds a control character.
 pub(crate) fn has_control(raw: &str) -> bool {
-    unquote(raw).is_some_and(|text| text.chars().any(char::is_control))
+    // What is printable ASCII without escapes, as names are, is what it shows.
+    let shown = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'\\';
+    !raw.bytes().all(shown) && unquote(raw).is_some_and(|text| text.chars().any(char::is_control))
 }
 
 #[cfg(test)]

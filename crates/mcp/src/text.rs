@@ -9,11 +9,25 @@ use std::ops::Range;
 
 use memchr::memchr;
 
+use crate::scan::plain_length;
+
+/// A string up to this length is looked at word by word; a longer one is worth a search.
+const SHORT: usize = 32;
+
 /// The text of a JSON string literal.
 ///
 /// Half a surrogate pair, which servers may send inside a value, reads as U+FFFD: what inspects text must
 /// see the rest of it.
 pub fn unquote(raw: &str) -> Option<Cow<'_, str>> {
+    // Most are short and plain: what stands between the quotes is the text.
+    if let Some(inner) = raw.get(1..raw.len().saturating_sub(1))
+        && inner.len() <= SHORT
+        && raw.starts_with('"')
+        && raw.ends_with('"')
+        && plain_length(inner.as_bytes()) == inner.len()
+    {
+        return Some(Cow::Borrowed(inner));
+    }
     let end = skip_string(raw.as_bytes(), 0)?;
     if end != raw.len() {
         return None;
@@ -31,9 +45,8 @@ pub fn quote(text: &str) -> String {
 /// Appends the JSON string literal of a text.
 pub fn quote_into(out: &mut String, text: &str) {
     out.push('"');
-    // Without an early exit the compiler makes vector code of it; most texts are plain.
-    let plain = !text.bytes().fold(false, |any, byte| any | (byte < 0x20) | (byte == b'"') | (byte == b'\\'));
-    if plain {
+    // Most texts are plain.
+    if plain_length(text.as_bytes()) == text.len() {
         out.push_str(text);
         out.push('"');
         return;
@@ -246,6 +259,12 @@ fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
         return None;
     }
     let mut at = at + 1;
+    // Most strings are short and plain, and end before a search has begun.
+    let body = bytes.get(at..)?;
+    let plain = plain_length(body.get(..SHORT).unwrap_or(body));
+    if body.get(plain) == Some(&b'"') {
+        return Some(at + plain + 1);
+    }
     let mut from = at;
     loop {
         let quote = from + memchr(b'"', bytes.get(from..)?)?;

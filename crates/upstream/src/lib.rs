@@ -12,6 +12,7 @@ pub mod event;
 mod fetch;
 mod greeting;
 mod http;
+mod late;
 mod link;
 mod listing;
 mod pulse;
@@ -21,6 +22,7 @@ mod stdio;
 mod upstream;
 
 pub use fetch::fetch;
+pub use late::Late;
 pub use link::Greeting;
 pub use spec::{EraSetting, RememberedEra, Retries, ServerSpec, Timeouts, Transport};
 pub use upstream::{CallClient, Doorkeeper, Health, HealthState, Remember, Reply, Turn, Upstream, World};

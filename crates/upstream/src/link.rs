@@ -48,6 +48,8 @@ pub(crate) struct Outbound<'a> {
     pub(crate) method: &'a str,
     /// The parameters as JSON text.
     pub(crate) params: Option<&'a str>,
+    /// What the parameters name, where that is known without looking into them.
+    pub(crate) target: Option<&'a str>,
     /// Further headers for modern HTTP, already encoded: whole name (`Mcp-Param-…`) and value.
     pub(crate) param_headers: &'a [(String, String)],
     /// Whether it is an action in whose course the server may ask back; control messages are not.

@@ -144,13 +144,13 @@ fn is_plain(text: &[u8]) -> bool {
         };
         (below | zero_at(b'"'.into()) | zero_at(b'\\'.into())) & HIGH
     }
-    let (chunks, rest) = text.as_chunks::<8>();
-    let mut last = [b' '; 8];
-    for (place, byte) in last.iter_mut().zip(rest) {
-        *place = *byte;
-    }
+    // The last eight may have been looked at in part before, which does no harm.
+    let Some(last) = text.last_chunk::<8>() else {
+        return text.iter().all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\');
+    };
+    let (chunks, _) = text.as_chunks::<8>();
     let found = chunks.iter().fold(0, |found, chunk| found | special(u64::from_le_bytes(*chunk)));
-    found | special(u64::from_le_bytes(last)) == 0
+    found | special(u64::from_le_bytes(*last)) == 0
 }
 
 #[cfg(test)]

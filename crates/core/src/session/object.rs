@@ -4,7 +4,7 @@
 //! the plan. The root is everything a server keeps. So there are two kinds of mark: on the thing itself, and on what
 //! is somewhere inside it. A thing that cannot be told is the root.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::annotation::words::vocabulary;
 use crate::id::UpstreamId;
@@ -38,6 +38,9 @@ pub struct ObjectId {
     pub identity: Arc<str>,
 }
 
+/// The name of what has none, made once: nearly every call asks for the marks of all that its server keeps.
+static NAMELESS: LazyLock<Arc<str>> = LazyLock::new(|| "".into());
+
 /// How deep a name may lie. What lies deeper is taken for anything at all.
 const DEEPEST: usize = 32;
 
@@ -58,7 +61,7 @@ impl ObjectId {
 
     /// All that a server keeps.
     pub fn everything(upstream: UpstreamId) -> Self {
-        Self { upstream, kind: ObjectKind::Collection, identity: "".into() }
+        Self { upstream, kind: ObjectKind::Collection, identity: Arc::clone(&NAMELESS) }
     }
 
     /// The marks to be set when this is written: on itself, and on the contents of everything it lies in.
@@ -107,7 +110,8 @@ impl ObjectId {
     }
 
     fn named(&self, kind: ObjectKind, identity: &str) -> Self {
-        Self { upstream: self.upstream.clone(), kind, identity: identity.into() }
+        let identity = if identity.is_empty() { Arc::clone(&NAMELESS) } else { identity.into() };
+        Self { upstream: self.upstream.clone(), kind, identity }
     }
 }
 

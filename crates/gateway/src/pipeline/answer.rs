@@ -10,6 +10,7 @@ use highwater_upstream::event::Ask;
 
 use super::Arrival;
 use super::arrival::Course;
+use super::layout::Layout;
 use super::record::{End, OpenRecord};
 use super::undertaking::Undertaking;
 use crate::gateway::Gateway;
@@ -37,7 +38,8 @@ impl Gateway {
         let method = if is_error { "error" } else { ask.method.as_str() };
         let action =
             Action::new(ActionKind::Answer, course.upstream().clone(), method, ask.method.as_str(), answer);
-        let mut undertaking = self.gather(arrival, course, Arc::new(action)).await;
+        let layout = Layout::of(&action);
+        let mut undertaking = self.gather(arrival, course, Arc::new(action), layout).await;
         let Some(permit) = self.may_answer(&mut undertaking).await else { return };
         if let Err(error) = self.mark_written(&mut undertaking).await {
             tracing::error!(%error, "what an answer writes could not be marked, so it is not given");

@@ -11,6 +11,7 @@ use highwater_mcp::method::Method;
 use highwater_mcp::text::string_member;
 use highwater_store::SessionHandle;
 
+use super::layout::Layout;
 use crate::catalog::{Contracts, Known, Merged, Station};
 use crate::client::{Client, Outlet};
 use crate::greet::short;
@@ -38,6 +39,8 @@ pub(crate) struct Arrival {
 pub(crate) struct RoutedAction {
     pub(crate) action: Action,
     pub(crate) course: Course,
+    /// Where the parts of its parameters are.
+    pub(super) layout: Layout,
 }
 
 /// All that is needed to bring a reply home.
@@ -106,6 +109,14 @@ impl Arrival {
                 info.and_then(|info| string_member(info, "name")).map(|name| short(&name)).unwrap_or_default()
             }
         }
+    }
+}
+
+// === impl RoutedAction ===
+
+impl RoutedAction {
+    pub(super) fn new(action: Action, course: Course) -> Self {
+        Self { layout: Layout::of(&action), action, course }
     }
 }
 

@@ -4,17 +4,17 @@ use highwater_core::policy::Policy;
 use highwater_core::session::{Assurance, Contributor, Contributors};
 use highwater_mcp::annotations::emit::{Context, context_meta};
 use highwater_mcp::era::ClientMeta;
-use highwater_mcp::text::member;
 
 use super::arrival::Course;
+use super::layout::Meta;
 use super::undertaking::Undertaking;
 use crate::gateway::Gateway;
 
 /// What an upstream is told in `_meta`.
 pub(super) struct Told {
-    /// Whether the client said anything there.
-    sent: bool,
-    /// What we say, the client's words in it where it sent any; `None` where those stay as they are.
+    /// The one that the client sent.
+    sent: Option<Meta>,
+    /// What we say, the client's words in it where it said anything of its own; `None` where those stay as they are.
     said: Option<String>,
 }
 
@@ -22,10 +22,13 @@ pub(super) struct Told {
 
 impl Told {
     pub(super) fn as_meta(&self) -> ClientMeta<'_> {
-        match &self.said {
-            said if !self.sent => ClientMeta::Absent(said.as_deref()),
-            Some(said) => ClientMeta::Replaced(said),
-            None => ClientMeta::Kept,
+        match (&self.sent, self.said.as_deref()) {
+            (None, said) => ClientMeta::Absent(said),
+            (Some(Meta { at, formal: true }), ours) => {
+                ClientMeta::Formal { start: at.start, end: at.end, ours }
+            }
+            (Some(_), Some(said)) => ClientMeta::Replaced(said),
+            (Some(_), None) => ClientMeta::Kept,
         }
     }
 }
@@ -38,8 +41,10 @@ impl Gateway {
             course.contracts.has_flow_policy().then(|| contributors(&undertaking.policy, undertaking));
         let context =
             Context { session, share: course.contracts.share(), contributors: contributors.as_ref() };
-        let sent = member(undertaking.action.params(), "_meta");
-        Told { sent: sent.is_some(), said: context_meta(sent, &context) }
+        let sent = undertaking.layout.meta.clone();
+        let own = sent.as_ref().filter(|meta| !meta.formal);
+        let own = own.and_then(|meta| undertaking.action.params().get(meta.at.clone()));
+        Told { said: context_meta(own, &context), sent }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Gathers what can be known: of an action before it is judged, and of a reply without opening it.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
@@ -11,12 +10,12 @@ use highwater_core::policy::{Arguments, RequestFacts};
 use highwater_core::session::label_claims;
 use highwater_mcp::annotations::{reply_says, request_says};
 use highwater_mcp::era::reply;
-use highwater_mcp::text::member;
 use highwater_store::{SessionHandle, SessionState};
 use highwater_upstream::Reply;
 
 use super::Arrival;
 use super::arrival::Course;
+use super::layout::Layout;
 use super::undertaking::{Held, Undertaking};
 use crate::client::Caller;
 use crate::gateway::{Gateway, now};
@@ -49,12 +48,12 @@ impl Gateway {
         arrival: &Arrival,
         course: &Course,
         action: Arc<Action>,
+        layout: Layout,
     ) -> Undertaking {
         let caller = Caller { session: arrival.session.clone(), ..arrival.client.caller().clone() };
         let Said { request, unstored } = self.take_request_in(arrival, &caller).await;
         let before = if unstored { worst() } else { self.label_now(&caller.session).await };
         let known = Arc::clone(&course.known);
-        let arguments = arguments_of(&action);
         let mut undertaking = Undertaking {
             policy: Arc::clone(&arrival.world.policy),
             decision: self.next_decision(),
@@ -71,7 +70,7 @@ impl Gateway {
             met: None,
             relayed: None,
             caller,
-            arguments,
+            layout,
             action,
             known,
         };
@@ -117,7 +116,9 @@ impl Gateway {
     /// Takes into the session what the client says of its own context, and says whether that could not be stored. It
     /// stays: the context that the client speaks of is the one the session stands for.
     pub(super) async fn take_request_in(&self, arrival: &Arrival, caller: &Caller) -> Said {
-        let Some(meta) = arrival.frame.param("_meta") else { return Said::default() };
+        let Some(meta) = arrival.frame.param("_meta").filter(|_| !arrival.frame.is_meta_formal()) else {
+            return Said::default();
+        };
         let says = request_says(meta);
         let label = label_claims(&says.claims);
         let request = RequestFacts {
@@ -215,24 +216,6 @@ fn contract_of_reply(undertaking: &Undertaking, reply: &Reply) -> Option<Arc<Con
         tracing::info!(decision = %undertaking.decision, ?notice, "noted about an operator's case of a reply");
     }
     Some(Arc::new(contract))
-}
-
-/// Where in an action's parameters its arguments are.
-pub(super) fn arguments_of(action: &Action) -> Range<usize> {
-    let params = action.params();
-    let arguments = match action.kind() {
-        ActionKind::CallTool
-        | ActionKind::GetPrompt
-        | ActionKind::ResolveTool
-        | ActionKind::CreateChallenge => member(params, "arguments"),
-        ActionKind::Complete => member(params, "argument"),
-        ActionKind::Answer | ActionKind::TaskStep | ActionKind::ExtraMethod => Some(params),
-        ActionKind::ReadResource | ActionKind::Subscribe => None,
-    };
-    arguments.map_or(0..0, |part| {
-        let start = part.as_ptr() as usize - params.as_ptr() as usize;
-        start..start + part.len()
-    })
 }
 
 /// A session that may have taken in anything.

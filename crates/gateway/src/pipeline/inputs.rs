@@ -68,7 +68,7 @@ impl Gateway {
         let method = course.method.map_or("", Method::as_str);
         // An answer is an action: it carries the client's data to the server that asked.
         let action = Action::new(ActionKind::Answer, course.upstream().clone(), method, method, params);
-        Ok(RoutedAction { action, course: course.clone() })
+        Ok(RoutedAction::new(action, course.clone()))
     }
 
     /// Puts the questions to a legacy client one after the other; the answers as the JSON of `inputResponses`.

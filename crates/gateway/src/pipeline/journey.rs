@@ -48,7 +48,7 @@ pub(super) enum Leg {
     /// It is the answer.
     Arrived(Reply),
     /// There is more to do first.
-    On(RoutedAction),
+    On(Box<RoutedAction>),
 }
 
 /// Cancels a task that nobody waits for any more.
@@ -102,11 +102,13 @@ impl Gateway {
             journey.rounds += 1;
             flight.settle_round(&reply);
             let asked = Arc::clone(&flight.undertaking);
-            return Ok(Leg::On(Box::pin(self.collect_answers(arrival, course, &asked, questions)).await?));
+            return Ok(Leg::On(Box::new(
+                Box::pin(self.collect_answers(arrival, course, &asked, questions)).await?,
+            )));
         }
         if wants_tasks_declared(course, &reply) {
             flight.settle_round(&reply);
-            return Ok(Leg::On(declared(course, flight.undertaking.action.params())));
+            return Ok(Leg::On(Box::new(declared(course, flight.undertaking.action.params()))));
         }
         // A call that is no task, as most are, is not kept waiting for the room that a task takes.
         if course.task != TaskBridge::Modern {
@@ -125,7 +127,7 @@ impl Gateway {
         let action =
             Action::new(ActionKind::TaskStep, course.upstream().clone(), "tasks/result", task, params);
         // The result of the task is the result of the call, so the course keeps the call's method.
-        Leg::On(RoutedAction { action, course: Course { task: TaskBridge::None, ..course.clone() } })
+        Leg::On(Box::new(RoutedAction::new(action, Course { task: TaskBridge::None, ..course.clone() })))
     }
 
     /// A modern server made a task for a call of a legacy client: we wait for it in the client's place.
@@ -154,7 +156,7 @@ impl Gateway {
         let get = task_step(course, "tasks/get", &task, format!(r#"{{"taskId":{task}}}"#));
         if std::mem::take(&mut journey.updating) {
             flight.settle_round(&reply);
-            return Ok(Leg::On(get));
+            return Ok(Leg::On(Box::new(get)));
         }
         match string_member(result, "status").as_deref() {
             Some("completed") => {
@@ -173,7 +175,7 @@ impl Gateway {
                 let answers = self.ask_all(arrival, &flight.undertaking, &questions).await?;
                 let params = format!(r#"{{"taskId":{task},"inputResponses":{answers}}}"#);
                 journey.updating = true;
-                return Ok(Leg::On(task_step(course, "tasks/update", &task, params)));
+                return Ok(Leg::On(Box::new(task_step(course, "tasks/update", &task, params))));
             }
             _ => {}
         }
@@ -188,7 +190,7 @@ impl Gateway {
         journey.polls += 1;
         self.say_progress(arrival, course, journey.polls).await;
         tokio::time::sleep(wait.unwrap_or(POLL_FLOOR).clamp(POLL_FLOOR, POLL_CEILING)).await;
-        Ok(Leg::On(get))
+        Ok(Leg::On(Box::new(get)))
     }
 
     /// The request that ends a task, ready for when nobody waits for it any more.
@@ -235,12 +237,12 @@ fn wants_tasks_declared(course: &Course, reply: &Reply) -> bool {
 fn declared(course: &Course, params: &str) -> RoutedAction {
     let target = string_member(params, "name").unwrap_or_default().into_owned();
     let action = Action::new(ActionKind::CallTool, course.upstream().clone(), "tools/call", target, params);
-    RoutedAction { action, course: Course { task: TaskBridge::Modern, ..course.clone() } }
+    RoutedAction::new(action, Course { task: TaskBridge::Modern, ..course.clone() })
 }
 
 fn task_step(course: &Course, method: &'static str, task: &str, params: String) -> RoutedAction {
     let action = Action::new(ActionKind::TaskStep, course.upstream().clone(), method, task, params);
-    RoutedAction { action, course: course.clone() }
+    RoutedAction::new(action, course.clone())
 }
 
 /// The reply that a finished task carries inside.

@@ -17,6 +17,7 @@ mod gather;
 mod held;
 mod inputs;
 mod journey;
+mod layout;
 mod marks;
 mod objects;
 mod outlook;
@@ -46,6 +47,7 @@ use forward::{Flight, Landing, Leave};
 pub(crate) use held::HeldCalls;
 use held::Resumed;
 use journey::{Journey, Leg};
+use layout::Layout;
 pub(crate) use objects::may_keep;
 pub(crate) use refuse::Refusal;
 pub(crate) use relay::CREATE_CHALLENGE;
@@ -89,7 +91,7 @@ impl Gateway {
                 Landing::Reply(reply) => {
                     match self.next_leg(arrival, &course, &mut flight, reply, &mut journey).await? {
                         Leg::Arrived(reply) => break reply,
-                        Leg::On(routed) => match self.depart(arrival, routed, None).await? {
+                        Leg::On(routed) => match self.depart(arrival, *routed, None).await? {
                             Departure::Gone(next, onward) => (flight, course) = (next, onward),
                             Departure::Asked(delivery) => return Ok(delivery),
                         },
@@ -109,15 +111,19 @@ impl Gateway {
         routed: RoutedAction,
         consent: Option<Consent>,
     ) -> Result<Departure, Refusal> {
-        let RoutedAction { action, course } = routed;
+        let RoutedAction { action, course, layout } = routed;
         // A person's answer is about exactly the action they were asked about.
-        let action = match &consent {
-            Some(consent) => consent.asked(action),
-            None => Arc::new(action),
+        let (action, layout) = match &consent {
+            Some(consent) => {
+                let asked = consent.asked(action);
+                let layout = Layout::of(&asked);
+                (asked, layout)
+            }
+            None => (Arc::new(action), layout),
         };
         // Taken before anything is waited for: writes that are kept in order keep the order in which they came.
         let mut turn = self.line_up(&course, &action)?;
-        let mut undertaking = self.gather(arrival, &course, action).await;
+        let mut undertaking = self.gather(arrival, &course, action, layout).await;
         // A server that verifies approvals itself is not called without what it verifies.
         if undertaking.known.gated {
             self.meet_gate(arrival, &course, &mut undertaking)?;

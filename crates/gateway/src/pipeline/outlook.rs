@@ -12,6 +12,7 @@ use highwater_mcp::era::Era;
 use highwater_mcp::error_code;
 
 use super::arrival::{Course, ToolName};
+use super::layout::Layout;
 use super::undertaking::Undertaking;
 use super::{Arrival, Delivery, Refusal};
 use crate::gateway::Gateway;
@@ -65,7 +66,8 @@ impl Gateway {
         if !standing.grant.reaches_tool(course.upstream(), &tool.own) {
             return Err(Refusal::unknown("tool", &tool.shown, &[]));
         }
-        let undertaking = self.gather(arrival, &course, Arc::new(action)).await;
+        let layout = Layout::of(&action);
+        let undertaking = self.gather(arrival, &course, Arc::new(action), layout).await;
         // What is held is not described either.
         if undertaking.known.is_held() {
             return Err(Refusal::unknown("tool", &tool.shown, &[]));

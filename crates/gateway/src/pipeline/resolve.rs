@@ -36,7 +36,7 @@ impl Gateway {
         let mut asking = Undertaking {
             policy: Arc::clone(&call.policy),
             decision: self.next_decision(),
-            arguments: super::gather::arguments_of(&action),
+            layout: super::layout::Layout::of(&action),
             action: Arc::new(action),
             caller: call.caller.clone(),
             standing: Arc::clone(&call.standing),

@@ -12,6 +12,7 @@ use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, string_member, unquote};
 
 use super::arrival::{Course, RoutedAction, TaskBridge, ToolName};
+use super::layout::{Layout, Splice};
 use super::relay::CREATE_CHALLENGE;
 use super::tasks::OpenTask;
 use super::{Arrival, Refusal};
@@ -171,12 +172,22 @@ impl Gateway {
         let sent = arrival.frame.params().unwrap_or("{}");
         // Most change nothing but the name, and where that is the scan has seen.
         let spliced = match (edits.as_slice(), arrival.frame.param(member)) {
-            ([_], Some(name)) => replace_part(sent, name, &own_name),
+            ([_], Some(name)) => {
+                let splice = Splice { replaced: name, length: own_name.len() };
+                let layout = if kind == ActionKind::CallTool {
+                    Layout::of_call(&arrival.frame, &splice)
+                } else {
+                    None
+                };
+                replace_part(sent, name, &own_name).map(|params| (params, layout))
+            }
             _ => None,
         };
-        let params = spliced.unwrap_or_else(|| edit_object(sent, &edits));
+        let (params, layout) = spliced.unwrap_or_else(|| (edit_object(sent, &edits), None));
         let method = arrival.frame.method().unwrap_or_default();
-        Ok(RoutedAction { action: Action::new(kind, entry.upstream, method, entry.name, params), course })
+        let action = Action::new(kind, entry.upstream, method, entry.name, params);
+        let layout = layout.unwrap_or_else(|| Layout::of(&action));
+        Ok(RoutedAction { action, course, layout })
     }
 
     async fn completion(&self, arrival: &Arrival, server: &VirtualServer) -> Result<RoutedAction, Refusal> {
@@ -216,7 +227,7 @@ impl Gateway {
         let params = edit_object(arrival.frame.params().unwrap_or("{}"), &[("ref", Edit::Merge(&inner))]);
         let action =
             Action::new(ActionKind::Complete, entry.upstream, "completion/complete", entry.name, params);
-        Ok(RoutedAction { action, course })
+        Ok(RoutedAction::new(action, course))
     }
 
     /// A method outside MCP goes to the one server it is listed for.
@@ -240,7 +251,7 @@ impl Gateway {
         let course = self.course(arrival, ActionKind::ExtraMethod, &entry, names, Subject::default())?;
         let params = arrival.frame.params().unwrap_or("{}");
         let action = Action::new(ActionKind::ExtraMethod, taker.id().clone(), method, method, params);
-        Ok(RoutedAction { action, course })
+        Ok(RoutedAction::new(action, course))
     }
 
     /// A server that is kept to its word is looked at before it is used: when it was not seen yet, and when it came
@@ -301,12 +312,12 @@ impl Gateway {
 
 /// The same call, asked for as a task.
 fn as_task(routed: RoutedAction) -> RoutedAction {
-    let RoutedAction { action, course } = routed;
+    let RoutedAction { action, course, .. } = routed;
     let params = edit_object(action.params(), &[("task", Edit::Set("{}"))]);
     let target = Arc::clone(action.target());
     let action =
         Action::new(action.kind(), action.upstream().clone(), Arc::clone(action.method()), target, params);
-    RoutedAction { action, course: Course { task: TaskBridge::Legacy, ..course } }
+    RoutedAction::new(action, Course { task: TaskBridge::Legacy, ..course })
 }
 
 pub(super) fn era_of(course: &Course) -> Option<Era> {

@@ -1,6 +1,6 @@
 //! An action with everything that is known of it. It is judged with that, and so is whatever comes back.
 
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use highwater_core::action::Action;
@@ -14,6 +14,7 @@ use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts
 use highwater_store::{SessionHandle, SessionState};
 
 use super::arrival::ToolName;
+use super::layout::Layout;
 use crate::catalog::Known;
 use crate::client::Caller;
 use crate::gateway::now;
@@ -48,8 +49,8 @@ pub(super) struct Undertaking {
     pub(super) relayed: Option<RelayedApproval>,
     /// What the client says of its context could not be stored, so the session counts as having taken in anything.
     pub(super) unstored: bool,
-    /// Where in the parameters the arguments are.
-    pub(super) arguments: Range<usize>,
+    /// Where the parts of its parameters are.
+    pub(super) layout: Layout,
     pub(super) now: Timestamp,
 }
 
@@ -97,7 +98,11 @@ impl Undertaking {
 
     /// The arguments as JSON text.
     pub(super) fn arguments(&self) -> &str {
-        self.action.params().get(self.arguments.clone()).filter(|text| !text.is_empty()).unwrap_or("{}")
+        self.action
+            .params()
+            .get(self.layout.arguments.clone())
+            .filter(|text| !text.is_empty())
+            .unwrap_or("{}")
     }
 
     /// What the client knows it by.

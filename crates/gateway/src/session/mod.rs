@@ -23,10 +23,7 @@ use crate::client::Caller;
 use crate::gateway::Gateway;
 use crate::tokens::Token;
 
-/// The header in which a client names the conversation a request belongs to.
-pub(crate) const CLIENT_SESSION_ID: &str = "mcp-client-session-id";
-
-/// The same in a request's `_meta`.
+/// Where a request's `_meta` names the conversation it belongs to.
 const CLIENT_SESSION_META: &str = "clientSessionId";
 
 impl Gateway {

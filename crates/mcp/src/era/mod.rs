@@ -37,6 +37,9 @@ pub mod meta_key {
     pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
     /// Which request progress belongs to.
     pub const PROGRESS_TOKEN: &str = "progressToken";
+    /// What every request may carry, in whatever order. None of it says anything of the content or the context.
+    pub const FORMAL: &[&str] =
+        &[PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL, PROGRESS_TOKEN];
     /// The prefix of our own keys. Stripped from whatever arrives, so that nobody speaks in our name.
     pub const OURS: &str = "dev.highwater/";
 }

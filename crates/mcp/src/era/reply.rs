@@ -88,12 +88,19 @@ pub fn result_of(frame: &Frame, method: Option<Method>, from: Era, to: Era) -> C
             }
         }
     }
-    let forged = if has("_meta") { forged_meta(result) } else { Vec::new() };
+    let forged = if frame.may_speak_for_us() { forged_meta(result) } else { Vec::new() };
     let forged: Vec<(&str, Edit<'_>)> = forged.iter().map(|key| (key.as_str(), Edit::Remove)).collect();
     if !forged.is_empty() {
         edits.push(("_meta", Edit::Merge(&forged)));
     }
-    if edits.is_empty() { Cow::Borrowed(result) } else { Cow::Owned(edit_object(result, &edits)) }
+    match edits.as_slice() {
+        [] => Cow::Borrowed(result),
+        // Between the eras mostly one member goes, and where that is the scan has seen.
+        [(key, Edit::Remove)] => {
+            Cow::Owned(frame.result_without(key).unwrap_or_else(|| edit_object(result, &edits)))
+        }
+        _ => Cow::Owned(edit_object(result, &edits)),
+    }
 }
 
 /// The error object of an answer to `method`, as a client of era `to` should see it.
@@ -167,6 +174,21 @@ mod tests {
         assert_eq!(up, r#"{"contents":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#);
         let (down, _) = shaped(&up, Some(Method::ReadResource), Era::Modern, Era::Legacy);
         assert_eq!(down, r#"{"contents":[]}"#);
+    }
+
+    #[test]
+    fn a_member_that_goes_takes_one_comma_with_it_wherever_it_stands() {
+        for text in [
+            r#"{"resultType":"complete"}"#,
+            r#"{ "resultType" : "complete" , "a":1 }"#,
+            r#"{"a":1 ,"resultType":"complete"}"#,
+            r#"{"a":1, "resultType":"complete" , "b":[2] }"#,
+            r#"{"\u0061":1,"resultType":"complete","b":2}"#,
+            r#"{"resultType":"complete","\u0061":1}"#,
+        ] {
+            let (kept, _) = shaped(text, None, Era::Modern, Era::Legacy);
+            assert_eq!(kept, edit_object(text, &[("resultType", Edit::Remove)]));
+        }
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    pub(super) fn leave(&mut self, object: ObjectKeys) {
+    pub(super) fn leave(&mut self, object: &ObjectKeys) {
         self.stack.truncate(object.from);
         self.unescaped.truncate(object.unescaped_from);
         if object.is_hashed {
@@ -114,8 +114,9 @@ impl<'a> Keys<'a> {
     pub(super) fn insert(
         &mut self,
         object: &mut ObjectKeys,
+        bytes: &[u8],
         span: Span,
-        unescaped: Option<Cow<'_, str>>,
+        unescaped: Option<&str>,
     ) -> bool {
         if object.is_hashed {
             // Only the current key stays on the stack, for the path of a violation.
@@ -126,11 +127,10 @@ impl<'a> Keys<'a> {
             None => Key { span, escaped: false },
             Some(text) => {
                 let start = self.unescaped.len();
-                self.unescaped.push_str(&text);
+                self.unescaped.push_str(text);
                 Key { span: start..self.unescaped.len(), escaped: true }
             }
         };
-        let bytes = self.text_of(&key).as_bytes();
         let kind = kind_of(bytes);
         let mut is_new = true;
         if object.is_hashed {
@@ -139,7 +139,7 @@ impl<'a> Keys<'a> {
         } else {
             let own = self.stack.get(object.from..).unwrap_or_default();
             if object.kinds & kind != 0 {
-                is_new = own.iter().all(|other| self.text_of(other).as_bytes() != bytes);
+                is_new = own.iter().all(|other| self.bytes_of(other) != bytes);
             }
             if own.len() == COMPARED {
                 object.is_hashed = true;
@@ -177,6 +177,11 @@ impl<'a> Keys<'a> {
         text.get(key.span.clone()).unwrap_or_default()
     }
 
+    fn bytes_of(&self, key: &Key) -> &[u8] {
+        let text = if key.escaped { self.unescaped.as_bytes() } else { self.text.as_bytes() };
+        text.get(key.span.clone()).unwrap_or_default()
+    }
+
     fn owned(&self, key: &Key) -> Cow<'a, str> {
         if key.escaped {
             return Cow::Owned(self.text_of(key).to_owned());
@@ -192,18 +197,17 @@ fn kind_of(key: &[u8]) -> u64 {
 }
 
 /// Whether an object with this key may say something of itself, or name a resource.
-pub(super) fn annotates(key: &str) -> bool {
-    matches!(key, "_meta" | "annotations" | "resource" | "uri")
+pub(super) fn annotates(key: &[u8]) -> bool {
+    matches!(key, b"_meta" | b"annotations" | b"resource" | b"uri")
 }
 
 /// Whether a key must not be read by serde_json.
-pub(super) fn is_private(key: &str) -> bool {
-    key.starts_with(PRIVATE)
+pub(super) fn is_private(key: &[u8]) -> bool {
+    key.starts_with(PRIVATE.as_bytes())
 }
 
 /// The known key that this one equals under simple case folding without being it.
 pub(super) fn misspelt(key: &str, known: &[&'static str]) -> Option<&'static str> {
-    // Nearly every key is spelled as it should be, which a comparison of lengths mostly settles.
     if known.contains(&key) {
         return None;
     }

@@ -25,6 +25,27 @@ pub(super) enum Role {
     Other,
 }
 
+/// What a member is to the envelope, told once by its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    /// No member: the message itself.
+    Message,
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    /// The `_meta` of a body.
+    Meta,
+    /// The `arguments` of `params`.
+    Arguments,
+    /// The `name` or `uri` of `params`.
+    Target,
+    /// Any other.
+    Other,
+}
+
 /// The spans of a message's parts. The body is `params`, `result` or `error`, whichever there is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
@@ -58,13 +79,36 @@ enum Key {
 // === impl Role ===
 
 impl Role {
-    /// What an object is that stands at `key` of this one.
-    pub(super) fn of_member(self, key: &str) -> Self {
+    /// What a member of this object is.
+    pub(super) fn name_of(self, key: &[u8]) -> Name {
         match (self, key) {
-            (Self::Root, "params") => Self::Params,
-            (Self::Root, "result" | "error") => Self::Answer,
-            (Self::Params | Self::Answer, "_meta") => Self::Meta,
-            _ => Self::Other,
+            (Self::Root, b"jsonrpc") => Name::Jsonrpc,
+            (Self::Root, b"id") => Name::Id,
+            (Self::Root, b"method") => Name::Method,
+            (Self::Root, b"params") => Name::Params,
+            (Self::Root, b"result") => Name::Result,
+            (Self::Root, b"error") => Name::Error,
+            (Self::Params | Self::Answer, b"_meta") => Name::Meta,
+            (Self::Params, b"arguments") => Name::Arguments,
+            (Self::Params, b"name" | b"uri") => Name::Target,
+            _ => Name::Other,
+        }
+    }
+}
+
+// === impl Name ===
+
+impl Name {
+    /// What an object is that stands there.
+    pub(super) fn role(self) -> Role {
+        match self {
+            Self::Message => Role::Root,
+            Self::Params => Role::Params,
+            Self::Result | Self::Error => Role::Answer,
+            Self::Meta => Role::Meta,
+            Self::Jsonrpc | Self::Id | Self::Method | Self::Arguments | Self::Target | Self::Other => {
+                Role::Other
+            }
         }
     }
 }
@@ -72,25 +116,18 @@ impl Role {
 // === impl Parts ===
 
 impl Parts {
-    /// Notes a member. `key_span` is where its key is, if it is spelled plainly.
-    pub(super) fn record(&mut self, role: Role, key: &str, key_span: Option<Span>, value: Span) {
-        match role {
-            Role::Root => {
-                let part = match key {
-                    "jsonrpc" => &mut self.jsonrpc,
-                    "id" => &mut self.id,
-                    "method" => &mut self.method,
-                    "params" => &mut self.params,
-                    "result" => &mut self.result,
-                    "error" => &mut self.error,
-                    _ => return,
-                };
-                *part = Some(value);
-            }
-            Role::Params | Role::Answer => self.body.note(key, key_span, value),
-            Role::Meta => self.meta.note(key, key_span, value),
-            Role::Other => {}
-        }
+    /// Notes a member of the message itself.
+    pub(super) fn record(&mut self, name: Name, value: Span) {
+        let part = match name {
+            Name::Jsonrpc => &mut self.jsonrpc,
+            Name::Id => &mut self.id,
+            Name::Method => &mut self.method,
+            Name::Params => &mut self.params,
+            Name::Result => &mut self.result,
+            Name::Error => &mut self.error,
+            Name::Message | Name::Meta | Name::Arguments | Name::Target | Name::Other => return,
+        };
+        *part = Some(value);
     }
 
     /// The id, unless it is invalid or the message is an answer.
@@ -104,13 +141,15 @@ impl Parts {
 
 /// Whether a raw value can be an id: a string, or a number without fraction and exponent.
 pub(crate) fn is_id(raw: &str) -> bool {
-    is_string(raw) || (is_number(raw) && !raw.contains(['.', 'e', 'E']))
+    let fractional = |byte: &u8| matches!(byte, b'.' | b'e' | b'E');
+    is_string(raw) || (is_number(raw) && !raw.as_bytes().iter().any(fractional))
 }
 
 // === impl Members ===
 
 impl Members {
-    fn note(&mut self, key: &str, key_span: Option<Span>, value: Span) {
+    /// Notes a member. `key_span` is where its key is, if it is spelled plainly.
+    pub(super) fn note(&mut self, key: impl FnOnce() -> Box<str>, key_span: Option<Span>, value: Span) {
         if self.noted.len() == NOTED {
             self.overflowed = true;
             return;
@@ -118,7 +157,7 @@ impl Members {
         if self.noted.is_empty() {
             self.noted.reserve(USUAL);
         }
-        let key = key_span.map_or_else(|| Key::Escaped(key.into()), Key::Plain);
+        let key = key_span.map_or_else(|| Key::Escaped(key()), Key::Plain);
         self.noted.push((key, value));
     }
 
@@ -130,13 +169,53 @@ impl Members {
         key: &str,
     ) -> Option<&'a str> {
         let is_key = |noted: &Key| match noted {
-            Key::Plain(span) => text.get(span.clone()) == Some(key),
+            // Most keys are told apart by their length.
+            Key::Plain(span) => span.len() == key.len() && text.get(span.clone()) == Some(key),
             Key::Escaped(unescaped) => **unescaped == *key,
         };
         match self.noted.iter().find(|(noted, _)| is_key(noted)) {
             Some((_, value)) => text.get(value.clone()),
             None if self.overflowed => member(object()?, key),
             None => None,
+        }
+    }
+
+    /// Whether every member has one of these keys, spelled plainly.
+    pub(crate) fn are_among(&self, text: &str, keys: &[&str]) -> bool {
+        let is_one = |noted: &Key| match noted {
+            Key::Plain(span) => text.get(span.clone()).is_some_and(|key| keys.contains(&key)),
+            Key::Escaped(_) => false,
+        };
+        !self.overflowed && self.noted.iter().all(|(noted, _)| is_one(noted))
+    }
+}
+
+impl Members {
+    /// Whether a key begins like this, or may.
+    pub(crate) fn may_begin(&self, text: &str, start: &str) -> bool {
+        let begins = |noted: &Key| match noted {
+            Key::Plain(span) => text.get(span.clone()).is_none_or(|key| key.starts_with(start)),
+            Key::Escaped(_) => true,
+        };
+        self.overflowed || self.noted.iter().any(|(noted, _)| begins(noted))
+    }
+
+    /// What has to go for a member to go: the member and one comma, the one before it or, for the first, the one after.
+    pub(crate) fn removal(&self, text: &str, key: &str) -> Option<Span> {
+        let quote = |noted: &Key| match noted {
+            Key::Plain(span) => Some(span.start.saturating_sub(1)),
+            Key::Escaped(_) => None,
+        };
+        let plainly = |noted: &Key| matches!(noted, Key::Plain(span) if text.get(span.clone()) == Some(key));
+        let at = self.noted.iter().position(|(noted, _)| plainly(noted))?;
+        let (own, value) = self.noted.get(at)?;
+        let start = match at.checked_sub(1) {
+            Some(before) => return Some(self.noted.get(before)?.1.end..value.end),
+            None => quote(own)?,
+        };
+        match self.noted.get(1) {
+            Some((next, _)) => Some(start..quote(next)?),
+            None => Some(start..value.end),
         }
     }
 }

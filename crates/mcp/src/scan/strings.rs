@@ -1,6 +1,6 @@
 //! Strings and numbers, the scan's inner loops.
 
-use super::{Scanner, Violation};
+use super::{Scanner, Stop, Violation};
 
 /// The bytes a string body stops at: its end, an escape, or a control character, which JSON forbids.
 const fn stops(byte: u8) -> bool {
@@ -9,7 +9,7 @@ const fn stops(byte: u8) -> bool {
 
 impl Scanner<'_> {
     /// Reads the string that opens here. True if it contains escapes.
-    pub(super) fn string(&mut self, lone_surrogates: bool) -> Result<bool, Violation> {
+    pub(super) fn string(&mut self, lone_surrogates: bool) -> Result<bool, Stop> {
         self.at += 1;
         let mut escaped = false;
         loop {
@@ -21,10 +21,12 @@ impl Scanner<'_> {
                 }
                 Some(b'\\') => {
                     escaped = true;
-                    self.escape(lone_surrogates)?;
+                    if let Err(violation) = self.escape(lone_surrogates) {
+                        return self.stop(violation);
+                    }
                 }
-                Some(_) => return Err(Violation::Syntax("control character in a string")),
-                None => return Err(Violation::Syntax("unexpected end in a string")),
+                Some(_) => return self.syntax("control character in a string"),
+                None => return self.syntax("unexpected end in a string"),
             }
         }
     }
@@ -91,13 +93,13 @@ impl Scanner<'_> {
     }
 }
 
-/// How many bytes come before the first one that a string body stops at.
-fn plain_length(bytes: &[u8]) -> usize {
+/// How many bytes come before the first one that a string body stops at. Most strings are short: a few words are
+/// looked at in place.
+#[inline]
+pub(crate) fn plain_length(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     let mut passed = 0;
-    // Most strings are short: a few words first, then blocks that the compiler turns into vector code.
-    let mut words = 0;
-    while words < 4 {
+    while passed < 32 {
         let Some((word, tail)) = rest.split_first_chunk::<8>() else { break };
         let hits = stops_in_word(u64::from_le_bytes(*word));
         if hits != 0 {
@@ -105,8 +107,13 @@ fn plain_length(bytes: &[u8]) -> usize {
         }
         passed += 8;
         rest = tail;
-        words += 1;
     }
+    passed + rest_of_plain_length(rest)
+}
+
+/// The same for what is long, in blocks that the compiler turns into vector code, and for the last few bytes.
+fn rest_of_plain_length(mut rest: &[u8]) -> usize {
+    let mut passed = 0;
     while let Some((block, tail)) = rest.split_first_chunk::<64>() {
         if block.iter().fold(false, |any, byte| any | stops(*byte)) {
             break;

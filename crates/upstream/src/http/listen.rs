@@ -211,8 +211,14 @@ impl Listener {
         let id = number.to_string();
         let filter = filter(self.changes, &wanted.uris);
         let params = own_modern_params(Some(&filter), &world.client_info);
-        let outbound =
-            Outbound { number, method: LISTEN, params: Some(&params), param_headers: &[], events: None };
+        let outbound = Outbound {
+            number,
+            method: LISTEN,
+            params: Some(&params),
+            target: None,
+            param_headers: &[],
+            events: None,
+        };
         let (_, opened) = self.endpoint.request(&id, &outbound).await?;
         let mut events = match opened {
             Opened::Answer(frame) => return Err(world.fail(refused(&frame), true)),

@@ -144,6 +144,7 @@ impl Meeting<'_> {
             number,
             method: "server/discover",
             params: Some(&params),
+            target: None,
             param_headers: &[],
             events: None,
         };

@@ -1,6 +1,7 @@
 //! Streamable HTTP of 2026-07-28: no session, every request stands for itself, and closing its response is
 //! how it is cancelled.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use ::http::{HeaderMap, StatusCode};
 use highwater_mcp::era::MODERN_VERSION;
 use highwater_mcp::error_code::{UNSUPPORTED_PROTOCOL_VERSION, request};
 use highwater_mcp::frame::Frame;
-use highwater_mcp::headers::{encode_value, expected_name};
+use highwater_mcp::headers::{encode_value, expected_name, has_name};
 
 use super::answer::{Opened, OwnStream, open};
 use super::body::Resumption;
@@ -147,7 +148,11 @@ impl Endpoint {
             method => HeaderValue::from_str(&encode_value(method)).map_err(unfit)?,
         };
         headers.insert(METHOD, method);
-        if let Some(name) = expected_name(outbound.method, outbound.params) {
+        let name = match outbound.target.filter(|_| has_name(outbound.method)) {
+            Some(target) => Some(Cow::Borrowed(target)),
+            None => expected_name(outbound.method, outbound.params),
+        };
+        if let Some(name) = name {
             headers.insert(NAME, HeaderValue::from_str(&encode_value(&name)).map_err(unfit)?);
         }
         for (name, value) in outbound.param_headers {

@@ -105,6 +105,7 @@ impl Line {
             number: self.world.next_number(),
             method: "initialize",
             params: Some(&params),
+            target: None,
             param_headers: &[],
             events: None,
         };

@@ -97,6 +97,7 @@ async fn keep_listening(
             number,
             method: "subscriptions/listen",
             params: Some(&params),
+            target: None,
             param_headers: &[],
             events: None,
         };

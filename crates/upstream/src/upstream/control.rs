@@ -127,6 +127,7 @@ impl Upstream {
             number: self.wire.next_number(),
             method,
             params: modern.as_deref().or(params),
+            target: None,
             param_headers: &[],
             events: None,
         };

@@ -15,13 +15,14 @@ use highwater_mcp::scan::ScanRules;
 use highwater_mcp::schema_headers::header_values;
 use highwater_mcp::text::{is_object, member};
 use tokio::sync::SemaphorePermit;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::Upstream;
 use super::retry::Failed;
 use super::turns::{Turn, Turns};
 use crate::error::{Cause, UpstreamError};
 use crate::event::CallSink;
+use crate::late::Late;
 use crate::link::{Link, Outbound};
 use crate::pulse::CallEvents;
 
@@ -206,6 +207,7 @@ impl Upstream {
             number,
             method: action.method(),
             params: params.as_deref(),
+            target: target_of(action),
             param_headers: &param_headers,
             events: Some(events),
         };
@@ -228,7 +230,7 @@ impl Upstream {
     ) -> Result<Frame, UpstreamError> {
         let patience = self.spec.timeouts.call;
         let mut exchange = pin!(link.exchange(outbound));
-        let mut alarm = pin!(sleep_until(began + patience));
+        let mut alarm = Late::after(began, patience);
         loop {
             tokio::select! {
                 biased;
@@ -239,8 +241,8 @@ impl Upstream {
                         Some(deadline) if deadline <= now => {
                             return Err(self.wire.fail(Cause::TimedOut(patience), true));
                         }
-                        Some(deadline) => alarm.as_mut().reset(deadline),
-                        None => alarm.as_mut().reset(now + patience),
+                        Some(deadline) => alarm.reset(deadline),
+                        None => alarm.reset(now + patience),
                     }
                 }
             }
@@ -288,6 +290,21 @@ impl Upstream {
         let frame = Frame::parse(Bytes::from(text), &ScanRules::FROM_SERVER)
             .map_err(|error| self.wire.fail(Cause::from(&error), false))?;
         Ok(Reply { frame, era, number })
+    }
+}
+
+/// What the parameters of an action name, if its target is just that.
+fn target_of(action: &Action) -> Option<&str> {
+    match action.kind() {
+        ActionKind::CallTool | ActionKind::GetPrompt | ActionKind::ReadResource => Some(action.target()),
+        // A step of a task knows it by its JSON text, the others by their method.
+        ActionKind::ResolveTool
+        | ActionKind::CreateChallenge
+        | ActionKind::Complete
+        | ActionKind::Subscribe
+        | ActionKind::TaskStep
+        | ActionKind::Answer
+        | ActionKind::ExtraMethod => None,
     }
 }
 

@@ -137,8 +137,15 @@ impl Upstream {
             Change::Unsubscribe => "resources/unsubscribe",
         };
         let params = format!(r#"{{"uri":{}}}"#, quote(uri));
-        link.exchange(Outbound { number, method, params: Some(&params), param_headers: &[], events: None })
-            .await
+        link.exchange(Outbound {
+            number,
+            method,
+            params: Some(&params),
+            target: None,
+            param_headers: &[],
+            events: None,
+        })
+        .await
     }
 
     /// Takes up on a new link what the last one was told: the listen stream, subscriptions, the log level.

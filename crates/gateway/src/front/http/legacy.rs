@@ -9,19 +9,21 @@ use futures_util::future::Abortable;
 use highwater_core::id::Principal;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
-use highwater_mcp::headers::{PROTOCOL_VERSION, SESSION_ID};
 use highwater_store::SessionHandle;
+use highwater_upstream::Late;
 use http::header::{HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
+use tokio::time::Instant;
 
 use super::call::{Call, Orphan, Step};
+use super::request::{CLIENT_SESSION_ID, PROTOCOL_VERSION, SESSION_ID};
 use super::response::{self, Refused, ResponseBody};
 use super::sessions::HttpSession;
 use super::stream_log::Manner;
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
 use crate::in_place::boxed;
-use crate::session::{CLIENT_SESSION_ID, Place, client_session_id};
+use crate::session::{Place, client_session_id};
 use crate::tokens::{Slot, Token};
 
 /// A call that takes longer than this is answered as a stream, which keeps the connection alive and can be resumed.
@@ -140,12 +142,17 @@ impl HttpFront {
         if as_events {
             return stream_call(&session, &text, call, None, Some(SILENCE));
         }
-        match tokio::time::timeout(PATIENCE, call.next()).await {
-            Ok(Step::Answer(answer)) => response::json(StatusCode::OK, answer.bytes),
-            Ok(Step::Message(message)) => stream_call(&session, &text, call, Some(message), None),
-            Err(_) => stream_call(&session, &text, call, None, None),
+        let step = tokio::select! {
+            biased;
+            step = call.next() => Some(step),
+            () = Late::after(Instant::now(), PATIENCE) => None,
+        };
+        match step {
+            Some(Step::Answer(answer)) => response::json(StatusCode::OK, answer.bytes),
+            Some(Step::Message(message)) => stream_call(&session, &text, call, Some(message), None),
+            None => stream_call(&session, &text, call, None, None),
             // There is no answer, so the stream ends without one.
-            Ok(Step::Cancelled) => response::events(Box::pin(futures_util::stream::empty())),
+            Some(Step::Cancelled) => response::events(Box::pin(futures_util::stream::empty())),
         }
     }
 

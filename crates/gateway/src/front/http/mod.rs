@@ -230,7 +230,7 @@ impl HttpFront {
         if let Err(refused) = request::check_types(headers) {
             return *refused;
         }
-        let frame = match request::read_frame(body, headers, settings).await {
+        let frame = match request::read_frame(body, settings).await {
             Ok(frame) => frame,
             Err(refused) => return *refused,
         };

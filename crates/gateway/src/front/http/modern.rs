@@ -12,7 +12,7 @@ use futures_util::Stream;
 use highwater_mcp::era::LEGACY_VERSIONS;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
-use highwater_mcp::headers::{self, HeaderMismatch, PROTOCOL_VERSION};
+use highwater_mcp::headers::{self, HeaderMismatch};
 use highwater_mcp::text::unquote;
 use highwater_mcp::{schema_headers, sse};
 use http::header::{HeaderMap, HeaderValue};
@@ -20,13 +20,14 @@ use http::{Response, StatusCode};
 use tokio::time::{Instant, Sleep};
 
 use super::call::{Call, Orphan, Step};
+use super::request::{CLIENT_SESSION_ID, METHOD, NAME, PROTOCOL_VERSION};
 use super::response::{self, ResponseBody};
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
 use crate::front::LISTEN;
 use crate::greet;
 use crate::in_place::boxed;
-use crate::session::{CLIENT_SESSION_ID, client_session_id};
+use crate::session::client_session_id;
 use crate::tokens::{Slot, Token};
 
 /// How often a silent stream shows that it is alive.
@@ -107,14 +108,20 @@ impl HttpFront {
     /// The headers that repeat the body must say what it says.
     fn check_headers(
         &self,
-        headers: &HeaderMap,
+        sent: &HeaderMap,
         frame: &Frame,
         endpoint: &Endpoint,
     ) -> Result<(), HeaderMismatch> {
         // A value that is no text, or stands there twice, matches nothing that a body could say: others on the path
         // might read it differently.
         let get = |name: &str| {
-            let mut values = headers.get_all(name).iter();
+            let values = match name {
+                headers::PROTOCOL_VERSION => sent.get_all(PROTOCOL_VERSION),
+                headers::METHOD => sent.get_all(METHOD),
+                headers::NAME => sent.get_all(NAME),
+                other => sent.get_all(other),
+            };
+            let mut values = values.iter();
             let value = values.next()?;
             Some(if values.next().is_none() { value.to_str().unwrap_or("\u{0}") } else { "\u{0}" })
         };

@@ -5,8 +5,9 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use highwater_config::Settings;
 use highwater_mcp::frame::Frame;
+use highwater_mcp::headers;
 use http::StatusCode;
-use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 
@@ -21,19 +22,28 @@ const DRAIN_TIME: Duration = Duration::from_secs(5);
 const USUAL_ACCEPT: [&[u8]; 2] =
     [b"application/json, text/event-stream", b"application/json,text/event-stream"];
 
+/// The headers of MCP that a front looks for, as what they are looked up by: a name given as text is checked and hashed
+/// letter by letter each time.
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
+pub(super) const CLIENT_SESSION_ID: HeaderName = HeaderName::from_static(headers::CLIENT_SESSION_ID);
+pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
+pub(super) const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
+pub(super) const NAME: HeaderName = HeaderName::from_static(headers::NAME);
+
 /// Whether the client sends JSON and takes both forms of an answer.
 pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let media_type = content_type.split(';').next().unwrap_or_default().trim();
-    if !media_type.eq_ignore_ascii_case("application/json") {
+    let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let media_type = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
+    if !media_type.trim_ascii().eq_ignore_ascii_case(b"application/json") {
         return Err(Box::new(response::text(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "the body must be `application/json`",
         )));
     }
     // What common clients send is known without reading it.
-    let usual = headers.get(ACCEPT).is_some_and(|value| USUAL_ACCEPT.contains(&value.as_bytes()));
-    if usual || (accepts(headers, "application/json") && accepts(headers, "text/event-stream")) {
+    if is_usual(headers.get(ACCEPT))
+        || (accepts(headers, "application/json") && accepts(headers, "text/event-stream"))
+    {
         Ok(())
     } else {
         Err(Box::new(response::text(
@@ -41,6 +51,10 @@ pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
             "accept both `application/json` and `text/event-stream`",
         )))
     }
+}
+
+fn is_usual(accept: Option<&HeaderValue>) -> bool {
+    accept.is_some_and(|value| USUAL_ACCEPT.contains(&value.as_bytes()))
 }
 
 /// Whether a client takes answers of this type.
@@ -61,24 +75,20 @@ pub(super) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
 
 /// Whether a client would rather have a stream of events: it names that type before JSON.
 pub(super) fn prefers_events(headers: &HeaderMap) -> bool {
-    let first =
-        headers.get(ACCEPT).and_then(|value| value.to_str().ok()).and_then(|value| value.split(',').next());
+    let accept = headers.get(ACCEPT);
+    if is_usual(accept) {
+        return false;
+    }
+    let first = accept.and_then(|value| value.to_str().ok()).and_then(|value| value.split(',').next());
     first
         .and_then(|entry| entry.split(';').next())
         .is_some_and(|entry| entry.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
 /// Reads the body, bounded, and scans it.
-pub(super) async fn read_frame(
-    body: Incoming,
-    headers: &HeaderMap,
-    settings: &Settings,
-) -> Result<Frame, Refused> {
+pub(super) async fn read_frame(body: Incoming, settings: &Settings) -> Result<Frame, Refused> {
     let rules = client_rules(settings);
-    let announced = headers
-        .get(CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.parse::<usize>().ok());
+    let announced = body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX));
     let too_large = || {
         let message = format!(
             "the message is larger than the {} bytes that are allowed (`limits.max_message`)",

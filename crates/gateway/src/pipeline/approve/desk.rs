@@ -13,7 +13,7 @@ use highwater_mcp::text::string_member;
 use highwater_store::{ApprovalRequest, RequestState};
 
 use super::super::arrival::Course;
-use super::super::gather::arguments_of;
+use super::super::layout::Layout;
 use super::super::undertaking::Undertaking;
 use super::super::{Arrival, Refusal};
 use super::signable::{NotSignable, Signable};
@@ -69,7 +69,7 @@ impl Gateway {
         let mut escalation = escalation;
         // What is signed is what is sent, so that is what is judged.
         if let Some(action) = signable.as_signed(&undertaking.action, undertaking.relayed.is_some()) {
-            undertaking.arguments = arguments_of(&action);
+            undertaking.layout = Layout::of(&action);
             undertaking.action = action;
             escalation = match self.judge(undertaking).await {
                 Verdict::Allow(permit) => return Ok(Approved::Granted(permit)),

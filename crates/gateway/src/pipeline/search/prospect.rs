@@ -16,6 +16,7 @@ use crate::gateway::{Gateway, now};
 use crate::pipeline::Arrival;
 use crate::pipeline::arrival::ToolName;
 use crate::pipeline::gather::{Said, worst};
+use crate::pipeline::layout::Layout;
 use crate::pipeline::outlook::taints;
 use crate::pipeline::undertaking::{Held, Undertaking};
 use crate::tokens::Standing;
@@ -75,7 +76,7 @@ impl Gateway {
             met: None,
             relayed: None,
             unstored: outset.unstored,
-            arguments: 0..0,
+            layout: Layout::default(),
             now: now(),
         };
         let facts = Facts { arguments: Arguments::Unknown, ..undertaking.facts() };

@@ -22,6 +22,13 @@ use highwater_core::label::TextSet;
 
 use crate::text::{elements, is_array, quote_into, unquote};
 
+/// Writes a key of a known vocabulary, which needs no escapes, and its colon.
+fn push_key(out: &mut String, key: &'static str) {
+    out.push('"');
+    out.push_str(key);
+    out.push_str("\":");
+}
+
 /// Writes a list of words.
 fn push_words<T: Word>(out: &mut String, words: Words<T>) {
     push_list(out, words.iter(), |out, word| {

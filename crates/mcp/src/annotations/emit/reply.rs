@@ -3,7 +3,7 @@
 use highwater_core::annotation::DataClass;
 use highwater_core::label::Label;
 
-use super::{attribution, push_classes, push_texts};
+use super::{attribution, push_classes, push_key, push_texts};
 use crate::annotations::ours::{self, DECISION, LABEL, forged};
 use crate::annotations::trust_annotations::TRUST_ANNOTATIONS;
 use crate::edit::{Edit, edit_object};
@@ -69,19 +69,17 @@ impl ReplyNote<'_> {
             out.push(',');
         }
         if self.sensitive() || self.reply.untrusted() {
-            quote_into(&mut out, TRUST_ANNOTATIONS);
+            push_key(&mut out, TRUST_ANNOTATIONS);
             out.push_str(match (self.sensitive(), self.reply.untrusted()) {
-                (true, true) => r#":{"sensitive":true,"untrusted":true},"#,
-                (true, false) => r#":{"sensitive":true},"#,
-                (false, _) => r#":{"untrusted":true},"#,
+                (true, true) => r#"{"sensitive":true,"untrusted":true},"#,
+                (true, false) => r#"{"sensitive":true},"#,
+                (false, _) => r#"{"untrusted":true},"#,
             });
         }
-        quote_into(&mut out, LABEL);
-        out.push(':');
+        push_key(&mut out, LABEL);
         self.push_label(&mut out);
         out.push(',');
-        quote_into(&mut out, DECISION);
-        out.push(':');
+        push_key(&mut out, DECISION);
         self.push_decision(&mut out);
         out.push('}');
         out

@@ -99,7 +99,7 @@ impl Call {
 
 /// `tools/call` as the door for actions would write it.
 fn tools_call<'a>(number: u64, params: &'a str, events: Option<&'a CallEvents>) -> Outbound<'a> {
-    Outbound { number, method: "tools/call", params: Some(params), param_headers: &[], events }
+    Outbound { number, method: "tools/call", params: Some(params), target: None, param_headers: &[], events }
 }
 
 /// A client's answer that passed the decision.

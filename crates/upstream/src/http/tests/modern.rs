@@ -65,7 +65,8 @@ async fn names_come_from_the_member_that_the_method_names() {
         (3, "tasks/get", r#"{"taskId":"t"}"#, Some("t")),
         (4, "tools/list", "{}", None),
     ] {
-        let outbound = Outbound { number, method, params: Some(params), param_headers: &[], events: None };
+        let outbound =
+            Outbound { number, method, params: Some(params), target: None, param_headers: &[], events: None };
         link.exchange(outbound).await.unwrap();
         assert_eq!(server.saw_method(method).await.header("mcp-name"), name, "{method}");
     }
