@@ -119,17 +119,21 @@ impl Watch {
         let handle = Handle::try_current().ok()?;
         let watch = WATCH.with(Arc::clone);
         let mut waits = watch.waits();
-        match waits.runtime {
+        let unkept = match waits.runtime {
             Some(runtime) if runtime != handle.id() => return None,
-            Some(_) => {}
+            Some(_) => false,
             None => {
                 waits.runtime = Some(handle.id());
-                handle.spawn(keep(Bell { watch: Arc::clone(&watch), over: false }));
+                true
             }
-        }
+        };
         let at = waits.take(waker.clone());
         let rings = waits.rings;
         drop(waits);
+        if unkept {
+            // Not under the lock: a runtime that is about to end drops this at once, and the bell rings then.
+            handle.spawn(keep(Bell { watch: Arc::clone(&watch), over: false }));
+        }
         Some(Place { watch, at, rings })
     }
 
