@@ -4,6 +4,7 @@
 //! a row in [`PARTS`].
 
 mod approval;
+mod asked;
 mod built;
 mod conformance;
 mod peers;

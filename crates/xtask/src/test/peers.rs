@@ -10,9 +10,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::Stage;
 use super::running::{Gateway, Site};
 use super::tally::Tally;
+use super::{Stage, asked};
 use crate::command::{quiet, search_path};
 use crate::install::{self, Group};
 
@@ -76,6 +76,7 @@ pub(super) fn run(stage: &Stage) -> Result<Tally> {
             tally += judged;
         }
     }
+    tally += asked::run(stage)?;
     Ok(tally)
 }
 

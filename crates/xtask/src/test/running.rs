@@ -74,7 +74,16 @@ impl Site {
 
     /// The token that the gateway made for agents.
     pub(super) fn agent_token(&self) -> Result<String> {
-        let path = self.data.join("agent-token");
+        self.token("agent-token")
+    }
+
+    /// The token that the gateway made for whoever runs it.
+    pub(super) fn operator_token(&self) -> Result<String> {
+        self.token("operator-token")
+    }
+
+    fn token(&self, file: &str) -> Result<String> {
+        let path = self.data.join(file);
         let token =
             std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
         Ok(token.trim().to_owned())
