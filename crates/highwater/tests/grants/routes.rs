@@ -65,6 +65,9 @@ const METHODS: &[(&str, &str)] = &[
     ("elicitation/create", "{}"),
     ("roots/list", "{}"),
     ("approval/challenge/create", "{}"),
+    ("approval/challenge/create", r#"{"toolName":"a__look","arguments":{"x":1}}"#),
+    ("approval/enroll/begin", "{}"),
+    ("approval/enroll/finish", "{}"),
 ];
 
 /// Every path there is, and some that nobody has.
@@ -98,6 +101,23 @@ const PATHS: &[&str] = &[
     "/api/v1/tokens/x/rotate",
     "/api/v1/tokens/x/revoke",
     "/api/v1/notices",
+    "/api/v1/approvals",
+    "/api/v1/approvals/x",
+    "/api/v1/approvals/x/deny",
+    "/api/v1/approvals/inbox",
+    "/api/v1/approvals/enroll",
+    "/api/v1/approvals/enrollments",
+    "/api/v1/approvals/credentials",
+    "/api/v1/approvals/credentials/x/revoke",
+    "/api/v1/approvals/mandates",
+    "/api/v1/approvals/mandates/x/revoke",
+    "/api/v1/approvals/remembered/x/forget",
+    "/api/v1/approvals/paused/agent/x/resume",
+    "/api/v1/approvals/reset",
+    "/api/v1/approvals/reset/complete",
+    "/api/v1/approvals/resets",
+    "/api/v1/approvals/receipts",
+    "/api/v1/approvals/receipts/x",
     "/api/v1/tools/call",
     "/api/v1/none",
 ];
@@ -231,10 +251,16 @@ fn every_path_of_the_program_is_tried() {
     for page in listed.split('"').skip(1).step_by(2) {
         assert!(PATHS.contains(&page), "`{page}` is not tried");
     }
-    // The arms of the interface: `(["sessions", key, "reset"], Some(act))`.
+    // The arms of the interface: `(["sessions", key, "reset"], Some(act))`, and those of approvals: `[id, "deny"] =>`.
     let arms = api.split("([").skip(1).filter_map(|arm| arm.split_once("],").map(|(path, _)| path));
+    let arms = arms.filter(|arm| arm.starts_with('"') && !arm.contains("..")).map(str::to_owned);
+    let approvals = include_str!("../../../gateway/src/front/http/api_approvals.rs");
+    let inner = approvals.lines().filter_map(|line| line.trim_start().strip_prefix('[')?.split_once("] =>"));
+    let inner: Vec<String> = inner.map(|(arm, _)| format!(r#""approvals",{arm}"#)).collect();
+    assert!(inner.len() >= 12, "the interface of approvals has another shape: {inner:?}");
     let mut tried = 0;
-    for arm in arms.filter(|arm| arm.starts_with('"')) {
+    for arm in arms.chain(inner) {
+        let arm = arm.trim_end_matches(',');
         let part =
             |text: &str| text.trim().strip_prefix('"').map(|text| text.trim_end_matches('"').to_owned());
         let path: Vec<String> =
