@@ -56,7 +56,7 @@ export async function tell(connect, options) {
       });
       return Object.assign(peer, client);
     };
-    await story({ arrive, operator, person, options, ran: (path) => ran(options.journal, path), check: (name, body) => check(`${kind}: ${name}`, body) });
+    await story({ arrive, operator, person, options, token, ran: (path) => ran(options.journal, path), check: (name, body) => check(`${kind}: ${name}`, body) });
   }));
 }
 
@@ -109,7 +109,7 @@ async function url({ arrive, operator, person, options, ran, check }) {
 
 // --- a client that shows forms ---
 
-async function form({ arrive, operator, person, ran, check }) {
+async function form({ arrive, operator, person, options, token, ran, check }) {
   await check("a call runs once when the person ticks the box", async () => {
     const path = "form-yes";
     const client = await arrive();
@@ -162,6 +162,39 @@ async function form({ arrive, operator, person, ran, check }) {
     equal([client.asked.length, ran(path)], [1, 1], "questions and calls that ran");
     await client.close();
   });
+  if (options.era === "legacy") {
+    await check("an answer that comes after the stream of its call broke runs nothing", () => answeredTooLate(options.http, token, ran));
+  }
+}
+
+/** Without an SDK: those close everything at once, or come back for the stream. */
+async function answeredTooLate(endpoint, token, ran) {
+  const path = "form-broken";
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
+  const post = (message, signal) => fetch(endpoint, { method: "POST", headers, signal, body: JSON.stringify({ jsonrpc: "2.0", ...message }) });
+  const params = { protocolVersion: "2025-11-25", capabilities: CAPABILITIES.form, clientInfo: { name: "bare", version: "1.0.0" } };
+  const hello = await post({ id: 1, method: "initialize", params });
+  headers["Mcp-Session-Id"] = hello.headers.get("mcp-session-id");
+  headers["MCP-Protocol-Version"] = "2025-11-25";
+  await hello.text();
+  await post({ method: "notifications/initialized" });
+  const line = new AbortController();
+  const call = await post({ id: 2, method: "tools/call", params: { name: WRITE, arguments: { path } } }, line.signal);
+  const [reader, decoder] = [call.body.getReader(), new TextDecoder()];
+  let heard = "";
+  let question;
+  while (!question) {
+    const { value, done: ended } = await reader.read();
+    if (ended) throw new Error(`nobody was asked: ${heard}`);
+    heard += decoder.decode(value, { stream: true });
+    question = heard.match(/^data: ?(\{.*"elicitation\/create".*\})\r?\n/m)?.[1];
+  }
+  line.abort();
+  await sleep(QUIET_MS);
+  const answer = await post({ id: JSON.parse(question).id, result: { action: "accept", content: { allow: true } } });
+  equal(answer.status, 202, "status");
+  await sleep(QUIET_MS);
+  equal(ran(path), 0, "calls that ran without a caller");
 }
 
 // --- a client that can do nothing of it ---

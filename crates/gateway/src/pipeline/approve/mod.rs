@@ -148,6 +148,10 @@ impl Gateway {
             self.record_answer(undertaking, question, answer)?;
             escalation = match escalation.answered(question, answer) {
                 Ok(approval) => {
+                    // A legacy client can answer a form after the stream of its call broke.
+                    if !arrival.is_awaited() {
+                        return Err(Refusal::gone(&undertaking.decision));
+                    }
                     self.refresh(course, undertaking)?;
                     match self.judge_approved(undertaking, approval).await {
                         Verdict::Allow(permit) => return Ok(Approved::Granted(permit)),
