@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 /// Somebody who is signed in.
 pub(crate) struct Person {
+    /// Where the page is reached.
+    address: String,
+    /// What a browser takes it for.
     origin: String,
     cookie: String,
     secret: String,
@@ -17,7 +20,13 @@ pub(crate) struct Person {
 impl Person {
     /// Signs in with the operator's token.
     pub(crate) async fn operator(origin: &str, token: &str) -> Self {
-        let nobody = Self { origin: origin.to_owned(), cookie: String::new(), secret: String::new() };
+        Self::operator_behind(origin, origin, token).await
+    }
+
+    /// The same where the page is public, and `address` is what its name leads to.
+    pub(crate) async fn operator_behind(address: &str, origin: &str, token: &str) -> Self {
+        let (address, origin) = (address.to_owned(), origin.to_owned());
+        let nobody = Self { address, origin, cookie: String::new(), secret: String::new() };
         let (status, headers, said) = nobody.send("/sign-in", "/inbox", &json!({ "token": token })).await;
         assert_eq!(status, 200, "{said}");
         let cookie = headers.get("set-cookie").unwrap().to_str().unwrap();
@@ -28,8 +37,9 @@ impl Person {
     /// Asks the page for something, from the document at `from`.
     async fn send(&self, path: &str, from: &str, body: &Value) -> (u16, http::HeaderMap, Value) {
         let csrf = self.csrf(from).await;
-        let browser = Setup::http(&format!("{}{path}", self.origin)).connect_silently().await.unwrap();
+        let browser = Setup::http(&format!("{}{path}", self.address)).connect_silently().await.unwrap();
         let mut headers = vec![
+            ("host", self.host()),
             ("origin", self.origin.as_str()),
             ("sec-fetch-site", "same-origin"),
             ("content-type", "application/json"),
@@ -43,12 +53,21 @@ impl Person {
     }
 
     async fn csrf(&self, from: &str) -> String {
-        let browser = Setup::http(&format!("{}{from}", self.origin)).connect_silently().await.unwrap();
-        let headers = [("sec-fetch-dest", "document"), ("cookie", self.cookie.as_str())];
-        let headers = if self.cookie.is_empty() { &headers[..1] } else { &headers[..] };
-        let document = browser.exchange(Method::GET, String::new(), headers).await.unwrap();
+        let browser = Setup::http(&format!("{}{from}", self.address)).connect_silently().await.unwrap();
+        // An empty header is none.
+        let headers =
+            [("host", self.host()), ("sec-fetch-dest", "document"), ("cookie", self.cookie.as_str())];
+        let document = browser.exchange(Method::GET, String::new(), &headers).await.unwrap();
         let csrf = document.body.split("data-csrf=\"").nth(1).and_then(|rest| rest.split('"').next());
         csrf.unwrap_or_else(|| panic!("{}: {}", document.status, document.body)).to_owned()
+    }
+
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    fn host(&self) -> &str {
+        self.origin.split("://").nth(1).unwrap()
     }
 
     pub(crate) async fn post(&self, path: &str, body: &Value) -> (u16, Value) {

@@ -1,9 +1,13 @@
 //! Gateways whose labels are in PostgreSQL: two of them share every taint, and an outage closes what depends on labels
-//! without stopping the rest.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! without stopping the rest. What people approve is in it, too, and holds once for all of them.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod approvals;
 #[path = "../support/labelled.rs"]
 mod labelled;
+#[path = "../approvals/person.rs"]
+#[expect(dead_code, reason = "other tests press the button")]
+mod person;
 
 use std::time::Duration;
 

@@ -4,7 +4,8 @@
 //! method and a name (`tools/call odd`, `resources/read odd://thing`); with ` again` behind it, the request that
 //! brings answers to questions. In a message `$ID` stands for the id of the request and `$TOKEN` for its progress
 //! token. `$WAIT` in place of a message waits until the client has answered a question, `$HOLD` waits forever. What
-//! stands behind `$ASIDE ` goes by the standing stream of a legacy client over HTTP, once that is open.
+//! stands behind `$ASIDE ` goes by the standing stream of a legacy client over HTTP, once that is open. Who puts another
+//! script into the place of the file has a server that says something else from then on.
 
 mod gate;
 mod http;
@@ -13,7 +14,7 @@ mod stdio;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
@@ -35,7 +36,7 @@ const ASIDE: &str = "$ASIDE ";
 
 /// The server.
 pub struct Scripted {
-    script: HashMap<String, Vec<String>>,
+    script: PathBuf,
     journal: Mutex<File>,
     gate: Option<Gate>,
     /// How many answers to questions have come.
@@ -88,18 +89,19 @@ struct Meta<'a> {
     progress_token: Option<&'a RawValue>,
 }
 
+/// What is asked, and what answers it.
+type Script = HashMap<String, Vec<String>>;
+
 // === impl Scripted ===
 
 impl Scripted {
     /// A server with this script that notes in this file, with a gate before one of its tools if there is a file for it.
     pub fn new(script: &Path, journal: &Path, gate: Option<&Path>) -> anyhow::Result<Arc<Self>> {
-        let text =
-            std::fs::read_to_string(script).with_context(|| format!("cannot read `{}`", script.display()))?;
-        let script = serde_json::from_str(&text).context("no script")?;
+        read(script)?;
         let journal = OpenOptions::new().create(true).append(true).open(journal);
         let journal = Mutex::new(journal.context("cannot open the journal")?);
         Ok(Arc::new(Self {
-            script,
+            script: script.to_owned(),
             journal,
             gate: gate.map(Gate::new).transpose()?,
             answers: watch::Sender::new(0),
@@ -109,7 +111,12 @@ impl Scripted {
 
     /// Whether the script is that of a modern server.
     fn is_modern(&self) -> bool {
-        self.script.contains_key("server/discover")
+        self.script().contains_key("server/discover")
+    }
+
+    /// What it says now. A server without a script says nothing.
+    fn script(&self) -> Script {
+        read(&self.script).unwrap_or_default()
     }
 
     /// Notes what came and finds what answers it.
@@ -139,9 +146,10 @@ impl Scripted {
         let again = if params.input_responses.is_some() { " again" } else { "" };
         let name = params.name.or(params.uri).map(|name| format!("{method} {name}{again}"));
         let changed = self.gate.as_ref().is_some_and(Gate::is_changed);
-        let changed = changed.then(|| self.script.get(&format!("{method} changed"))).flatten();
-        let lines = name.and_then(|name| self.script.get(&name)).or(changed);
-        let lines = lines.or_else(|| self.script.get(&method));
+        let script = self.script();
+        let changed = changed.then(|| script.get(&format!("{method} changed"))).flatten();
+        let lines = name.and_then(|name| script.get(&name)).or(changed);
+        let lines = lines.or_else(|| script.get(&method));
         let token = params.meta.and_then(|meta| meta.progress_token).map(RawValue::get);
         let unknown = [r#"{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"not in the script"}}"#];
         let messages = match lines {
@@ -190,6 +198,12 @@ impl Scripted {
         // One write per line: a reader never sees half of one. A full disk fails the test that reads it.
         journal.write_all(format!("{line}\n").as_bytes()).ok();
     }
+}
+
+fn read(script: &Path) -> anyhow::Result<Script> {
+    let text =
+        std::fs::read_to_string(script).with_context(|| format!("cannot read `{}`", script.display()))?;
+    serde_json::from_str(&text).context("no script")
 }
 
 /// A line with its places filled in; none if it speaks of a token that was not given.

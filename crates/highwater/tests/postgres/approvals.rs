@@ -1,0 +1,228 @@
+//! Approvals of two gateways on one database, before one server whose journal says what ran: a signature, a held call and
+//! a grant count once for both.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use highwater_core::approval::Algorithm;
+use highwater_store::PostgresServer;
+use highwater_testkit::client::gateway::{Gateway, Home};
+use highwater_testkit::client::peer::{HttpFixture, Journal, scripted_program};
+use highwater_testkit::client::{Answer, Client, Era, Request, Setup};
+use highwater_testkit::passkey::Passkey;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::labelled::done;
+use crate::person::Person;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_highwater");
+const KEY: &str = "io.modelcontextprotocol/verified-approval";
+/// The page of both, wherever its name leads.
+const ORIGIN: &str = "https://approve.example.com";
+const DELETE: &str = "files__delete";
+
+/// Both gateways, each with somebody in front of its own page. Fields are dropped in this order.
+struct Two {
+    gateways: [Gateway; 2],
+    people: [Person; 2],
+    passkey: Passkey,
+    journal: Journal,
+    _upstream: HttpFixture,
+    _database: PostgresServer,
+    _folder: tempfile::TempDir,
+}
+
+fn script() -> Value {
+    let result = |text: &str| vec![format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{text}}}"#)];
+    let greeting = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+    let harmless = r#""inputMetadata":{"destination":"ephemeral","sensitivity":["user","pii","financial","credentials"],"outcomes":"benign"},"returnMetadata":{"source":"system","sensitivity":"none"}"#;
+    let tool =
+        format!(r#"{{"name":"delete","inputSchema":{{"type":"object"}},"annotations":{{{harmless}}}}}"#);
+    json!({
+        "initialize": result(greeting),
+        "tools/list": result(&format!(r#"{{"tools":[{tool}]}}"#)),
+        "tools/call": result(r#"{"content":[{"type":"text","text":"done"}]}"#),
+        "ping": result("{}"),
+    })
+}
+
+/// A port that was free a moment ago: the page's must be known before the gateway starts.
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+// === impl Two ===
+
+impl Two {
+    /// Both hold calls for so long; the owner's passkey was enrolled at the first.
+    async fn new(hold: &str) -> Self {
+        let (database, url) = tokio::task::spawn_blocking(|| {
+            let database = PostgresServer::start();
+            let url = database.url("approvals");
+            (database, url)
+        })
+        .await
+        .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let script_file = folder.path().join("script.json");
+        std::fs::write(&script_file, script().to_string()).unwrap();
+        let journal = Journal::at(folder.path().join("journal.jsonl"));
+        let program = scripted_program(Path::new(PROGRAM)).unwrap();
+        let words =
+            ["--script", script_file.to_str().unwrap(), "--journal", journal.path().to_str().unwrap()];
+        let upstream = HttpFixture::start(&program, &words, &journal).await.unwrap();
+        let start = async || {
+            let port = free_port();
+            let config = json!({
+                "limits": { "drain": "0s" },
+                "store": { "postgres": url },
+                "approvals": {
+                    "listen": format!("127.0.0.1:{port}"), "public_url": ORIGIN,
+                    "open_browser": false, "notify": false, "hold": hold,
+                },
+                "servers": { "files": {
+                    "url": upstream.url(), "era": "legacy",
+                    "trust": { "server_trust": "tool", "verified": true },
+                    "labels": { "delete": { "approval": "passkey" } },
+                } },
+            });
+            let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
+            home.configure(&config.to_string()).unwrap();
+            let gateway = home.serve().await.unwrap_or_else(|error| panic!("{error:#}"));
+            let page = format!("http://127.0.0.1:{port}");
+            let person = Person::operator_behind(&page, ORIGIN, gateway.operator_token()).await;
+            (gateway, person)
+        };
+        let ((one, here), (other, there)) = (start().await, start().await);
+        let opened = api(&one, Method::POST, "/enroll", Some(&json!({ "user": "owner" }))).await;
+        let mut passkey = Passkey::fresh(Algorithm::Es256, ORIGIN);
+        here.enroll("owner", opened["code"].as_str().unwrap(), &mut passkey).await;
+        Self {
+            gateways: [one, other],
+            people: [here, there],
+            passkey,
+            journal,
+            _upstream: upstream,
+            _database: database,
+            _folder: folder,
+        }
+    }
+
+    /// A client of each, with these capabilities.
+    async fn clients(&self, capabilities: &Value) -> [Client; 2] {
+        let connect = async |gateway: &Gateway| {
+            let setup = gateway.http(Era::Modern).without_stream().patience(Duration::from_secs(60));
+            setup.capabilities(capabilities.clone()).connect().await.unwrap()
+        };
+        [connect(&self.gateways[0]).await, connect(&self.gateways[1]).await]
+    }
+
+    /// How often the server was told to do something with this in it.
+    fn ran(&self, part: &str) -> usize {
+        self.journal.of("tools/call").iter().filter(|note| note.raw.contains(part)).count()
+    }
+
+    /// The one request that waits, as the gateway at this place sees it.
+    async fn pending(&self, place: usize) -> String {
+        for _ in 0..600 {
+            let list = api(&self.gateways[place], Method::GET, "", None).await;
+            if let Some([one]) = list.as_array().map(Vec::as_slice) {
+                return one["id"].as_str().unwrap().to_owned();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("nobody was asked: {}", self.gateways[place].log());
+    }
+
+    async fn sign(&self, place: usize, id: &str) {
+        let (status, said) = self.people[place].sign(id, &self.passkey).await;
+        assert_eq!((status, &said["state"]), (200, &json!("approved")), "{said}");
+    }
+}
+
+async fn api(gateway: &Gateway, method: Method, path: &str, body: Option<&Value>) -> Value {
+    let url = gateway.endpoint().replace("/mcp", &format!("/api/v1/approvals{path}"));
+    let person = Setup::http(&url).token(gateway.operator_token()).connect_silently().await.unwrap();
+    let body = body.map(ToString::to_string).unwrap_or_default();
+    let reply = person.exchange(method, body, &[]).await.unwrap();
+    serde_json::from_str(&reply.body).unwrap_or(Value::Null)
+}
+
+/// The id of the request that an answer says is waited for.
+fn waits(answer: &Answer) -> String {
+    let meta = answer.at("/result/_meta/dev.highwater~1approval");
+    assert_eq!(meta["state"], "pending", "{}", answer.raw());
+    meta["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s57_g06_of_fifty_calls_with_one_signature_spread_over_both_one_runs() {
+    let two = Two::new("1s").await;
+    let clients = two.clients(&json!({ "extensions": { KEY: {} } })).await;
+    for issuer in [0, 1] {
+        let arguments = json!({ "path": format!("once-{issuer}") });
+        let params = json!({ "toolName": DELETE, "arguments": arguments });
+        let answer = clients[issuer].request("approval/challenge/create", params).await.unwrap();
+        let challenge = answer.result().unwrap_or_else(|error| panic!("{error:#}: {}", answer.raw()));
+        let response = two.passkey.get(&challenge["requestOptions"]).unwrap();
+        let evidence = json!({
+            "method": "webauthn", "challengeId": challenge["challengeId"], "response": response,
+        });
+        let calls = (0..50).map(|call| {
+            clients[call % 2].send(Request::call(DELETE, &arguments).meta(KEY, evidence.clone()))
+        });
+        let mut words: BTreeMap<String, usize> = BTreeMap::new();
+        for answer in futures_util::future::join_all(calls).await {
+            let answer = answer.unwrap();
+            let word = match answer.error_code() {
+                Some(-32001) => answer.at("/error/data/reason").as_str().unwrap().to_owned(),
+                _ => answer.text().unwrap(),
+            };
+            *words.entry(word).or_default() += 1;
+        }
+        let expected = [("challenge_consumed".to_owned(), 49), ("done".to_owned(), 1)];
+        assert_eq!(words, expected.into_iter().collect());
+        assert_eq!(two.ran(&format!("once-{issuer}")), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn t2_t3_a_call_held_at_one_gateway_is_approved_at_the_other_and_runs_once() {
+    let two = Two::new("30s").await;
+    let clients = two.clients(&json!({})).await;
+    for held in [0, 1] {
+        let path = format!("held-{held}");
+        let call = clients[held].call(DELETE, json!({ "path": path }));
+        let elsewhere = 1 - held;
+        let answering = async {
+            let id = two.pending(elsewhere).await;
+            assert_eq!(two.ran(&path), 0);
+            two.sign(elsewhere, &id).await;
+        };
+        let (answer, ()) = tokio::join!(call, answering);
+        done(&answer.unwrap());
+        assert_eq!(two.ran(&path), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn t3_s57_of_two_identical_calls_at_once_one_through_each_a_grant_carries_one() {
+    let two = Two::new("1s").await;
+    let clients = two.clients(&json!({})).await;
+    for round in 0..4 {
+        let arguments = json!({ "path": format!("grant-{round}") });
+        let id = waits(&clients[round % 2].call(DELETE, arguments.clone()).await.unwrap());
+        two.sign((round + 1) % 2, &id).await;
+        assert_eq!(two.ran(&format!("grant-{round}")), 0, "an approval does nothing by itself");
+        let both = clients.iter().map(|client| client.call(DELETE, arguments.clone()));
+        let answers = futures_util::future::join_all(both).await;
+        let (won, lost): (Vec<_>, Vec<_>) =
+            answers.into_iter().map(Result::unwrap).partition(|answer| !answer.is_tool_error());
+        assert_eq!((won.len(), lost.len()), (1, 1), "round {round}");
+        won.iter().for_each(done);
+        assert_ne!(waits(&lost[0]), id, "round {round}: it is asked anew");
+        assert_eq!(two.ran(&format!("grant-{round}")), 1, "round {round}");
+    }
+}
