@@ -1,16 +1,17 @@
 //! Remembered answers: a yes given in advance, never for a passkey. It fixes everything that says where and what, it ends
-//! when the tool changes, and it does not hold in a session that has read what strangers may have written.
+//! when the tool changes, and it does not hold in a session that has read what strangers may have written. What the tool
+//! itself answered since is nothing new, unless it brought data.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use highwater_core::annotation::{ArgumentRole, Contract};
-use highwater_core::approval::{CanonicalArguments, ToolName, encode_base64url};
+use highwater_core::approval::{ActionHash, CanonicalArguments, ToolName, encode_base64url};
 use highwater_core::audit::ApprovalNote;
 use highwater_core::decide::{Effect, Told};
 use highwater_core::id::{Principal, SessionKey, Timestamp, UpstreamId};
 use highwater_core::label::{Label, LabelBits, TextSet};
 use highwater_core::pin::PinDigest;
 use highwater_mcp::text::members;
-use highwater_store::{ApprovalRequest, RememberedAnswer};
+use highwater_store::{ApprovalRequest, RememberedAnswer, RequestFilter, RequestState};
 use serde::{Deserialize, Serialize};
 
 use super::requests::told_of;
@@ -20,11 +21,24 @@ use crate::gateway::now;
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 
+/// More answers than anybody gives within the time that they hold.
+const MOST_GRANTS: u32 = 256;
+
 /// What a session had taken in, as it is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeptLabel {
     bits: i64,
     scopes: Vec<String>,
+    origins: Vec<String>,
+    #[serde(default)]
+    own: KeptReply,
+}
+
+/// What the tool's own replies add to that as it is defined: who they come from and how far that is trusted. Otherwise an
+/// answer would end with its first use. Data is not among it: what a session holds is asked about, whoever brought it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct KeptReply {
+    bits: i64,
     origins: Vec<String>,
 }
 
@@ -58,22 +72,58 @@ impl Rememberable {
         if label.untrusted() || label.malicious() {
             return None;
         }
-        Some(Self { targets: targets(arguments, contract), label: KeptLabel::of(label) })
+        Some(Self {
+            targets: targets(arguments, contract),
+            label: KeptLabel::of(label, contract.reply_label()),
+        })
     }
 }
 
 // === impl KeptLabel ===
 
 impl KeptLabel {
-    fn of(label: &Label) -> Self {
-        let texts = |set: &TextSet| set.members().iter().map(ToString::to_string).collect();
-        Self { bits: label.bits().to_i64(), scopes: texts(label.scopes()), origins: texts(label.origins()) }
+    fn of(label: &Label, reply: &Label) -> Self {
+        Self {
+            bits: label.bits().to_i64(),
+            scopes: texts(label.scopes()),
+            origins: texts(label.origins()),
+            own: KeptReply::of(reply),
+        }
+    }
+
+    /// Whether a session holds no more than this one did, and what the tool itself has answered since.
+    fn covers(self, now: &Label) -> bool {
+        let own = self.own.label();
+        let was = Label::from_parts(
+            LabelBits::from_i64(self.bits),
+            TextSet::of(self.scopes),
+            TextSet::of(self.origins),
+        );
+        was.covers(now)
+            || (!own.origins().is_empty()
+                && now.origins().covers(own.origins())
+                && was.joined(&own).covers(now))
+    }
+}
+
+// === impl KeptReply ===
+
+impl KeptReply {
+    fn of(reply: &Label) -> Self {
+        if reply.untrusted() || reply.malicious() || reply.origins().is_open() {
+            return Self::default();
+        }
+        let trust = Label::bottom().with_integrity(reply.integrity()).with_sources(reply.sources());
+        Self { bits: trust.bits().to_i64(), origins: texts(reply.origins()) }
     }
 
     fn label(self) -> Label {
-        let set = |texts: Vec<String>| TextSet::of(texts);
-        Label::from_parts(LabelBits::from_i64(self.bits), set(self.scopes), set(self.origins))
+        Label::from_parts(LabelBits::from_i64(self.bits), TextSet::EMPTY, TextSet::of(self.origins))
     }
+}
+
+fn texts(set: &TextSet) -> Vec<String> {
+    set.members().iter().map(ToString::to_string).collect()
 }
 
 // === impl Desk ===
@@ -158,9 +208,25 @@ impl Desk {
                 && answer.upstream.as_ref() == call.upstream
                 && answer.definition == call.definition
                 && answer.targets.as_deref() == Some(&*targets)
-                && label.label().covers(call.label)
+                && label.covers(call.label)
                 && told_of(&answer.told).covers(call.told)
         }))
+    }
+
+    /// Uses up the answer that was remembered when it was given, if no call has rested on it: whoever said yes once and
+    /// for later has not said it once more.
+    pub(crate) async fn use_beside(&self, call: &Recalled<'_>, action: ActionHash) -> Result<(), DeskFault> {
+        let filter = RequestFilter {
+            principal: Some(call.principal.clone()),
+            state: Some(RequestState::Approved),
+            ..RequestFilter::default()
+        };
+        for request in self.store.requests(&filter, MOST_GRANTS).await? {
+            if request.action == action && request.kind == Effect::Confirm {
+                self.use_grant(&request, call.principal, action, call.definition).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Forgets a remembered answer.
@@ -192,4 +258,48 @@ fn targets(arguments: &CanonicalArguments, contract: &Contract) -> String {
         text.push(',');
     }
     encode_base64url(digest(&SHA256, text.as_bytes()).as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_core::annotation::{DataClass, Source};
+    use highwater_core::trust::TrustLevel;
+
+    use super::*;
+
+    /// Otherwise an answer would end with its first use.
+    #[test]
+    fn what_the_tool_itself_answered_is_nothing_new_and_everything_else_is() {
+        let was = Label::bottom().with_integrity(TrustLevel::Agent).with_origin("mcp:a:read");
+        let own = Label::bottom().with_integrity(TrustLevel::Tool).with_source(Source::System);
+        let own = own.with_origin("mcp:a:write");
+        let kept = |reply: &Label| {
+            let kept = serde_json::to_string(&KeptLabel::of(&was, reply)).unwrap();
+            serde_json::from_str::<KeptLabel>(&kept).unwrap()
+        };
+        let used = was.clone().joined(&own);
+        assert!(kept(&own).covers(&was) && kept(&own).covers(&used));
+        for more in [
+            // The same from somebody else.
+            was.clone().with_integrity(TrustLevel::Tool).with_source(Source::System),
+            used.clone().with_origin("mcp:a:other"),
+            used.clone().with_source(Source::User),
+            used.clone().with_class(DataClass::User),
+            used.clone().with_wrote_externally(),
+            used.clone().with_open_world(),
+            used.clone().with_origins(&TextSet::EVERY),
+        ] {
+            assert!(!kept(&own).covers(&more), "{more:?}");
+        }
+        // Data that the tool itself brought is data that was not there.
+        let data = own.clone().with_class(DataClass::Pii);
+        assert!(!kept(&data).covers(&was.clone().joined(&data)));
+        // A stranger's word is never expected.
+        let strange = own.with_integrity(TrustLevel::None);
+        assert!(!kept(&strange).covers(&was.clone().joined(&strange)));
+        // An answer that was kept before any of this covers what it covered.
+        let old: KeptLabel =
+            serde_json::from_str(r#"{"bits":0,"scopes":[],"origins":["mcp:a:read"]}"#).unwrap();
+        assert!(!old.clone().covers(&used) && old.covers(&Label::bottom().with_origin("mcp:a:read")));
+    }
 }

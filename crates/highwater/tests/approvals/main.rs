@@ -6,5 +6,6 @@ mod changed;
 mod held;
 mod killed;
 mod person;
+mod remembered;
 mod sent;
 mod stage;

@@ -57,6 +57,8 @@ impl Gateway {
         };
         let recalled = here.desk.recall(&call).await.map_err(|fault| failed(undertaking, &fault))?;
         let Some(answer) = recalled else { return Ok(Settled::Open(escalation)) };
+        let beside = here.desk.use_beside(&call, here.signable.hash).await;
+        beside.map_err(|fault| failed(undertaking, &fault))?;
         let by = format!("remembered {} by {}", answer.id, answer.user);
         let question = escalation.question();
         self.record_answer_by(undertaking, question, Answer::Approve, &by)?;
