@@ -33,7 +33,7 @@ pub use view::{
 pub(crate) use ceremony::{Around, Proposed};
 pub(crate) use mandate::Mandated;
 pub(crate) use methods::PREFIX as APPROVAL_METHODS;
-pub(crate) use native::{EXTENSION_KEYS, VERIFIED_APPROVAL, declares_approval};
+pub(crate) use native::declares_approval;
 pub(crate) use remember::{Recalled, Rememberable};
 pub(crate) use requests::{AskAnswer, NewAsk, rules_of, told_of};
 

@@ -6,16 +6,11 @@ use std::time::Duration;
 
 use highwater_config::ApprovalFlow;
 use highwater_core::id::Principal;
+use highwater_mcp::annotations::APPROVAL_EXTENSIONS;
 use highwater_mcp::text::member;
 use tokio::time::Instant;
 
 use super::Desk;
-
-/// Where annotation and evidence stand in `_meta`, and the name of the extension as extensions are named.
-pub(crate) const VERIFIED_APPROVAL: &str = "io.modelcontextprotocol/verified-approval";
-
-/// The names under which the capability is declared: as the SEP has it, and as extensions are named (G13).
-pub(crate) const EXTENSION_KEYS: [&str; 2] = ["verifiedApproval", VERIFIED_APPROVAL];
 
 /// For how long one who used the methods counts as native.
 const LASTS: Duration = Duration::from_secs(60 * 60);
@@ -63,7 +58,7 @@ impl Desk {
 
 /// Whether the extensions that a client declares, as JSON text, have this one.
 pub(crate) fn declares_approval(extensions: &str) -> bool {
-    EXTENSION_KEYS.iter().any(|key| member(extensions, key).is_some())
+    APPROVAL_EXTENSIONS.iter().any(|key| member(extensions, key).is_some())
 }
 
 #[cfg(test)]

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use highwater_mcp::annotations::{TOOL_RESOLUTION, declares_approval};
+use highwater_mcp::annotations::{APPROVAL_EXTENSIONS, TOOL_RESOLUTION, declares_approval};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::text::{is_object, member, members, quote, unquote};
 
 use super::station::{Station, Stock};
-use crate::approvals::EXTENSION_KEYS;
 use crate::greet::TASKS_EXTENSION;
 
 /// Capabilities that only one era has.
@@ -76,7 +75,7 @@ pub(crate) fn capabilities(
         |stock: &Arc<Stock>| std::str::from_utf8(&stock.greeting.capabilities).is_ok_and(declares_approval);
     if approvals || shelves.iter().filter_map(|(_, stock)| stock.as_ref()).any(verifies) {
         let extensions = merged.entry("extensions".to_owned()).or_insert_with(|| "{}".to_owned());
-        *extensions = edit_object(extensions, &EXTENSION_KEYS.map(|key| (key, Edit::Set("{}"))));
+        *extensions = edit_object(extensions, &APPROVAL_EXTENSIONS.map(|key| (key, Edit::Set("{}"))));
     }
     // Lists change whenever a server comes or goes, whatever the servers themselves can tell.
     for key in ["tools", "prompts", "resources"] {

@@ -12,7 +12,7 @@ use highwater_mcp::edit::{Edit, edit_object};
 use super::contracts::Known;
 use super::listed::Listed;
 use super::merge::Entry;
-use crate::approvals::VERIFIED_APPROVAL;
+use highwater_mcp::annotations::VERIFIED_APPROVAL;
 
 /// How a tool is gated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::text::pointer;
 pub const VERIFIED_APPROVAL: &str = "io.modelcontextprotocol/verified-approval";
 
 /// The names under which the capability is declared: the text's own, and the one that extensions have (G13).
-const DECLARED: [&str; 2] = ["verifiedApproval", VERIFIED_APPROVAL];
+pub const APPROVAL_EXTENSIONS: [&str; 2] = ["verifiedApproval", VERIFIED_APPROVAL];
 
 pub(super) const VOCABULARY: Vocabulary =
     Vocabulary { name: "verified-approval", keys: &[Key::new(VERIFIED_APPROVAL, Of::Tools, read)] };
@@ -19,7 +19,7 @@ pub(super) const VOCABULARY: Vocabulary =
 /// Whether capabilities, of a server or a client, declare that verified approvals are understood. What else the
 /// declaration says may come from a later text (C3).
 pub fn declares_approval(capabilities: &str) -> bool {
-    DECLARED.iter().any(|key| pointer(capabilities, &["extensions", key]).is_some())
+    APPROVAL_EXTENSIONS.iter().any(|key| pointer(capabilities, &["extensions", key]).is_some())
 }
 
 /// Whether a server says of its tool that calls of it must be approved, always or in some cases (C1).

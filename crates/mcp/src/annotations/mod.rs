@@ -27,7 +27,7 @@ mod table;
 mod tool;
 mod trust_annotations;
 
-pub use approval::{VERIFIED_APPROVAL, asks_approval, declares_approval};
+pub use approval::{APPROVAL_EXTENSIONS, VERIFIED_APPROVAL, asks_approval, declares_approval};
 pub use flow::{FLOW_ORIGIN, contributors, without_violation, write_contributors};
 pub use heard::{Evidence, Reading};
 pub use reply::{ReplySays, reply_says, result_says};

@@ -8,6 +8,7 @@ use highwater_core::approval::{AuthenticatorClass, Grant, GrantOutcome, Quorum};
 use highwater_core::decide::{Answer, Effect, Escalation, Permit, Proof, Unapproved, Verdict};
 use highwater_core::grant::CallVariant;
 use highwater_core::pin::{PinDigest, PinKind};
+use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::error_code::INVALID_PARAMS;
 use highwater_mcp::text::string_member;
 use highwater_store::{ApprovalRequest, RequestState};
@@ -19,7 +20,7 @@ use super::super::{Arrival, Refusal};
 use super::signable::{NotSignable, Signable};
 use super::wait::Waited;
 use super::{Approved, MAX_QUESTIONS, context};
-use crate::approvals::{AskAnswer, By, Desk, DeskFault, NewAsk, VERIFIED_APPROVAL, told_of};
+use crate::approvals::{AskAnswer, By, Desk, DeskFault, NewAsk, told_of};
 use crate::gateway::Gateway;
 
 /// What the person in front of a modern client did when they were sent to the page.

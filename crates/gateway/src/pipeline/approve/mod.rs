@@ -19,6 +19,7 @@ use highwater_core::decide::{
     Answer, AskKind, Effect, Escalation, HeldReply, Pass, Permit, QuestionDigest, ReplyVerdict, Unapproved,
     Verdict, decide_reply_approved,
 };
+use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::method::Method;
 
@@ -34,7 +35,7 @@ use super::arrival::Course;
 use super::gather::Letter;
 use super::undertaking::Undertaking;
 use super::{Arrival, Delivery, Flight, Refusal};
-use crate::approvals::{Desk, VERIFIED_APPROVAL};
+use crate::approvals::Desk;
 use crate::client::{Client, declares};
 use crate::gateway::Gateway;
 

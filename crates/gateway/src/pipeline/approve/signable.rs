@@ -14,8 +14,8 @@ use highwater_mcp::text::{member, quote};
 use super::super::Arrival;
 use super::super::arrival::Course;
 use super::super::undertaking::Undertaking;
-use crate::approvals::VERIFIED_APPROVAL;
 use crate::catalog::OwnTool;
+use highwater_mcp::annotations::VERIFIED_APPROVAL;
 
 /// An action as it is signed.
 pub(super) struct Signable {
