@@ -36,5 +36,6 @@ pub use schema::schema;
 pub use settings::{
     AgentToken, ApprovalFlow, ApprovalSettings, Auth, Era, Expose, Exposed, HttpKind, LabelSettings, Labels,
     Limits, Listen, ManifestSettings, ManifestSource, OWNER, Partition, Prefix, Retry, Rules, ServerSettings,
-    Settings, ShareContext, Start, StoreSettings, Timeouts, ToolApproval, Transport, VirtualServer, Writes,
+    Settings, ShareContext, Start, StoreSettings, Timeouts, ToolApproval, Transport, VirtualServer, Webhook,
+    Writes,
 };

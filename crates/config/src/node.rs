@@ -65,7 +65,7 @@ impl Node {
         }
     }
 
-    /// The places of all literal values under `env`, `headers` and `postgres`, which is where people put secrets. A value
+    /// The places of all literal values under `env`, `headers`, `postgres` and `webhook`, which is where people put secrets. A value
     /// that takes its secret from a variable shows nothing.
     pub(crate) fn secrets(&self, text: &str) -> Vec<Span> {
         let mut found = Vec::new();
@@ -80,7 +80,7 @@ impl Node {
                 for (key, value) in entries {
                     value.collect_secrets(
                         text,
-                        guarded || matches!(key.name(), "env" | "headers" | "postgres"),
+                        guarded || matches!(key.name(), "env" | "headers" | "postgres" | "webhook"),
                         found,
                     );
                 }

@@ -4,10 +4,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use highwater_config::Settings;
+use highwater_config::{OWNER, Settings};
 use highwater_core::audit::{AuditEvent, Happened};
 use highwater_core::grant::{Grant, Limits, NAME_RULE, ServerScope, name_fault};
-use highwater_core::id::Timestamp;
+use highwater_core::id::{Timestamp, UserId};
 use highwater_store::{
     AuditError, AuditLog, ChangedToken, CreatedToken, Store, StoreError, TokenBasis, TokenRecord,
     TokenSecret, TokenTerms,
@@ -69,6 +69,8 @@ pub struct ShownTerms {
     pub grant: Grant,
     /// How much it may ask.
     pub limits: Limits,
+    /// Whose agent it is: their passkeys count for its calls.
+    pub user: UserId,
 }
 
 /// Whether a token opens anything.
@@ -102,6 +104,8 @@ pub enum TokenSource {
 pub enum TokenFault {
     /// The name cannot be one.
     Name(String, &'static str),
+    /// The name of its user cannot be one.
+    User(String, &'static str),
     /// There is a token of that name already.
     Taken(String),
     /// There was one, and it was revoked.
@@ -135,7 +139,8 @@ impl TokenDesk<'_> {
         let mut views: Vec<TokenView> = records.iter().map(|record| self.view(record)).collect();
         for token in &self.settings.agent_tokens {
             if !records.iter().any(|record| record.name == token.name) {
-                let terms = ShownTerms { grant: token.grant.clone(), limits: token.limits };
+                let (grant, limits) = (token.grant.clone(), token.limits);
+                let terms = ShownTerms { grant, limits, user: token.user.clone() };
                 views.push(TokenView::declared(&token.name, terms));
             }
         }
@@ -158,6 +163,10 @@ impl TokenDesk<'_> {
             Some(_) if declared => return Err(TokenFault::Declared(name.to_owned())),
             Some(terms) => {
                 self.check(&terms.grant)?;
+                let user = terms.user.as_ref().map(UserId::as_str).filter(|user| *user != OWNER);
+                if let Some((user, fault)) = user.and_then(|user| Some((user, name_fault(user)?))) {
+                    return Err(TokenFault::User(user.to_owned(), fault));
+                }
                 TokenBasis::Stored(terms)
             }
             None if declared => TokenBasis::Configured,
@@ -167,11 +176,11 @@ impl TokenDesk<'_> {
             let taken = if found.revoked.is_some() { TokenFault::Spent } else { TokenFault::Taken };
             return Err(taken(name.to_owned()));
         }
-        let grant = match &basis {
-            TokenBasis::Stored(terms) => Some(terms.grant.clone()),
+        let said = match &basis {
+            TokenBasis::Stored(terms) => Some(terms),
             TokenBasis::Configured | TokenBasis::Unreadable => None,
         };
-        self.record("created", name, person, grant.as_ref())?;
+        self.record("created", name, person, said)?;
         match self.store.create_token(name, basis, person).await? {
             CreatedToken::Made(record, secret) => Ok((self.view(&record), secret)),
             CreatedToken::Taken(record) if record.revoked.is_some() => {
@@ -234,8 +243,10 @@ impl TokenDesk<'_> {
     }
 
     /// Written before it is done, as everything is.
-    fn record(&self, act: &str, name: &str, by: &str, grant: Option<&Grant>) -> Result<(), TokenFault> {
-        let happened = Happened::Token { act, name, by, grant };
+    fn record(&self, act: &str, name: &str, by: &str, terms: Option<&TokenTerms>) -> Result<(), TokenFault> {
+        let grant = terms.map(|terms| &terms.grant);
+        let user = terms.and_then(|terms| terms.user.as_ref()).map(UserId::as_str);
+        let happened = Happened::Token { act, name, by, grant, user };
         self.audit
             .append(&AuditEvent { time: now(), id: None, happened })
             .map(drop)
@@ -245,10 +256,16 @@ impl TokenDesk<'_> {
     fn view(&self, record: &TokenRecord) -> TokenView {
         let declared = self.settings.agent_token(&record.name);
         let terms = match (declared, &record.basis) {
-            (Some(token), _) => Some(ShownTerms { grant: token.grant.clone(), limits: token.limits }),
-            (None, TokenBasis::Stored(terms)) => {
-                Some(ShownTerms { grant: terms.grant.clone(), limits: terms.limits })
-            }
+            (Some(token), _) => Some(ShownTerms {
+                grant: token.grant.clone(),
+                limits: token.limits,
+                user: token.user.clone(),
+            }),
+            (None, TokenBasis::Stored(terms)) => Some(ShownTerms {
+                grant: terms.grant.clone(),
+                limits: terms.limits,
+                user: terms.user.clone().unwrap_or_else(|| UserId::new(OWNER)),
+            }),
             (None, TokenBasis::Configured | TokenBasis::Unreadable) => None,
         };
         let is_over = terms.as_ref().is_some_and(|terms| terms.grant.is_over(now()));
@@ -380,7 +397,7 @@ impl TokenFault {
     /// The way out.
     pub fn help(&self) -> Option<String> {
         Some(match self {
-            Self::Name(..) => NAME_RULE.to_owned(),
+            Self::Name(..) | Self::User(..) => NAME_RULE.to_owned(),
             Self::Taken(name) => {
                 format!("choose another name, or give it a new secret with `highwater token rotate {name}`")
             }
@@ -406,6 +423,7 @@ impl fmt::Display for TokenFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name, fault) => write!(f, "`{name}` {fault}"),
+            Self::User(name, fault) => write!(f, "user `{name}` {fault}"),
             Self::Taken(name) => write!(f, "there is a token `{name}` already"),
             Self::Spent(name) => write!(f, "there was a token `{name}`, and it was revoked"),
             Self::Declared(name) => write!(f, "the configuration says what token `{name}` grants"),

@@ -163,7 +163,9 @@ impl Standing {
         }
         match &record.basis {
             TokenBasis::Stored(terms) => {
-                Self { grant: terms.grant.clone(), limits: terms.limits, ..Self::nothing() }
+                let usual = Self::nothing();
+                let user = terms.user.clone().unwrap_or(usual.user);
+                Self { grant: terms.grant.clone(), limits: terms.limits, user, ..usual }
             }
             // The file no longer has it, or nobody understands it.
             TokenBasis::Configured | TokenBasis::Unreadable => Self::nothing(),

@@ -55,8 +55,16 @@ impl Announcement<'_> {
         for server in self.settings.virtual_servers.iter().filter(|server| server.name != "default") {
             writeln!(text, "                {}/v/{}", self.endpoint, server.name)?;
         }
-        if let Some(inbox) = &self.inbox {
-            writeln!(text, "approvals       {inbox}")?;
+        match (&self.inbox, self.settings.approvals.listen) {
+            (Some(inbox), _) => writeln!(text, "approvals       {inbox}")?,
+            (None, Some(listen)) => {
+                writeln!(text, "approvals       none: {listen} is taken, so nobody can be asked")?;
+                writeln!(
+                    text,
+                    "                set `approvals.listen` to another address, or free it and start again"
+                )?;
+            }
+            (None, None) => {}
         }
         let (agent, operator) = (self.agent_token, self.operator_token);
         writeln!(text, "agent token     {}  ({})", agent.0, agent.1.display())?;

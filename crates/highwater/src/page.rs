@@ -25,7 +25,7 @@ impl Page {
         let Some(listen) = settings.listen else { return Ok(None) };
         let listeners = match http::bind(listen) {
             Ok(listeners) => listeners,
-            Err(error) => return taken(listen, &error),
+            Err(error) => return taken(settings, listen, &error),
         };
         let port = listeners.first().and_then(|listener| listener.local_addr().ok());
         let port = port.map_or(listen.port(), |address| address.port());
@@ -34,16 +34,36 @@ impl Page {
     }
 }
 
-/// What becomes of a gateway whose page has no port. Where the operator chose it, nothing does; where nobody did,
-/// another gateway of this machine may have it, and this one goes on without anybody to ask: what would need a person
-/// is refused.
-fn taken(listen: Listen, error: &io::Error) -> Result<Option<Page>, Failure> {
-    let help = "free the port, choose another with `approvals.listen`, or write `none` there for no page";
-    if error.kind() == io::ErrorKind::AddrInUse && Some(listen) == ApprovalSettings::default().listen {
-        tracing::error!(%error, help, "there is no approval page: whatever needs a person is refused");
+/// What becomes of a gateway whose page has no port. Where the operator chose it, nothing does. Where nobody did, another
+/// gateway of this machine has it, most likely, and this one goes on without anybody to ask: what would need a person is
+/// refused.
+fn taken(settings: &ApprovalSettings, listen: Listen, error: &io::Error) -> Result<Option<Page>, Failure> {
+    if error.kind() == io::ErrorKind::AddrInUse && !settings.is_chosen {
+        tracing::error!(
+            %error,
+            help = format_args!("{}", free_another(listen)),
+            "this gateway has no approval page: whatever needs a person is refused"
+        );
         return Ok(None);
     }
-    Err(Failure::failed(format_args!("the approval page cannot be opened: {error}")).help(help))
+    let message = format_args!("the approval page (`approvals.listen: {listen}`) cannot be opened: {error}");
+    Err(Failure::failed(message).help(free_another(listen)))
+}
+
+/// The ways out. A gateway whose passkeys were made for one port has them for no other.
+fn free_another(listen: Listen) -> String {
+    let next = match listen {
+        Listen::Localhost { port } => Listen::Localhost { port: port.checked_add(1).unwrap_or(7413) },
+        Listen::Address(mut address) => {
+            address.set_port(address.port().checked_add(1).unwrap_or(7413));
+            Listen::Address(address)
+        }
+    };
+    format!(
+        "stop the program that has the port and start again, or, if no passkey is enrolled here yet, give this \
+         gateway a page of its own with `approvals: {{ listen: \"{next}\" }}` in its configuration; `listen: none` \
+         there is for no page"
+    )
 }
 
 #[cfg(test)]
@@ -51,7 +71,7 @@ mod tests {
     use super::*;
 
     fn at(listen: Listen) -> ApprovalSettings {
-        ApprovalSettings { listen: Some(listen), ..ApprovalSettings::default() }
+        ApprovalSettings { listen: Some(listen), is_chosen: true, ..ApprovalSettings::default() }
     }
 
     #[test]
@@ -61,6 +81,10 @@ mod tests {
         let second = Page::open(&at(Listen::Localhost { port: first.port }));
         let words = second.err().map(|failure| failure.words().to_owned()).unwrap_or_default();
         assert!(words.contains("cannot be opened") && words.contains("approvals.listen"), "{words}");
+        // One that nobody chose is somebody else's first.
+        let usual = Listen::Localhost { port: first.port };
+        let usual = ApprovalSettings { listen: Some(usual), ..ApprovalSettings::default() };
+        assert!(Page::open(&usual).is_ok_and(|page| page.is_none()));
     }
 
     #[test]

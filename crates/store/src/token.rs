@@ -8,7 +8,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_core::grant::{Grant, Limits};
-use highwater_core::id::Timestamp;
+use highwater_core::id::{Timestamp, UserId};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -41,6 +41,9 @@ pub struct TokenTerms {
     /// How much it may ask.
     #[serde(default)]
     pub limits: Limits,
+    /// Whose agent it is; the owner's if nobody says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserId>,
 }
 
 /// Who says what a token grants.

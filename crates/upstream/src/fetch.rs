@@ -1,4 +1,5 @@
-//! Fetches one document that the operator named, over the same connections that servers are reached by.
+//! Fetches one document that the operator named, or hands one in there, over the same connections that servers are
+//! reached by.
 
 use std::time::Duration;
 
@@ -19,5 +20,20 @@ pub async fn fetch(
     let fetched = timeout(patience, Document::fetch(server, url, limit, patience)).await;
     fetched.unwrap_or_else(|_| {
         Err(UpstreamError { upstream: server.clone(), cause: Cause::TimedOut(patience), sent: true })
+    })
+}
+
+/// Hands a JSON document in at a URL, and says whether it was taken: any status of success is a yes. Redirections are not
+/// followed, and what the other side answers is not read.
+pub async fn deliver(
+    name: &UpstreamId,
+    url: &str,
+    headers: &[(&'static str, String)],
+    document: Vec<u8>,
+    patience: Duration,
+) -> Result<(), UpstreamError> {
+    let delivered = timeout(patience, Document::deliver(name, url, headers, document, patience)).await;
+    delivered.unwrap_or_else(|_| {
+        Err(UpstreamError { upstream: name.clone(), cause: Cause::TimedOut(patience), sent: true })
     })
 }

@@ -21,7 +21,7 @@ mod spec;
 mod stdio;
 mod upstream;
 
-pub use fetch::fetch;
+pub use fetch::{deliver, fetch};
 pub use late::Late;
 pub use link::Greeting;
 pub use spec::{EraSetting, RememberedEra, Retries, ServerSpec, Timeouts, Transport};

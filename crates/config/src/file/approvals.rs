@@ -14,7 +14,8 @@ use crate::settings::{ApprovalFlow, PasskeyClass};
 pub(crate) struct ApprovalsFile {
     /// Where the page is that people approve on, as `host:port`, or `none` for no page. It has a port of its own, so
     /// that no other page of this machine is taken for it. The host is `localhost` or an IP address; passkeys need
-    /// `public_url` for every other than this machine.
+    /// `public_url` for every other than this machine. If the address is taken, a gateway that has this key does not
+    /// start; one that has it not starts without a page, says so, and refuses what would need a person.
     #[schemars(extend("default" = "localhost:7412", "examples" = ["localhost:7500", "none"]))]
     #[schemars(with = "String")]
     pub(crate) listen: Field<Scalar>,
@@ -49,6 +50,11 @@ pub(crate) struct ApprovalsFile {
     #[schemars(extend("default" = true))]
     pub(crate) notify: Field<bool>,
 
+    /// A URL that is told when somebody must be asked, when they have answered, and when passkeys are reset. It is told
+    /// which tool of which server and whose answer is wanted, and where; never with which arguments or why.
+    #[schemars(extend("examples" = [{ "url": "https://chat.example.com/hooks/approvals", "secret": "${HIGHWATER_WEBHOOK_SECRET}" }]))]
+    pub(crate) webhook: Field<WebhookFile>,
+
     /// Who must sign for which tools, by glob as in `tools` of a token: `delete_*` at every server, `github:delete_*` at
     /// one. Of several that fit, the first counts. This does not make a tool ask: labels, rules and servers do.
     #[schemars(extend("examples" = [{ "bank:transfer": { "quorum": { "n": 2, "approvers": ["ada", "ben", "cyd"] } } }]))]
@@ -57,6 +63,21 @@ pub(crate) struct ApprovalsFile {
     /// How long a reset of somebody's passkeys waits, so that its owner can object.
     #[schemars(extend("default" = "24h"))]
     pub(crate) recovery_delay: Field<Period>,
+}
+
+/// Who else is told of requests and resets.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "webhook")]
+pub(crate) struct WebhookFile {
+    /// Where messages are posted: `https`, or `http` on this machine. Redirections are not followed.
+    #[schemars(required)]
+    pub(crate) url: Field<String>,
+
+    /// What each message is signed with, in the headers of the Standard Webhooks (`webhook-id`, `webhook-timestamp`,
+    /// `webhook-signature`): `whsec_` and base64, or any text of at least 16 characters. Let a variable hold it.
+    #[schemars(extend("examples" = ["${HIGHWATER_WEBHOOK_SECRET}"]))]
+    pub(crate) secret: Field<String>,
 }
 
 /// Who must sign for a tool.

@@ -14,7 +14,7 @@ pub(crate) mod words;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(crate) use self::approvals::{ApprovalsFile, QuorumFile, ToolApprovalFile};
+pub(crate) use self::approvals::{ApprovalsFile, QuorumFile, ToolApprovalFile, WebhookFile};
 pub(crate) use self::judgement::{ClearanceFile, FlowWord, StoreFile, TrustFile};
 pub(crate) use self::server::{KindFile, RetryFile, ServerFile, TimeoutsFile};
 pub(crate) use self::token::AgentTokenFile;

@@ -4,16 +4,19 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use highwater_core::approval::Quorum;
 use highwater_core::grant::{NAME_RULE, ToolPattern, name_fault};
 use highwater_core::id::UserId;
 
 use super::listen::{self, ListenError};
+use super::remote::check_url;
 use super::{Lowering, Refused};
-use crate::file::{ApprovalsFile, QuorumFile, ToolApprovalFile};
+use crate::file::{ApprovalsFile, QuorumFile, ToolApprovalFile, WebhookFile};
 use crate::human::{Period, Scalar};
 use crate::read::{Entries, Field, Written};
-use crate::settings::{ApprovalSettings, Listen, OWNER, ToolApproval};
+use crate::settings::{ApprovalSettings, Listen, OWNER, ToolApproval, Webhook};
 
 /// The word for no page.
 const NONE: &str = "none";
@@ -36,6 +39,8 @@ impl Lowering<'_> {
             .unwrap_or(usual.hold_with_progress);
         ApprovalSettings {
             listen,
+            // Whoever has a name for the page counts on it being there.
+            is_chosen: !(file.listen.is_absent() && file.public_url.is_absent()),
             public_url,
             extra_origins: self.each(&file.extra_origins, |origin| listen::origin(&origin.value)),
             flow: file.flow.value().copied().unwrap_or_default(),
@@ -43,6 +48,7 @@ impl Lowering<'_> {
             hold_with_progress: with_progress.max(hold),
             open_browser: file.open_browser.value().copied().unwrap_or(usual.open_browser),
             notify: file.notify.value().copied().unwrap_or(usual.notify),
+            webhook: self.webhook(&file.webhook),
             tools: self.tool_approvals(&file.tools),
             recovery_delay: self
                 .wait("`approvals.recovery_delay`", &file.recovery_delay)
@@ -86,6 +92,37 @@ impl Lowering<'_> {
             self.report(written.span, message, help);
         }
         Some(listen)
+    }
+
+    fn webhook(&self, field: &Field<WebhookFile>) -> Option<Webhook> {
+        let written = field.read()?;
+        let Some(place) = written.value.url.read() else {
+            if written.value.url.is_absent() {
+                let help = "write where messages go: `url: https://…`";
+                self.report(written.span, "`approvals.webhook` has no `url`", help);
+            }
+            return None;
+        };
+        let url = self.text("`approvals.webhook.url`", place)?;
+        if let Err(refused) = check_url(&url, false) {
+            let help = "write it in full, with `https` for every other machine than this";
+            self.report(place.span, format!("`approvals.webhook.url` {}", refused.message), help);
+            return None;
+        }
+        let secret = match &written.value.secret {
+            Field::Absent => None,
+            Field::Broken => return None,
+            Field::Read(secret) => {
+                let text = self.text("`approvals.webhook.secret`", secret)?;
+                let Some(key) = webhook_key(&text) else {
+                    let help = "use `whsec_` and the base64 of at least 16 bytes, or a text of at least 16";
+                    self.report(secret.span, "`approvals.webhook.secret` is no secret", help);
+                    return None;
+                };
+                Some(key)
+            }
+        };
+        Some(Webhook { url, secret })
     }
 
     fn hold(&self, subject: &str, field: &Field<Period>) -> Option<Duration> {
@@ -156,6 +193,16 @@ impl Lowering<'_> {
     }
 }
 
+/// The key in a secret of a webhook, as the Standard Webhooks write it.
+fn webhook_key(text: &str) -> Option<Vec<u8>> {
+    const SHORTEST: usize = 16;
+    let key = match text.strip_prefix("whsec_") {
+        Some(encoded) => STANDARD.decode(encoded).ok()?,
+        None => text.as_bytes().to_vec(),
+    };
+    (key.len() >= SHORTEST).then_some(key)
+}
+
 /// An origin that browsers make passkeys for.
 fn public_origin(url: &str) -> Result<String, Refused> {
     let refuse = |why: &str| {
@@ -181,6 +228,15 @@ fn public_origin(url: &str) -> Result<String, Refused> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_webhook_is_signed_with_a_real_secret() {
+        assert_eq!(webhook_key("whsec_MDEyMzQ1Njc4OWFiY2RlZg==").as_deref(), Some(&b"0123456789abcdef"[..]));
+        assert_eq!(webhook_key("0123456789abcdef").as_deref(), Some(&b"0123456789abcdef"[..]));
+        for none in ["", "short", "whsec_", "whsec_MDEy", "whsec_not base64 at all, but long"] {
+            assert_eq!(webhook_key(none), None, "{none}");
+        }
+    }
 
     #[test]
     fn a_page_elsewhere_needs_a_name_that_browsers_accept() {

@@ -1,5 +1,6 @@
 //! How people are asked, and who must sign, as the operator decided.
 
+use std::fmt;
 use std::time::Duration;
 
 use highwater_core::approval::{AuthenticatorClass, Quorum};
@@ -18,6 +19,8 @@ pub const OWNER: &str = "owner";
 pub struct ApprovalSettings {
     /// Where the page is; nowhere if the operator wants none.
     pub listen: Option<Listen>,
+    /// Whether the operator said so; otherwise it is where such pages are.
+    pub is_chosen: bool,
     /// The origin under which people reach the page, in lower case, where that is not this machine.
     pub public_url: Option<String>,
     /// Further origins on which a signature may have been made.
@@ -32,10 +35,21 @@ pub struct ApprovalSettings {
     pub open_browser: bool,
     /// Whether the desktop says that somebody must be asked.
     pub notify: bool,
+    /// Who else is told of requests and resets.
+    pub webhook: Option<Webhook>,
     /// Who must sign for which tools. Of several that fit, the first counts.
     pub tools: Vec<ToolApproval>,
     /// How long a reset of somebody's passkeys waits.
     pub recovery_delay: Duration,
+}
+
+/// A URL that is told of requests and resets. Both parts may hold secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Webhook {
+    /// Where.
+    pub url: String,
+    /// What its messages are signed with.
+    pub secret: Option<Vec<u8>>,
 }
 
 /// Who must sign for the tools of a pattern.
@@ -105,6 +119,7 @@ impl Default for ApprovalSettings {
     fn default() -> Self {
         Self {
             listen: Some(Listen::Localhost { port: 7412 }),
+            is_chosen: false,
             public_url: None,
             extra_origins: Vec::new(),
             flow: ApprovalFlow::Auto,
@@ -112,9 +127,18 @@ impl Default for ApprovalSettings {
             hold_with_progress: Duration::from_secs(4 * 60),
             open_browser: true,
             notify: true,
+            webhook: None,
             tools: Vec::new(),
             recovery_delay: Duration::from_secs(24 * 60 * 60),
         }
+    }
+}
+
+// === impl Webhook ===
+
+impl fmt::Debug for Webhook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Webhook").field("is_signed", &self.secret.is_some()).finish_non_exhaustive()
     }
 }
 

@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(crate) use self::approvals::PasskeyClass;
-pub use self::approvals::{ApprovalFlow, ApprovalSettings, OWNER, ToolApproval};
+pub use self::approvals::{ApprovalFlow, ApprovalSettings, OWNER, ToolApproval, Webhook};
 pub use self::judgement::{Partition, ShareContext, StoreSettings};
 pub use self::labels::{LabelSettings, Labels};
 pub use self::policy::Rules;

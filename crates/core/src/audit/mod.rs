@@ -108,6 +108,8 @@ pub enum Happened<'a> {
         by: &'a str,
         /// What it grants, if it is new and its maker said so.
         grant: Option<&'a Grant>,
+        /// Whose agent it is, if its maker said so.
+        user: Option<&'a str>,
     },
     /// A person approved or refused what a server says of itself.
     Review(Review<'a>),

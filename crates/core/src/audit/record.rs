@@ -147,6 +147,9 @@ pub enum Recorded {
         /// What it grants, if it is new and its maker said so.
         #[serde(default)]
         grant: Option<serde_json::Value>,
+        /// Whose agent it is, if its maker said so.
+        #[serde(default)]
+        user: Option<String>,
     },
     /// A person approved or refused what a server says of itself.
     Review {

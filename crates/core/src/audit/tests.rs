@@ -307,11 +307,14 @@ fn an_odd_address_and_a_server_nobody_knows_leave_the_record_whole() {
 fn what_people_do_to_tokens_is_read_back() {
     let id = DecisionId::new("hwd_1");
     let grant = Some(crate::grant::Grant::everything());
-    let said = Happened::Token { act: "created", name: "bot", by: "ada \"a\"", grant };
-    let Recorded::Token { act, name, by, grant } = written(&id, said).happened else { panic!("a token") };
+    let said = Happened::Token { act: "created", name: "bot", by: "ada \"a\"", grant, user: Some("ben") };
+    let Recorded::Token { act, name, by, grant, user } = written(&id, said).happened else {
+        panic!("a token")
+    };
+    assert_eq!(user.as_deref(), Some("ben"));
     assert_eq!((&*act, &*name, &*by), ("created", "bot", "ada \"a\""));
     assert_eq!(grant.unwrap()["servers"][0], "*");
-    let said = Happened::Token { act: "revoked", name: "bot", by: "ada", grant: None };
+    let said = Happened::Token { act: "revoked", name: "bot", by: "ada", grant: None, user: None };
     assert!(matches!(written(&id, said).happened, Recorded::Token { grant: None, .. }));
 }
 

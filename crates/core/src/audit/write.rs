@@ -58,12 +58,15 @@ impl AuditEvent<'_> {
                 line.raw(b"\",\"what\":\"").text(what).raw(b"\",\"detail\":\"").text(detail).raw(b"\"");
             }
             Happened::Declassification(declassification) => declassification.write(line),
-            Happened::Token { act, name, by, grant } => {
+            Happened::Token { act, name, by, grant, user } => {
                 line.raw(b",\"event\":\"token\",\"act\":\"").text(act);
                 line.raw(b"\",\"name\":\"").text(name);
                 line.raw(b"\",\"by\":\"").text(by).raw(b"\"");
                 if let Some(grant) = grant {
                     line.raw(b",\"grant\":").json(grant);
+                }
+                if let Some(user) = user {
+                    line.raw(b",\"user\":\"").text(user).raw(b"\"");
                 }
             }
             Happened::Review(review) => review.write(line),

@@ -140,7 +140,9 @@ impl Desk {
         };
         let signed = self.sign(&evidence, &call, Some(&request), &around).await?;
         self.changed(id);
-        Ok(signed.state.unwrap_or(ApprovalState::Pending))
+        let state = signed.state.unwrap_or(ApprovalState::Pending);
+        self.tell_decided(&request, state);
+        Ok(state)
     }
 
     /// Takes the evidence that a native client sent with its call: T1.

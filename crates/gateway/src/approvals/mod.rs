@@ -17,6 +17,7 @@ mod remember;
 mod requests;
 mod sign_in;
 mod view;
+mod webhook;
 
 pub use fault::DeskFault;
 pub use options::{
@@ -34,7 +35,7 @@ pub(crate) use ceremony::{Around, Proposed};
 pub(crate) use mandate::Mandated;
 pub(crate) use methods::PREFIX as APPROVAL_METHODS;
 pub(crate) use native::declares_approval;
-pub(crate) use remember::{Recalled, Rememberable};
+pub(crate) use remember::{Offer, Recalled, Rememberable};
 pub(crate) use requests::{AskAnswer, NewAsk, rules_of, told_of};
 
 use std::sync::{Arc, OnceLock};
@@ -53,6 +54,7 @@ use crate::gateway::now;
 use attention::Attention;
 use native::Natives;
 use sign_in::SignIns;
+use webhook::Messages;
 
 /// How many changes a slow listener may miss before it has to look for itself.
 const CHANGES: usize = 256;
@@ -73,6 +75,7 @@ pub struct Desk {
     natives: Natives,
     sign_ins: SignIns,
     attention: Attention,
+    messages: Messages,
     /// How tools are defined now.
     catalog: OnceLock<Catalog>,
 }
@@ -130,6 +133,7 @@ impl Desk {
         let DeskParts { installation, key } = parts;
         let origins = std::iter::once(installation.origin.clone()).chain(settings.extra_origins.clone());
         let party = RelyingParty::new(installation.rp_id, origins, installation.server_id);
+        let (messages, waiting) = Messages::new();
         let desk = Arc::new(Self {
             store,
             audit,
@@ -141,8 +145,10 @@ impl Desk {
             natives: Natives::default(),
             sign_ins: SignIns::default(),
             attention: Attention::default(),
+            messages,
             catalog: OnceLock::new(),
         });
+        waiting.send_for(&desk);
         desk.follow_store();
         desk.tidy_up();
         desk

@@ -20,7 +20,9 @@ impl Desk {
         self.record(None, note("reset-begun", by, user))?;
         self.store.begin_reset(user, by, delay, now()).await?;
         let resets = self.store.resets().await?;
-        resets.into_iter().find(|reset| reset.user == *user).map(ResetView::of).ok_or(DeskFault::Unknown)
+        let begun = resets.into_iter().find(|reset| reset.user == *user).ok_or(DeskFault::Unknown)?;
+        self.tell_reset("reset.begun", user, Some(begun.due));
+        Ok(ResetView::of(begun))
     }
 
     /// Completes a reset that is due: every passkey of the person is revoked, and an enrollment is opened.
@@ -34,6 +36,7 @@ impl Desk {
         if !self.store.complete_reset(user, by, now()).await? {
             return Err(DeskFault::NotDue(reset.due));
         }
+        self.tell_reset("reset.completed", user, None);
         self.open_window(user, by).await
     }
 
@@ -50,7 +53,11 @@ impl Desk {
         }
         let base = note("reset-cancelled", act.user.as_str(), &act.user);
         self.record(None, ApprovalNote { receipt: Some(&act.receipt.receipt().id), ..base })?;
-        if self.store.cancel_reset(&act.user).await? { Ok(()) } else { Err(DeskFault::Unknown) }
+        if !self.store.cancel_reset(&act.user).await? {
+            return Err(DeskFault::Unknown);
+        }
+        self.tell_reset("reset.cancelled", &act.user, None);
+        Ok(())
     }
 
     /// Resets under way.

@@ -7,7 +7,7 @@ use highwater_core::annotation::{ArgumentRole, Contract};
 use highwater_core::approval::{ActionHash, CanonicalArguments, ToolName, encode_base64url};
 use highwater_core::audit::ApprovalNote;
 use highwater_core::decide::{Effect, Told};
-use highwater_core::id::{Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::id::{Principal, SessionKey, Timestamp, UpstreamId, UserId};
 use highwater_core::label::{Label, LabelBits, TextSet};
 use highwater_core::pin::PinDigest;
 use highwater_mcp::text::members;
@@ -51,6 +51,19 @@ pub struct Rememberable {
     label: KeptLabel,
 }
 
+/// What would be kept of a yes, whichever scope is chosen for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer {
+    pub(crate) user: UserId,
+    pub(crate) principal: Principal,
+    pub(crate) session: SessionKey,
+    pub(crate) tool: ToolName,
+    pub(crate) upstream: Option<UpstreamId>,
+    pub(crate) definition: PinDigest,
+    pub(crate) same: Rememberable,
+    pub(crate) told: Box<str>,
+}
+
 /// A call that may rest on what was said before.
 pub(crate) struct Recalled<'a> {
     pub(crate) principal: &'a Principal,
@@ -59,6 +72,8 @@ pub(crate) struct Recalled<'a> {
     pub(crate) upstream: Option<&'a UpstreamId>,
     pub(crate) definition: Option<PinDigest>,
     pub(crate) arguments: &'a CanonicalArguments,
+    /// Whether they are the tool's own.
+    pub(crate) is_direct: bool,
     pub(crate) contract: &'a Contract,
     pub(crate) label: &'a Label,
     pub(crate) told: &'a Told,
@@ -68,13 +83,63 @@ pub(crate) struct Recalled<'a> {
 
 impl Rememberable {
     /// `None` where nothing may be remembered: the session has read what strangers may have written.
-    pub(crate) fn of(arguments: &CanonicalArguments, contract: &Contract, label: &Label) -> Option<Self> {
+    pub(crate) fn of(
+        arguments: &CanonicalArguments,
+        is_direct: bool,
+        contract: &Contract,
+        label: &Label,
+    ) -> Option<Self> {
         if label.untrusted() || label.malicious() {
             return None;
         }
         Some(Self {
-            targets: targets(arguments, contract),
+            targets: targets(arguments, is_direct, contract),
             label: KeptLabel::of(label, contract.reply_label()),
+        })
+    }
+}
+
+// === impl Offer ===
+
+impl Offer {
+    /// What may be remembered of an answer to this request, if anything.
+    fn of(request: &ApprovalRequest, context: &ContextView) -> Option<Self> {
+        if request.kind != Effect::Confirm {
+            return None;
+        }
+        Some(Self {
+            user: request.user.clone(),
+            principal: request.principal.clone(),
+            session: request.session.clone(),
+            tool: request.tool.clone(),
+            upstream: request.upstream.clone(),
+            definition: request.definition?,
+            same: context.rememberable.clone()?,
+            told: request.told.clone(),
+        })
+    }
+
+    /// The answer as it is kept for this scope.
+    fn taken(self, scope: RememberScope) -> Result<RememberedAnswer, DeskFault> {
+        let created = now();
+        let lasts = match scope {
+            RememberScope::Session => 24 * HOUR_MS,
+            RememberScope::ToolWithTargets => 30 * 24 * HOUR_MS,
+            RememberScope::UntilDefinitionChanges => 10 * 365 * 24 * HOUR_MS,
+        };
+        Ok(RememberedAnswer {
+            id: random_id()?,
+            user: self.user,
+            principal: self.principal,
+            session: (scope == RememberScope::Session).then_some(self.session),
+            tool: self.tool,
+            upstream: self.upstream,
+            definition: Some(self.definition),
+            targets: Some(self.same.targets),
+            label: serde_json::to_string(&self.same.label).unwrap_or_default().into(),
+            told: self.told,
+            created,
+            until: Timestamp(created.0.saturating_add(lasts)),
         })
     }
 }
@@ -131,16 +196,9 @@ fn texts(set: &TextSet) -> Vec<String> {
 impl Desk {
     /// For how long an answer to this request may be remembered.
     pub(super) fn scopes(&self, request: &ApprovalRequest, context: &ContextView) -> Vec<RememberScope> {
-        let may =
-            request.kind == Effect::Confirm && request.definition.is_some() && context.rememberable.is_some();
-        if may {
-            vec![
-                RememberScope::Session,
-                RememberScope::ToolWithTargets,
-                RememberScope::UntilDefinitionChanges,
-            ]
-        } else {
-            Vec::new()
+        match Offer::of(request, context) {
+            Some(_) => RememberScope::ALL.to_vec(),
+            None => Vec::new(),
         }
     }
 
@@ -151,30 +209,17 @@ impl Desk {
         scope: RememberScope,
     ) -> Result<RememberedAnswer, DeskFault> {
         let context: ContextView = serde_json::from_str(&request.shown).unwrap_or_default();
-        let kept = context.rememberable.ok_or(DeskFault::NotRememberable)?;
-        if request.kind != Effect::Confirm || request.definition.is_none() {
-            return Err(DeskFault::NotRememberable);
-        }
-        let created = now();
-        let lasts = match scope {
-            RememberScope::Session => 24 * HOUR_MS,
-            RememberScope::ToolWithTargets => 30 * 24 * HOUR_MS,
-            RememberScope::UntilDefinitionChanges => 10 * 365 * 24 * HOUR_MS,
-        };
-        Ok(RememberedAnswer {
-            id: random_id()?,
-            user: request.user.clone(),
-            principal: request.principal.clone(),
-            session: (scope == RememberScope::Session).then(|| request.session.clone()),
-            tool: request.tool.clone(),
-            upstream: request.upstream.clone(),
-            definition: request.definition,
-            targets: Some(kept.targets),
-            label: serde_json::to_string(&kept.label).unwrap_or_default().into(),
-            told: request.told.clone(),
-            created,
-            until: Timestamp(created.0.saturating_add(lasts)),
-        })
+        Offer::of(request, &context).ok_or(DeskFault::NotRememberable)?.taken(scope)
+    }
+
+    /// Keeps an answer that was given in a form, exactly as one that was given on the page.
+    pub(crate) async fn take_offer(
+        &self,
+        offer: Offer,
+        scope: RememberScope,
+        by: By<'_>,
+    ) -> Result<(), DeskFault> {
+        self.keep(&offer.taken(scope)?, &by.words()).await
     }
 
     /// Keeps an answer.
@@ -196,7 +241,7 @@ impl Desk {
         if call.label.untrusted() || call.label.malicious() || call.definition.is_none() {
             return Ok(None);
         }
-        let targets = targets(call.arguments, call.contract);
+        let targets = targets(call.arguments, call.is_direct, call.contract);
         let at = now();
         let known = self.store.remembered(Some((call.principal, call.tool)), at).await?;
         Ok(known.into_iter().find(|answer| {
@@ -238,9 +283,13 @@ impl Desk {
     }
 }
 
-/// The digest of the arguments that say where and what. What nobody knows better of a tool that acts is one of them.
-fn targets(arguments: &CanonicalArguments, contract: &Contract) -> String {
+/// The digest of the arguments that say where and what. What nobody knows better of a tool that acts is one of them, and
+/// so is whatever is wrapped around the arguments of a tool: no role is about that.
+fn targets(arguments: &CanonicalArguments, is_direct: bool, contract: &Contract) -> String {
     let fixed = |name: &str| {
+        if !is_direct {
+            return true;
+        }
         let within = |pointer: &str| pointer.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
         let decides = |role: ArgumentRole| match role {
             ArgumentRole::Scalar | ArgumentRole::Content => false,

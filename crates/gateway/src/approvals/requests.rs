@@ -111,6 +111,7 @@ impl Desk {
                 self.record(Some(ask.decision), note)?;
                 self.changed(&request.id);
                 self.call_attention(&request);
+                self.tell_asked(&request);
                 AskAnswer::Open(Box::new(request))
             }
             Asked::Joined(request) | Asked::Granted(request) => AskAnswer::Open(Box::new(request)),
@@ -201,6 +202,7 @@ impl Desk {
             self.keep(&answer, &words).await?;
         }
         self.changed(id);
+        self.tell_decided(&request, ApprovalState::Approved);
         Ok(ApprovalState::Approved)
     }
 
@@ -213,6 +215,7 @@ impl Desk {
         }
         self.record(None, note("declined", &words, &request))?;
         self.changed(id);
+        self.tell_decided(&request, ApprovalState::Declined);
         Ok(true)
     }
 

@@ -170,6 +170,13 @@ pub enum RememberScope {
     UntilDefinitionChanges,
 }
 
+// === impl RememberScope ===
+
+impl RememberScope {
+    /// All of them, the narrowest first.
+    pub const ALL: [Self; 3] = [Self::Session, Self::ToolWithTargets, Self::UntilDefinitionChanges];
+}
+
 /// Everything that people should hear of.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

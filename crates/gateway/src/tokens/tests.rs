@@ -29,7 +29,7 @@ fn stored(permission: Permission, expires: Option<u64>) -> TokenBasis {
         expires: expires.map(Timestamp),
         ..Grant::everything().clone()
     };
-    TokenBasis::Stored(highwater_store::TokenTerms { grant, limits: Limits::default() })
+    TokenBasis::Stored(highwater_store::TokenTerms { grant, limits: Limits::default(), user: None })
 }
 
 fn none() -> Box<Settings> {

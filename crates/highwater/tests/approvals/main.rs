@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod changed;
+mod forms;
 mod held;
 mod killed;
 mod person;
 mod remembered;
 mod sent;
 mod stage;
+mod told;

@@ -121,6 +121,49 @@ fn a_port_that_is_taken_is_a_failure_with_a_way_out() {
     assert!(said.contains(&address) && said.contains("--listen"), "{said}");
 }
 
+/// The usual place of the approval page, held by somebody else. Other tests' gateways take it and let it go again.
+fn hold_the_usual_page() -> TcpListener {
+    let deadline = std::time::Instant::now() + crate::program::PATIENCE;
+    loop {
+        match TcpListener::bind("127.0.0.1:7412") {
+            Ok(held) => return held,
+            Err(error) => assert!(std::time::Instant::now() < deadline, "{error}"),
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_page_that_is_written_down_is_there_or_nothing_is() {
+    let site = Site::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let _usual = hold_the_usual_page();
+    let at = |listen: &str| {
+        let config =
+            format!("{{ servers: {{ a: {{ command: 'true' }} }}, approvals: {{ listen: '{listen}' }} }}");
+        let config = site.write("page.yaml", &config);
+        site.run(&["serve", "--config", config.to_str().unwrap(), "--listen", "localhost:0"])
+    };
+    // The usual place is no exception once it is written down.
+    for listen in [taken.local_addr().unwrap().to_string(), "localhost:7412".to_owned()] {
+        let output = at(&listen);
+        assert_eq!(output.status.code(), Some(1), "{listen}");
+        let said = text(&output.stderr);
+        assert!(said.contains(&format!("`approvals.listen: {listen}`")), "{said}");
+        assert!(said.contains("help: stop the program that has the port"), "{said}");
+    }
+}
+
+#[test]
+fn a_page_that_nobody_chose_is_missed_aloud() {
+    let site = Site::new();
+    let _usual = hold_the_usual_page();
+    let gateway = Gateway::of(site.start(&["serve", "--listen", "localhost:0"]));
+    assert!(gateway.words.contains("approvals       none: localhost:7412 is taken"), "{}", gateway.words);
+    assert!(!gateway.words.contains("enroll a passkey"), "{}", gateway.words);
+    assert!(gateway.tools().len() > 10, "it works all the same");
+}
+
 #[test]
 fn nobody_listens_beyond_this_machine_without_a_token() {
     let site = Site::new();

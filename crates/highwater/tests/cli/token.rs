@@ -21,9 +21,13 @@ fn failed(site: &Site, arguments: &[&str], code: i32) -> String {
 fn told(site: &Site) {
     assert!(said(site, &["token", "list"]).starts_with("no tokens besides the printed agent token"));
     let create = ["token", "create", "bot", "--permission", "read", "--server", "repo", "--server", "files"];
-    let made = said(site, &[&create[..], &["--tool", "get_*", "--rate", "60", "--person", "ada"]].concat());
+    let made = said(
+        site,
+        &[&create[..], &["--tool", "get_*", "--rate", "60", "--person", "ada", "--user", "ben"]].concat(),
+    );
     let secret = made.lines().nth(1).unwrap().strip_prefix("secret       ").unwrap();
     assert!(secret.starts_with("hwt_") && secret.len() == 47, "{made}");
+    assert!(made.contains("user         ben\n"), "{made}");
     assert!(made.contains("narrowed to  tools get_*, 60/min\n"), "{made}");
     assert!(made.contains("This is the only time that the secret is shown."), "{made}");
 
@@ -32,6 +36,7 @@ fn told(site: &Site) {
     for part in [
         "active",
         secret.get(..12).unwrap(),
+        "ben",
         "read",
         "files, repo",
         "tools get_*, 60/min",
@@ -44,6 +49,7 @@ fn told(site: &Site) {
     let json: Value = serde_json::from_str(&said(site, &["token", "list", "--json"])).unwrap();
     assert_eq!(json[0]["permissions"], serde_json::json!(["call_tool_read"]), "{json}");
     assert_eq!(json[0]["person"], "ada", "{json}");
+    assert_eq!(json[0]["user"], "ben", "{json}");
 
     let taken = failed(site, &create, 1);
     assert!(taken.starts_with("error: there is a token `bot` already\nhelp: choose another name"), "{taken}");
@@ -105,7 +111,16 @@ fn what_a_token_grants_is_said_and_exists() {
         let bad = failed(&site, &["token", "create", name, "--permission", "read", "--server", "*"], 1);
         assert!(bad.contains("help: a name has at most 64"), "{bad}");
     }
+    let plain = ["token", "create", "bot", "--permission", "read", "--server", "*", "--user"];
+    for user in ["agent", "a/b", ""] {
+        let bad = failed(&site, &[&plain[..], &[user]].concat(), 1);
+        assert!(
+            bad.starts_with(&format!("error: user `{user}` ")) && bad.contains("help: a name has"),
+            "{bad}"
+        );
+    }
     assert!(said(&site, &["token", "list"]).starts_with("no tokens"));
+    said(&site, &[&plain[..], &["owner"]].concat());
     failed(&site, &["token"], 2);
 }
 

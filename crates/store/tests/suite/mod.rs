@@ -74,6 +74,7 @@ macro_rules! run {
                 a_token_is_noted_when_it_is_used,
                 of_many_who_make_one_token_one_succeeds,
                 random_histories_agree_with_the_model,
+                random_histories_of_approvals_agree_with_the_model,
                 s52_a_bad_signature_leaves_the_challenge_for_a_good_one,
                 s53_the_counter_of_the_assertion_is_stored,
                 s57_fifty_parallel_calls_one_consumes,
@@ -119,6 +120,7 @@ macro_rules! run {
                 a_request_ends_after_five_minutes_and_a_no_after_ten,
                 an_enrollment_window_lasts_ten_minutes,
                 g05_a_used_challenge_is_remembered_for_a_day,
+                random_histories_of_approvals_agree_while_time_passes,
             );
         }
     };

@@ -33,4 +33,26 @@ impl Document {
         }
         collect(response.into_body(), limit).await.map_err(|cause| wire.fail(cause, true))
     }
+    pub(crate) async fn deliver(
+        name: &UpstreamId,
+        url: &str,
+        headers: &[(&'static str, String)],
+        document: Vec<u8>,
+        patience: Duration,
+    ) -> Result<(), UpstreamError> {
+        let wire = Wire::new(name, url, &[], patience, 0)?;
+        let mut all = wire.post_headers();
+        all.insert(ACCEPT, HeaderValue::from_static("*/*"));
+        for (header, value) in headers {
+            let value = HeaderValue::from_str(value)
+                .map_err(|_| wire.fail(Cause::Unreachable("a header cannot be sent".to_owned()), false))?;
+            all.insert(*header, value);
+        }
+        let response = wire.post(wire.uri(), all, document).await?;
+        if !response.status().is_success() {
+            let why = format!("it answers {}", response.status().as_u16());
+            return Err(wire.fail(Cause::Unreachable(why), true));
+        }
+        Ok(())
+    }
 }

@@ -84,7 +84,7 @@ impl Room {
         let (tool, arguments) = (call.tool(), call.arguments());
         let principal = Principal::new(call.principal);
         let context = ContextView {
-            rememberable: Rememberable::of(&arguments, &Contract::unknown(), &call.label),
+            rememberable: Rememberable::of(&arguments, true, &Contract::unknown(), &call.label),
             ..ContextView::default()
         };
         let ask = NewAsk {

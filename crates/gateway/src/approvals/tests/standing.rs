@@ -19,6 +19,7 @@ async fn recalls(room: &Room, call: &Call) -> bool {
         upstream: Some(&UpstreamId::new("up")),
         definition: Some(digest(call.definition)),
         arguments: &arguments,
+        is_direct: true,
         contract: &Contract::unknown(),
         label: &call.label,
         told: &call.told,

@@ -235,6 +235,7 @@ fn refused(fault: &TokenFault) -> Response<ResponseBody> {
         }
         TokenFault::Store(_) | TokenFault::Audit(_) => StatusCode::SERVICE_UNAVAILABLE,
         TokenFault::Name(..)
+        | TokenFault::User(..)
         | TokenFault::Declared(_)
         | TokenFault::Undeclared(_)
         | TokenFault::UnknownServer(_)

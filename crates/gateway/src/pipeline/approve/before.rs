@@ -1,18 +1,60 @@
 //! What was agreed to before the call came: an answer that is remembered, and a mandate.
 
 use highwater_core::annotation::ArgumentRole;
-use highwater_core::decide::{Answer, Effect, Escalation, Proof, Unapproved, Verdict};
+use highwater_core::decide::{Answer, Effect, Escalation, Permit, Proof, Unapproved, Verdict};
 use highwater_mcp::text::members;
 
 use super::super::arrival::Course;
+use super::super::layout::Layout;
 use super::super::undertaking::Undertaking;
 use super::super::{Arrival, Refusal};
 use super::desk::{AtDesk, Settled, failed};
 use super::native::around;
-use crate::approvals::{Mandated, Recalled};
+use super::signable::Signable;
+use crate::approvals::{Mandated, Offer, Recalled, Rememberable};
 use crate::gateway::Gateway;
 
+/// A question that a form puts, and what may be kept of its answer.
+pub(super) struct Posed {
+    pub(super) escalation: Escalation,
+    pub(super) offer: Option<Box<Offer>>,
+}
+
 impl Gateway {
+    /// Looks for a yes that was given before, for a client that would show a form, and for what may be offered there: the
+    /// same as on the page, and never more.
+    pub(super) async fn before_form(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        undertaking: &mut Undertaking,
+        mut escalation: Escalation,
+    ) -> Result<Result<Permit, Posed>, Refusal> {
+        let open = |escalation| Ok(Err(Posed { escalation, offer: None }));
+        let Some(desk) = self.desk() else { return open(escalation) };
+        // What cannot be signed is asked about as it came, and nothing of it is remembered.
+        let Ok(signable) = Signable::of(arrival, course, undertaking, desk.server()) else {
+            return open(escalation);
+        };
+        // What is remembered is the canonical form, so that is what is sent and judged (G27).
+        if let Some(action) = signable.as_signed(&undertaking.action, undertaking.relayed.is_some()) {
+            undertaking.layout = Layout::of(&action);
+            undertaking.action = action;
+            escalation = match self.judge(undertaking).await {
+                Verdict::Allow(permit) => return Ok(Ok(permit)),
+                Verdict::Block(denial) => return Err(self.block(undertaking, &denial)),
+                Verdict::Escalate(escalation) => escalation,
+            };
+        }
+        let here = AtDesk::of(desk, signable, undertaking);
+        let escalation = match self.approved_before(&here, arrival, course, undertaking, escalation).await? {
+            Settled::Granted(permit) => return Ok(Ok(permit)),
+            Settled::Open(escalation) => escalation,
+        };
+        let offer = offer(&here, undertaking, &escalation).map(Box::new);
+        Ok(Err(Posed { escalation, offer }))
+    }
+
     /// Looks for a yes that was given before and covers this call.
     pub(super) async fn approved_before(
         &self,
@@ -51,6 +93,7 @@ impl Gateway {
             upstream: Some(undertaking.action.upstream()),
             definition: here.signable.definition,
             arguments: &here.signable.arguments,
+            is_direct: here.signable.is_direct,
             contract: &undertaking.judged,
             label: &undertaking.before.label,
             told: &told,
@@ -114,4 +157,22 @@ impl Gateway {
         self.record_answer_by(undertaking, escalation.question(), Answer::Approve, &by)?;
         self.with_proof(undertaking, escalation, Proof::Mandate(spent), here).await
     }
+}
+
+/// What may be kept of a yes to this question, if anything.
+fn offer(here: &AtDesk<'_>, undertaking: &Undertaking, escalation: &Escalation) -> Option<Offer> {
+    if escalation.grade() != Effect::Confirm {
+        return None;
+    }
+    let (signable, label) = (&here.signable, &undertaking.before.label);
+    Some(Offer {
+        user: undertaking.standing.user.clone(),
+        principal: undertaking.caller.principal.clone(),
+        session: undertaking.session().key().clone(),
+        tool: signable.tool.clone(),
+        upstream: Some(undertaking.action.upstream().clone()),
+        definition: signable.definition?,
+        same: Rememberable::of(&signable.arguments, signable.is_direct, &undertaking.judged, label)?,
+        told: serde_json::to_string(&escalation.told()).ok()?.into(),
+    })
 }

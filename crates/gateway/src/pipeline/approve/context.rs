@@ -8,6 +8,7 @@ use highwater_core::policy::{Effect, FlowRule};
 use highwater_mcp::text::{elements, member, members, string_member, unquote};
 
 use super::super::undertaking::Undertaking;
+use super::signable::Signable;
 use super::words;
 use crate::approvals::{AbsentView, AskView, ContextView, OriginView, Rememberable, ServerSays};
 use crate::session::Story;
@@ -25,11 +26,12 @@ const MAX_TEXT: usize = 8 * 1024;
 pub(super) fn around(
     undertaking: &Undertaking,
     findings: &[Finding],
-    arguments: &CanonicalArguments,
+    signable: &Signable,
     story: &Story,
     definition: Option<&str>,
 ) -> ContextView {
     let label = &undertaking.before.label;
+    let arguments = &signable.arguments;
     let mut asks: Vec<(u8, AskView)> = findings
         .iter()
         .filter(|finding| finding.effect >= Effect::Confirm)
@@ -53,7 +55,7 @@ pub(super) fn around(
         server_says: definition.map(server_says),
         decision: Some(undertaking.decision.to_string()),
         session: Some(undertaking.session().key().to_string()),
-        rememberable: Rememberable::of(arguments, &undertaking.judged, label),
+        rememberable: Rememberable::of(arguments, signable.is_direct, &undertaking.judged, label),
     }
 }
 

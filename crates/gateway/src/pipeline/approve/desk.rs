@@ -160,7 +160,7 @@ impl Gateway {
         let definition = definition_text(course, undertaking);
         let context = self.stories.with(undertaking.session().key(), |story| {
             let findings = escalation.findings();
-            context::around(undertaking, findings, &here.signable.arguments, story, definition.as_deref())
+            context::around(undertaking, findings, &here.signable, story, definition.as_deref())
         });
         let ask = NewAsk {
             kind: escalation.grade(),
@@ -242,7 +242,7 @@ impl Gateway {
 // === impl AtDesk ===
 
 impl<'a> AtDesk<'a> {
-    fn of(desk: &'a Arc<Desk>, signable: Signable, undertaking: &Undertaking) -> Self {
+    pub(super) fn of(desk: &'a Arc<Desk>, signable: Signable, undertaking: &Undertaking) -> Self {
         let settings = desk.settings();
         let action = &undertaking.action;
         let said = settings.tool(action.upstream(), action.target()).filter(|_| signable.is_call);

@@ -5,36 +5,69 @@ use highwater_core::id::DecisionId;
 use highwater_mcp::error_code::result_response;
 use highwater_mcp::text::{is_true, pointer, quote, string_member};
 
+use crate::approvals::RememberScope;
+
 /// The key of our question among those of a result.
 pub(in crate::pipeline) const APPROVAL: &str = "highwater_approval";
 
 /// One box that nothing ticks by default: a client that accepts forms by itself approves nothing.
 const SCHEMA: &str = r#"{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Tick to allow exactly this call, once."}},"required":["allow"]}"#;
 
+/// The same where the answer may be remembered: in the words of the page, and once unless something else is chosen.
+const OFFERING: &str = r#"{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Tick to allow exactly this call."},"remember":{"type":"string","title":"For how long","description":"once: this call alone. session: this call, in this session. tool-with-targets: this tool with these targets, for 30 days. until-definition-changes: the same until the tool is defined in another way.","enum":["once","session","tool-with-targets","until-definition-changes"],"default":"once"}},"required":["allow"]}"#;
+
+/// A form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    /// What the person reads.
+    pub(super) text: String,
+    /// Whether they may choose for how long the answer counts.
+    pub(super) offers: bool,
+}
+
 /// The parameters of `elicitation/create`.
-pub(super) fn params(text: &str) -> String {
-    format!(r#"{{"message":{},"requestedSchema":{SCHEMA}}}"#, quote(text))
+pub(super) fn params(form: &Form) -> String {
+    format!(r#"{{"message":{},"requestedSchema":{}}}"#, quote(&form.text), form.schema())
 }
 
 /// A result that ends a modern client's request with the question.
-pub(super) fn input_required(id: &str, decision: &DecisionId, text: &str, state: &str) -> Vec<u8> {
+pub(super) fn input_required(id: &str, decision: &DecisionId, form: &Form, state: &str) -> Vec<u8> {
     let decision = quote(decision.as_str());
     let meta = format!(
         r#","_meta":{{"io.modelcontextprotocol/authorization":{{"reason":"insufficient_authorization","remediation":"available","authorizationContextId":{decision}}},"dev.highwater/decision":{{"id":{decision}}}}}"#
     );
-    result_response(id, &required(text, state, &meta))
+    result_response(id, &required(form, state, &meta))
 }
 
 /// The same once more.
-pub(super) fn input_required_again(id: &str, text: &str, state: &str) -> Vec<u8> {
-    result_response(id, &required(text, state, ""))
+pub(super) fn input_required_again(id: &str, form: &Form, state: &str) -> Vec<u8> {
+    result_response(id, &required(form, state, ""))
 }
 
-fn required(text: &str, state: &str, meta: &str) -> String {
-    let (text, state) = (quote(text), quote(state));
+fn required(form: &Form, state: &str, meta: &str) -> String {
+    let (text, schema, state) = (quote(&form.text), form.schema(), quote(state));
     format!(
-        r#"{{"resultType":"input_required","inputRequests":{{"{APPROVAL}":{{"method":"elicitation/create","params":{{"mode":"form","message":{text},"requestedSchema":{SCHEMA}}}}}}},"requestState":{state}{meta}}}"#
+        r#"{{"resultType":"input_required","inputRequests":{{"{APPROVAL}":{{"method":"elicitation/create","params":{{"mode":"form","message":{text},"requestedSchema":{schema}}}}}}},"requestState":{state}{meta}}}"#
     )
+}
+
+// === impl Form ===
+
+impl Form {
+    /// One whose answer counts once.
+    pub(super) fn once(text: String) -> Self {
+        Self { text, offers: false }
+    }
+
+    fn schema(&self) -> &'static str {
+        if self.offers { OFFERING } else { SCHEMA }
+    }
+}
+
+/// For how long a yes is to count. Whatever was not offered counts once: the yes was explicit, and once is the least of it.
+pub(super) fn scope(result: Option<&str>) -> Option<RememberScope> {
+    let chosen = pointer(result?, &["content", "remember"])?;
+    serde_json::from_str(chosen).ok()
 }
 
 /// What a person said, by the JSON text of an elicitation's result. Whatever is no plain yes is a no.
@@ -73,10 +106,31 @@ mod tests {
     #[test]
     fn the_question_is_json_whatever_it_says() {
         let text = "a \"quoted\"\nline";
-        assert_eq!(string_member(&params(text), "message").as_deref(), Some(text));
-        let result = required(text, "hw1.x", "");
+        let form = Form::once(text.to_owned());
+        assert_eq!(string_member(&params(&form), "message").as_deref(), Some(text));
+        let result = required(&form, "hw1.x", "");
         let shown = pointer(&result, &["inputRequests", APPROVAL, "params", "message"]);
         assert_eq!(shown.and_then(highwater_mcp::text::unquote).as_deref(), Some(text));
         assert!(member(&result, "requestState").is_some());
+    }
+
+    #[test]
+    fn what_is_offered_is_what_is_read_and_everything_else_counts_once() {
+        let form = Form { text: String::new(), offers: true };
+        let offered: serde_json::Value = serde_json::from_str(&params(&form)).unwrap();
+        let offered = &offered["requestedSchema"]["properties"]["remember"];
+        let words: Vec<&str> =
+            offered["enum"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+        let read = |word: &str| scope(Some(&format!(r#"{{"content":{{"remember":{}}}}}"#, quote(word))));
+        assert_eq!(words.iter().filter_map(|word| read(word)).collect::<Vec<_>>(), RememberScope::ALL);
+        assert_eq!((words.first(), &offered["default"]), (Some(&"once"), &"once".into()));
+        for none in ["", "once", "always", "Session"] {
+            assert_eq!(read(none), None, "{none}");
+        }
+        for none in ["{}", r#"{"content":{"remember":null}}"#, r#"{"content":{"remember":["session"]}}"#] {
+            assert_eq!(scope(Some(none)), None, "{none}");
+        }
+        let plain: serde_json::Value = serde_json::from_str(&params(&Form::once(String::new()))).unwrap();
+        assert_eq!(plain["requestedSchema"]["properties"]["remember"], serde_json::Value::Null);
     }
 }

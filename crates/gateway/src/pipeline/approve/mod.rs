@@ -23,8 +23,10 @@ use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::method::Method;
 
+use before::Posed;
 pub(super) use desk::PageAnswer;
 pub(super) use form::APPROVAL;
+use form::Form;
 pub(crate) use pending::PendingQuestions;
 pub(super) use pending::WaitingReply;
 use pending::{Pending, Subject};
@@ -35,7 +37,7 @@ use super::arrival::Course;
 use super::gather::Letter;
 use super::undertaking::Undertaking;
 use super::{Arrival, Delivery, Flight, Refusal};
-use crate::approvals::Desk;
+use crate::approvals::{By, Desk, Offer, RememberScope};
 use crate::client::{Client, declares};
 use crate::gateway::Gateway;
 
@@ -64,7 +66,11 @@ pub(super) struct FormAnswer {
     action: Arc<Action>,
     question: QuestionDigest,
     answer: Answer,
+    kept: Option<Kept>,
 }
+
+/// What a person wants to be kept of a yes, and for how long.
+type Kept = (Box<Offer>, RememberScope);
 
 /// What becomes of an action, or of a reply, that a person must see.
 pub(super) enum Approved<T> {
@@ -123,8 +129,8 @@ impl Gateway {
         let mut escalation = escalation;
         for _ in 0..MAX_QUESTIONS {
             self.record_escalation(undertaking, &escalation)?;
-            let (question, answer) = match form.take() {
-                Some(form) => (form.question, form.answer),
+            let (question, answer, kept) = match form.take() {
+                Some(form) => (form.question, form.answer, form.kept),
                 None => match self.way(arrival, undertaking, escalation.grade(), page) {
                     Way::Desk(desk) => {
                         return self
@@ -132,15 +138,24 @@ impl Gateway {
                             .await;
                     }
                     Way::Inline(session) => {
-                        let text = self.stories.with(undertaking.session().key(), |story| {
-                            words::question(undertaking, escalation.findings(), story)
-                        });
+                        let posed = self.before_form(arrival, course, undertaking, escalation).await?;
+                        let Posed { escalation: posed, offer } = match posed {
+                            Ok(permit) => return Ok(Approved::Granted(permit)),
+                            Err(posed) => posed,
+                        };
+                        escalation = posed;
+                        let form = self.form(undertaking, &escalation, offer.is_some());
                         self.record_asked(undertaking, escalation.question(), "form")?;
-                        (escalation.question(), self.ask_person(arrival, session, &text).await)
+                        let (answer, scope) = self.ask_person(arrival, session, &form).await;
+                        (escalation.question(), answer, offer.zip(scope))
                     }
                     Way::Return => {
-                        self.record_asked(undertaking, escalation.question(), "form")?;
-                        let delivery = self.return_question(arrival, undertaking, &escalation)?;
+                        let posed = match self.before_form(arrival, course, undertaking, escalation).await? {
+                            Ok(permit) => return Ok(Approved::Granted(permit)),
+                            Err(posed) => posed,
+                        };
+                        self.record_asked(undertaking, posed.escalation.question(), "form")?;
+                        let delivery = self.return_question(arrival, undertaking, posed)?;
                         return Ok(Approved::Asked(delivery));
                     }
                     Way::None => return Err(self.unasked(undertaking, &escalation.unasked())),
@@ -152,6 +167,9 @@ impl Gateway {
                     // A legacy client can answer a form after the stream of its call broke.
                     if !arrival.is_awaited() {
                         return Err(Refusal::gone(&undertaking.decision));
+                    }
+                    if let Some(kept) = kept {
+                        self.keep_answer(undertaking, kept).await;
                     }
                     self.refresh(course, undertaking)?;
                     match self.judge_approved(undertaking, approval).await {
@@ -165,6 +183,22 @@ impl Gateway {
             };
         }
         Err(self.declined(undertaking, &escalation.unasked()))
+    }
+
+    /// Keeps what a person wants to be kept. Where that fails they are asked again next time, and nothing else is lost.
+    async fn keep_answer(&self, undertaking: &Undertaking, (offer, scope): Kept) {
+        let Some(desk) = self.desk() else { return };
+        let by = By::Client(undertaking.caller.principal.as_str());
+        if let Err(error) = desk.take_offer(*offer, scope, by).await {
+            tracing::error!(%error, decision = %undertaking.decision, "an answer could not be remembered");
+        }
+    }
+
+    fn form(&self, undertaking: &Undertaking, escalation: &Escalation, offers: bool) -> Form {
+        let text = self.stories.with(undertaking.session().key(), |story| {
+            words::question(undertaking, escalation.findings(), story, offers)
+        });
+        Form { text, offers }
     }
 
     /// The policy and the tool's definition of this moment: a person may have thought for long.
@@ -192,23 +226,23 @@ impl Gateway {
         held: HeldReply<Letter>,
     ) -> Result<Delivery, Refusal> {
         let undertaking = Arc::clone(&flight.undertaking);
-        let text = words::question_about_reply(&undertaking, held.escalation().findings());
+        let form = Form::once(words::question_about_reply(&undertaking, held.escalation().findings()));
         let question = held.escalation().question();
         match self.way(arrival, &undertaking, held.escalation().grade(), None) {
             Way::None => Err(self.withhold(&mut flight, &held.unasked())),
             Way::Desk(desk) => self.release_at_desk(&desk, arrival, course, flight, held).await,
             Way::Inline(session) => {
                 self.record_asked(&undertaking, question, "form")?;
-                let answer = self.ask_person(arrival, session, &text).await;
+                let (answer, _) = self.ask_person(arrival, session, &form).await;
                 self.release_approved(arrival, course, flight, held, answer).await
             }
             Way::Return => {
                 self.record_asked(&undertaking, question, "form")?;
                 let waiting = WaitingReply { flight, course: course.clone(), held };
                 let state =
-                    self.keep_question(arrival, &undertaking, Subject::Reply(Box::new(waiting)), &text)?;
+                    self.keep_question(arrival, &undertaking, Subject::Reply(Box::new(waiting)), &form)?;
                 // The call has run, so nothing here says that it has not.
-                Ok(Delivery::ours(form::input_required_again(arrival.id(), &text, &state), None))
+                Ok(Delivery::ours(form::input_required_again(arrival.id(), &form, &state), None))
             }
         }
     }
@@ -255,16 +289,14 @@ impl Gateway {
         &self,
         arrival: &Arrival,
         undertaking: &Undertaking,
-        escalation: &Escalation,
+        Posed { escalation, offer }: Posed,
     ) -> Result<Delivery, Refusal> {
         let decision = &undertaking.decision;
-        let text = self.stories.with(undertaking.session().key(), |story| {
-            words::question(undertaking, escalation.findings(), story)
-        });
-        let subject =
-            Subject::Call { action: Arc::clone(&undertaking.action), question: escalation.question() };
-        let state = self.keep_question(arrival, undertaking, subject, &text)?;
-        Ok(Delivery::ours(form::input_required(arrival.id(), decision, &text, &state), None))
+        let form = self.form(undertaking, &escalation, offer.is_some());
+        let action = Arc::clone(&undertaking.action);
+        let subject = Subject::Call { action, question: escalation.question(), offer };
+        let state = self.keep_question(arrival, undertaking, subject, &form)?;
+        Ok(Delivery::ours(form::input_required(arrival.id(), decision, &form, &state), None))
     }
 
     /// Keeps a question until its answer comes, and gives the state that must come with it.
@@ -273,13 +305,13 @@ impl Gateway {
         arrival: &Arrival,
         undertaking: &Undertaking,
         subject: Subject,
-        text: &str,
+        form: &Form,
     ) -> Result<String, Refusal> {
         let decision = &undertaking.decision;
         let id = self.fresh_id();
         let state = self.asked_state(arrival, id.clone()).ok_or_else(|| Refusal::internal(decision))?;
         let principal = undertaking.caller.principal.clone();
-        let pending = Pending { principal, subject, text: text.to_owned() };
+        let pending = Pending { principal, subject, form: form.clone() };
         self.pending.put(&self.pending, id, pending).map_err(|_| Refusal::too_many_questions(decision))?;
         Ok(state)
     }
@@ -291,10 +323,11 @@ impl Gateway {
             return Ok(None);
         };
         // Taken, and so used up, whatever the answer is.
-        let answer = form::answer(Some(answer));
+        let (answer, scope) = (form::answer(Some(answer)), form::scope(Some(answer)));
         Ok(Some(match self.pending.take(id).ok_or_else(Refusal::expired)?.subject {
-            Subject::Call { action, question } => {
-                Answered::Call(Consent::Form(FormAnswer { action, question, answer }))
+            Subject::Call { action, question, offer } => {
+                let kept = offer.zip(scope);
+                Answered::Call(Consent::Form(FormAnswer { action, question, answer, kept }))
             }
             Subject::Reply(waiting) => Answered::Reply(waiting, answer),
         }))
@@ -307,8 +340,8 @@ impl Gateway {
         id: &str,
         state: &str,
     ) -> Result<Delivery, Refusal> {
-        let text = self.pending.text(id).ok_or_else(Refusal::expired)?;
-        Ok(Delivery::ours(form::input_required_again(arrival.id(), &text, state), None))
+        let form = self.pending.form(id).ok_or_else(Refusal::expired)?;
+        Ok(Delivery::ours(form::input_required_again(arrival.id(), &form, state), None))
     }
 
     /// How this client's person is asked. A form is enough for what takes no passkey, where the client has forms and
@@ -347,13 +380,13 @@ impl Gateway {
         &self,
         arrival: &Arrival,
         session: &crate::client::LegacySession,
-        text: &str,
-    ) -> Answer {
-        let params = form::params(text);
+        form: &Form,
+    ) -> (Answer, Option<RememberScope>) {
+        let params = form::params(form);
         let answer = self.put(arrival, session, "elicitation/create", Some(&params)).await;
         match &answer {
-            Some(answer) => form::answer(answer.result()),
-            None => Answer::Silence,
+            Some(answer) => (form::answer(answer.result()), form::scope(answer.result())),
+            None => (Answer::Silence, None),
         }
     }
 }

@@ -11,6 +11,8 @@ use super::super::Flight;
 use super::super::arrival::Course;
 use super::super::gather::Letter;
 use super::super::held::HOLD;
+use super::form::Form;
+use crate::approvals::Offer;
 
 /// How many questions may be open in all, and for one principal.
 const MAX_PENDING: usize = 1024;
@@ -24,14 +26,19 @@ pub(crate) struct PendingQuestions(Mutex<HashMap<String, Pending>>);
 pub(super) struct Pending {
     pub(super) principal: Principal,
     pub(super) subject: Subject,
-    /// What the person reads.
-    pub(super) text: String,
+    /// What the person is asked.
+    pub(super) form: Form,
 }
 
 /// Exactly what is asked about.
 pub(super) enum Subject {
     /// A call that has not been made.
-    Call { action: Arc<Action>, question: QuestionDigest },
+    Call {
+        action: Arc<Action>,
+        question: QuestionDigest,
+        /// What may be kept of a yes.
+        offer: Option<Box<Offer>>,
+    },
     /// The reply to one that has.
     Reply(Box<WaitingReply>),
 }
@@ -81,8 +88,8 @@ impl PendingQuestions {
     }
 
     /// What a question says, if it is still open.
-    pub(super) fn text(&self, id: &str) -> Option<String> {
-        self.open().get(id).map(|pending| pending.text.clone())
+    pub(super) fn form(&self, id: &str) -> Option<Form> {
+        self.open().get(id).map(|pending| pending.form.clone())
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<String, Pending>> {

@@ -26,6 +26,8 @@ pub(super) struct Signable {
     pub(super) definition: Option<PinDigest>,
     /// Whether it is a call of a tool, which a client can let be signed by itself.
     pub(super) is_call: bool,
+    /// Whether its arguments are those of the tool itself, and not a wrapping around them.
+    pub(super) is_direct: bool,
     /// The arguments as the server gets them.
     sent: Option<CanonicalArguments>,
 }
@@ -94,7 +96,8 @@ impl Signable {
         };
         let hash = ActionHash::of(&tool, &arguments, server);
         let is_call = action.kind() == ActionKind::CallTool;
-        Ok(Self { tool, arguments, hash, definition, is_call, sent })
+        let is_direct = is_call && arrival.variant.is_none();
+        Ok(Self { tool, arguments, hash, definition, is_call, is_direct, sent })
     }
 
     /// The action in the arguments that are signed, and without a signature that is for us; nothing if it is that already.

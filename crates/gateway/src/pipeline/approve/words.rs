@@ -19,7 +19,12 @@ const MAX_ORIGINS: usize = 3;
 const MAX_ORIGIN: usize = 120;
 
 /// The whole question.
-pub(super) fn question(undertaking: &Undertaking, findings: &[Finding], story: &Story) -> String {
+pub(super) fn question(
+    undertaking: &Undertaking,
+    findings: &[Finding],
+    story: &Story,
+    offers: bool,
+) -> String {
     let mut text = format!("Allow {}?\n", subject(undertaking));
     let mut told = Vec::new();
     for finding in findings.iter().filter(|finding| finding.effect >= Effect::Confirm) {
@@ -32,7 +37,8 @@ pub(super) fn question(undertaking: &Undertaking, findings: &[Finding], story: &
         text.push('\n');
         text.push_str(&sentence);
     }
-    text.push_str("\n\nThe answer counts for this one call, exactly as it was made.");
+    text.push_str("\n\nThe answer counts for this one call, exactly as it was made");
+    text.push_str(if offers { ", unless you choose more." } else { "." });
     text
 }
 

@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use highwater_core::decide::FlowFloor;
 use highwater_core::grant::{Grant, Limits, Permission, ServerScope, ToolPattern, ToolScope};
-use highwater_core::id::{Timestamp, VirtualServerId};
+use highwater_core::id::{Timestamp, UserId, VirtualServerId};
 use highwater_core::policy::end_of;
 use highwater_store::TokenTerms;
 use serde::Deserialize;
@@ -145,6 +145,10 @@ struct Granted {
     /// The most requests at once.
     #[arg(long, value_name = "NUMBER")]
     concurrency: Option<NonZeroU32>,
+
+    /// Whose agent it is: this user is asked about its calls, and their passkeys count for them. Without it: `owner`.
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
 }
 
 /// What each of them takes.
@@ -245,7 +249,8 @@ impl Granted {
             && self.flow.is_none()
             && self.expires.is_none()
             && self.per_minute.is_none()
-            && self.concurrency.is_none();
+            && self.concurrency.is_none()
+            && self.user.is_none();
         if says_nothing {
             return Ok(None);
         }
@@ -271,7 +276,7 @@ impl Granted {
             expires: self.expires,
         };
         let limits = Limits { per_minute: self.per_minute, concurrency: self.concurrency };
-        Ok(Some(TokenTerms { grant, limits }))
+        Ok(Some(TokenTerms { grant, limits, user: self.user.as_deref().map(UserId::new) }))
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct Row {
     #[serde(default)]
     limits: Limits,
     #[serde(default)]
+    user: Option<String>,
+    #[serde(default)]
     prefix: Option<String>,
     #[serde(default)]
     last_used: Option<Timestamp>,
@@ -48,6 +50,11 @@ impl Row {
     fn permissions(&self) -> String {
         let short = |word: &String| word.trim_start_matches("call_tool_").to_owned();
         joined(&self.permissions.iter().map(short).collect::<Vec<_>>())
+    }
+
+    /// Whose agent it is.
+    fn user(&self) -> String {
+        self.user.as_deref().map_or_else(|| "-".to_owned(), plain)
     }
 
     /// Everything else that narrows it.
@@ -72,13 +79,14 @@ pub(super) fn table(rows: &[Row]) -> String {
         return "no tokens besides the printed agent token, which grants everything\n".to_owned();
     }
     let headings =
-        ["token", "status", "secret", "permissions", "servers", "narrowed to", "from", "last used"];
+        ["token", "status", "secret", "user", "permissions", "servers", "narrowed to", "from", "last used"];
     let mut lines = vec![headings.map(str::to_owned)];
     for row in rows {
         lines.push([
             plain(&row.name),
             row.status.replace('-', " "),
             row.prefix.as_ref().map_or_else(|| "-".to_owned(), |prefix| format!("{}…", plain(prefix))),
+            row.user(),
             row.permissions(),
             joined(&row.servers),
             row.narrowed(),
@@ -95,10 +103,11 @@ pub(super) fn table(rows: &[Row]) -> String {
 /// A new secret, and what to do with it.
 pub(super) fn secret(row: &Row, secret: &str, endpoint: Option<&str>) -> String {
     let mut text = format!(
-        "token        {}\nsecret       {secret}\npermissions  {}\nservers      {}\nnarrowed to  {}\n\n\
+        "token        {}\nsecret       {secret}\nuser         {}\npermissions  {}\nservers      {}\nnarrowed to  {}\n\n\
          This is the only time that the secret is shown. A client presents it as\n  \
          Authorization: Bearer {secret}\n",
         plain(&row.name),
+        row.user(),
         row.permissions(),
         joined(&row.servers),
         row.narrowed(),

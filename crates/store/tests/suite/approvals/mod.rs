@@ -5,6 +5,8 @@ mod consume;
 mod enrollment;
 mod grant;
 #[allow(dead_code, reason = "PostgreSQL has a clock of its own")]
+mod histories;
+#[allow(dead_code, reason = "PostgreSQL has a clock of its own")]
 mod later;
 pub(crate) mod outstanding;
 pub(crate) mod scene;
@@ -12,4 +14,4 @@ mod standing;
 
 #[allow(unused_imports, reason = "PostgreSQL has a clock of its own")]
 pub(crate) use later::*;
-pub(crate) use {ask::*, consume::*, enrollment::*, grant::*, standing::*};
+pub(crate) use {ask::*, consume::*, enrollment::*, grant::*, histories::*, standing::*};
