@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn terms_of_a_later_program_grant_nothing() {
-        let terms = TokenTerms { grant: Grant::everything().clone(), limits: Limits::default() };
+        let terms = TokenTerms { grant: Grant::everything().clone(), limits: Limits::default(), user: None };
         let text = TokenBasis::Stored(terms.clone()).to_text().unwrap();
         assert_eq!(TokenBasis::from_text(&text), TokenBasis::Stored(terms));
         assert_eq!(TokenBasis::from_text("configured"), TokenBasis::Configured);
