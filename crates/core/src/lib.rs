@@ -15,6 +15,7 @@ pub mod id;
 pub mod label;
 pub mod pin;
 pub mod policy;
+pub mod seal;
 pub mod search;
 pub mod session;
 pub mod trust;

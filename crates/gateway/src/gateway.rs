@@ -13,6 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_config::{Era, Expose, ServerSettings, Settings, Start, Transport, Writes};
 use highwater_core::id::{DecisionId, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::pin::PinKind;
+use highwater_core::seal::Seal;
 use highwater_store::{
     AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret, Store, TokenRecord,
 };
@@ -31,7 +32,6 @@ use crate::pipeline::{HeldCalls, PendingQuestions};
 use crate::policy::{looks_at_origins, policy};
 use crate::registry::Registry;
 use crate::relayed::RelayedChallenges;
-use crate::seal::Seal;
 use crate::session::Stories;
 use crate::tokens::Tokens;
 use crate::world::World;

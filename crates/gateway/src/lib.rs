@@ -17,7 +17,6 @@ mod pipeline;
 mod policy;
 mod registry;
 mod relayed;
-mod seal;
 mod session;
 mod status;
 mod token_desk;

@@ -31,6 +31,7 @@ pub mod receipt;
 mod registration;
 mod relay;
 mod relying_party;
+mod round;
 mod signed;
 mod verify;
 
@@ -55,5 +56,9 @@ pub use reason::{ApprovalReason, Rejection};
 pub use registration::{Registration, verify_registration};
 pub use relay::{RelayedApproval, RelayedCall, RelayedChallenge, relay, resume};
 pub use relying_party::RelyingParty;
+pub use round::{
+    Consented, LeftOpen, ROUND_LIFETIME_MS, ResumedRound, Round, RoundCall, RoundFault, RoundOutcome,
+    SpentRound,
+};
 pub use signed::{ActionHash, Nonce, ReservedAction, ServerId, ToolName, WireChallenge};
 pub use verify::{ApprovalCall, ConsumeOutcome, SpentApproval, VerifiedApproval, verify};

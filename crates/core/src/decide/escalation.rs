@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::finding::{Finding, FindingId, Reason};
 use super::verdict::{Denial, Judgement};
 use crate::action::ActionDigest;
-use crate::approval::{ActionHash, Grant, SpentApproval, SpentGrant, SpentMandate};
-use crate::id::{DecisionId, Principal};
+use crate::approval::{
+    ActionHash, Consented, Grant, ResumedRound, SpentApproval, SpentGrant, SpentMandate, SpentRound,
+};
+use crate::id::{DecisionId, Principal, Timestamp};
 use crate::policy::{Effect, Facts, FlowRule};
 
 /// An action that waits for a person. It cannot be built outside the decision, and it is used up by its answer.
@@ -57,8 +59,22 @@ pub struct Approval {
     grade: Effect,
     /// What the person was told.
     told: Told,
-    /// Whether it answers everything up to its grade: a signature that comes with its call does (G21).
-    answers_all: bool,
+    answers: Answers,
+    /// The action as it is signed, where it was.
+    signed: Option<ActionHash>,
+    /// When the rounds of the execution end that it rests on, if it goes on with one.
+    ends: Option<Timestamp>,
+}
+
+/// What of that which is found an approval answers, up to its grade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answers {
+    /// What the person was told.
+    Told,
+    /// Everything: a signature that comes with its call does (G21).
+    Everything,
+    /// What the person was told, for an action that is under way (G25).
+    UnderWay,
 }
 
 /// What a person was told: every finding that made an action a question, with its reasons.
@@ -83,6 +99,8 @@ pub enum Proof {
     Grant(SpentGrant),
     /// A use of a mandate.
     Mandate(SpentMandate),
+    /// A round of an execution that rests on one of these, or on a word.
+    Round(SpentRound),
 }
 
 /// Why an answer is no approval.
@@ -159,7 +177,7 @@ impl Escalation {
             Answer::Approve if self.grade() > Effect::Confirm || question != self.question() => {
                 Err(Unapproved::AnotherQuestion(self))
             }
-            Answer::Approve => Ok(self.approved(Effect::Confirm, None, false)),
+            Answer::Approve => Ok(self.approved(Effect::Confirm, None, Answers::Told)),
         }
     }
 
@@ -174,40 +192,68 @@ impl Escalation {
         grant.principal == self.principal && grant.grade >= self.grade() && grant.told.covers(&self.told())
     }
 
+    /// Whether this is the rest of an execution that a person agreed to, and of everything that is found now they were
+    /// told.
+    ///
+    /// That the session has come to hold words of strangers is no new question about an action that is under way: they
+    /// are its server's own, and what the action does was agreed to before they were there. What is added to it is
+    /// client data on its way out, and about that everything is asked that is asked otherwise.
+    pub fn goes_on_with(&self, round: &ResumedRound) -> bool {
+        *round.principal() == self.principal
+            && round.digest() == self.digest
+            && round.grade() >= self.grade()
+            && round.told().covers(&Told::under_way(&self.judgement))
+    }
+
     /// Takes the proof that a person agreed. `action` is the hash of exactly this action, as it would be signed: the
     /// proof must be for it, and for whoever asks here.
     ///
     /// A signature that came with the call answers whatever takes a passkey or less; a grant answers what the person was
-    /// told, a mandate what was found when it was used. The action is judged again in any case.
+    /// told, a mandate what was found when it was used, a round what was told before it. The action is judged again in any
+    /// case.
     pub fn signed(self, proof: Proof, action: ActionHash) -> Result<Approval, Unapproved> {
         let mine = |principal: &Principal, signed: ActionHash| {
             *principal == self.principal && signed == action && self.grade() <= Effect::Passkey
         };
         match proof {
             Proof::Native(spent) if mine(spent.verified().principal(), spent.verified().action()) => {
-                Ok(self.approved(Effect::Passkey, None, true))
+                Ok(self.approved(Effect::Passkey, None, Answers::Everything).of(Some(action), None))
             }
             Proof::Grant(spent)
                 if mine(&spent.grant().principal, spent.grant().action)
                     && self.is_answered_by(spent.grant()) =>
             {
                 let Grant { grade, told, .. } = spent.grant();
-                Ok(self.approved((*grade).min(Effect::Passkey), Some(told.clone()), false))
+                let (grade, told) = ((*grade).min(Effect::Passkey), Some(told.clone()));
+                Ok(self.approved(grade, told, Answers::Told).of(Some(action), None))
             }
             Proof::Mandate(spent) if mine(spent.principal(), spent.action()) => {
-                Ok(self.approved(Effect::Passkey, None, false))
+                Ok(self.approved(Effect::Passkey, None, Answers::Told).of(Some(action), None))
             }
-            Proof::Native(_) | Proof::Grant(_) | Proof::Mandate(_) => Err(Unapproved::AnotherQuestion(self)),
+            Proof::Round(spent)
+                if mine(spent.round().principal(), spent.round().action())
+                    && self.goes_on_with(spent.round()) =>
+            {
+                let round = spent.round();
+                let (grade, told) = (round.grade().min(Effect::Passkey), Some(round.told().clone()));
+                let approval = self.approved(grade, told, Answers::UnderWay);
+                Ok(approval.of(spent.signed(), Some(round.ends())))
+            }
+            Proof::Native(_) | Proof::Grant(_) | Proof::Mandate(_) | Proof::Round(_) => {
+                Err(Unapproved::AnotherQuestion(self))
+            }
         }
     }
 
-    fn approved(self, grade: Effect, told: Option<Told>, answers_all: bool) -> Approval {
+    fn approved(self, grade: Effect, told: Option<Told>, answers: Answers) -> Approval {
         Approval {
             told: told.unwrap_or_else(|| self.told()),
             digest: self.digest,
             principal: self.principal,
             grade,
-            answers_all,
+            answers,
+            signed: None,
+            ends: None,
         }
     }
 
@@ -233,10 +279,20 @@ impl Escalation {
 impl Told {
     /// What makes an action a question, in an order that does not hang on the order of the gates.
     fn of(judgement: &Judgement) -> Self {
+        Self::of_those(judgement, |_| true)
+    }
+
+    /// The same for an action that is under way. What it does was decided before the session read what its server wrote.
+    fn under_way(judgement: &Judgement) -> Self {
+        let act = FindingId::Flow(FlowRule::Act);
+        Self::of_those(judgement, |finding| finding.id != act || finding.effect > Effect::Confirm)
+    }
+
+    fn of_those(judgement: &Judgement, counts: impl Fn(&Finding) -> bool) -> Self {
         let mut told: Vec<_> = judgement
             .findings()
             .iter()
-            .filter(|finding| finding.effect >= Effect::Confirm)
+            .filter(|finding| finding.effect >= Effect::Confirm && counts(finding))
             .map(|finding| (finding.id.clone(), finding.reasons.clone()))
             .collect();
         told.sort();
@@ -276,7 +332,24 @@ impl Approval {
         self.digest == facts.action.digest()
             && self.principal == *facts.principal
             && judgement.effect() <= self.grade
-            && (self.answers_all || self.told.covers(&Told::of(judgement)))
+            && match self.answers {
+                Answers::Everything => true,
+                Answers::Told => self.told.covers(&Told::of(judgement)),
+                Answers::UnderWay => self.told.covers(&Told::under_way(judgement)),
+            }
+    }
+
+    /// What an action rests on that it permits by this judgement.
+    pub(super) fn consented(&self, judgement: &Judgement) -> Consented {
+        let told = match self.answers {
+            Answers::Everything => Told::of(judgement),
+            Answers::Told | Answers::UnderWay => self.told.clone(),
+        };
+        Consented::new(self.principal.clone(), self.signed, self.grade, told, self.ends)
+    }
+
+    fn of(self, signed: Option<ActionHash>, ends: Option<Timestamp>) -> Self {
+        Self { signed, ends, ..self }
     }
 
     /// Whether the person knew that a doubtful session would get private data.

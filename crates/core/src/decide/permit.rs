@@ -9,6 +9,7 @@ use super::escalation::Approval;
 use super::finding::Finding;
 use super::verdict::{Judgement, Redactions};
 use crate::action::{Action, ActionDigest};
+use crate::approval::Consented;
 use crate::id::DecisionId;
 use crate::policy::Facts;
 
@@ -37,6 +38,7 @@ pub struct Permit {
     judgement: Judgement,
     obligations: Obligations,
     conduct: Conduct,
+    consented: Option<Arc<Consented>>,
 }
 
 /// What the decision about an action leaves for the judgement of its reply.
@@ -81,12 +83,14 @@ impl Permit {
             read_approved: approval.is_some_and(Approval::covers_read),
         };
         let conduct = Conduct::of(facts.action, facts.contract);
+        let consented = approval.map(|approval| Arc::new(approval.consented(&judgement)));
         Self {
             decision: facts.decision.clone(),
             digest: facts.action.digest(),
             judgement,
             obligations,
             conduct,
+            consented,
         }
     }
 
@@ -104,6 +108,11 @@ impl Permit {
     /// Every finding.
     pub fn findings(&self) -> &[Finding] {
         self.judgement.findings()
+    }
+
+    /// What a person agreed to, if the action needed that. Its server may ask for more before it is done.
+    pub fn consented(&self) -> Option<&Arc<Consented>> {
+        self.consented.as_ref()
     }
 
     /// What is left to do when the reply comes.

@@ -9,6 +9,7 @@
 #[path = "../dice/mod.rs"]
 mod dice;
 mod overlook;
+mod rounds;
 #[path = "../rule_laws/world.rs"]
 #[expect(dead_code, reason = "the laws of the rules look at more")]
 mod world;

@@ -145,14 +145,15 @@ impl Desk {
         Ok(state)
     }
 
-    /// Takes the evidence that a native client sent with its call: T1.
+    /// Takes the evidence that a native client sent with its call: T1. Gives the id of the receipt, too.
     pub(crate) async fn native(
         &self,
         evidence: &Evidence,
         call: &ApprovalCall<'_>,
         around: &Around,
-    ) -> Result<SpentApproval, DeskFault> {
-        self.sign(evidence, call, None, around).await.map(|signed| signed.spent)
+    ) -> Result<(SpentApproval, String), DeskFault> {
+        let signed = self.sign(evidence, call, None, around).await?;
+        Ok((signed.spent, signed.receipt.receipt().id.clone()))
     }
 
     /// A challenge for an act of our own.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use highwater_core::approval::{
-    ActionHash, AuthenticatorClass, CanonicalArguments, GrantOutcome, Quorum, ToolName,
+    ActionHash, AuthenticatorClass, CanonicalArguments, GrantOutcome, Quorum, RoundOutcome, ToolName,
 };
 use highwater_core::audit::ApprovalNote;
 use highwater_core::decide::{Effect, QuestionDigest, Told};
@@ -164,6 +164,11 @@ impl Desk {
             self.changed(&request.id);
         }
         Ok(outcome)
+    }
+
+    /// Takes a round of a call that a person approved.
+    pub(crate) async fn take_round(&self, id: &str, ends: Timestamp) -> Result<RoundOutcome, DeskFault> {
+        Ok(self.store.take_round(id, ends, now()).await?)
     }
 
     /// Ends a request that its answer does not cover any more.

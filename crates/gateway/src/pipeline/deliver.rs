@@ -7,6 +7,7 @@ use highwater_core::action::ActionKind;
 use highwater_core::audit::Outcome;
 use highwater_core::decide::Pass;
 use highwater_core::label::Label;
+use highwater_core::seal::Purpose;
 use highwater_mcp::annotations::emit::{self, ReplyNote};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, reply as shape};
@@ -24,7 +25,6 @@ use super::undertaking::Undertaking;
 use super::{Arrival, Flight, Refusal, objects};
 use crate::client::Answer;
 use crate::gateway::Gateway;
-use crate::seal::Purpose;
 
 /// What the record says of a reply that was released while its label waits for the store.
 const UNSTORED: &str = "its label waits for the session store, which fails; no decision looks at it";
@@ -121,7 +121,15 @@ impl Gateway {
         let state = (to == Era::Modern && reply.era == Era::Modern)
             .then(|| reply.frame.result_member("requestState").and_then(unquote))
             .flatten();
+        let round =
+            state.as_deref().and_then(|state| self.left_open(arrival, course, undertaking, reply, state));
         let result = match state {
+            // What goes on with an approval comes back with it, and once.
+            Some(_) if round.is_some() => {
+                let sealed = round.and_then(|round| self.round_state(arrival, round));
+                let sealed = sealed.ok_or_else(|| Refusal::internal(&undertaking.decision))?;
+                edit_object(&result, &[("requestState", Edit::Set(&quote(&sealed)))]).into()
+            }
             // A foreign state that looks like ours would be refused when it comes back, so it travels inside one of ours.
             Some(state) if Purpose::RequestState.claims(&state) => {
                 let wrapped = self

@@ -69,6 +69,8 @@ impl Gateway {
             unstored,
             met: None,
             relayed: None,
+            agreed: None,
+            consented: None,
             caller,
             layout,
             action,

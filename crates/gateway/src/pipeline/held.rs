@@ -1,6 +1,7 @@
 //! Calls that wait while a modern client answers a legacy upstream's question. The client's request has ended with
 //! `input_required`; the upstream's call is still open. This is the one place where a call outlives its request.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -8,10 +9,13 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use highwater_core::action::Action;
+use highwater_core::approval::{ROUND_LIFETIME_MS, Round};
 use highwater_core::decide::Answer;
 use highwater_core::grant::CallVariant;
 use highwater_core::id::{ApprovalId, Principal};
 use highwater_core::label::Label;
+use highwater_core::seal::Purpose;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code::{INVALID_PARAMS, UPSTREAM_UNAVAILABLE, result_response};
@@ -21,14 +25,13 @@ use highwater_mcp::text::{
 use highwater_upstream::event::Ask;
 use serde::{Deserialize, Serialize};
 
-use super::approve::{APPROVAL, Answered, Consent, PageAnswer, WaitingReply};
+use super::approve::{APPROVAL, Answered, Carried, Consent, PageAnswer, WaitingReply};
 use super::arrival::Course;
 use super::ask::{Cleared, modern_question};
 use super::forward::Flight;
 use super::{Arrival, Delivery, Refusal};
 use crate::client::Client;
 use crate::gateway::{Gateway, now};
-use crate::seal::Purpose;
 
 /// How long a held call waits for its answer.
 pub(super) const HOLD: Duration = Duration::from_secs(300);
@@ -80,15 +83,23 @@ struct State {
     /// The upstream's own state, where that had to be wrapped.
     #[serde(skip_serializing_if = "Option::is_none")]
     inner: Option<String>,
+    /// What the client has answered the upstream, where a person is asked before it gets there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answers: Option<String>,
+    /// The approved execution that this goes on with, sealed once more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round: Option<String>,
 }
 
 /// What a state is for.
 #[derive(Default)]
-struct Round {
+struct Kept {
     held: Option<String>,
     asked: Option<String>,
     page: Option<String>,
     inner: Option<String>,
+    answers: Option<String>,
+    round: Option<String>,
 }
 
 /// What a request turns out to be once its `requestState` was looked at.
@@ -141,7 +152,7 @@ impl Gateway {
         let decision = flight.decision().clone();
         let id = self.fresh_id();
         let state = self
-            .seal_state(arrival, Round { held: Some(id.clone()), ..Round::default() })
+            .seal_state(arrival, Kept { held: Some(id.clone()), ..Kept::default() })
             .ok_or_else(|| Refusal::internal(&decision))?;
         let answer = input_required(arrival, &ask, &state);
         let Cleared { recorded, joined, label } = cleared;
@@ -188,7 +199,13 @@ impl Gateway {
             });
         }
         if state.page.is_some() {
-            return Ok(Resumed::Fresh(None, Some(Consent::Page(page_answer(arrival)))));
+            let carried = Carried { state: state.inner, answers: state.answers };
+            return Ok(Resumed::Fresh(None, Some(Consent::Page(page_answer(arrival), carried))));
+        }
+        if let Some(round) = &state.round {
+            let round = Round::open(&self.seal, round).ok_or_else(invalid)?;
+            let own = round.state().to_owned();
+            return Ok(Resumed::Fresh(Some(own), Some(Consent::Round(Box::new(round)))));
         }
         let Some(id) = state.held else { return Ok(Resumed::Fresh(state.inner, None)) };
         let HeldCall { principal, flight, mut course, ask, label } =
@@ -211,23 +228,36 @@ impl Gateway {
 
     /// Wraps an upstream's own state that looks like ours.
     pub(super) fn wrap_state(&self, arrival: &Arrival, inner: &str) -> Option<String> {
-        self.seal_state(arrival, Round { inner: Some(inner.to_owned()), ..Round::default() })
+        self.seal_state(arrival, Kept { inner: Some(inner.to_owned()), ..Kept::default() })
+    }
+
+    /// The state of an approved execution that its upstream left open.
+    pub(super) fn round_state(&self, arrival: &Arrival, round: String) -> Option<String> {
+        self.seal_state(arrival, Kept { round: Some(round), ..Kept::default() })
     }
 
     /// The state of a question to a person.
     pub(super) fn asked_state(&self, arrival: &Arrival, id: String) -> Option<String> {
-        self.seal_state(arrival, Round { asked: Some(id), ..Round::default() })
+        self.seal_state(arrival, Kept { asked: Some(id), ..Kept::default() })
     }
 
-    /// The state of a request that a person is sent to a page for.
-    pub(super) fn page_state(&self, arrival: &Arrival, id: &ApprovalId) -> Option<String> {
-        self.seal_state(arrival, Round { page: Some(id.as_str().to_owned()), ..Round::default() })
+    /// The state of a request that a person is sent to a page for. What the action brings back to its upstream stays with
+    /// it meanwhile.
+    pub(super) fn page_state(&self, arrival: &Arrival, id: &ApprovalId, action: &Action) -> Option<String> {
+        let inner = member(action.params(), "requestState").and_then(unquote).map(Cow::into_owned);
+        let answers = member(action.params(), "inputResponses").map(str::to_owned);
+        let page = Some(id.as_str().to_owned());
+        self.seal_state(arrival, Kept { page, inner, answers, ..Kept::default() })
     }
 
-    fn seal_state(&self, arrival: &Arrival, round: Round) -> Option<String> {
-        let Round { held, asked, page, inner } = round;
+    fn seal_state(&self, arrival: &Arrival, kept: Kept) -> Option<String> {
+        let Kept { held, asked, page, inner, answers, round } = kept;
         let caller = arrival.client.caller();
-        let hold = u64::try_from(HOLD.as_millis()).unwrap_or(u64::MAX);
+        let hold = match round {
+            // When exactly it is over is inside.
+            Some(_) => ROUND_LIFETIME_MS,
+            None => u64::try_from(HOLD.as_millis()).unwrap_or(u64::MAX),
+        };
         let state = State {
             principal: caller.principal.as_str().to_owned(),
             session: arrival.session.key().as_str().to_owned(),
@@ -238,6 +268,8 @@ impl Gateway {
             asked,
             page,
             inner,
+            answers,
+            round,
         };
         self.seal.close(Purpose::RequestState, &state)
     }

@@ -1,13 +1,15 @@
 //! Questions of modern upstreams (`input_required`) for clients that cannot be asked that way, and the reverse for the
 //! one error of the legacy era that is a question.
 
+use std::borrow::Cow;
+
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::id::DecisionId;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, reply};
 use highwater_mcp::error_code::{self, URL_ELICITATION_REQUIRED};
 use highwater_mcp::method::Method;
-use highwater_mcp::text::{elements, member, members, quote, string_member};
+use highwater_mcp::text::{elements, member, members, quote, string_member, unquote};
 use highwater_upstream::Reply;
 
 use super::arrival::{Course, RoutedAction};
@@ -36,6 +38,11 @@ impl Questions {
             Some((key.into_owned(), string_member(request, "method")?.into_owned(), params.to_owned()))
         });
         Self { requests: requests.collect(), state: member(result, "requestState").map(str::to_owned) }
+    }
+
+    /// What it wants back with the answers.
+    pub(super) fn state(&self) -> Option<String> {
+        self.state.as_deref().and_then(unquote).map(Cow::into_owned)
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use highwater_core::action::{Action, ActionKind};
+use highwater_core::approval::Round;
 use highwater_core::id::DecisionId;
+use highwater_core::seal::Purpose;
 use highwater_mcp::era::{Era, reply};
 use highwater_mcp::error_code::{self, MISSING_CLIENT_CAPABILITY, REPLY_WITHHELD, UPSTREAM_UNAVAILABLE};
 use highwater_mcp::frame::Frame;
@@ -16,13 +18,13 @@ use highwater_upstream::Reply;
 use highwater_upstream::channel;
 use tokio::time::Instant;
 
+use super::approve::Consent;
 use super::arrival::{Course, RoutedAction, TaskBridge};
 use super::forward::Flight;
 use super::inputs::Questions;
 use super::{Arrival, Refusal};
 use crate::gateway::Gateway;
 use crate::greet::TASKS_EXTENSION;
-use crate::seal::Purpose;
 
 /// How often a modern upstream may ask back in the course of one call of a legacy client.
 const MAX_ROUNDS: usize = 8;
@@ -47,8 +49,8 @@ pub(super) struct Journey {
 pub(super) enum Leg {
     /// It is the answer.
     Arrived(Reply),
-    /// There is more to do first.
-    On(Box<RoutedAction>),
+    /// There is more to do first, perhaps as a part of what a person has agreed to.
+    On(Box<RoutedAction>, Option<Consent>),
 }
 
 /// Cancels a task that nobody waits for any more.
@@ -102,13 +104,16 @@ impl Gateway {
             journey.rounds += 1;
             flight.settle_round(&reply);
             let asked = Arc::clone(&flight.undertaking);
-            return Ok(Leg::On(Box::new(
-                Box::pin(self.collect_answers(arrival, course, &asked, questions)).await?,
-            )));
+            // Sealed as for a client that keeps it, so that there is one way to go on.
+            let state = questions.state();
+            let round = state.and_then(|state| self.left_open(arrival, course, &asked, &reply, &state));
+            let routed = Box::pin(self.collect_answers(arrival, course, &asked, questions)).await?;
+            let round = round.and_then(|round| Round::open(&self.seal, &round));
+            return Ok(Leg::On(Box::new(routed), round.map(|round| Consent::Round(Box::new(round)))));
         }
         if wants_tasks_declared(course, &reply) {
             flight.settle_round(&reply);
-            return Ok(Leg::On(Box::new(declared(course, flight.undertaking.action.params()))));
+            return Ok(Leg::On(Box::new(declared(course, flight.undertaking.action.params())), None));
         }
         // A call that is no task, as most are, is not kept waiting for the room that a task takes.
         if course.task != TaskBridge::Modern {
@@ -127,7 +132,8 @@ impl Gateway {
         let action =
             Action::new(ActionKind::TaskStep, course.upstream().clone(), "tasks/result", task, params);
         // The result of the task is the result of the call, so the course keeps the call's method.
-        Leg::On(Box::new(RoutedAction::new(action, Course { task: TaskBridge::None, ..course.clone() })))
+        let course = Course { task: TaskBridge::None, ..course.clone() };
+        Leg::On(Box::new(RoutedAction::new(action, course)), None)
     }
 
     /// A modern server made a task for a call of a legacy client: we wait for it in the client's place.
@@ -156,7 +162,7 @@ impl Gateway {
         let get = task_step(course, "tasks/get", &task, format!(r#"{{"taskId":{task}}}"#));
         if std::mem::take(&mut journey.updating) {
             flight.settle_round(&reply);
-            return Ok(Leg::On(Box::new(get)));
+            return Ok(Leg::On(Box::new(get), None));
         }
         match string_member(result, "status").as_deref() {
             Some("completed") => {
@@ -175,7 +181,7 @@ impl Gateway {
                 let answers = self.ask_all(arrival, &flight.undertaking, &questions).await?;
                 let params = format!(r#"{{"taskId":{task},"inputResponses":{answers}}}"#);
                 journey.updating = true;
-                return Ok(Leg::On(Box::new(task_step(course, "tasks/update", &task, params))));
+                return Ok(Leg::On(Box::new(task_step(course, "tasks/update", &task, params)), None));
             }
             _ => {}
         }
@@ -190,7 +196,7 @@ impl Gateway {
         journey.polls += 1;
         self.say_progress(arrival, course, journey.polls).await;
         tokio::time::sleep(wait.unwrap_or(POLL_FLOOR).clamp(POLL_FLOOR, POLL_CEILING)).await;
-        Ok(Leg::On(Box::new(get)))
+        Ok(Leg::On(Box::new(get), None))
     }
 
     /// The request that ends a task, ready for when nobody waits for it any more.

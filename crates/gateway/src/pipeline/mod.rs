@@ -91,7 +91,7 @@ impl Gateway {
                 Landing::Reply(reply) => {
                     match self.next_leg(arrival, &course, &mut flight, reply, &mut journey).await? {
                         Leg::Arrived(reply) => break reply,
-                        Leg::On(routed) => match self.depart(arrival, *routed, None).await? {
+                        Leg::On(routed, round) => match self.depart(arrival, *routed, round).await? {
                             Departure::Gone(next, onward) => (flight, course) = (next, onward),
                             Departure::Asked(delivery) => return Ok(delivery),
                         },
@@ -114,12 +114,12 @@ impl Gateway {
         let RoutedAction { action, course, layout } = routed;
         // A person's answer is about exactly the action they were asked about.
         let (action, layout) = match &consent {
-            Some(consent) => {
+            Some(consent) if !matches!(consent, Consent::Round(_)) => {
                 let asked = consent.asked(action);
                 let layout = Layout::of(&asked);
                 (asked, layout)
             }
-            None => (Arc::new(action), layout),
+            Some(_) | None => (Arc::new(action), layout),
         };
         // Taken before anything is waited for: writes that are kept in order keep the order in which they came.
         let mut turn = self.line_up(&course, &action)?;
@@ -162,6 +162,7 @@ impl Gateway {
             .await
             .map_err(|error| Refusal::unrecorded(&undertaking.decision, &error))?;
         let obligations = permit.obligations();
+        undertaking.consented = permit.consented().cloned();
         let permitted = PermittedAction::bind(Arc::clone(&undertaking.action), permit)
             .map_err(|_| Refusal::internal(&undertaking.decision))?;
         if let (Client::Modern(_), Some(level)) = (&arrival.client, arrival.client.log_level()) {

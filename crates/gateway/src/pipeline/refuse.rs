@@ -212,6 +212,12 @@ impl Refusal {
         }
     }
 
+    /// A round of an approved call that went on before: an approval opens one execution.
+    pub(super) fn taken() -> Self {
+        let message = "this step of the call was taken already; call again without `requestState`";
+        Self { as_tool_result: true, ..Self::invalid(error_code::INVALID_PARAMS, message) }
+    }
+
     /// The same refusal, but if what was asked for was never granted it reads as if it did not exist: the client must not
     /// learn what else there is.
     pub(super) fn hiding(self, denial: &Denial, arrival: &Arrival) -> Self {

@@ -51,6 +51,8 @@ impl Gateway {
             unstored: call.unstored,
             met: None,
             relayed: None,
+            agreed: None,
+            consented: None,
             now: call.now,
         };
         let Verdict::Allow(permit) = self.judge(&mut asking).await else {

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use highwater_core::id::UpstreamId;
+use highwater_core::seal::Purpose;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
@@ -13,7 +14,6 @@ use memchr::memmem;
 use super::Arrival;
 use super::arrival::Course;
 use crate::gateway::Gateway;
-use crate::seal::Purpose;
 
 /// Where a legacy result names the task it belongs to.
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";

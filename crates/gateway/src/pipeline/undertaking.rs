@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use highwater_core::action::Action;
 use highwater_core::annotation::Contract;
-use highwater_core::approval::RelayedApproval;
+use highwater_core::approval::{Consented, RelayedApproval};
 use highwater_core::audit::Provenance;
 use highwater_core::grant::{CallVariant, Grant};
 use highwater_core::id::{DecisionId, Timestamp};
@@ -47,6 +47,10 @@ pub(super) struct Undertaking {
     pub(super) met: Option<Label>,
     /// Evidence that goes to the server, which verifies it itself.
     pub(super) relayed: Option<RelayedApproval>,
+    /// What it is on record as that a person agreed to this, once they have.
+    pub(super) agreed: Option<Box<str>>,
+    /// What they agreed to, once it is permitted.
+    pub(super) consented: Option<Arc<Consented>>,
     /// What the client says of its context could not be stored, so the session counts as having taken in anything.
     pub(super) unstored: bool,
     /// Where the parts of its parameters are.

@@ -26,7 +26,7 @@ enum Flow {
 
 /// When the gateway is killed.
 #[derive(Clone, Copy, Debug)]
-enum Moment {
+pub(crate) enum Moment {
     /// So many lines have gone on record since the call began.
     Recorded(usize),
     /// The server has the call.
@@ -34,7 +34,7 @@ enum Moment {
 }
 
 /// Lines on record.
-fn lines(folder: &Path) -> usize {
+pub(crate) fn lines(folder: &Path) -> usize {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     files
         .filter_map(|file| std::fs::read(file.path()).ok())
@@ -43,7 +43,7 @@ fn lines(folder: &Path) -> usize {
 }
 
 /// Kills the gateway when the moment has come, without anything in between; says whether it came.
-fn kill_at(stage: &Stage, path: &str, moment: Moment) -> tokio::task::JoinHandle<bool> {
+pub(crate) fn kill_at(stage: &Stage, path: &str, moment: Moment) -> tokio::task::JoinHandle<bool> {
     let audit = stage.gateway.home().data_dir().join("audit");
     let journal = stage.gateway.home().path().join("journal.jsonl");
     let pid = Pid::from_raw(i32::try_from(stage.gateway.pid().unwrap()).unwrap()).unwrap();

@@ -8,6 +8,8 @@ mod held;
 mod killed;
 mod person;
 mod remembered;
+mod rounds;
+mod rounds_lasting;
 mod sent;
 mod stage;
 mod told;

@@ -2,6 +2,7 @@
 //! a grant count once for both.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ const KEY: &str = "io.modelcontextprotocol/verified-approval";
 /// The page of both, wherever its name leads.
 const ORIGIN: &str = "https://approve.example.com";
 const DELETE: &str = "files__delete";
+/// What replicas share: a client may come back to any of them.
+const SEAL_KEY: &str = "hwk_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc\n";
 
 /// Both gateways, each with somebody in front of its own page. Fields are dropped in this order.
 struct Two {
@@ -32,6 +35,25 @@ struct Two {
     _upstream: HttpFixture,
     _database: PostgresServer,
     _folder: tempfile::TempDir,
+}
+
+/// What a modern server says that asks once, and wants its state back with the answer.
+fn asking() -> Value {
+    let result = |text: &str| vec![format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{{text}}}}}"#)];
+    let cached = r#""resultType":"complete","ttlMs":0,"cacheScope":"private""#;
+    let harmless = r#""inputMetadata":{"destination":"ephemeral","sensitivity":["user","pii","financial","credentials"],"outcomes":"benign"},"returnMetadata":{"source":"system","sensitivity":"none"}"#;
+    let tool =
+        format!(r#"{{"name":"delete","inputSchema":{{"type":"object"}},"annotations":{{{harmless}}}}}"#);
+    json!({
+        "server/discover": result(&format!(
+            r#""supportedVersions":["2026-07-28"],"capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}},{cached}"#
+        )),
+        "tools/list": result(&format!(r#""tools":[{tool}],{cached}"#)),
+        "tools/call delete": result(
+            r#""resultType":"input_required","inputRequests":{"who":{"method":"roots/list"}},"requestState":"one""#,
+        ),
+        "tools/call": result(r#""resultType":"complete","content":[{"type":"text","text":"done"}]"#),
+    })
 }
 
 fn script() -> Value {
@@ -58,6 +80,11 @@ fn free_port() -> u16 {
 impl Two {
     /// Both hold calls for so long; the owner's passkey was enrolled at the first.
     async fn new(hold: &str) -> Self {
+        Self::before(hold, "legacy", &script()).await
+    }
+
+    /// The same before a server of this era that says this. Both seal with one key.
+    async fn before(hold: &str, era: &str, script: &Value) -> Self {
         let (database, url) = tokio::task::spawn_blocking(|| {
             let database = PostgresServer::start();
             let url = database.url("approvals");
@@ -67,7 +94,7 @@ impl Two {
         .unwrap();
         let folder = tempfile::tempdir().unwrap();
         let script_file = folder.path().join("script.json");
-        std::fs::write(&script_file, script().to_string()).unwrap();
+        std::fs::write(&script_file, script.to_string()).unwrap();
         let journal = Journal::at(folder.path().join("journal.jsonl"));
         let program = scripted_program(Path::new(PROGRAM)).unwrap();
         let words =
@@ -83,13 +110,18 @@ impl Two {
                     "open_browser": false, "notify": false, "hold": hold,
                 },
                 "servers": { "files": {
-                    "url": upstream.url(), "era": "legacy",
+                    "url": upstream.url(), "era": era,
                     "trust": { "server_trust": "tool", "verified": true },
                     "labels": { "delete": { "approval": "passkey" } },
                 } },
             });
             let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
             home.configure(&config.to_string()).unwrap();
+            std::fs::create_dir_all(home.data_dir()).unwrap();
+            std::fs::set_permissions(home.data_dir(), std::fs::Permissions::from_mode(0o700)).unwrap();
+            std::fs::write(home.data_dir().join("seal-key"), SEAL_KEY).unwrap();
+            let private = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(home.data_dir().join("seal-key"), private).unwrap();
             let gateway = home.serve().await.unwrap_or_else(|error| panic!("{error:#}"));
             let page = format!("http://127.0.0.1:{port}");
             let person = Person::operator_behind(&page, ORIGIN, gateway.operator_token()).await;
@@ -224,5 +256,35 @@ async fn t3_s57_of_two_identical_calls_at_once_one_through_each_a_grant_carries_
         won.iter().for_each(done);
         assert_ne!(waits(&lost[0]), id, "round {round}: it is asked anew");
         assert_eq!(two.ran(&format!("grant-{round}")), 1, "round {round}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g25_s57_of_forty_that_bring_one_round_to_both_one_goes_on() {
+    let two = Two::before("30s", "modern", &asking()).await;
+    let clients = two.clients(&json!({ "roots": {} })).await;
+    for begun in [0, 1] {
+        let arguments = json!({ "path": format!("round-{begun}") });
+        let call = clients[begun].send(Request::call(DELETE, &arguments).once());
+        let signing = async {
+            let id = two.pending(1 - begun).await;
+            two.sign(1 - begun, &id).await;
+        };
+        let (asked, ()) = tokio::join!(call, signing);
+        let asked = asked.unwrap();
+        assert_eq!(asked.at("/result/resultType"), "input_required", "{}", asked.raw());
+        let round = json!({
+            "name": DELETE, "arguments": arguments, "inputResponses": { "who": { "roots": [] } },
+            "requestState": asked.at("/result/requestState"),
+        });
+        let all = (0..40)
+            .map(|call| clients[call % 2].send(Request::new("tools/call").params(round.clone()).once()));
+        let mut words: BTreeMap<String, usize> = BTreeMap::new();
+        for answer in futures_util::future::join_all(all).await {
+            *words.entry(answer.unwrap().text().unwrap()).or_default() += 1;
+        }
+        assert_eq!((words.len(), words.get("done")), (2, Some(&1)), "{words:?}");
+        assert!(words.keys().any(|word| word.contains("taken already")), "{words:?}");
+        assert_eq!(two.ran(&format!("round-{begun}")), 2, "the call and its one round");
     }
 }

@@ -2,7 +2,7 @@
 
 use highwater_core::approval::{
     ActionHash, ChallengeRecord, CredentialId, CredentialStanding, GrantOutcome, NewCredential,
-    PendingEnrollment, ServerId, ToolName, VerifiedApproval,
+    PendingEnrollment, RoundOutcome, ServerId, ToolName, VerifiedApproval,
 };
 use highwater_core::id::{ApprovalId, ChallengeId, Principal, Timestamp, UserId};
 use highwater_core::pin::PinDigest;
@@ -360,6 +360,16 @@ impl Store {
     ) -> Result<MandateUsed, StoreError> {
         let (id, draft) = (id.to_owned(), receipt.clone());
         self.0.perform(operation::UseMandate { id, draft, now }).await
+    }
+
+    /// Takes a round of an approved execution: it goes on once, wherever it is brought and whatever dies meanwhile.
+    pub async fn take_round(
+        &self,
+        id: &str,
+        ends: Timestamp,
+        now: Timestamp,
+    ) -> Result<RoundOutcome, StoreError> {
+        self.0.perform(operation::TakeRound { id: id.to_owned(), ends, now }).await
     }
 
     /// Remembers an answer to a question without a passkey.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use highwater_core::approval::receipt::SignedReceipt;
 use highwater_core::approval::{
     ChallengeRecord, ConsumeOutcome, Credential, CredentialId, CredentialStanding, GrantOutcome,
-    MandateOutcome, Partial, PartialAnswer, PendingEnrollment, QuorumState, ToolName,
+    MandateOutcome, Partial, PartialAnswer, PendingEnrollment, QuorumState, RoundOutcome, ToolName,
 };
 use highwater_core::id::{ApprovalId, ChallengeId, Principal, Timestamp, UserId};
 
@@ -18,7 +18,7 @@ use crate::approval::{
 };
 use crate::operation::approval_model::{
     AddCredential, Ask, Consume, ConsumeGrant, FoundChallenge, ListRequests, PutChallenge, STARTED_OVER,
-    UseMandate, mandate_refusal, who_signed,
+    TakeRound, UseMandate, mandate_refusal, who_signed,
 };
 
 /// Everything a database holds of approvals.
@@ -39,6 +39,8 @@ pub(crate) struct Approvals {
     pub(crate) chains: BTreeMap<String, (u64, String)>,
     mandates: BTreeMap<String, StoredMandate>,
     pub(crate) remembered: BTreeMap<String, RememberedAnswer>,
+    /// When each that was taken ends.
+    rounds: BTreeMap<String, Timestamp>,
 }
 
 #[derive(Clone, Debug)]
@@ -420,6 +422,17 @@ impl Approvals {
         mandate.remaining -= 1;
         let outcome = MandateOutcome::Used { left: mandate.remaining };
         MandateUsed { outcome, receipt: self.file(&asked.draft, "", asked.now) }
+    }
+
+    pub(crate) fn take_round(&mut self, asked: &TakeRound) -> RoundOutcome {
+        if asked.ends <= asked.now {
+            return RoundOutcome::Expired;
+        }
+        if self.rounds.contains_key(&asked.id) {
+            return RoundOutcome::AlreadyTaken;
+        }
+        self.rounds.insert(asked.id.clone(), asked.ends);
+        RoundOutcome::Taken
     }
 
     pub(crate) fn list_remembered(

@@ -156,6 +156,10 @@ statements! {
     USE_MANDATE = "UPDATE mandate SET remaining=remaining-1 WHERE id=$1 AND remaining>0 AND revoked=0 \
             AND not_before<=$2 AND expires>$2 RETURNING remaining";
 
+    /// Takes a round of an approved execution.
+    TAKE_ROUND = "INSERT INTO taken_round(id,ends) VALUES($1,$2) ON CONFLICT DO NOTHING";
+    PRUNE_ROUNDS = "DELETE FROM taken_round WHERE ends<$1";
+
     REMEMBER = concat!("INSERT INTO remembered(", remembered_columns!(), ") \
             VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)");
     REMEMBERED = concat!("SELECT ", remembered_columns!(), " FROM remembered WHERE principal=$1 AND tool=$2 \

@@ -13,7 +13,7 @@ pub(crate) enum Dialect {
 /// One step from a layout to the next: its definitions. `INT` stands for a 64-bit integer.
 type Migration = &'static [&'static str];
 
-const MIGRATIONS: &[Migration] = &[FIRST, PINS, AGENT_TOKENS, APPROVALS];
+const MIGRATIONS: &[Migration] = &[FIRST, PINS, AGENT_TOKENS, APPROVALS, ROUNDS];
 
 /// Times are milliseconds, `0` where something has not happened. JSON is text: a column declared `JSON` has
 /// numeric affinity in SQLite.
@@ -114,6 +114,12 @@ const APPROVALS: Migration = &[
     "CREATE INDEX remembered_by_tool ON remembered(principal, tool)",
     "CREATE TABLE recovery(person TEXT NOT NULL, begun_by TEXT NOT NULL, begun INT NOT NULL, due INT NOT NULL, \
      PRIMARY KEY(person))",
+];
+
+/// Rounds of approved executions that went on.
+const ROUNDS: Migration = &[
+    "CREATE TABLE taken_round(id TEXT NOT NULL, ends INT NOT NULL, PRIMARY KEY(id))",
+    "CREATE INDEX taken_round_by_end ON taken_round(ends)",
 ];
 
 /// The version this program writes.

@@ -106,6 +106,7 @@ macro_rules! run {
                 starting_over_waits_and_can_be_stopped,
                 t4_the_last_use_of_a_mandate_goes_to_one_of_two,
                 a_mandate_ends_when_it_is_taken_back,
+                g25_a_round_is_taken_by_one_of_many,
                 an_answer_is_remembered_until_it_is_forgotten,
                 sensitive_arguments_are_cleared_when_nobody_needs_them,
                 approvals_outlive_the_store,
@@ -119,6 +120,7 @@ macro_rules! run {
                 t3_a_grant_lasts_two_minutes,
                 a_request_ends_after_five_minutes_and_a_no_after_ten,
                 an_enrollment_window_lasts_ten_minutes,
+                g25_a_round_ends_with_its_time_and_is_remembered_for_longer,
                 g05_a_used_challenge_is_remembered_for_a_day,
                 random_histories_of_approvals_agree_while_time_passes,
             );

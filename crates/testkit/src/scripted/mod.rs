@@ -2,7 +2,7 @@
 //!
 //! A script is a JSON object: what is asked, and the list of messages that answer it. What is asked is a method, or a
 //! method and a name (`tools/call odd`, `resources/read odd://thing`); with ` again` behind it, the request that
-//! brings answers to questions. In a message `$ID` stands for the id of the request and `$TOKEN` for its progress
+//! brings answers to questions, and with its `requestState` behind that, the one that brings this state. In a message `$ID` stands for the id of the request and `$TOKEN` for its progress
 //! token. `$WAIT` in place of a message waits until the client has answered a question, `$HOLD` waits forever. What
 //! stands behind `$ASIDE ` goes by the standing stream of a legacy client over HTTP, once that is open. Who puts another
 //! script into the place of the file has a server that says something else from then on.
@@ -76,6 +76,7 @@ struct Envelope<'a> {
 struct Params<'a> {
     name: Option<String>,
     uri: Option<String>,
+    request_state: Option<String>,
     #[serde(borrow)]
     input_responses: Option<&'a RawValue>,
     #[serde(borrow, rename = "_meta")]
@@ -148,7 +149,9 @@ impl Scripted {
         let changed = self.gate.as_ref().is_some_and(Gate::is_changed);
         let script = self.script();
         let changed = changed.then(|| script.get(&format!("{method} changed"))).flatten();
-        let lines = name.and_then(|name| script.get(&name)).or(changed);
+        let stated = name.as_ref().zip(params.request_state).map(|(name, state)| format!("{name} {state}"));
+        let lines = stated.and_then(|stated| script.get(&stated));
+        let lines = lines.or_else(|| name.and_then(|name| script.get(&name))).or(changed);
         let lines = lines.or_else(|| script.get(&method));
         let token = params.meta.and_then(|meta| meta.progress_token).map(RawValue::get);
         let unknown = [r#"{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"not in the script"}}"#];

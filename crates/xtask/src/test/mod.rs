@@ -152,20 +152,6 @@ const PARTS: &[Part] = &[
         run: rust::postgres,
     },
     Part {
-        name: "approval",
-        about: "every rule of verified approval with its tests and what came of them; runs what did not run yet",
-        needs: &[
-            Need::Build,
-            Need::Postgres,
-            Need::Browser,
-            Need::Peers(Group::Node),
-            Need::Peers(Group::PythonClients),
-            Need::Peers(Group::PythonServers),
-        ],
-        ordinary: false,
-        run: approval::run,
-    },
-    Part {
         name: "browser",
         about: "the approval page in a real browser, with passkeys that exist in it alone",
         needs: &[Need::Build, Need::Browser],
@@ -190,6 +176,21 @@ const PARTS: &[Part] = &[
         ],
         ordinary: true,
         run: peers::run,
+    },
+    // Last: what the others have run is not run again.
+    Part {
+        name: "approval",
+        about: "every rule of verified approval with its tests and what came of them; runs what did not run yet",
+        needs: &[
+            Need::Build,
+            Need::Postgres,
+            Need::Browser,
+            Need::Peers(Group::Node),
+            Need::Peers(Group::PythonClients),
+            Need::Peers(Group::PythonServers),
+        ],
+        ordinary: true,
+        run: approval::run,
     },
 ];
 

@@ -108,6 +108,7 @@ impl Gateway {
         match escalation.answered(question, Answer::Approve) {
             Ok(approval) => {
                 self.refresh(course, undertaking)?;
+                undertaking.agreed = Some(by.into());
                 match self.judge_approved(undertaking, approval).await {
                     Verdict::Allow(permit) => Ok(Settled::Granted(permit)),
                     Verdict::Escalate(another) => Ok(Settled::Open(another)),
@@ -155,7 +156,8 @@ impl Gateway {
         let Some((mandate, spent)) = used else { return Ok(Settled::Open(escalation)) };
         let by = format!("mandate {} of {}", mandate.id, mandate.user);
         self.record_answer_by(undertaking, escalation.question(), Answer::Approve, &by)?;
-        self.with_proof(undertaking, escalation, Proof::Mandate(spent), here).await
+        undertaking.agreed = Some(by.into());
+        self.with_proof(undertaking, escalation, Proof::Mandate(spent), signable.hash).await
     }
 }
 

@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use highwater_core::action::ActionKind;
-use highwater_core::approval::{AuthenticatorClass, Grant, GrantOutcome, Quorum};
+use highwater_core::approval::{ActionHash, AuthenticatorClass, Grant, GrantOutcome, Quorum};
 use highwater_core::decide::{Answer, Effect, Escalation, Permit, Proof, Unapproved, Verdict};
 use highwater_core::grant::CallVariant;
-use highwater_core::pin::{PinDigest, PinKind};
+use highwater_core::pin::PinDigest;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::error_code::INVALID_PARAMS;
 use highwater_mcp::text::string_member;
@@ -126,7 +125,7 @@ impl Gateway {
                 return Err(Refusal::gone(&undertaking.decision));
             }
             self.refresh(course, undertaking)?;
-            here.signable.definition = self.definition_now(undertaking);
+            here.signable.definition = self.definition_now(undertaking, &here.signable);
             self.look_again(undertaking).await;
             escalation = match self.judge(undertaking).await {
                 Verdict::Allow(permit) => return Ok(Approved::Granted(permit)),
@@ -204,7 +203,8 @@ impl Gateway {
         };
         let by = request.decided_by.as_deref().unwrap_or_default();
         self.record_answer_by(undertaking, escalation.question(), Answer::Approve, by)?;
-        self.with_proof(undertaking, escalation, Proof::Grant(spent), here).await
+        undertaking.agreed = Some(format!("approval {}", request.id).into());
+        self.with_proof(undertaking, escalation, Proof::Grant(spent), hash).await
     }
 
     /// Judges an action with the proof that a person agreed to it.
@@ -213,9 +213,9 @@ impl Gateway {
         undertaking: &mut Undertaking,
         escalation: Escalation,
         proof: Proof,
-        here: &AtDesk<'_>,
+        action: ActionHash,
     ) -> Result<Settled, Refusal> {
-        match escalation.signed(proof, here.signable.hash) {
+        match escalation.signed(proof, action) {
             Ok(approval) => match self.judge_approved(undertaking, approval).await {
                 Verdict::Allow(permit) => Ok(Settled::Granted(permit)),
                 Verdict::Escalate(another) => Ok(Settled::Open(another)),
@@ -227,15 +227,11 @@ impl Gateway {
     }
 
     /// How what is called is defined now (G16).
-    fn definition_now(&self, undertaking: &Undertaking) -> Option<PinDigest> {
-        let kind = match undertaking.action.kind() {
-            ActionKind::CallTool => PinKind::Tool,
-            ActionKind::GetPrompt => PinKind::Prompt,
-            _ => return None,
-        };
+    pub(super) fn definition_now(&self, undertaking: &Undertaking, signable: &Signable) -> Option<PinDigest> {
+        let (kind, name) = signable.defined.as_ref()?;
         let world = self.world.load_full();
         let names = world.virtual_server(&undertaking.caller.virtual_server)?.known();
-        names.contracts(undertaking.action.upstream())?.definition(kind, undertaking.action.target())
+        names.contracts(undertaking.action.upstream())?.definition(*kind, name)
     }
 }
 
@@ -245,7 +241,8 @@ impl<'a> AtDesk<'a> {
     pub(super) fn of(desk: &'a Arc<Desk>, signable: Signable, undertaking: &Undertaking) -> Self {
         let settings = desk.settings();
         let action = &undertaking.action;
-        let said = settings.tool(action.upstream(), action.target()).filter(|_| signable.is_call);
+        let called = signable.defined.as_ref().map_or(&**action.target(), |(_, name)| name);
+        let said = settings.tool(action.upstream(), called).filter(|_| signable.is_call);
         let destructive = undertaking.told.variant() == CallVariant::Destructive;
         Self {
             desk,

@@ -8,6 +8,7 @@ mod form;
 mod native;
 mod pending;
 mod release;
+mod round;
 mod signable;
 mod wait;
 mod words;
@@ -15,6 +16,7 @@ mod words;
 use std::sync::Arc;
 
 use highwater_core::action::Action;
+use highwater_core::approval::Round;
 use highwater_core::decide::{
     Answer, AskKind, Effect, Escalation, HeldReply, Pass, Permit, QuestionDigest, ReplyVerdict, Unapproved,
     Verdict, decide_reply_approved,
@@ -22,9 +24,11 @@ use highwater_core::decide::{
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::method::Method;
+use highwater_mcp::text::quote;
 
 use before::Posed;
 pub(super) use desk::PageAnswer;
+use desk::Settled;
 pub(super) use form::APPROVAL;
 use form::Form;
 pub(crate) use pending::PendingQuestions;
@@ -56,8 +60,17 @@ pub(super) enum Answered {
 pub(super) enum Consent {
     /// What they filled in.
     Form(FormAnswer),
-    /// What they did when they were sent to the page.
-    Page(PageAnswer),
+    /// What they did when they were sent to the page, and what the call brings back to its upstream.
+    Page(PageAnswer, Carried),
+    /// They agreed to the whole call before its upstream asked for more.
+    Round(Box<Round>),
+}
+
+/// What a call brings back to its upstream once a person has answered.
+pub(super) struct Carried {
+    pub(super) state: Option<String>,
+    /// As JSON text.
+    pub(super) answers: Option<String>,
 }
 
 /// What a person filled in.
@@ -95,14 +108,19 @@ enum Way<'a> {
 // === impl Consent ===
 
 impl Consent {
-    /// Exactly what was asked about: what was kept with the answer, or the retry without what is for us.
+    /// Exactly what was asked about: what was kept with the answer, or the retry without what is for us. A retry that is
+    /// the rest of something is that already.
     pub(super) fn asked(&self, retried: Action) -> Arc<Action> {
         match self {
             Self::Form(form) => Arc::clone(&form.action),
-            Self::Page(_) => {
-                const OURS: [(&str, Edit<'static>); 2] =
-                    [("inputResponses", Edit::Remove), ("requestState", Edit::Remove)];
-                let params = edit_object(retried.params(), &OURS);
+            Self::Round(_) => Arc::new(retried),
+            Self::Page(_, carried) => {
+                let state = carried.state.as_deref().map(quote);
+                let edits = [
+                    ("inputResponses", carried.answers.as_deref().map_or(Edit::Remove, Edit::Set)),
+                    ("requestState", state.as_deref().map_or(Edit::Remove, Edit::Set)),
+                ];
+                let params = edit_object(retried.params(), &edits);
                 let (method, target) = (Arc::clone(retried.method()), Arc::clone(retried.target()));
                 let upstream = retried.upstream().clone();
                 Arc::new(Action::new(retried.kind(), upstream, method, target, params))
@@ -121,12 +139,19 @@ impl Gateway {
         escalation: Escalation,
         consent: Option<Consent>,
     ) -> Result<Approved<Permit>, Refusal> {
+        let mut escalation = escalation;
         let (mut form, page) = match consent {
             Some(Consent::Form(form)) => (Some(form), None),
-            Some(Consent::Page(page)) => (None, Some(page)),
+            Some(Consent::Page(page, _)) => (None, Some(page)),
+            Some(Consent::Round(round)) => {
+                escalation = match self.go_on(arrival, course, undertaking, escalation, *round).await? {
+                    Settled::Granted(permit) => return Ok(Approved::Granted(permit)),
+                    Settled::Open(escalation) => escalation,
+                };
+                (None, None)
+            }
             None => (None, None),
         };
-        let mut escalation = escalation;
         for _ in 0..MAX_QUESTIONS {
             self.record_escalation(undertaking, &escalation)?;
             let (question, answer, kept) = match form.take() {
@@ -172,6 +197,7 @@ impl Gateway {
                         self.keep_answer(undertaking, kept).await;
                     }
                     self.refresh(course, undertaking)?;
+                    undertaking.agreed = Some(format!("question {question}").into());
                     match self.judge_approved(undertaking, approval).await {
                         Verdict::Allow(permit) => return Ok(Approved::Granted(permit)),
                         Verdict::Escalate(another) => another,

@@ -36,15 +36,16 @@ impl Gateway {
             arguments: &signable.arguments,
         };
         let around = around(arrival, undertaking, &escalation);
-        let spent = match here.desk.native(&evidence, &call, &around).await {
-            Ok(spent) => spent,
+        let (spent, receipt) = match here.desk.native(&evidence, &call, &around).await {
+            Ok(signed) => signed,
             Err(DeskFault::Rejected(rejection)) => return Err(Refusal::rejected(&rejection, None)),
             Err(fault) => return Err(failed(undertaking, &fault)),
         };
         let by = spent.verified().user().to_string();
         self.record_answer_by(undertaking, question, Answer::Approve, &by)?;
         self.refresh(course, undertaking)?;
-        match self.with_proof(undertaking, escalation, Proof::Native(spent), here).await? {
+        undertaking.agreed = Some(format!("receipt {receipt}").into());
+        match self.with_proof(undertaking, escalation, Proof::Native(spent), signable.hash).await? {
             Settled::Granted(permit) => Ok(permit),
             // Something was found in between that a signature does not answer.
             Settled::Open(escalation) => Err(self.unasked(undertaking, &escalation.unasked())),

@@ -9,7 +9,7 @@ use highwater_core::approval::{
 };
 use highwater_core::pin::{PinDigest, PinKind};
 use highwater_mcp::edit::{Edit, edit_object};
-use highwater_mcp::text::{member, quote};
+use highwater_mcp::text::{member, quote, string_member};
 
 use super::super::Arrival;
 use super::super::arrival::Course;
@@ -24,6 +24,8 @@ pub(super) struct Signable {
     pub(super) hash: ActionHash,
     /// The definition of the tool now.
     pub(super) definition: Option<PinDigest>,
+    /// What that is the definition of, in its server's own words.
+    pub(super) defined: Option<(PinKind, Arc<str>)>,
     /// Whether it is a call of a tool, which a client can let be signed by itself.
     pub(super) is_call: bool,
     /// Whether its arguments are those of the tool itself, and not a wrapping around them.
@@ -50,8 +52,9 @@ impl Signable {
         server: &ServerId,
     ) -> Result<Self, NotSignable> {
         let action = &undertaking.action;
-        let of = |kind| course.contracts.definition(kind, action.target());
-        let (tool, arguments, sent, definition) = match action.kind() {
+        let (kind, target) = subject(course, action);
+        let of = |kind| target.clone().map(|target| (kind, target));
+        let (tool, arguments, sent, defined) = match kind {
             ActionKind::CallTool => {
                 let sent = CanonicalArguments::read(member(action.params(), "arguments"))?;
                 let shown = undertaking.name();
@@ -95,9 +98,10 @@ impl Signable {
             | ActionKind::ExtraMethod => return Err(NotSignable::Kind),
         };
         let hash = ActionHash::of(&tool, &arguments, server);
-        let is_call = action.kind() == ActionKind::CallTool;
+        let is_call = kind == ActionKind::CallTool;
         let is_direct = is_call && arrival.variant.is_none();
-        Ok(Self { tool, arguments, hash, definition, is_call, is_direct, sent })
+        let definition = defined.as_ref().and_then(|(kind, name)| course.contracts.definition(*kind, name));
+        Ok(Self { tool, arguments, hash, definition, defined, is_call, is_direct, sent })
     }
 
     /// The action in the arguments that are signed, and without a signature that is for us; nothing if it is that already.
@@ -122,6 +126,19 @@ impl Signable {
         let target = Arc::clone(action.target());
         Some(Arc::new(Action::new(action.kind(), upstream, method, target, edit_object(params, &edits))))
     }
+}
+
+/// What kind of action this is to whoever is asked about it, and what it acts on. What brings a call the answers to its
+/// server's questions is that call.
+fn subject(course: &Course, action: &Action) -> (ActionKind, Option<Arc<str>>) {
+    let kind = match (action.kind(), &**action.method()) {
+        (ActionKind::Answer, "tools/call") => ActionKind::CallTool,
+        (ActionKind::Answer, "prompts/get") => ActionKind::GetPrompt,
+        (ActionKind::Answer, "resources/read") => ActionKind::ReadResource,
+        (kind, _) => return (kind, Some(Arc::clone(action.target()))),
+    };
+    let named = || string_member(action.params(), "name").map(Into::into);
+    (kind, course.tool.as_ref().map(|tool| Arc::clone(&tool.own)).or_else(named))
 }
 
 /// The arguments of a variant that calls this tool.

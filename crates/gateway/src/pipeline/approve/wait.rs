@@ -206,7 +206,8 @@ impl Gateway {
         request: &ApprovalRequest,
     ) -> Result<Delivery, Refusal> {
         let decision = &undertaking.decision;
-        let state = self.page_state(arrival, &request.id).ok_or_else(|| Refusal::internal(decision))?;
+        let state = self.page_state(arrival, &request.id, &undertaking.action);
+        let state = state.ok_or_else(|| Refusal::internal(decision))?;
         let (url, text, state) =
             (quote(&here.desk.url(&request.id)), quote(&message(request, undertaking)), quote(&state));
         let decision = quote(decision.as_str());

@@ -75,6 +75,8 @@ impl Gateway {
             tool: Some(ToolName { shown: Arc::clone(tool.name), own: Arc::clone(tool.own) }),
             met: None,
             relayed: None,
+            agreed: None,
+            consented: None,
             unstored: outset.unstored,
             layout: Layout::default(),
             now: now(),

@@ -5,7 +5,7 @@ use highwater_core::id::{ApprovalId, ChallengeId, Timestamp};
 
 use super::{Approvals, at, millis};
 use crate::approval::RequestState;
-use crate::operation::approval_model::{Expire, KEPT_CHALLENGES_MS, KEPT_REQUESTS_MS, stamp};
+use crate::operation::approval_model::{Expire, KEPT_CHALLENGES_MS, KEPT_REQUESTS_MS, KEPT_ROUNDS_MS, stamp};
 
 impl Approvals {
     pub(crate) fn expire(&mut self, asked: &Expire) -> Vec<ApprovalId> {
@@ -45,6 +45,7 @@ impl Approvals {
                 || matches!(it.state, RequestState::Pending | RequestState::Approved)
         });
         self.remembered.retain(|_, it| it.until > asked.now);
+        self.rounds.retain(|_, ends| millis(*ends) >= now - KEPT_ROUNDS_MS);
         ended
     }
 

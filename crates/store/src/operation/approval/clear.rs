@@ -14,6 +14,9 @@ pub(crate) const KEPT_CHALLENGES_MS: i64 = 24 * 60 * 60 * 1000 + 60_000;
 /// Requests that are over are kept for people to look at.
 pub(crate) const KEPT_REQUESTS_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
+/// That a round was taken is kept for an hour after it could have been brought again, whatever a clock does.
+pub(crate) const KEPT_ROUNDS_MS: i64 = 60 * 60 * 1000;
+
 /// Writes down what has ended, clears what is sensitive and deletes what is long over; gives what has ended.
 #[derive(Debug)]
 pub(crate) struct Expire {
@@ -76,6 +79,7 @@ impl Operation for Expire {
             .await?;
         tx.execute(statement::PRUNE_REQUESTS, &[Value::Int(now.saturating_sub(KEPT_REQUESTS_MS))]).await?;
         tx.execute(statement::PRUNE_REMEMBERED, &[Value::Int(now)]).await?;
+        tx.execute(statement::PRUNE_ROUNDS, &[Value::Int(now.saturating_sub(KEPT_ROUNDS_MS))]).await?;
         Ok(ended)
     }
 

@@ -12,6 +12,7 @@ mod mandate;
 mod receipt;
 mod remembered;
 mod request;
+mod round;
 
 pub(crate) use challenge::{ChallengeAndCredential, PutChallenge};
 pub(crate) use clear::{ClearChallenge, Expire, void};
@@ -30,12 +31,13 @@ pub(crate) use remembered::{Forget, ListRemembered, Remember};
 pub(crate) use request::{
     Ask, Confirm, Decline, EndRequest, ListPaused, ListRequests, ReadRequest, ResumeTool,
 };
+pub(crate) use round::TakeRound;
 
 /// What the model needs to see of them.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod model {
     pub(crate) use super::challenge::{Found as FoundChallenge, PutChallenge};
-    pub(crate) use super::clear::{Expire, KEPT_CHALLENGES_MS, KEPT_REQUESTS_MS};
+    pub(crate) use super::clear::{Expire, KEPT_CHALLENGES_MS, KEPT_REQUESTS_MS, KEPT_ROUNDS_MS};
     pub(crate) use super::codec::stamp;
     pub(crate) use super::consume::{Consume, who_signed};
     pub(crate) use super::credential::AddCredential;
@@ -43,4 +45,5 @@ pub(crate) mod model {
     pub(crate) use super::grant::ConsumeGrant;
     pub(crate) use super::mandate::{UseMandate, refusal as mandate_refusal};
     pub(crate) use super::request::{Ask, ListRequests};
+    pub(crate) use super::round::TakeRound;
 }

@@ -1,6 +1,6 @@
 //! What ends with time, where a test says what time it is.
 
-use highwater_core::approval::GrantOutcome;
+use highwater_core::approval::{GrantOutcome, RoundOutcome};
 use highwater_core::decide::Effect;
 use highwater_core::id::{Timestamp, UserId};
 use highwater_store::{AskLimits, Asked, CodeTried, RequestState};
@@ -53,6 +53,20 @@ pub(crate) async fn an_enrollment_window_lasts_ten_minutes<B: Backend>() {
     assert!(store.window(&ada, later(now, 599_000)).await.unwrap().is_some());
     assert!(store.window(&ada, later(now, 600_000)).await.unwrap().is_none());
     assert_eq!(store.try_code(&ada, [1; 32], later(now, 600_000)).await.unwrap(), CodeTried::Closed);
+}
+
+pub(crate) async fn g25_a_round_ends_with_its_time_and_is_remembered_for_longer<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    let now = store.now().await.unwrap();
+    let (ends, limits) = (later(now, 600_000), AskLimits::default());
+    assert_eq!(store.take_round("a", ends, ends).await.unwrap(), RoundOutcome::Expired);
+    assert_eq!(store.take_round("a", ends, later(now, 599_999)).await.unwrap(), RoundOutcome::Taken);
+    // Also by a clock that was set back since.
+    store.expire_requests(&limits, later(ends, 59 * 60_000)).await.unwrap();
+    assert_eq!(store.take_round("a", ends, now).await.unwrap(), RoundOutcome::AlreadyTaken);
+    store.expire_requests(&limits, later(ends, 61 * 60_000)).await.unwrap();
+    assert_eq!(store.take_round("a", ends, later(ends, 61 * 60_000)).await.unwrap(), RoundOutcome::Expired);
 }
 
 pub(crate) async fn g05_a_used_challenge_is_remembered_for_a_day<B: Backend>() {

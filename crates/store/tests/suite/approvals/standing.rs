@@ -1,7 +1,9 @@
 //! T4 and what else stands: mandates, remembered answers, sensitive rows, and what survives the store.
 
 use highwater_core::approval::receipt::{ChainLink, Receipt, SignedReceipt, check_chain};
-use highwater_core::approval::{CanonicalArguments, ConsumeOutcome, GrantOutcome, MandateOutcome};
+use highwater_core::approval::{
+    CanonicalArguments, ConsumeOutcome, GrantOutcome, MandateOutcome, RoundOutcome,
+};
 use highwater_core::decide::Effect;
 use highwater_core::id::{Principal, Timestamp, UserId};
 use highwater_store::{
@@ -77,6 +79,34 @@ pub(crate) async fn t4_the_last_use_of_a_mandate_goes_to_one_of_two<B: Backend>(
     let stored = stores[0].receipts(scene.key.chain(), 0, 100).await.unwrap();
     let receipts: Vec<_> = stored.iter().map(|it| SignedReceipt::parse(&it.text).unwrap()).collect();
     assert_eq!((receipts.len(), check_chain(&receipts)), (3, Vec::new()));
+}
+
+pub(crate) async fn g25_a_round_is_taken_by_one_of_many<B: Backend>() {
+    let place = B::new().await;
+    let stores = [place.open().await, place.open_beside().await];
+    let now = stores[0].now().await.unwrap();
+    let ends = Timestamp(now.0 + 600_000);
+    for round in 0..4 {
+        let id = format!("round-{round}");
+        let all = (0..16).map(|number| {
+            let (store, id) = (stores[number % 2].clone(), id.clone());
+            tokio::spawn(async move { store.take_round(&id, ends, now).await.unwrap() })
+        });
+        let mut taken = 0;
+        for one in all.collect::<Vec<_>>() {
+            match one.await.unwrap() {
+                RoundOutcome::Taken => taken += 1,
+                other => assert_eq!(other, RoundOutcome::AlreadyTaken),
+            }
+        }
+        assert_eq!(taken, 1, "{id}");
+    }
+    drop(stores);
+    // Whatever ends, it stays taken.
+    let again = place.open().await;
+    assert_eq!(again.take_round("round-0", ends, now).await.unwrap(), RoundOutcome::AlreadyTaken);
+    assert_eq!(again.take_round("another", ends, now).await.unwrap(), RoundOutcome::Taken);
+    assert_eq!(again.take_round("late", Timestamp(now.0 - 1), now).await.unwrap(), RoundOutcome::Expired);
 }
 
 pub(crate) async fn a_mandate_ends_when_it_is_taken_back<B: Backend>() {

@@ -1,5 +1,9 @@
-//! Seals what we hand to clients and take back later: request states and task ids. What does not open was not
-//! made by us, or not for this client, and is never acted on.
+//! Seals what is handed to clients and taken back later: request states, task ids, and executions that their servers left
+//! open. What does not open was not made here, and is never acted on.
+//!
+//! It is a function of its key and of what is sealed: the nonce is a keyed digest of the content.
+
+use std::fmt;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::{hkdf, hmac};
@@ -10,15 +14,17 @@ use serde::de::DeserializeOwned;
 
 /// What the sealed text is for. It stands in front of the text and is part of what is authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// A `requestState`.
     RequestState,
     /// A task id.
     TaskId,
+    /// An approved execution that its server left open. Never seen by itself: it travels inside a `requestState`.
+    Round,
 }
 
 /// The keys.
-pub(crate) struct Seal {
+pub struct Seal {
     sealing: LessSafeKey,
     nonces: hmac::Key,
 }
@@ -30,11 +36,12 @@ impl Purpose {
         match self {
             Self::RequestState => "hw1.",
             Self::TaskId => "hwt1.",
+            Self::Round => "hwr1.",
         }
     }
 
     /// Whether a text claims to be ours.
-    pub(crate) fn claims(self, text: &str) -> bool {
+    pub fn claims(self, text: &str) -> bool {
         text.starts_with(self.prefix())
     }
 }
@@ -42,7 +49,8 @@ impl Purpose {
 // === impl Seal ===
 
 impl Seal {
-    pub(crate) fn new(key: &[u8; 32]) -> Option<Self> {
+    /// Derives the keys from one that is kept.
+    pub fn new(key: &[u8; 32]) -> Option<Self> {
         let derived = hkdf::Salt::new(hkdf::HKDF_SHA256, b"highwater").extract(key);
         let mut sealing = [0; 32];
         derived.expand(&[b"seal"], &AES_256_GCM).ok()?.fill(&mut sealing).ok()?;
@@ -56,7 +64,7 @@ impl Seal {
 
     /// Seals a value. The same value gives the same text, so that a task keeps its id; two values never share a
     /// nonce, since the nonce is a keyed digest of the value.
-    pub(crate) fn close(&self, purpose: Purpose, value: &impl Serialize) -> Option<String> {
+    pub fn close(&self, purpose: Purpose, value: &impl Serialize) -> Option<String> {
         let mut content = serde_json::to_vec(value).ok()?;
         let digest = hmac::sign(&self.nonces, &content);
         let nonce = digest.as_ref().get(..NONCE_LEN)?;
@@ -70,7 +78,7 @@ impl Seal {
     }
 
     /// Opens a sealed text.
-    pub(crate) fn open<T: DeserializeOwned>(&self, purpose: Purpose, text: &str) -> Option<T> {
+    pub fn open<T: DeserializeOwned>(&self, purpose: Purpose, text: &str) -> Option<T> {
         let mut sealed = URL_SAFE_NO_PAD.decode(text.strip_prefix(purpose.prefix())?).ok()?;
         let (nonce, content) = sealed.split_at_mut_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
@@ -78,6 +86,12 @@ impl Seal {
             self.sealing.open_in_place(nonce, Aad::from(purpose.prefix().as_bytes()), content).ok()?;
         // Our own writing, authenticated a line above.
         serde_json::from_slice(opened).ok()
+    }
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seal")
     }
 }
 
