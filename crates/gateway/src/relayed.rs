@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use highwater_core::approval::{ApprovalReason, RelayedApproval, RelayedCall, RelayedChallenge, resume};
+use highwater_core::decide::Agreement;
 use highwater_core::id::{ChallengeId, Principal, UpstreamId};
 use tokio::time::Instant;
 
@@ -18,6 +19,9 @@ const LASTS: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// For how long after its approval a call may go on with what its server asked back (G25).
 const GOES_ON: Duration = Duration::from_secs(10 * 60);
+
+/// For how long what a person agreed to with a challenge serves its call: as long as any answer of theirs waits for one.
+const AGREED: Duration = Duration::from_secs(2 * 60);
 
 /// For how long whoever asked for a challenge counts as one who can carry approvals (G19).
 const NATIVE: Duration = Duration::from_secs(60 * 60);
@@ -43,8 +47,13 @@ struct Remembered {
 // === impl RelayedChallenges ===
 
 impl RelayedChallenges {
-    /// Remembers a challenge that a server has just issued for this call. `false` if its id is none.
-    pub(crate) fn issued(&self, id: ChallengeId, call: &RelayedCall<'_>) -> bool {
+    /// Remembers a challenge that a server has just issued for this call, and what a person agreed to before. `false` if its id is none.
+    pub(crate) fn issued(
+        &self,
+        id: ChallengeId,
+        call: &RelayedCall<'_>,
+        agreement: Option<Agreement>,
+    ) -> bool {
         if id.as_str().is_empty() || id.as_str().len() > LONGEST_ID {
             return false;
         }
@@ -66,7 +75,7 @@ impl RelayedChallenges {
         if theirs.len() >= MOST_EACH {
             forget_oldest(theirs);
         }
-        let challenge = RelayedChallenge::issued(id.clone(), call);
+        let challenge = RelayedChallenge::issued(id.clone(), call).agreed(agreement);
         let fresh = Remembered { challenge, issued: now, spent: None };
         let place = theirs.entry((call.upstream.clone(), id));
         // An id that was used stays used, even if its server gives it out again.
@@ -89,7 +98,8 @@ impl RelayedChallenges {
     ) -> Option<RelayedChallenge> {
         let known = self.lock();
         let remembered = known.get(principal)?.get(&(upstream.clone(), id.clone()))?;
-        (remembered.issued.elapsed() < LASTS).then(|| remembered.challenge.clone())
+        let challenge = (remembered.issued.elapsed() < LASTS).then(|| remembered.challenge.clone())?;
+        Some(if remembered.issued.elapsed() < AGREED { challenge } else { challenge.agreed(None) })
     }
 
     /// Uses a challenge up. Of several who try only one does.
@@ -182,13 +192,13 @@ mod tests {
     async fn c12_a_challenge_is_used_once_and_stays_used() {
         let (all, here) = (RelayedChallenges::default(), scene("one"));
         let id = ChallengeId::new("c");
-        assert!(all.issued(id.clone(), &here.call()));
+        assert!(all.issued(id.clone(), &here.call(), None));
         let spend = |of: &Scene| all.spend(&of.principal, &of.upstream, &id);
         assert_eq!(spend(&scene("other")), Err(ApprovalReason::ChallengeUnknown));
         assert_eq!(spend(&here), Ok(()));
         assert_eq!(spend(&here), Err(ApprovalReason::ChallengeConsumed));
         // Not even its server makes it new again.
-        assert!(all.issued(id.clone(), &here.call()));
+        assert!(all.issued(id.clone(), &here.call(), None));
         assert_eq!(spend(&here), Err(ApprovalReason::ChallengeConsumed));
         assert!(all.find(&here.principal, &here.upstream, &id).unwrap().is_spent());
         assert!(all.going_on(&here.call()).is_some() && all.going_on(&scene("other").call()).is_none());
@@ -202,16 +212,16 @@ mod tests {
     async fn what_one_asker_has_issued_is_bounded_and_costs_nobody_else_anything() {
         let (all, greedy, modest) = (RelayedChallenges::default(), scene("greedy"), scene("modest"));
         let kept = ChallengeId::new("kept");
-        assert!(all.issued(kept.clone(), &modest.call()));
+        assert!(all.issued(kept.clone(), &modest.call(), None));
         for number in 0..MOST_EACH + 10 {
-            assert!(all.issued(ChallengeId::new(number.to_string()), &greedy.call()));
+            assert!(all.issued(ChallengeId::new(number.to_string()), &greedy.call(), None));
             tokio::time::advance(Duration::from_millis(1)).await;
         }
         let find = |of: &Scene, id: &str| all.find(&of.principal, &of.upstream, &ChallengeId::new(id));
         assert!(find(&greedy, "9").is_none() && find(&greedy, "10").is_some());
         assert!(find(&modest, kept.as_str()).is_some());
-        assert!(!all.issued(ChallengeId::new(""), &modest.call()));
-        assert!(!all.issued(ChallengeId::new("x".repeat(LONGEST_ID + 1)), &modest.call()));
+        assert!(!all.issued(ChallengeId::new(""), &modest.call(), None));
+        assert!(!all.issued(ChallengeId::new("x".repeat(LONGEST_ID + 1)), &modest.call(), None));
         assert!(all.is_native(&modest.principal) && !all.is_native(&Principal::new("nobody")));
     }
 }

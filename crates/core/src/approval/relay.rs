@@ -10,6 +10,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use super::arguments::CanonicalArguments;
 use super::evidence::Evidence;
 use super::reason::ApprovalReason;
+use crate::decide::Agreement;
 use crate::id::{ChallengeId, Principal, UpstreamId};
 use crate::pin::PinDigest;
 
@@ -38,6 +39,8 @@ pub struct RelayedChallenge {
     definition: Option<PinDigest>,
     /// SHA-256 of the canonical arguments: they may be long, and are only compared.
     arguments: [u8; 32],
+    /// What a person agreed to before it was asked for, if we asked one.
+    agreement: Option<Agreement>,
     spent: bool,
 }
 
@@ -56,6 +59,7 @@ pub struct RelayedApproval {
     upstream: UpstreamId,
     tool: Arc<str>,
     arguments: [u8; 32],
+    agreement: Option<Agreement>,
 }
 
 /// Whether evidence may be passed on, in the order of the checks that can be made here. `challenge` is what is
@@ -94,8 +98,14 @@ impl RelayedChallenge {
             tool: call.tool.into(),
             definition: call.definition,
             arguments: digest_of(call.arguments),
+            agreement: None,
             spent: false,
         }
+    }
+
+    /// The same where a person was asked about it first.
+    pub fn agreed(self, agreement: Option<Agreement>) -> Self {
+        Self { agreement, ..self }
     }
 
     /// Uses it up (C12).
@@ -133,6 +143,7 @@ impl RelayedChallenge {
             upstream: self.upstream.clone(),
             tool: Arc::clone(&self.tool),
             arguments: self.arguments,
+            agreement: self.agreement.clone(),
         }
     }
 }
@@ -143,6 +154,16 @@ impl RelayedApproval {
     /// The challenge that the evidence answers.
     pub fn challenge(&self) -> &ChallengeId {
         &self.challenge
+    }
+
+    /// Who calls.
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    /// What a person agreed to before its challenge was asked for.
+    pub(crate) fn agreement(&self) -> Option<&Agreement> {
+        self.agreement.as_ref()
     }
 
     /// Whether it belongs to exactly this call. `arguments` is their text as it would be sent.

@@ -9,7 +9,8 @@ use super::finding::{Finding, FindingId, Reason};
 use super::verdict::{Denial, Judgement};
 use crate::action::ActionDigest;
 use crate::approval::{
-    ActionHash, Consented, Grant, ResumedRound, SpentApproval, SpentGrant, SpentMandate, SpentRound,
+    ActionHash, Consented, Grant, RelayedApproval, ResumedRound, SpentApproval, SpentGrant, SpentMandate,
+    SpentRound,
 };
 use crate::id::{DecisionId, Principal, Timestamp};
 use crate::policy::{Effect, Facts, FlowRule};
@@ -81,6 +82,13 @@ enum Answers {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Told(Vec<(FindingId, Vec<Reason>)>);
+
+/// What a person agreed to, for a call that rests on it later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agreement {
+    grade: Effect,
+    told: Told,
+}
 
 /// What an approval worth a passkey can rest on. Each is used up: by one call, of one principal, for one action.
 ///
@@ -245,6 +253,24 @@ impl Escalation {
         }
     }
 
+    /// Takes what a person agreed to when the challenge of this very call was asked for: they saw its tool and its
+    /// arguments then (G17). What is found now and they were not told is a new question. That somebody must look at the
+    /// tool's calls is none: somebody has.
+    pub fn agreed(self, relayed: &RelayedApproval) -> Result<Approval, Unapproved> {
+        let covers = |agreement: &Agreement| {
+            *relayed.principal() == self.principal
+                && agreement.grade >= self.grade()
+                && self.grade() <= Effect::Passkey
+                && agreement.told.covers_call(&self.told())
+        };
+        if relayed.agreement().is_some_and(covers) {
+            let grade = self.grade();
+            Ok(self.approved(grade, None, Answers::Told))
+        } else {
+            Err(Unapproved::AnotherQuestion(self))
+        }
+    }
+
     fn approved(self, grade: Effect, told: Option<Told>, answers: Answers) -> Approval {
         Approval {
             told: told.unwrap_or_else(|| self.told()),
@@ -304,6 +330,11 @@ impl Told {
         other.0.iter().all(|asked| self.0.contains(asked))
     }
 
+    /// The same of a call, by what was told about its challenge.
+    fn covers_call(&self, call: &Self) -> bool {
+        call.0.iter().all(|asked| asked.0 == FindingId::Approval || self.0.contains(asked))
+    }
+
     /// The findings.
     pub fn findings(&self) -> impl Iterator<Item = &FindingId> {
         self.0.iter().map(|(id, _)| id)
@@ -350,6 +381,11 @@ impl Approval {
 
     fn of(self, signed: Option<ActionHash>, ends: Option<Timestamp>) -> Self {
         Self { signed, ends, ..self }
+    }
+
+    /// What was agreed to.
+    pub(super) fn agreement(&self) -> Agreement {
+        Agreement { grade: self.grade, told: self.told.clone() }
     }
 
     /// Whether the person knew that a doubtful session would get private data.

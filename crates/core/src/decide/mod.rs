@@ -21,7 +21,7 @@ pub use crate::policy::Effect;
 pub use crate::policy::{FlowRule, FlowViolations};
 pub use ask::{AskFacts, AskKind, AskPass, AskVerdict, decide_ask};
 pub use attempt::{Attempt, Conduct, Spent};
-pub use escalation::{Answer, Approval, Escalation, Proof, QuestionDigest, Told, Unapproved};
+pub use escalation::{Agreement, Answer, Approval, Escalation, Proof, QuestionDigest, Told, Unapproved};
 pub use finding::{Finding, FindingId, PerMode, Reason, Waived};
 pub use flow::{Clearance, FlowFloor, FlowMode, FlowPolicy};
 pub use gates::{demands, judge};

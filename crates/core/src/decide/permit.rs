@@ -5,7 +5,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::attempt::Conduct;
-use super::escalation::Approval;
+use super::escalation::{Agreement, Approval};
 use super::finding::Finding;
 use super::verdict::{Judgement, Redactions};
 use crate::action::{Action, ActionDigest};
@@ -39,6 +39,8 @@ pub struct Permit {
     obligations: Obligations,
     conduct: Conduct,
     consented: Option<Arc<Consented>>,
+    /// Rare, and not carried along by every call.
+    agreement: Option<Box<Agreement>>,
 }
 
 /// What the decision about an action leaves for the judgement of its reply.
@@ -91,7 +93,13 @@ impl Permit {
             obligations,
             conduct,
             consented,
+            agreement: approval.map(|approval| Box::new(approval.agreement())),
         }
+    }
+
+    /// What a person agreed to, if one was asked.
+    pub fn agreement(&self) -> Option<&Agreement> {
+        self.agreement.as_deref()
     }
 
     /// The decision this permit came from.

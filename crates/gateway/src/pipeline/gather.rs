@@ -71,6 +71,7 @@ impl Gateway {
             relayed: None,
             agreed: None,
             consented: None,
+            agreement: None,
             caller,
             layout,
             action,

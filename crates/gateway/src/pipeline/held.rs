@@ -22,6 +22,7 @@ use highwater_mcp::error_code::{INVALID_PARAMS, UPSTREAM_UNAVAILABLE, result_res
 use highwater_mcp::text::{
     elements, is_array, is_object, member, members, quote, quote_into, string_member, unquote,
 };
+use highwater_store::ApprovalRequest;
 use highwater_upstream::event::Ask;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +109,8 @@ pub(super) enum Resumed {
     Fresh(Option<String>, Option<Consent>),
     /// A reply that a person was asked about.
     Released(Box<WaitingReply>, Answer),
+    /// The same, with what they said on the page.
+    Fetched(Box<WaitingReply>, Option<Box<ApprovalRequest>>),
     /// The rest of a held call.
     Continued(Box<(Flight, Course)>),
     /// A held call whose question is still open; it is asked again.
@@ -192,6 +195,10 @@ impl Gateway {
             return Err(Refusal::expired());
         }
         if let Some(id) = &state.asked {
+            if let Some(request) = self.pending.at_page(id) {
+                let said = page_answer(arrival);
+                return Box::pin(self.resume_at_page(arrival, (id, &text), &request, said)).await;
+            }
             return Ok(match self.answered(arrival, id)? {
                 Some(Answered::Call(consent)) => Resumed::Fresh(None, Some(consent)),
                 Some(Answered::Reply(waiting, answer)) => Resumed::Released(waiting, answer),

@@ -33,6 +33,7 @@ mod undertaking;
 
 use std::sync::Arc;
 
+use highwater_core::action::ActionKind;
 use highwater_core::decide::{PermittedAction, ReplyVerdict, Verdict, decide_reply, label_reply};
 use highwater_upstream::Reply;
 
@@ -73,6 +74,11 @@ impl Gateway {
             Resumed::Released(waiting, answer) => {
                 let WaitingReply { flight, course, held } = *waiting;
                 return Box::pin(self.release_approved(arrival, &course, flight, held, answer)).await;
+            }
+            Resumed::Fetched(waiting, request) => {
+                let WaitingReply { flight, course, held } = *waiting;
+                let request = request.map(|request| *request);
+                return Box::pin(self.release_granted(arrival, &course, flight, held, request)).await;
             }
             Resumed::Fresh(state, consent) => {
                 arrival.session.note_call();
@@ -152,6 +158,9 @@ impl Gateway {
             return Err(self.unredactable(&undertaking, &permit));
         }
         self.spend_relayed(arrival, &course, &undertaking, &permit)?;
+        if undertaking.action.kind() == ActionKind::CreateChallenge {
+            undertaking.agreement = permit.agreement().cloned();
+        }
         // Whoever reads what this writes reads what the session has read.
         self.mark_written(&mut undertaking)
             .await

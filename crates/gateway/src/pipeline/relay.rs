@@ -234,7 +234,11 @@ impl Gateway {
         let arguments = member(undertaking.action.params(), "arguments");
         let id = string_member(result, "challengeId").map(|id| ChallengeId::new(&*id));
         let remembered = match (id, CanonicalArguments::read(arguments)) {
-            (Some(id), Ok(arguments)) => self.relayed.issued(id, &call_of(course, undertaking, &arguments)),
+            (Some(id), Ok(arguments)) => {
+                let (call, agreed) =
+                    (call_of(course, undertaking, &arguments), undertaking.agreement.clone());
+                self.relayed.issued(id, &call, agreed)
+            }
             _ => false,
         };
         if !remembered {

@@ -53,6 +53,7 @@ impl Gateway {
             relayed: None,
             agreed: None,
             consented: None,
+            agreement: None,
             now: call.now,
         };
         let Verdict::Allow(permit) = self.judge(&mut asking).await else {

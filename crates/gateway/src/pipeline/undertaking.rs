@@ -7,6 +7,7 @@ use highwater_core::action::Action;
 use highwater_core::annotation::Contract;
 use highwater_core::approval::{Consented, RelayedApproval};
 use highwater_core::audit::Provenance;
+use highwater_core::decide::Agreement;
 use highwater_core::grant::{CallVariant, Grant};
 use highwater_core::id::{DecisionId, Timestamp};
 use highwater_core::label::Label;
@@ -51,6 +52,8 @@ pub(super) struct Undertaking {
     pub(super) agreed: Option<Box<str>>,
     /// What they agreed to, once it is permitted.
     pub(super) consented: Option<Arc<Consented>>,
+    /// What a person agreed to, where it is a challenge that is asked for.
+    pub(super) agreement: Option<Agreement>,
     /// What the client says of its context could not be stored, so the session counts as having taken in anything.
     pub(super) unstored: bool,
     /// Where the parts of its parameters are.

@@ -7,6 +7,7 @@ mod forms;
 mod held;
 mod killed;
 mod person;
+mod released;
 mod remembered;
 mod rounds;
 mod rounds_lasting;

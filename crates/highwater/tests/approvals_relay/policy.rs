@@ -115,3 +115,38 @@ async fn g17_what_our_policy_asks_is_asked_before_the_server_is_called() {
         }
     }
 }
+
+/// A rule fires on the challenge, since the arguments leave with it, and on the call. The person saw both in the one.
+#[tokio::test]
+async fn g17_a_rule_of_ours_asks_once_for_a_challenge_and_its_call() {
+    let rule = json!({ "name": "look-closely", "effect": "confirm", "when": { "tool.id": WIPE } });
+    for label in [json!({}), json!({ "approval": "confirm" })] {
+        let stage = Stage::ruled(json!([rule]), label).await;
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let client = stage
+            .setup(Era::Legacy)
+            .capabilities(json!({ "elicitation": { "form": {} } }))
+            .answering(move |_| {
+                let allow = count.fetch_add(1, Ordering::Relaxed) < 2;
+                Reply::accept(json!({ "allow": allow }))
+            })
+            .connect()
+            .await
+            .unwrap();
+        let arguments = json!({ "id": "abc" });
+        let evidence = stage.signed(&client, &arguments).await;
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+        done(&stage.call(&client, &arguments, &evidence).await);
+        assert_eq!((asked.load(Ordering::Relaxed), stage.executed().len()), (1, 1));
+        // What was agreed to is used up with its challenge: the next challenge asks, and a no to it stays one.
+        rejected(&stage.call(&client, &arguments, &evidence).await, "challenge_consumed");
+        let evidence = stage.signed(&client, &json!({ "id": "b" })).await;
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+        rejected(&stage.call(&client, &arguments, &evidence).await, "argument_hash_mismatch");
+        let refused = stage.challenge(&client, &json!({ "id": "c" })).await;
+        assert!(refused.error_code().is_some(), "{}", refused.raw());
+        assert_eq!((asked.load(Ordering::Relaxed), stage.executed().len()), (3, 1));
+        assert_eq!(stage.journal.of("approval/challenge/create").len(), 2);
+    }
+}

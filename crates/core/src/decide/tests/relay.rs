@@ -16,6 +16,11 @@ fn told(claims: &[Claim]) -> Contract {
 }
 
 fn relayed(principal: &str, tool: &str, arguments: &str) -> RelayedApproval {
+    agreed(principal, tool, arguments, None)
+}
+
+/// The same where a person was asked before the challenge was.
+fn agreed(principal: &str, tool: &str, arguments: &str, agreement: Option<Agreement>) -> RelayedApproval {
     let (principal, upstream) = (Principal::new(principal), UpstreamId::new("mail"));
     let arguments = CanonicalArguments::read(Some(arguments)).unwrap();
     let call = RelayedCall {
@@ -25,7 +30,7 @@ fn relayed(principal: &str, tool: &str, arguments: &str) -> RelayedApproval {
         definition: None,
         arguments: &arguments,
     };
-    let challenge = RelayedChallenge::issued(ChallengeId::new("c"), &call);
+    let challenge = RelayedChallenge::issued(ChallengeId::new("c"), &call).agreed(agreement);
     let evidence = Evidence::parse(Some(r#"{"method":"webauthn","challengeId":"c","response":{}}"#)).unwrap();
     relay(&evidence, Some(&challenge), &call).unwrap()
 }
@@ -90,4 +95,37 @@ fn what_its_server_verifies_is_never_sent_twice() {
     let claims = [Claim::Hints(crate::annotation::Hints { read_only: Some(true), ..Default::default() })];
     let desk = Desk::new(FlowMode::Observe).calling(told(&claims));
     assert_eq!(Conduct::of(&desk.action, &desk.contract), Conduct::Once);
+}
+
+#[test]
+fn g17_what_was_agreed_to_with_a_challenge_answers_its_call_and_nothing_more() {
+    let desk = |wish| Desk::new(FlowMode::Observe).calling(told(&[Claim::SetApproval(wish)]));
+    let (confirm, passkey) = (desk(ApprovalWish::Confirm), desk(ApprovalWish::Passkey));
+    let asked = |desk: &Desk, relayed: &RelayedApproval| {
+        let facts = Facts { relayed: Some(relayed), ..desk.facts() };
+        match decide(&desk.policy, &facts) {
+            Verdict::Escalate(escalation) => escalation,
+            other => panic!("{other:?}"),
+        }
+    };
+    let plain = relayed("agent", "send", "{}");
+    let escalation = asked(&confirm, &plain);
+    let question = escalation.question();
+    let approval = escalation.answered(question, Answer::Approve).unwrap();
+    let facts = Facts { relayed: Some(&plain), ..confirm.facts() };
+    let Verdict::Allow(permit) = decide_approved(&confirm.policy, &facts, approval) else {
+        panic!("no permit")
+    };
+    let agreement = permit.agreement().cloned();
+    assert!(agreement.is_some());
+
+    let mine = agreed("agent", "send", "{}", agreement.clone());
+    let approval = asked(&confirm, &mine).agreed(&mine).unwrap();
+    let facts = Facts { relayed: Some(&mine), ..confirm.facts() };
+    assert!(matches!(decide_approved(&confirm.policy, &facts, approval), Verdict::Allow(_)));
+    // Nothing was agreed to, somebody else did, or it is worth too little.
+    assert!(asked(&confirm, &plain).agreed(&plain).is_err());
+    let theirs = agreed("somebody", "send", "{}", agreement);
+    assert!(asked(&confirm, &mine).agreed(&theirs).is_err());
+    assert!(asked(&passkey, &mine).agreed(&mine).is_err());
 }

@@ -55,6 +55,28 @@ impl Gateway {
         Ok(Err(Posed { escalation, offer }))
     }
 
+    /// A yes that was given when the challenge of this call was asked for: one call is one question.
+    pub(super) async fn agreed_with_challenge(
+        &self,
+        undertaking: &mut Undertaking,
+        escalation: Escalation,
+    ) -> Result<Settled, Refusal> {
+        let Some(relayed) = &undertaking.relayed else { return Ok(Settled::Open(escalation)) };
+        let question = escalation.question();
+        match escalation.agreed(relayed) {
+            Ok(approval) => {
+                self.record_answer_by(undertaking, question, Answer::Approve, "with its challenge")?;
+                match self.judge_approved(undertaking, approval).await {
+                    Verdict::Allow(permit) => Ok(Settled::Granted(permit)),
+                    Verdict::Escalate(another) => Ok(Settled::Open(another)),
+                    Verdict::Block(denial) => Err(self.block(undertaking, &denial)),
+                }
+            }
+            Err(Unapproved::Declined(denial)) => Err(self.declined(undertaking, &denial)),
+            Err(Unapproved::AnotherQuestion(escalation)) => Ok(Settled::Open(escalation)),
+        }
+    }
+
     /// Looks for a yes that was given before and covers this call.
     pub(super) async fn approved_before(
         &self,

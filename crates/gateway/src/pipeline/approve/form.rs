@@ -16,6 +16,20 @@ const SCHEMA: &str = r#"{"type":"object","properties":{"allow":{"type":"boolean"
 /// The same where the answer may be remembered: in the words of the page, and once unless something else is chosen.
 const OFFERING: &str = r#"{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Tick to allow exactly this call."},"remember":{"type":"string","title":"For how long","description":"once: this call alone. session: this call, in this session. tool-with-targets: this tool with these targets, for 30 days. until-definition-changes: the same until the tool is defined in another way.","enum":["once","session","tool-with-targets","until-definition-changes"],"default":"once"}},"required":["allow"]}"#;
 
+/// What a person is shown by their client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    Form(Form),
+    Page(Page),
+}
+
+/// A page to go to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    pub(super) url: String,
+    pub(super) text: String,
+}
+
 /// A form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Form {
@@ -36,18 +50,24 @@ pub(super) fn input_required(id: &str, decision: &DecisionId, form: &Form, state
     let meta = format!(
         r#","_meta":{{"io.modelcontextprotocol/authorization":{{"reason":"insufficient_authorization","remediation":"available","authorizationContextId":{decision}}},"dev.highwater/decision":{{"id":{decision}}}}}"#
     );
-    result_response(id, &required(form, state, &meta))
+    result_response(id, &required(&form.params(), state, &meta))
 }
 
 /// The same once more.
-pub(super) fn input_required_again(id: &str, form: &Form, state: &str) -> Vec<u8> {
-    result_response(id, &required(form, state, ""))
+pub(super) fn input_required_again(id: &str, shown: &Shown, state: &str) -> Vec<u8> {
+    let params = match shown {
+        Shown::Form(form) => form.params(),
+        Shown::Page(Page { url, text }) => {
+            format!(r#"{{"mode":"url","url":{},"message":{}}}"#, quote(url), quote(text))
+        }
+    };
+    result_response(id, &required(&params, state, ""))
 }
 
-fn required(form: &Form, state: &str, meta: &str) -> String {
-    let (text, schema, state) = (quote(&form.text), form.schema(), quote(state));
+fn required(params: &str, state: &str, meta: &str) -> String {
+    let state = quote(state);
     format!(
-        r#"{{"resultType":"input_required","inputRequests":{{"{APPROVAL}":{{"method":"elicitation/create","params":{{"mode":"form","message":{text},"requestedSchema":{schema}}}}}}},"requestState":{state}{meta}}}"#
+        r#"{{"resultType":"input_required","inputRequests":{{"{APPROVAL}":{{"method":"elicitation/create","params":{params}}}}},"requestState":{state}{meta}}}"#
     )
 }
 
@@ -57,6 +77,12 @@ impl Form {
     /// One whose answer counts once.
     pub(super) fn once(text: String) -> Self {
         Self { text, offers: false }
+    }
+
+    /// The parameters of the question in a result.
+    fn params(&self) -> String {
+        let (text, schema) = (quote(&self.text), self.schema());
+        format!(r#"{{"mode":"form","message":{text},"requestedSchema":{schema}}}"#)
     }
 
     fn schema(&self) -> &'static str {
@@ -108,7 +134,7 @@ mod tests {
         let text = "a \"quoted\"\nline";
         let form = Form::once(text.to_owned());
         assert_eq!(string_member(&params(&form), "message").as_deref(), Some(text));
-        let result = required(&form, "hw1.x", "");
+        let result = required(&form.params(), "hw1.x", "");
         let shown = pointer(&result, &["inputRequests", APPROVAL, "params", "message"]);
         assert_eq!(shown.and_then(highwater_mcp::text::unquote).as_deref(), Some(text));
         assert!(member(&result, "requestState").is_some());

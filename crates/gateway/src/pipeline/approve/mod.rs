@@ -30,7 +30,7 @@ use before::Posed;
 pub(super) use desk::PageAnswer;
 use desk::Settled;
 pub(super) use form::APPROVAL;
-use form::Form;
+use form::{Form, Shown};
 pub(crate) use pending::PendingQuestions;
 pub(super) use pending::WaitingReply;
 use pending::{Pending, Subject};
@@ -154,6 +154,12 @@ impl Gateway {
         };
         for _ in 0..MAX_QUESTIONS {
             self.record_escalation(undertaking, &escalation)?;
+            if form.is_none() && page.is_none() {
+                escalation = match self.agreed_with_challenge(undertaking, escalation).await? {
+                    Settled::Granted(permit) => return Ok(Approved::Granted(permit)),
+                    Settled::Open(escalation) => escalation,
+                };
+            }
             let (question, answer, kept) = match form.take() {
                 Some(form) => (form.question, form.answer, form.kept),
                 None => match self.way(arrival, undertaking, escalation.grade(), page) {
@@ -256,6 +262,9 @@ impl Gateway {
         let question = held.escalation().question();
         match self.way(arrival, &undertaking, held.escalation().grade(), None) {
             Way::None => Err(self.withhold(&mut flight, &held.unasked())),
+            Way::Desk(desk) if wait::returns_page(arrival) => {
+                self.send_reply_to_page(&desk, arrival, course, flight, held).await
+            }
             Way::Desk(desk) => self.release_at_desk(&desk, arrival, course, flight, held).await,
             Way::Inline(session) => {
                 self.record_asked(&undertaking, question, "form")?;
@@ -265,10 +274,10 @@ impl Gateway {
             Way::Return => {
                 self.record_asked(&undertaking, question, "form")?;
                 let waiting = WaitingReply { flight, course: course.clone(), held };
-                let state =
-                    self.keep_question(arrival, &undertaking, Subject::Reply(Box::new(waiting)), &form)?;
+                let (subject, shown) = (Subject::Reply(Box::new(waiting)), Shown::Form(form));
+                let state = self.keep_question(arrival, &undertaking, subject, &shown)?;
                 // The call has run, so nothing here says that it has not.
-                Ok(Delivery::ours(form::input_required_again(arrival.id(), &form, &state), None))
+                Ok(Delivery::ours(form::input_required_again(arrival.id(), &shown, &state), None))
             }
         }
     }
@@ -321,7 +330,8 @@ impl Gateway {
         let form = self.form(undertaking, &escalation, offer.is_some());
         let action = Arc::clone(&undertaking.action);
         let subject = Subject::Call { action, question: escalation.question(), offer };
-        let state = self.keep_question(arrival, undertaking, subject, &form)?;
+        let shown = Shown::Form(form.clone());
+        let state = self.keep_question(arrival, undertaking, subject, &shown)?;
         Ok(Delivery::ours(form::input_required(arrival.id(), decision, &form, &state), None))
     }
 
@@ -331,13 +341,13 @@ impl Gateway {
         arrival: &Arrival,
         undertaking: &Undertaking,
         subject: Subject,
-        form: &Form,
+        shown: &Shown,
     ) -> Result<String, Refusal> {
         let decision = &undertaking.decision;
         let id = self.fresh_id();
         let state = self.asked_state(arrival, id.clone()).ok_or_else(|| Refusal::internal(decision))?;
         let principal = undertaking.caller.principal.clone();
-        let pending = Pending { principal, subject, form: form.clone() };
+        let pending = Pending { principal, subject, shown: shown.clone() };
         self.pending.put(&self.pending, id, pending).map_err(|_| Refusal::too_many_questions(decision))?;
         Ok(state)
     }
@@ -356,6 +366,8 @@ impl Gateway {
                 Answered::Call(Consent::Form(FormAnswer { action, question, answer, kept }))
             }
             Subject::Reply(waiting) => Answered::Reply(waiting, answer),
+            // Answered at the page and nowhere else.
+            Subject::ReplyAtPage(waiting, _) => Answered::Reply(waiting, Answer::Silence),
         }))
     }
 
@@ -366,8 +378,8 @@ impl Gateway {
         id: &str,
         state: &str,
     ) -> Result<Delivery, Refusal> {
-        let form = self.pending.form(id).ok_or_else(Refusal::expired)?;
-        Ok(Delivery::ours(form::input_required_again(arrival.id(), &form, state), None))
+        let shown = self.pending.shown(id).ok_or_else(Refusal::expired)?;
+        Ok(Delivery::ours(form::input_required_again(arrival.id(), &shown, state), None))
     }
 
     /// How this client's person is asked. A form is enough for what takes no passkey, where the client has forms and

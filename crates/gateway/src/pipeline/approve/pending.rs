@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use highwater_core::action::Action;
 use highwater_core::decide::{HeldReply, QuestionDigest};
-use highwater_core::id::Principal;
+use highwater_core::id::{ApprovalId, Principal};
 
 use super::super::Flight;
 use super::super::arrival::Course;
 use super::super::gather::Letter;
 use super::super::held::HOLD;
-use super::form::Form;
+use super::form::Shown;
 use crate::approvals::Offer;
 
 /// How many questions may be open in all, and for one principal.
@@ -27,7 +27,7 @@ pub(super) struct Pending {
     pub(super) principal: Principal,
     pub(super) subject: Subject,
     /// What the person is asked.
-    pub(super) form: Form,
+    pub(super) shown: Shown,
 }
 
 /// Exactly what is asked about.
@@ -41,6 +41,8 @@ pub(super) enum Subject {
     },
     /// The reply to one that has.
     Reply(Box<WaitingReply>),
+    /// The same where they answer on the page.
+    ReplyAtPage(Box<WaitingReply>, ApprovalId),
 }
 
 /// A reply that a person must see first, with the call it belongs to.
@@ -88,8 +90,16 @@ impl PendingQuestions {
     }
 
     /// What a question says, if it is still open.
-    pub(super) fn form(&self, id: &str) -> Option<Form> {
-        self.open().get(id).map(|pending| pending.form.clone())
+    pub(super) fn shown(&self, id: &str) -> Option<Shown> {
+        self.open().get(id).map(|pending| pending.shown.clone())
+    }
+
+    /// The request at the desk that answers this question, where it is answered there.
+    pub(in crate::pipeline) fn at_page(&self, id: &str) -> Option<ApprovalId> {
+        match &self.open().get(id)?.subject {
+            Subject::ReplyAtPage(_, request) => Some(request.clone()),
+            Subject::Call { .. } | Subject::Reply(_) => None,
+        }
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<String, Pending>> {

@@ -4,15 +4,20 @@ use std::sync::Arc;
 
 use highwater_core::approval::{ActionHash, CanonicalArguments, ReservedAction, ToolName};
 use highwater_core::decide::{Answer, HeldReply, Proof, ReplyVerdict, decide_reply_approved};
+use highwater_core::id::ApprovalId;
 use highwater_store::{ApprovalRequest, RequestState};
 use tokio::time::Instant;
 
 use super::super::arrival::Course;
 use super::super::gather::Letter;
+use super::super::held::Resumed;
 use super::super::undertaking::Undertaking;
 use super::super::{Arrival, Delivery, Flight, Refusal};
-use super::desk::{failed, granted};
-use crate::approvals::{AskAnswer, AskView, ContextView, Desk, NewAsk, rules_of};
+use super::desk::{PageAnswer, failed, granted};
+use super::form::{Page, Shown, input_required_again};
+use super::pending::{Subject, WaitingReply};
+use super::wait::RETRY_WAIT;
+use crate::approvals::{AskAnswer, AskView, By, ContextView, Desk, DeskFault, NewAsk, rules_of};
 use crate::gateway::Gateway;
 
 impl Gateway {
@@ -26,15 +31,112 @@ impl Gateway {
         held: HeldReply<Letter>,
     ) -> Result<Delivery, Refusal> {
         let undertaking = Arc::clone(&flight.undertaking);
-        let answer = self.ask_about_reply(desk, arrival, &undertaking, &held).await;
-        let request = match answer {
-            Ok(Some(request)) => request,
+        let answer = match self.ask_about_reply(desk, arrival, &undertaking, &held, "page").await {
+            Ok(Some(request)) => {
+                let until = Instant::now() + desk.settings().hold;
+                let settled = desk.settled(&request.id, until).await;
+                settled.map_err(|fault| failed(&undertaking, &fault))
+            }
+            Ok(None) => Ok(None),
+            Err(refusal) => Err(refusal),
+        };
+        match answer {
             // Nobody agreed while its caller waited.
+            Ok(request) => {
+                let agreed = |request: &ApprovalRequest| {
+                    request.state == RequestState::Approved && arrival.is_awaited()
+                };
+                self.release_granted(arrival, course, flight, held, request.filter(agreed)).await
+            }
+            Err(refusal) => {
+                drop(self.withhold(&mut flight, &held.unasked()));
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Ends a modern client's request with the address of the page. The reply stays here until the answer is fetched, and
+    /// what goes out holds nothing of it.
+    pub(super) async fn send_reply_to_page(
+        &self,
+        desk: &Arc<Desk>,
+        arrival: &Arrival,
+        course: &Course,
+        mut flight: Flight,
+        held: HeldReply<Letter>,
+    ) -> Result<Delivery, Refusal> {
+        let undertaking = Arc::clone(&flight.undertaking);
+        let request = match self.ask_about_reply(desk, arrival, &undertaking, &held, "url").await {
+            Ok(Some(request)) => request,
             Ok(None) => return Err(self.withhold(&mut flight, &held.unasked())),
             Err(refusal) => {
                 drop(self.withhold(&mut flight, &held.unasked()));
                 return Err(refusal);
             }
+        };
+        let text = format!(
+            "Let the agent read a reply, or withhold it: {} on {}",
+            undertaking.name(),
+            undertaking.action.upstream()
+        );
+        let shown = Shown::Page(Page { url: desk.url(&request.id), text });
+        let waiting = Box::new(WaitingReply { flight, course: course.clone(), held });
+        let subject = Subject::ReplyAtPage(waiting, request.id);
+        let state = self.keep_question(arrival, &undertaking, subject, &shown)?;
+        // The call has run, so nothing here says that it has not.
+        Ok(Delivery::ours(input_required_again(arrival.id(), &shown, &state), None))
+    }
+
+    /// A retry that comes from the page. The reply is fetched once, by whoever waits for it, when the person has answered.
+    pub(in crate::pipeline) async fn resume_at_page(
+        &self,
+        arrival: &Arrival,
+        (id, state): (&str, &str),
+        request: &ApprovalId,
+        said: PageAnswer,
+    ) -> Result<Resumed, Refusal> {
+        let again = || self.question_again(arrival, id, state).map(Resumed::AskedAgain);
+        let desk = self.desk().ok_or_else(Refusal::expired)?;
+        let lost = |fault: DeskFault| {
+            tracing::error!(error = %fault, "a reply stays here: nobody could be asked about it");
+            Refusal::expired()
+        };
+        match said {
+            PageAnswer::Nothing => return again(),
+            PageAnswer::Refused => {
+                let by = By::Client(arrival.client.caller().principal.as_str());
+                desk.decline(request, by).await.map_err(lost)?;
+            }
+            PageAnswer::Opened => {}
+        }
+        let settled = desk.settled(request, Instant::now() + RETRY_WAIT).await.map_err(lost)?;
+        let state_now = settled.as_ref().map_or(RequestState::Expired, |request| request.state);
+        // Whoever has gone can fetch it with the next retry.
+        if state_now == RequestState::Pending || !arrival.is_awaited() {
+            return again();
+        }
+        // Taken, and so used up, whatever the answer is.
+        match self.pending.take(id).map(|pending| pending.subject) {
+            Some(Subject::ReplyAtPage(waiting, _)) => {
+                let agreed = settled.filter(|_| state_now == RequestState::Approved);
+                Ok(Resumed::Fetched(waiting, agreed.map(Box::new)))
+            }
+            _ => Err(Refusal::expired()),
+        }
+    }
+
+    /// Releases a reply if a person agreed at the desk, judged again with everything as it is now.
+    pub(in crate::pipeline) async fn release_granted(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        mut flight: Flight,
+        held: HeldReply<Letter>,
+        request: Option<ApprovalRequest>,
+    ) -> Result<Delivery, Refusal> {
+        let undertaking = Arc::clone(&flight.undertaking);
+        let (Some(desk), Some(request)) = (self.desk(), request) else {
+            return Err(self.withhold(&mut flight, &held.unasked()));
         };
         let principal = &undertaking.caller.principal;
         let used = desk.use_grant(&request, principal, request.action, None).await;
@@ -59,13 +161,14 @@ impl Gateway {
         }
     }
 
-    /// Asks, and waits as long as a call is held.
+    /// Asks. `how` is how the person is led there, for the record.
     async fn ask_about_reply(
         &self,
         desk: &Arc<Desk>,
         arrival: &Arrival,
         undertaking: &Undertaking,
         held: &HeldReply<Letter>,
+        how: &'static str,
     ) -> Result<Option<ApprovalRequest>, Refusal> {
         let escalation = held.escalation();
         let reply: String = held.digest().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -99,11 +202,9 @@ impl Gateway {
             quorum: None,
             decision: &undertaking.decision,
         };
-        self.record_asked(undertaking, escalation.question(), "page")?;
+        self.record_asked(undertaking, escalation.question(), how)?;
         let asked = desk.ask(ask).await.map_err(|fault| failed(undertaking, &fault))?;
         let AskAnswer::Open(request) = asked else { return Ok(None) };
-        let until = Instant::now() + desk.settings().hold;
-        let settled = desk.settled(&request.id, until).await.map_err(|fault| failed(undertaking, &fault))?;
-        Ok(settled.filter(|request| request.state == RequestState::Approved && arrival.is_awaited()))
+        Ok(Some(*request))
     }
 }

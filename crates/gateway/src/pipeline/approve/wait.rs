@@ -20,7 +20,7 @@ use crate::client::{Client, LegacySession, declares};
 use crate::gateway::Gateway;
 
 /// How long a retry that says the page was opened waits for the answer there.
-const RETRY_WAIT: Duration = Duration::from_secs(45);
+pub(super) const RETRY_WAIT: Duration = Duration::from_secs(45);
 
 /// How often a client that wants progress hears that we wait.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
@@ -263,12 +263,16 @@ fn way<'a>(here: &AtDesk<'_>, arrival: &'a Arrival, undertaking: &Undertaking) -
     let pages = declares(client.capabilities(), AskKind::ElicitUrl);
     match client {
         Client::Legacy(session) if pages => Way::Inline(session),
-        Client::Modern(_) if pages => match arrival.method {
-            Some(Method::CallTool | Method::GetPrompt | Method::ReadResource) => Way::Return,
-            _ => Way::Hold,
-        },
+        Client::Modern(_) if returns_page(arrival) => Way::Return,
         Client::Legacy(_) | Client::Modern(_) => Way::Hold,
     }
+}
+
+/// Whether a request may end with the address of a page: only the modern era has that, and only these methods.
+pub(super) fn returns_page(arrival: &Arrival) -> bool {
+    matches!(arrival.client, Client::Modern(_))
+        && declares(arrival.client.capabilities(), AskKind::ElicitUrl)
+        && matches!(arrival.method, Some(Method::CallTool | Method::GetPrompt | Method::ReadResource))
 }
 
 /// How long a call is held: longer for a client that is shown progress and goes by it.

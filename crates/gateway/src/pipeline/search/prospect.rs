@@ -77,6 +77,7 @@ impl Gateway {
             relayed: None,
             agreed: None,
             consented: None,
+            agreement: None,
             unstored: outset.unstored,
             layout: Layout::default(),
             now: now(),
