@@ -13,7 +13,7 @@ pub use crate::node::Span;
 pub use crate::read::{Entries, Field, FromShape, Json, Shape, Shaped, Written};
 
 use crate::diagnose::{Diagnostics, Problem, Problems};
-use crate::load::settings_of;
+use crate::load::{Surroundings, no_files, settings_of};
 use crate::node::{Node, Value};
 use crate::read::read;
 use crate::settings::Settings;
@@ -93,7 +93,8 @@ impl Document {
         let empty = Node { span: Span::default(), value: Value::Map(Vec::new()) };
         let node = with_defaults(self.at(place).unwrap_or(&empty), defaults);
         let problems = Problems::default();
-        let settings = settings_of(&node, &[], &self.text, environment, &problems);
+        let surroundings = Surroundings { environment, files: &no_files };
+        let settings = settings_of(&node, &[], &self.text, &surroundings, &problems);
         problems.into_result(&Sources::new(&self.name, &self.text), settings)
     }
 

@@ -2,7 +2,6 @@
 
 use crate::check::Checked;
 use crate::diagnose::{Diagnostics, Problem, Problems, Remarks};
-use crate::expand::Environment;
 use crate::file::ConfigFile;
 use crate::lower::{Read, lower};
 use crate::node::{Node, Span, Value};
@@ -74,7 +73,7 @@ fn settings(sources: &mut Sources, surroundings: &Surroundings<'_>, problems: &P
         return None;
     }
     let others = other_files(&node, sources, surroundings.files, problems);
-    settings_of(&node, &others, sources.text(), surroundings.environment, problems)
+    settings_of(&node, &others, sources.text(), surroundings, problems)
 }
 
 /// Reads the files that the configuration names, and lays them behind it.
@@ -110,7 +109,7 @@ fn other_files(
     others
 }
 
-fn no_files(_: &str) -> Result<String, String> {
+pub(crate) fn no_files(_: &str) -> Result<String, String> {
     Err("there is no folder to look in".to_owned())
 }
 
@@ -119,7 +118,7 @@ pub(crate) fn settings_of(
     node: &Node,
     rules_files: &[Node],
     text: &str,
-    environment: Environment<'_>,
+    surroundings: &Surroundings<'_>,
     problems: &Problems,
 ) -> Option<Settings> {
     // From here on it is known where secrets are.
@@ -134,7 +133,7 @@ pub(crate) fn settings_of(
     }
     let trees = Trees::default();
     let file: ConfigFile = read_with_trees(node, text, problems, &trees)?;
-    lower(&Read { file: &file, rules_files, trees: &trees }, text, environment, problems)
+    lower(&Read { file: &file, rules_files, trees: &trees }, text, surroundings, problems)
 }
 
 /// The way out for comments as editors allow them in JSON.

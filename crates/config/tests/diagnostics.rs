@@ -94,6 +94,9 @@ tells! {
     a_webhook_that_cannot_be: "servers: { a: { command: x } }\napprovals:\n  webhook: { url: 'http://chat.example.com/s3cret', secret: s3cret }\n";
     a_webhook_to_nowhere: "servers: { a: { command: x } }\napprovals: { webhook: { secret: s3cret } }\n";
     a_page_that_no_browser_trusts: "servers: { a: { command: x } }\napprovals: { listen: \"0.0.0.0:7412\" }\n";
+    authenticators_that_cannot_be_listed: "servers: { a: { command: x } }\napprovals:\n  attestation: required\n  authenticators:\n    one: { aaguids: [cb69481e], roots: [nowhere.pem] }\n    two: { aaguids: [00000000-0000-0000-0000-000000000000], roots: [\"-----BEGIN CERTIFICATE-----\"] }\n    three: { aaguids: [], models: [x] }\n    four: { aaguids: [cb69481e-8ff7-4039-93ec-0a2729a154a8], roots: [\"-----BEGIN CERTIFICATE-----\\nMAA=\\n-----END CERTIFICATE-----\", \"-----BEGIN PRIVATE KEY-----\\nMAA=\\n-----END PRIVATE KEY-----\"] }\n";
+    an_attestation_that_lets_nobody_in: "servers: { a: { command: x } }\napprovals: { attestation: required }\n";
+    a_list_of_authenticators_that_refuses_nobody: "servers: { a: { command: x } }\napprovals:\n  authenticators: { one: { aaguids: [cb69481e-8ff7-4039-93ec-0a2729a154a8], roots: [nowhere.pem] } }\n";
     people_who_cannot_sign: "servers: { a: { command: x } }\napprovals:\n  tools:\n    \"a:pay\": { class: crossplatform, quorum: { n: 3, approvers: [ada, ben] } }\n    \"a:send\": { quorum: { n: 1 } }\n    \"a:sign\": { quorum: { approvers: [ada, ada, \"a b\"] } }\nagent_tokens:\n  bot: { permissions: [read], servers: [a], user: \"ada lovelace\" }\n";
     a_store_of_another_kind: "servers: { a: { command: x } }\nstore: { redis: x }\n";
 }

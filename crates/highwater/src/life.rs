@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use highwater_config::Settings;
+use highwater_core::id::UserId;
 use highwater_gateway::front::{http, page};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
@@ -57,8 +58,8 @@ pub(crate) struct Life<'a> {
 // === impl Life ===
 
 impl Life<'_> {
-    /// Runs the gateway. `ready` is called once clients can come.
-    pub(crate) async fn live(self, ready: impl FnOnce()) -> Result<(), Failure> {
+    /// Runs the gateway. `ready` is called once clients can come, with everybody who has one passkey and no other.
+    pub(crate) async fn live(self, ready: impl FnOnce(&[UserId])) -> Result<(), Failure> {
         let Self { plan, held, settings, listeners, endpoint, page, until } = self;
         raise_open_files();
         let mut signals = Signals::listen().context("signals cannot be received")?;
@@ -91,7 +92,12 @@ impl Life<'_> {
             tokio::spawn(page::serve(gateway, page.origin, page.listeners, stopping))
         });
         let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listeners, stopping));
-        ready();
+        let alone = match gateway.desk() {
+            // Only a hint; a store that cannot say it now is told of by whatever needs it.
+            Some(desk) => desk.with_one_passkey().await.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        ready(&alone);
 
         let all_left = async {
             match until {

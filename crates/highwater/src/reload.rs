@@ -155,6 +155,7 @@ fn changes(old: &Settings, new: &Settings) -> Vec<String> {
         ("allowed_origins", old.allowed_origins != new.allowed_origins),
         ("limits", old.limits != new.limits),
         ("agent_tokens", old.agent_tokens != new.agent_tokens),
+        ("approvals", old.approvals != new.approvals),
         ("rules", old.rules != new.rules),
         ("partition", old.partition != new.partition),
     ] {
@@ -168,12 +169,13 @@ fn changes(old: &Settings, new: &Settings) -> Vec<String> {
 /// What the configuration and the files it names look like, the configuration first.
 fn stamps(source: &ConfigSource, settings: &Settings) -> Vec<Option<Stamp>> {
     let ConfigSource::File(file) = source else { return Vec::new() };
-    let rules = settings.rules_files.iter().map(|path| Stamp::of(&beside(file, path)));
+    let others = settings.rules_files.iter().chain(&settings.approvals.authenticator_files);
+    let others = others.map(|path| Stamp::of(&beside(file, path)));
     let manifests = settings.servers.iter().filter_map(|server| match &server.manifest.as_ref()?.from {
         ManifestSource::File(path) => Some(Stamp::of(Path::new(path))),
         ManifestSource::Server | ManifestSource::Url(_) => None,
     });
-    std::iter::once(Stamp::of(file)).chain(rules).chain(manifests).collect()
+    std::iter::once(Stamp::of(file)).chain(others).chain(manifests).collect()
 }
 
 // === impl Stamp ===

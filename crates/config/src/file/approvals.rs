@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::human::{Period, Scalar};
 use crate::read::{Entries, Field, Written};
-use crate::settings::{ApprovalFlow, PasskeyClass};
+use crate::settings::{ApprovalFlow, AttestationWord, PasskeyClass};
 
 /// How people are asked about calls that wait for them.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -60,6 +60,15 @@ pub(crate) struct ApprovalsFile {
     #[schemars(extend("examples" = [{ "bank:transfer": { "quorum": { "n": 2, "approvers": ["ada", "ben", "cyd"] } } }]))]
     pub(crate) tools: Field<Entries<Field<ToolApprovalFile>>>,
 
+    /// Whether somebody must vouch for the authenticator in which a passkey is made. Without this, a passkey made of
+    /// software looks like one in hardware. Passkeys that count already are not asked again.
+    #[schemars(extend("default" = "none"))]
+    pub(crate) attestation: Field<AttestationWord>,
+
+    /// With `attestation: required`: the authenticators in which passkeys may be made, under names of your choice.
+    #[schemars(extend("examples" = [{ "security-key": { "aaguids": ["cb69481e-8ff7-4039-93ec-0a2729a154a8"], "roots": ["vendor-root.pem"] } }]))]
+    pub(crate) authenticators: Field<Entries<Field<AuthenticatorFile>>>,
+
     /// How long a reset of somebody's passkeys waits, so that its owner can object.
     #[schemars(extend("default" = "24h"))]
     pub(crate) recovery_delay: Field<Period>,
@@ -78,6 +87,23 @@ pub(crate) struct WebhookFile {
     /// `webhook-signature`): `whsec_` and base64, or any text of at least 16 characters. Let a variable hold it.
     #[schemars(extend("examples" = ["${HIGHWATER_WEBHOOK_SECRET}"]))]
     pub(crate) secret: Field<String>,
+}
+
+/// Authenticators of one make.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "authenticator")]
+pub(crate) struct AuthenticatorFile {
+    /// Its models, by the AAGUIDs that the vendor publishes.
+    #[schemars(required)]
+    #[schemars(extend("examples" = [["cb69481e-8ff7-4039-93ec-0a2729a154a8"]]))]
+    pub(crate) aaguids: Field<Vec<Written<String>>>,
+
+    /// Who vouches for these models and for no others: certificates of the vendor as PEM, each the path of a file beside
+    /// this one or the text itself.
+    #[schemars(required)]
+    #[schemars(extend("examples" = [["vendor-root.pem"]]))]
+    pub(crate) roots: Field<Vec<Written<String>>>,
 }
 
 /// Who must sign for a tool.

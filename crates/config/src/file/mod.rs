@@ -14,7 +14,9 @@ pub(crate) mod words;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(crate) use self::approvals::{ApprovalsFile, QuorumFile, ToolApprovalFile, WebhookFile};
+pub(crate) use self::approvals::{
+    ApprovalsFile, AuthenticatorFile, QuorumFile, ToolApprovalFile, WebhookFile,
+};
 pub(crate) use self::judgement::{ClearanceFile, FlowWord, StoreFile, TrustFile};
 pub(crate) use self::server::{KindFile, RetryFile, ServerFile, TimeoutsFile};
 pub(crate) use self::token::AgentTokenFile;

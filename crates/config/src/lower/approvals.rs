@@ -37,6 +37,7 @@ impl Lowering<'_> {
         let with_progress = self
             .hold("`approvals.hold_with_progress`", &file.hold_with_progress)
             .unwrap_or(usual.hold_with_progress);
+        let (authenticators, authenticator_files) = self.authenticators(file);
         ApprovalSettings {
             listen,
             // Whoever has a name for the page counts on it being there.
@@ -50,6 +51,8 @@ impl Lowering<'_> {
             notify: file.notify.value().copied().unwrap_or(usual.notify),
             webhook: self.webhook(&file.webhook),
             tools: self.tool_approvals(&file.tools),
+            authenticators,
+            authenticator_files,
             recovery_delay: self
                 .wait("`approvals.recovery_delay`", &file.recovery_delay)
                 .unwrap_or(usual.recovery_delay),

@@ -4,6 +4,7 @@
 //! been reported already and is passed over in silence.
 
 mod approvals;
+mod authenticators;
 pub(crate) mod condition;
 mod flow;
 mod label;
@@ -28,7 +29,7 @@ use crate::diagnose::{Problem, Problems};
 use crate::expand::{Environment, expand};
 use crate::file::{ConfigFile, LimitsFile, ServerFile};
 use crate::human::{Period, Scalar, Size};
-use crate::load::NO_SERVERS_HELP;
+use crate::load::{NO_SERVERS_HELP, Surroundings};
 use crate::node::{Node, Span};
 use crate::read::{Entries, Field, Trees, Written};
 use crate::settings::{Auth, Expose, Exposed, Limits, Prefix, ServerSettings, Settings};
@@ -38,11 +39,12 @@ use virtual_server::Common;
 pub(crate) fn lower<'r>(
     read: &Read<'r>,
     text: &'r str,
-    environment: Environment<'r>,
+    surroundings: &'r Surroundings<'r>,
     problems: &'r Problems,
 ) -> Option<Settings> {
     let Read { file, rules_files, trees } = *read;
-    let lowering = Lowering { text, environment, problems, trees };
+    let Surroundings { environment, files } = *surroundings;
+    let lowering = Lowering { text, environment, files, problems, trees };
     let listen = lowering.listen(file);
     let limits = lowering.limits(file.limits.value().unwrap_or(&LimitsFile::default()));
     let (names, servers) = lowering.servers(file, &limits);
@@ -103,6 +105,7 @@ pub(crate) struct Read<'r> {
 struct Lowering<'l> {
     text: &'l str,
     environment: Environment<'l>,
+    files: &'l dyn Fn(&str) -> Result<String, String>,
     problems: &'l Problems,
     trees: &'l Trees<'l>,
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use highwater_core::approval::{AuthenticatorClass, Quorum};
+use highwater_core::approval::{AuthenticatorClass, AuthenticatorList, Quorum};
 use highwater_core::grant::ToolPattern;
 use highwater_core::id::UpstreamId;
 use schemars::JsonSchema;
@@ -39,6 +39,10 @@ pub struct ApprovalSettings {
     pub webhook: Option<Webhook>,
     /// Who must sign for which tools. Of several that fit, the first counts.
     pub tools: Vec<ToolApproval>,
+    /// The authenticators in which passkeys may be made, if not in any.
+    pub authenticators: Option<AuthenticatorList>,
+    /// The files that the certificates for these were read from, as written.
+    pub authenticator_files: Vec<String>,
     /// How long a reset of somebody's passkeys waits.
     pub recovery_delay: Duration,
 }
@@ -76,6 +80,18 @@ pub enum ApprovalFlow {
     #[serde(alias = "native")]
     /// All of them. A call without a signature is refused at once, as SEP-2672 says.
     NativeOnly,
+}
+
+/// Whether somebody must vouch for an authenticator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "attestation")]
+pub(crate) enum AttestationWord {
+    /// Nobody. Every authenticator is accepted that a person confirms.
+    #[default]
+    None,
+    /// One of the roots that are listed for its make under `authenticators`. All others are refused.
+    Required,
 }
 
 /// Which passkeys are accepted: the words of [`AuthenticatorClass`] in the file.
@@ -129,6 +145,8 @@ impl Default for ApprovalSettings {
             notify: true,
             webhook: None,
             tools: Vec::new(),
+            authenticators: None,
+            authenticator_files: Vec::new(),
             recovery_delay: Duration::from_secs(24 * 60 * 60),
         }
     }

@@ -20,8 +20,8 @@ use highwater_core::trust::ServerTrust;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(crate) use self::approvals::PasskeyClass;
 pub use self::approvals::{ApprovalFlow, ApprovalSettings, OWNER, ToolApproval, Webhook};
+pub(crate) use self::approvals::{AttestationWord, PasskeyClass};
 pub use self::judgement::{Partition, ShareContext, StoreSettings};
 pub use self::labels::{LabelSettings, Labels};
 pub use self::policy::Rules;

@@ -1,5 +1,7 @@
 //! Enrolling a passkey: one enrollment at a time per asker, finished once, and dormant until a person confirms it.
 
+use super::attestation::AttestationDemand;
+use super::authenticators::AuthenticatorList;
 use super::class::Transports;
 use super::cose::PublicKey;
 use super::credential::{Credential, CredentialId, CredentialStanding};
@@ -56,19 +58,22 @@ impl PendingEnrollment {
 
 /// Finishes an enrollment that the store has just taken away, so that it is finished once.
 ///
+/// Where `listed` says which authenticators are let in, somebody listed must vouch for this one.
 /// `is_enrolled` is asked last, after everything is verified and before anything is written (S20).
 pub fn finish(
     pending: Option<&PendingEnrollment>,
     principal: &Principal,
     response: &str,
     party: &RelyingParty,
+    listed: Option<&AuthenticatorList>,
     is_enrolled: impl FnOnce(&CredentialId) -> bool,
     now: Timestamp,
 ) -> Result<NewCredential, Rejection> {
     let pending = pending
         .filter(|pending| pending.principal == *principal && now < pending.expires)
         .ok_or(ApprovalReason::NoPendingEnrollment)?;
-    let registration = verify_registration(response, &pending.challenge.0, party)
+    let demand = listed.map_or(AttestationDemand::Nothing, |list| AttestationDemand::Listed(list, now));
+    let registration = verify_registration(response, &pending.challenge.0, party, demand)
         .map_err(|fault| Rejection::with(ApprovalReason::VerificationFailed, fault))?;
     if is_enrolled(&registration.id) {
         return Err(ApprovalReason::CredentialAlreadyEnrolled.into());

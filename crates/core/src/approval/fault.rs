@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::trust::Unattested;
+
 /// What is wrong. The wire knows one reason for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
@@ -38,6 +40,9 @@ pub enum Fault {
     /// The attestation is of a form that is not accepted, or does not verify.
     #[error("the attestation is not accepted")]
     Attestation,
+    /// Somebody who is listed must vouch for the authenticator, and nobody does.
+    #[error("{0}")]
+    Unattested(Unattested),
     /// It is of another user.
     #[error("it names another user")]
     UserHandle,

@@ -11,13 +11,16 @@ mod arguments;
 mod assertion;
 mod attestation;
 mod authenticator_data;
+mod authenticators;
 mod base64url;
 mod cbor;
+mod certificate;
 mod challenge;
 mod class;
 mod client_data;
 mod cose;
 mod credential;
+mod der;
 mod display;
 mod enrollment;
 mod evidence;
@@ -33,10 +36,13 @@ mod relay;
 mod relying_party;
 mod round;
 mod signed;
+mod trust;
 mod verify;
 
 pub use arguments::{CanonicalArguments, MAX_ARGUMENTS, Unsignable};
 pub use assertion::{Assertion, verify_assertion};
+pub use attestation::{AttestationDemand, attested_by};
+pub use authenticators::{Aaguid, AuthenticatorList, AuthenticatorMake, NoRoot, RootCertificate};
 pub use base64url::{decode as decode_base64url, encode as encode_base64url};
 pub use challenge::{CHALLENGE_LIFETIME_MS, ChallengeRecord, Issued, Proposal, issue};
 pub use class::{AuthenticatorClass, Transports};
@@ -53,7 +59,7 @@ pub use iso::{from_iso, to_iso};
 pub use mandate::{MAX_MANDATE_MS, Mandate, MandateUse, Unmandated};
 pub use quorum::{Partial, PartialAnswer, Quorum, QuorumState};
 pub use reason::{ApprovalReason, Rejection};
-pub use registration::{Registration, verify_registration};
+pub use registration::{Registration, verify_registration, verify_stored_attestation};
 pub use relay::{RelayedApproval, RelayedCall, RelayedChallenge, relay, resume};
 pub use relying_party::RelyingParty;
 pub use round::{
@@ -61,4 +67,5 @@ pub use round::{
     SpentRound,
 };
 pub use signed::{ActionHash, Nonce, ReservedAction, ServerId, ToolName, WireChallenge};
+pub use trust::Unattested;
 pub use verify::{ApprovalCall, ConsumeOutcome, SpentApproval, VerifiedApproval, verify};

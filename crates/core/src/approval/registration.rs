@@ -1,9 +1,11 @@
 //! Registering a credential: is this what our page asked an authenticator for, and can the key be used?
 
+use aws_lc_rs::digest::{SHA256, digest};
 use serde::Deserialize;
 
-use super::attestation;
+use super::attestation::{Attestation, AttestationDemand, attested_by};
 use super::authenticator_data::AuthenticatorData;
+use super::authenticators::Aaguid;
 use super::cbor::{self, Item};
 use super::class::Transports;
 use super::client_data::{self, Ceremony};
@@ -35,6 +37,8 @@ pub struct Registration {
     pub backed_up: bool,
     /// The format of the attestation.
     pub format: Box<str>,
+    /// Who vouches for the authenticator, where somebody who is listed does.
+    pub attested_by: Option<Box<str>>,
     /// The attestation as received.
     pub attestation_object: Box<[u8]>,
     /// What the browser said, as received.
@@ -66,6 +70,7 @@ pub fn verify_registration(
     response: &str,
     challenge: &[u8],
     party: &RelyingParty,
+    demand: AttestationDemand<'_>,
 ) -> Result<Registration, Fault> {
     let outer: Shape<'_> = object(response).ok_or(Fault::Malformed("response"))?;
     let inner: Inner = object(outer.response.get()).ok_or(Fault::Malformed("response.response"))?;
@@ -80,29 +85,74 @@ pub fn verify_registration(
     let attestation_object = bytes_of(&inner.attestation_object, MAX_ATTESTATION, "attestationObject")?;
     let (_, client_hash) = client_data::check(&client_data, Ceremony::Create, challenge, party)?;
 
-    let object = cbor::read_all(&attestation_object).ok_or(Fault::Malformed("attestationObject"))?;
-    let part = |name| object.named(name).ok_or(Fault::Malformed("attestationObject"));
-    let format = part("fmt")?.text().ok_or(Fault::Malformed("fmt"))?;
-    let raw = part("authData")?.bytes().ok_or(Fault::Malformed("authData"))?;
-    let statement: &Item<'_> = part("attStmt")?;
-    let data = AuthenticatorData::parse(raw)?;
-    data.check(party)?;
-    let attested = data.attested.as_ref().ok_or(Fault::Malformed("authenticatorData"))?;
-    if attested.id != id.as_bytes() {
-        return Err(Fault::Malformed("id"));
-    }
-    let key = PublicKey::from_cose(attested.cose)?;
-    attestation::check(format, statement, &key, &[raw, &client_hash].concat())?;
+    let object = Object::read(&attestation_object)?;
+    object.data.check(party)?;
+    let (aaguid, key) = object.judge(Some(&id), &client_hash, demand)?;
     Ok(Registration {
         id,
         key,
-        counter: data.counter,
+        counter: object.data.counter,
         transports: Transports::new(inner.transports)?,
-        aaguid: attested.aaguid,
-        backup_eligible: data.backup_eligible(),
-        backed_up: data.backed_up(),
-        format: format.into(),
+        aaguid: aaguid.0,
+        backup_eligible: object.data.backup_eligible(),
+        backed_up: object.data.backed_up(),
+        format: object.format.into(),
+        attested_by: attested_by(&attestation_object).map(Into::into),
         client_data: client_data.into(),
         attestation_object: attestation_object.clone().into(),
     })
+}
+
+/// Judges the attestation of a stored credential anew: what was listed when it was made may not be any more.
+pub fn verify_stored_attestation(
+    attestation_object: &[u8],
+    client_data: &[u8],
+    demand: AttestationDemand<'_>,
+) -> Result<(), Fault> {
+    let client_hash = digest(&SHA256, client_data);
+    Object::read(attestation_object)?.judge(None, client_hash.as_ref(), demand).map(|_| ())
+}
+
+/// An attestation object, taken apart.
+struct Object<'a> {
+    format: &'a str,
+    statement: Item<'a>,
+    raw: &'a [u8],
+    data: AuthenticatorData<'a>,
+}
+
+// === impl Object ===
+
+impl<'a> Object<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, Fault> {
+        let object = cbor::read_all(bytes).ok_or(Fault::Malformed("attestationObject"))?;
+        let part = |name| object.named(name).ok_or(Fault::Malformed("attestationObject"));
+        let format = part("fmt")?.text().ok_or(Fault::Malformed("fmt"))?;
+        let raw = part("authData")?.bytes().ok_or(Fault::Malformed("authData"))?;
+        let statement = part("attStmt")?.clone();
+        Ok(Self { format, statement, raw, data: AuthenticatorData::parse(raw)? })
+    }
+
+    /// Judges the attestation, and says of which make and with which key the credential is.
+    fn judge(
+        &self,
+        id: Option<&CredentialId>,
+        client_hash: &[u8],
+        demand: AttestationDemand<'_>,
+    ) -> Result<(Aaguid, PublicKey), Fault> {
+        let attested = self.data.attested.as_ref().ok_or(Fault::Malformed("authenticatorData"))?;
+        if id.is_some_and(|id| attested.id != id.as_bytes()) {
+            return Err(Fault::Malformed("id"));
+        }
+        let (aaguid, key) = (Aaguid(attested.aaguid), PublicKey::from_cose(attested.cose)?);
+        let attestation = Attestation {
+            format: self.format,
+            statement: &self.statement,
+            key: &key,
+            aaguid,
+            signed: &[self.raw, client_hash].concat(),
+        };
+        attestation.check(demand)?;
+        Ok((aaguid, key))
+    }
 }

@@ -19,7 +19,7 @@ fn pending() -> PendingEnrollment {
 }
 
 fn enroll(response: &Value) -> Result<NewCredential, Rejection> {
-    finish(Some(&pending()), &Principal::new("agent"), &response.to_string(), &party(), |_| false, NOW)
+    finish(Some(&pending()), &Principal::new("agent"), &response.to_string(), &party(), None, |_| false, NOW)
 }
 
 fn fault(response: &Value) -> Option<Fault> {
@@ -189,7 +189,7 @@ fn s20_what_is_enrolled_is_not_enrolled_again_and_that_is_asked_last() {
     let passkey = Passkey::new(Algorithm::EdDsa);
     let principal = Principal::new("agent");
     let finish = |response: &Value| {
-        finish(Some(&pending()), &principal, &response.to_string(), &party(), |_| true, NOW)
+        finish(Some(&pending()), &principal, &response.to_string(), &party(), None, |_| true, NOW)
             .map(|_| ())
             .map_err(|rejection| rejection.reason)
     };
@@ -204,7 +204,7 @@ fn s21_s13_g09_an_enrollment_that_nobody_began_or_that_ended_cannot_be_finished(
     let good = Passkey::new(Algorithm::EdDsa).register(&CHALLENGE, |_| ()).to_string();
     let (agent, other) = (Principal::new("agent"), Principal::new("other"));
     let reason = |pending: Option<&PendingEnrollment>, who, response: &str, at| {
-        finish(pending, who, response, &party(), |_| true, Timestamp(at))
+        finish(pending, who, response, &party(), None, |_| true, Timestamp(at))
             .err()
             .map(|rejection| rejection.reason)
     };

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use highwater_core::approval::receipt::SignedReceipt;
 use highwater_core::approval::{
-    Algorithm, Evidence, PublicKey, decode_base64url, encode_base64url, verify_assertion, verify_registration,
+    Algorithm, AttestationDemand, Evidence, PublicKey, decode_base64url, encode_base64url, verify_assertion,
+    verify_registration,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -50,14 +51,14 @@ proptest! {
     #[test]
     fn any_bytes_are_an_attestation_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let response = spoiled(&REGISTRATION, "attestationObject", |object| *object = bytes.clone());
-        prop_assert!(verify_registration(&response, &[3; 32], &party()).is_err());
+        prop_assert!(verify_registration(&response, &[3; 32], &party(), AttestationDemand::Nothing).is_err());
         prop_assert!(PublicKey::from_cose(&bytes).is_err());
     }
 
     #[test]
     fn a_damaged_attestation_is_still_one_or_refused(edits in edits()) {
         let response = spoiled(&REGISTRATION, "attestationObject", |object| hurt(object, &edits));
-        if let Ok(registration) = verify_registration(&response, &[3; 32], &party()) {
+        if let Ok(registration) = verify_registration(&response, &[3; 32], &party(), AttestationDemand::Nothing) {
             // Nothing signs it, so the authenticator's make or counter may differ; what is kept can be used.
             prop_assert!(PublicKey::from_cose(registration.key.as_cose()).is_ok());
         }
@@ -76,7 +77,7 @@ proptest! {
     fn any_text_is_evidence_a_receipt_or_refused(text in ".{0,200}") {
         prop_assert!(Evidence::parse(Some(&text)).is_err());
         prop_assert!(SignedReceipt::parse(&text).is_none());
-        prop_assert!(verify_registration(&text, &[3; 32], &party()).is_err());
+        prop_assert!(verify_registration(&text, &[3; 32], &party(), AttestationDemand::Nothing).is_err());
         prop_assert!(verify_assertion(&text, &[3; 64], &credential(&PASSKEY, "ada"), &party()).is_err());
     }
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use highwater_core::approval::{
-    ActionHash, CanonicalArguments, Credential, CredentialStanding, Evidence, MAX_ARGUMENTS, Nonce,
-    PublicKey, RelyingParty, ServerId, ToolName, WireChallenge, decode_base64url, encode_base64url,
-    verify_assertion, verify_registration,
+    ActionHash, AttestationDemand, CanonicalArguments, Credential, CredentialStanding, Evidence,
+    MAX_ARGUMENTS, Nonce, PublicKey, RelyingParty, ServerId, ToolName, WireChallenge, decode_base64url,
+    encode_base64url, verify_assertion, verify_registration,
 };
 use highwater_core::id::UserId;
 use serde_json::{Value, json};
@@ -62,10 +62,14 @@ pub(crate) fn registration_holds(data: &[u8]) {
         _ => registration(vector, &object, rest),
     };
     let challenge = bytes(vector, "registrationChallenge");
-    if let Ok(accepted) = verify_registration(&response, &challenge, &party(HERE)) {
+    if let Ok(accepted) = verify_registration(&response, &challenge, &party(HERE), AttestationDemand::Nothing)
+    {
         assert_eq!(PublicKey::from_cose(accepted.key.as_cose()).as_ref(), Ok(&accepted.key));
-        assert!(verify_registration(&response, &[0; 32], &party(HERE)).is_err());
-        assert!(verify_registration(&response, &challenge, &party(ELSEWHERE)).is_err());
+        assert!(verify_registration(&response, &[0; 32], &party(HERE), AttestationDemand::Nothing).is_err());
+        assert!(
+            verify_registration(&response, &challenge, &party(ELSEWHERE), AttestationDemand::Nothing)
+                .is_err()
+        );
     }
 }
 
@@ -74,8 +78,13 @@ pub(crate) fn assertion_holds(data: &[u8]) {
     let Some((vector, what, rest)) = split(data) else { return };
     let object = bytes(vector, "attestationObject");
     let registered = registration(vector, &object, &bytes(vector, "registrationClientData"));
-    let registered = verify_registration(&registered, &bytes(vector, "registrationChallenge"), &party(HERE))
-        .expect("a vector verifies");
+    let registered = verify_registration(
+        &registered,
+        &bytes(vector, "registrationChallenge"),
+        &party(HERE),
+        AttestationDemand::Nothing,
+    )
+    .expect("a vector verifies");
     let credential = Credential {
         id: registered.id,
         user: UserId::new("user-1"),

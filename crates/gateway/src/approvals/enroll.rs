@@ -2,10 +2,13 @@
 //! a time that a person opened; only a person can make it count, by the code that was printed for them or by a passkey
 //! they have already.
 
+use std::collections::BTreeMap;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use highwater_core::approval::{
-    Algorithm, ApprovalReason, CanonicalArguments, CredentialId, CredentialStanding, ENROLLMENT_LIFETIME_MS,
-    PendingEnrollment, ReservedAction, encode_base64url, finish,
+    Algorithm, ApprovalReason, AttestationDemand, CanonicalArguments, CredentialId, CredentialStanding,
+    ENROLLMENT_LIFETIME_MS, PendingEnrollment, Rejection, ReservedAction, encode_base64url, finish,
+    verify_stored_attestation,
 };
 use highwater_core::audit::ApprovalNote;
 use highwater_core::id::{ChallengeId, Principal, UserId};
@@ -41,12 +44,12 @@ impl Desk {
         if !is_user_name(user.as_str()) {
             return Err(DeskFault::Unknown);
         }
-        let first = !self.has_active(user).await?;
-        let code = first.then(new_code).transpose()?;
+        let passkeys = self.active_of(user).await?.len();
+        let code = (passkeys == 0).then(new_code).transpose()?;
         self.record(None, enrollment("window-opened", by, user))?;
         let window = self.store.open_window(user, code.as_deref().map(code_hash), by, now()).await?;
         let url = format!("{}/enroll?user={user}", self.origin());
-        Ok(WindowOpened { user: user.clone(), code, url, expires: window.expires })
+        Ok(WindowOpened { user: user.clone(), code, url, expires: window.expires, passkeys })
     }
 
     /// Begins the registration of a passkey. Over the protocol it is for the user of the principal.
@@ -88,7 +91,8 @@ impl Desk {
                 .map(|algorithm| KeyParameter { r#type: "public-key", alg: algorithm.cose() })
                 .to_vec(),
             timeout: ENROLLMENT_LIFETIME_MS,
-            attestation: "none",
+            // What nobody will look at is not asked for.
+            attestation: if self.settings().authenticators.is_some() { "direct" } else { "none" },
             exclude_credentials: known
                 .iter()
                 .filter(|stored| stored.credential.standing != CredentialStanding::Revoked)
@@ -112,15 +116,31 @@ impl Desk {
         let pending = self.store.take_enrollment(&principal).await?;
         let known = self.store.credentials(None).await?;
         let enrolled = |id: &CredentialId| known.iter().any(|stored| stored.credential.id == *id);
-        let new = finish(pending.as_ref(), &principal, response, &self.party, enrolled, now())?;
         let by = principal.to_string();
+        let finished = {
+            let settings = self.settings();
+            let listed = settings.authenticators.as_ref();
+            finish(pending.as_ref(), &principal, response, &self.party, listed, enrolled, now())
+        };
+        let new = match finished {
+            Ok(new) => new,
+            Err(rejection) => {
+                self.note_refused(&by, pending.as_ref(), rejection)?;
+                return Err(rejection.into());
+            }
+        };
         if self.store.add_credential(&new, &by, CredentialStanding::Dormant, now()).await?
             == Added::AlreadyEnrolled
         {
             return Err(ApprovalReason::CredentialAlreadyEnrolled.into());
         }
         let id = new.registration.id.to_string();
-        let note = ApprovalNote { credential: Some(&id), ..enrollment("enrolled", &by, &new.user) };
+        let attested = new.registration.attested_by.as_ref().map(|by| format!("attested by {by}"));
+        let note = ApprovalNote {
+            credential: Some(&id),
+            detail: attested.as_deref(),
+            ..enrollment("enrolled", &by, &new.user)
+        };
         self.record(None, note)?;
         let stored = self.credential(&id).await?;
         Ok(CredentialView::of(&stored))
@@ -201,14 +221,59 @@ impl Desk {
     async fn dormant(&self, id: &str) -> Result<StoredCredential, DeskFault> {
         let stored = self.credential(id).await?;
         match stored.credential.standing {
-            CredentialStanding::Dormant => Ok(stored),
+            CredentialStanding::Dormant => self.still_let_in(&stored).map(|()| stored),
             CredentialStanding::Active | CredentialStanding::Revoked => Err(DeskFault::Unknown),
         }
     }
 
     pub(super) async fn has_active(&self, user: &UserId) -> Result<bool, DeskFault> {
-        let theirs = self.store.credentials(Some(user)).await?;
-        Ok(theirs.iter().any(|stored| stored.credential.standing == CredentialStanding::Active))
+        Ok(!self.active_of(user).await?.is_empty())
+    }
+
+    async fn active_of(&self, user: &UserId) -> Result<Vec<CredentialId>, DeskFault> {
+        let theirs = self.store.credentials(Some(user)).await?.into_iter().map(|stored| stored.credential);
+        let active = theirs.filter(|credential| credential.standing == CredentialStanding::Active);
+        Ok(active.map(|credential| credential.id).collect())
+    }
+
+    /// Everybody who has one passkey that counts and no other: if it is lost, so is their say, until a reset.
+    pub async fn with_one_passkey(&self) -> Result<Vec<UserId>, DeskFault> {
+        Ok(with_one(&self.credentials().await?))
+    }
+
+    /// Takes down that a person knows what it means to have one passkey alone, and wants no second.
+    pub async fn accept_one_passkey(&self, user: &UserId) -> Result<(), DeskFault> {
+        let [only] = &*self.active_of(user).await? else { return Err(DeskFault::Unknown) };
+        let id = only.to_string();
+        let base = enrollment("accepted-one-passkey", user.as_str(), user);
+        self.record(None, ApprovalNote { credential: Some(&id), ..base })
+    }
+
+    /// A registration that does not hold is worth knowing of, with what exactly was wrong.
+    fn note_refused(
+        &self,
+        by: &str,
+        pending: Option<&PendingEnrollment>,
+        rejection: Rejection,
+    ) -> Result<(), DeskFault> {
+        match (pending, rejection.fault) {
+            (Some(pending), Some(fault)) => {
+                let words = fault.to_string();
+                let base = enrollment("refused-passkey", by, &pending.user);
+                self.record(None, ApprovalNote { detail: Some(&words), ..base })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A passkey that was registered while everything was let in does not slip through a list made since.
+    fn still_let_in(&self, stored: &StoredCredential) -> Result<(), DeskFault> {
+        let settings = self.settings();
+        let Some(list) = &settings.authenticators else { return Ok(()) };
+        let demand = AttestationDemand::Listed(list, now());
+        verify_stored_attestation(&stored.attestation, &stored.client_data, demand).map_err(|fault| {
+            Rejection { reason: ApprovalReason::VerificationFailed, fault: Some(fault) }.into()
+        })
     }
 
     async fn confirmed(
@@ -237,6 +302,15 @@ impl EnrollFrom<'_> {
             Self::Mcp(principal) => principal.clone(),
         }
     }
+}
+
+/// Those of whom exactly one passkey counts.
+pub(crate) fn with_one(credentials: &[CredentialView]) -> Vec<UserId> {
+    let mut counted: BTreeMap<&UserId, usize> = BTreeMap::new();
+    for credential in credentials.iter().filter(|credential| credential.counts()) {
+        *counted.entry(&credential.user).or_default() += 1;
+    }
+    counted.into_iter().filter(|(_, count)| *count == 1).map(|(user, _)| user.clone()).collect()
 }
 
 /// What a passkey signs to confirm another.

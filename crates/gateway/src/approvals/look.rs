@@ -1,7 +1,7 @@
 //! What people see of the desk: one request, and the inbox.
 
 use highwater_core::approval::receipt::SignedReceipt;
-use highwater_core::approval::{CredentialStanding, render};
+use highwater_core::approval::{Aaguid, CredentialStanding, attested_by, render};
 use highwater_core::decide::Effect;
 use highwater_core::id::{ApprovalId, UserId};
 use highwater_store::{
@@ -137,7 +137,8 @@ impl CredentialView {
             }
             .to_owned(),
             transports: credential.transports.names().to_vec(),
-            aaguid: aaguid(&stored.aaguid),
+            aaguid: Aaguid(stored.aaguid).to_string(),
+            attested_by: attested_by(&stored.attestation),
             algorithm: format!("{:?}", credential.key.algorithm()),
             backup_eligible: credential.backup_eligible,
             created: stored.created,
@@ -146,18 +147,6 @@ impl CredentialView {
             revoked: stored.revoked.as_ref().map(|revoked| revoked.at),
         }
     }
-}
-
-/// The make of an authenticator, in the form that lists of them have.
-fn aaguid(bytes: &[u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
-    for (index, byte) in bytes.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
 }
 
 // === impl MandateView ===

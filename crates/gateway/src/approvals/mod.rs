@@ -32,6 +32,7 @@ pub use view::{
 };
 
 pub(crate) use ceremony::{Around, Proposed};
+pub(crate) use enroll::with_one;
 pub(crate) use mandate::Mandated;
 pub(crate) use methods::PREFIX as APPROVAL_METHODS;
 pub(crate) use native::declares_approval;

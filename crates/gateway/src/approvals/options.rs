@@ -46,7 +46,7 @@ pub struct CreationOptions {
     pub pub_key_cred_params: Vec<KeyParameter>,
     /// In milliseconds.
     pub timeout: u64,
-    /// Always `none`.
+    /// `direct` where somebody must vouch for the authenticator, else `none`.
     pub attestation: &'static str,
     /// The passkeys that are there already.
     pub exclude_credentials: Vec<Descriptor>,

@@ -1,7 +1,7 @@
 //! What can be taken away from the desk: receipts, and the enrollment records they are checked with.
 
 use highwater_core::approval::receipt::SignedReceipt;
-use highwater_core::approval::{CredentialStanding, encode_base64url, to_iso};
+use highwater_core::approval::{CredentialStanding, attested_by, encode_base64url, to_iso};
 use serde_json::{Value, json};
 
 use super::{Desk, DeskFault};
@@ -34,6 +34,7 @@ impl Desk {
                     "user": credential.user,
                     "transports": credential.transports.names(),
                     "format": stored.format,
+                    "attestedBy": attested_by(&stored.attestation),
                     "attestationObject": encode_base64url(&stored.attestation),
                     "clientDataJSON": encode_base64url(&stored.client_data),
                     "createdAt": to_iso(stored.created),

@@ -213,6 +213,9 @@ pub struct CredentialView {
     pub transports: Vec<String>,
     /// The make of the authenticator, as it says.
     pub aaguid: String,
+    /// Who vouches for the authenticator, where somebody who is listed does.
+    #[serde(default)]
+    pub attested_by: Option<String>,
     /// The algorithm.
     pub algorithm: String,
     /// Whether it may be copied to other devices.
@@ -253,6 +256,18 @@ pub struct WindowOpened {
     pub url: String,
     /// Until when.
     pub expires: Timestamp,
+    /// How many passkeys of this person count already.
+    #[serde(default)]
+    pub passkeys: usize,
+}
+
+// === impl CredentialView ===
+
+impl CredentialView {
+    /// Whether it approves anything.
+    pub fn counts(&self) -> bool {
+        self.standing == "active"
+    }
 }
 
 /// A mandate as people see it.

@@ -4,10 +4,12 @@ use std::net::TcpListener;
 
 use clap::Args;
 use highwater_config::Listen;
+use highwater_core::id::UserId;
 use highwater_gateway::front::http;
 use highwater_store::{DataDir, Secret};
 
 use crate::announce::Announcement;
+use crate::command::approvals::alone;
 use crate::command::print;
 use crate::exit::Failure;
 use crate::life::{Life, Until, runtime};
@@ -44,7 +46,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let words = words(&args.places, &plan, &settings, (&endpoint, page.as_ref()), &held.data_dir)?;
     let endpoint = Some(endpoint);
     let life = Life { plan: &plan, held: &held, settings, listeners, endpoint, page, until: Until::Told };
-    runtime()?.block_on(life.live(|| print(&words)))
+    runtime()?.block_on(life.live(|alone| print(&(words + &lonely(alone)))))
+}
+
+/// Who would lose their say with one passkey.
+fn lonely(users: &[UserId]) -> String {
+    users.iter().map(|user| format!("\n{}", alone(user))).collect()
 }
 
 fn words(

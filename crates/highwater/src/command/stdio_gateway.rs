@@ -114,7 +114,7 @@ fn become_gateway(args: &StdioGatewayArgs) -> Result<(), Failure> {
         endpoint: None,
         until: Until::LastClient,
     };
-    runtime()?.block_on(life.live(|| {
+    runtime()?.block_on(life.live(|_| {
         super::print(READY);
         let let_go = File::options().write(true).open("/dev/null").and_then(|null| {
             rustix::stdio::dup2_stdout(&null)?;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod answer;
+mod attested;
 mod doors;
 mod enroll;
 mod native;

@@ -86,8 +86,7 @@ impl Stage {
     /// Enrolls the first passkey of somebody on the authenticator that is plugged in. They are signed in afterwards.
     pub(crate) async fn enroll(&self, user: &str) {
         let code = self.window(user).await["code"].as_str().unwrap().to_owned();
-        self.go("/enroll").await;
-        self.browser.fill("#user", user).await.unwrap();
+        self.go(&format!("/enroll?user={user}")).await;
         self.browser.fill("#code", &code).await.unwrap();
         self.browser.click("#enroll button").await.unwrap();
         self.wait(&format!("#sign-out[title='Signed in as {user}']")).await;

@@ -13,7 +13,7 @@ fn run(stage: &Stage, arguments: &[&str]) -> Output {
     command.env_remove("BROWSER").env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap()
 }
 
-fn said(stage: &Stage, arguments: &[&str]) -> String {
+pub(crate) fn said(stage: &Stage, arguments: &[&str]) -> String {
     let output = run(stage, arguments);
     let words =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

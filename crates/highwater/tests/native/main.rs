@@ -2,6 +2,7 @@
 //! software passkey, and a server whose journal says what ran. Tests are named after the rules they hold.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod attested;
 mod calling;
 mod commands;
 mod enrolling;

@@ -6,19 +6,22 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod cbor;
+mod certificate;
+mod pair;
 
+pub use certificate::{Batch, COUNTRY, CertificateDraft, Certified, Extension, NAME, UNIT, VENDOR, der, pem};
+
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
-use aws_lc_rs::rsa::KeySize;
-use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair,
-};
+use aws_lc_rs::signature::KeyPair as _;
 use highwater_core::approval::{Algorithm, decode_base64url, encode_base64url};
 use serde_json::{Value, json};
 
 use cbor::{bytes, text};
+use pair::Pair;
 
 /// The relying party unless a test says otherwise.
 pub const RP_ID: &str = "localhost";
@@ -38,12 +41,6 @@ pub const AT: u8 = 0x40;
 /// Extensions follow.
 pub const ED: u8 = 0x80;
 
-enum Pair {
-    Es256(EcdsaKeyPair),
-    EdDsa(Ed25519KeyPair),
-    Rs256(RsaKeyPair),
-}
-
 /// A credential and its private key.
 pub struct Passkey {
     /// The id of the credential.
@@ -58,6 +55,10 @@ pub struct Passkey {
     pub origin: String,
     /// Flags beyond the person's presence and verification, such as [`BE`].
     pub flags: u8,
+    /// The make of the authenticator it is in.
+    pub aaguid: [u8; 16],
+    /// Who vouches for that authenticator to whoever asks.
+    pub batch: Option<Arc<Batch>>,
     counter: AtomicU32,
     pair: Pair,
 }
@@ -90,12 +91,23 @@ pub fn attestation_object(format: &str, statement: &[u8], data: &[u8]) -> Vec<u8
 
 /// The statement of a key that vouches for itself.
 pub fn self_attestation(algorithm: Algorithm, signature: &[u8]) -> Vec<u8> {
-    let alg: Vec<u8> = match algorithm {
+    [&[0xa2][..], &text("alg"), &number_of(algorithm), &text("sig"), &bytes(signature)].concat()
+}
+
+/// The statement of somebody whose certificates are shown.
+pub fn packed_attestation(algorithm: Algorithm, signature: &[u8], chain: &[&[u8]]) -> Vec<u8> {
+    let count = 0x80 | u8::try_from(chain.len()).unwrap();
+    let chain: Vec<u8> = chain.iter().flat_map(|der| bytes(der)).collect();
+    let vouching = self_attestation(algorithm, signature);
+    [&[0xa3], &vouching[1..], &text("x5c"), &[count], &chain].concat()
+}
+
+fn number_of(algorithm: Algorithm) -> Vec<u8> {
+    match algorithm {
         Algorithm::Es256 => vec![0x26],
         Algorithm::EdDsa => vec![0x27],
         Algorithm::Rs256 => vec![0x39, 0x01, 0x00],
-    };
-    [&[0xa2][..], &text("alg"), &alg, &text("sig"), &bytes(signature)].concat()
+    }
 }
 
 // === impl Passkey ===
@@ -103,11 +115,6 @@ pub fn self_attestation(algorithm: Algorithm, signature: &[u8]) -> Vec<u8> {
 impl Passkey {
     /// One whose id is always the same, for the usual relying party.
     pub fn new(algorithm: Algorithm) -> Self {
-        let pair = match algorithm {
-            Algorithm::Es256 => Pair::Es256(EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).unwrap()),
-            Algorithm::EdDsa => Pair::EdDsa(Ed25519KeyPair::generate().unwrap()),
-            Algorithm::Rs256 => Pair::Rs256(RsaKeyPair::generate(KeySize::Rsa2048).unwrap()),
-        };
         Self {
             id: vec![0xc0, 0xff, 0xee],
             user_handle: b"handle".to_vec(),
@@ -115,8 +122,10 @@ impl Passkey {
             rp_id: RP_ID.to_owned(),
             origin: ORIGIN.to_owned(),
             flags: UP | UV,
+            aaguid: [0xaa; 16],
+            batch: None,
             counter: AtomicU32::new(1),
-            pair,
+            pair: Pair::new(algorithm),
         }
     }
 
@@ -140,7 +149,11 @@ impl Passkey {
         }
         self.user_handle = decoded(&options["user"]["id"]);
         options["rp"]["id"].as_str()?.clone_into(&mut self.rp_id);
-        Some(self.register(&decoded(&options["challenge"]), |_| ()))
+        let challenge = decoded(&options["challenge"]);
+        Some(match &self.batch {
+            Some(batch) if options["attestation"] == "direct" => self.register_from(batch, &challenge),
+            _ => self.register(&challenge, |_| ()),
+        })
     }
 
     /// Answers request options as they are on the wire, if they name this credential or none at all.
@@ -193,15 +206,7 @@ impl Passkey {
 
     /// Signs whatever it is given.
     pub fn sign(&self, message: &[u8]) -> Vec<u8> {
-        match &self.pair {
-            Pair::Es256(pair) => pair.sign(&SystemRandom::new(), message).unwrap().as_ref().to_vec(),
-            Pair::EdDsa(pair) => pair.sign(message).as_ref().to_vec(),
-            Pair::Rs256(pair) => {
-                let mut signature = vec![0; 256];
-                pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message, &mut signature).unwrap();
-                signature
-            }
-        }
+        self.pair.sign(message)
     }
 
     /// Answers a challenge, after `change` had its way with what is signed.
@@ -229,12 +234,21 @@ impl Passkey {
     /// The attested credential data of a registration.
     pub fn attested(&self) -> Vec<u8> {
         let length = u16::try_from(self.id.len()).unwrap();
-        [&[0xaa; 16][..], &length.to_be_bytes(), &self.id, &self.cose()].concat()
+        [&self.aaguid[..], &length.to_be_bytes(), &self.id, &self.cose()].concat()
     }
 
     /// Answers the challenge of an enrollment with attestation `none`.
     pub fn register(&self, challenge: &[u8], change: impl FnOnce(&mut Draft)) -> Value {
         self.register_with(challenge, change, |_, data| attestation_object("none", &[0xa0], data))
+    }
+
+    /// Answers it as an authenticator of a batch that somebody vouches for.
+    pub fn register_from(&self, batch: &Batch, challenge: &[u8]) -> Value {
+        self.register_with(
+            challenge,
+            |_| (),
+            |signed, data| attestation_object("packed", &batch.statement(&batch.leaf.sign(signed)), data),
+        )
     }
 
     /// Answers it with an attestation of one's own making, from what would be signed and the authenticator data.

@@ -22,11 +22,14 @@ const UNREACHABLE: [&str; 3] = ["structural.grant", "structural.intent", "struct
 
 /// Keys that a scenario cannot use, because it brings its own servers, listener and token; tests of the program do.
 const UNTOLD: &[&str] = &[
+    "aaguids",
     "allow_plain_http",
     "allowed_hosts",
     "allowed_origins",
     "args",
+    "attestation",
     "auth",
+    "authenticators",
     "command",
     "cwd",
     "extra_origins",
@@ -38,6 +41,7 @@ const UNTOLD: &[&str] = &[
     "mcpServers",
     "postgres",
     "public_url",
+    "roots",
     "rules_files",
     "server",
     "type",

@@ -36,9 +36,18 @@ pub(super) enum SignedAct {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "act", rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum PlainAct {
-    ResumeTool { principal: String, tool: String },
-    RevokeMandate { id: String },
-    Forget { id: String },
+    ResumeTool {
+        principal: String,
+        tool: String,
+    },
+    RevokeMandate {
+        id: String,
+    },
+    Forget {
+        id: String,
+    },
+    /// The one that loosens nothing and tightens nothing: the person does without a second passkey.
+    AcceptOnePasskey {},
 }
 
 /// The desk, as the page sees it. JSON that belongs to WebAuthn goes through as text, unmodified (C8).

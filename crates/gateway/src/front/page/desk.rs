@@ -129,6 +129,11 @@ impl Counter for Behind {
             PlainAct::ResumeTool { principal, tool } => Ok(self.desk.resume(principal, tool, by).await?),
             PlainAct::RevokeMandate { id } => done(self.desk.revoke_mandate(id, by).await?),
             PlainAct::Forget { id } => done(self.desk.forget(id, by).await?),
+            PlainAct::AcceptOnePasskey {} => match by {
+                By::User(user) => Ok(self.desk.accept_one_passkey(user).await?),
+                // Nobody accepts that for somebody else.
+                By::Operator(_) | By::Client(_) => Err(DeskFault::NotAsked.into()),
+            },
         }
     }
 }

@@ -279,7 +279,9 @@ impl<C: Counter> Page<C> {
         });
         let frame = self.frame("Passkeys", "enroll", &csrf, asked);
         let theirs: Vec<_> = theirs.collect();
-        answer::document(StatusCode::OK, document::enroll::document(&frame, &theirs))
+        let query = asked.head.uri.query().unwrap_or_default();
+        let named = query.split('&').find_map(|part| part.strip_prefix("user="));
+        answer::document(StatusCode::OK, document::enroll::document(&frame, named, &theirs))
     }
 
     fn mandate_document(&self, asked: &Asked<'_>) -> Answer {

@@ -268,12 +268,19 @@ function enrollPage() {
     say("Waiting for your device or key…");
     const { id } = await post("/enroll/finish", { ticket, response: await create(options) });
     say("");
-    await confirm(id, byId("code").value);
+    await confirm(id, byId("code")?.value);
   });
   document.querySelectorAll(".confirm-key").forEach((button, at) => {
     button.id = `confirm-key-${at}`;
-    on(button.id, "click", () => confirm(button.dataset.id, byId("code").value));
+    on(button.id, "click", () => confirm(button.dataset.id, byId("code")?.value));
   });
+  on("alone", "submit", async () => {
+    await post("/act", { act: "accept-one-passkey" });
+    location.assign("/inbox");
+  });
+  // Whoever has just made the first goes straight on to the second, with the keyboard and with a screen reader too.
+  const next = byId("second");
+  if (next) byId("add").focus({ preventScroll: true });
 }
 
 function inboxPage() {

@@ -5,6 +5,8 @@
 mod browser;
 mod words;
 
+pub(crate) use words::alone;
+
 use std::path::Path;
 use std::time::Duration;
 

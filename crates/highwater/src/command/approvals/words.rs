@@ -1,10 +1,11 @@
 //! What the desk says, in words. Text of others goes through `plain`, so that nothing in it can move the cursor.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use highwater_core::approval::to_iso;
-use highwater_core::id::Timestamp;
+use highwater_core::id::{Timestamp, UserId};
 use highwater_gateway::{
     ApprovalState, CredentialView, MandateView, RequestKind, RequestView, ResetView, WindowOpened,
 };
@@ -95,11 +96,16 @@ pub(super) fn window(window: &WindowOpened, opened: bool) -> String {
                 plain(code),
                 left(window.expires)
             ));
-            text.push_str("\nType the code into the page. Then enroll a second passkey: with one alone, losing it means to start over.\n");
+            text.push_str("\nType the code into the page. It then asks for a second passkey, on another device or key: with one alone, losing it means to start over.\n");
         }
         None => {
             text.push_str(&format!("\nfor    {user}\nends   in {}\n", left(window.expires)));
             text.push_str("\nA passkey that you have already confirms the new one.\n");
+            if window.passkeys == 1 {
+                text.push_str(&format!(
+                    "`{user}` has only one passkey: with this second one, losing it is no disaster.\n"
+                ));
+            }
         }
     }
     text
@@ -124,8 +130,24 @@ pub(super) fn credentials(credentials: &[CredentialView]) -> String {
             to_iso(credential.created),
             plain(&credential.id),
         ));
+        if let Some(by) = &credential.attested_by {
+            text.push_str(&format!("    attested by {}\n", plain(by)));
+        }
+    }
+    let counts = |user: &UserId| credentials.iter().filter(|it| it.user == *user && it.counts()).count() == 1;
+    let users: BTreeSet<&UserId> = credentials.iter().map(|credential| &credential.user).collect();
+    for user in users.into_iter().filter(|user| counts(user)) {
+        text.push_str(&format!("\n{}", alone(user)));
     }
     text
+}
+
+/// What it means that somebody has one passkey and no other.
+pub(crate) fn alone(user: &UserId) -> String {
+    let user = plain(&user.to_string());
+    format!(
+        "`{user}` has only one passkey: if it is lost, nothing that needs `{user}` is approved until a reset, which takes a day.\nhelp: add a second with `highwater approvals enroll {user}`\n"
+    )
 }
 
 /// All mandates that count.

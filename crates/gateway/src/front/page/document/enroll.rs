@@ -12,33 +12,106 @@ const OWNER: &str = "owner";
 /// How a passkey stands that nobody has confirmed.
 const DORMANT: &str = "dormant";
 
-pub(in super::super) fn document(frame: &Frame<'_>, credentials: &[&CredentialView]) -> String {
-    let user = frame.visitor.map_or(OWNER, |visitor| visitor.user.as_str());
+/// How far a person has come.
+enum Stage {
+    /// They have none that counts, or nobody knows who they are.
+    First,
+    /// They have one, and are not done.
+    Second,
+    /// They have as many as they need.
+    Done,
+}
+
+/// `named` is for whom the page was opened, by its address.
+pub(in super::super) fn document(
+    frame: &Frame<'_>,
+    named: Option<&str>,
+    credentials: &[&CredentialView],
+) -> String {
+    let visiting = frame.visitor.map(|visitor| visitor.user.as_str());
+    let user = named.or(visiting).unwrap_or(OWNER);
+    let stage = stage(frame, user, credentials);
     frame.document(|html| {
-        html.raw("<h1>Passkeys</h1><p class=\"lead\">A passkey lets you approve calls that need more than a ")
-            .raw("button. It stays on your device or security key; the gateway keeps the public half alone.</p>");
+        html.raw(
+            "<h1>Passkeys</h1><p class=\"lead\">A passkey lets you approve calls that need more than a ",
+        )
+        .raw("button. It stays on your device or security key; the gateway keeps the public half alone.</p>");
+        match stage {
+            Stage::First => {
+                first(html, "Add your first of two passkeys", user);
+                second_is_needed(html);
+            }
+            Stage::Second => second(html, user),
+            Stage::Done => {
+                html.raw("<p class=\"banner good\"><strong>Finished.</strong> Two or more of your passkeys ")
+                    .raw("count. If one is lost, take it back with another.</p>");
+            }
+        }
         if frame.visitor.is_some() {
             listed(html, credentials);
         }
-        html.raw("<section aria-labelledby=\"add\"><h2 id=\"add\">Add a passkey</h2>")
-            .raw("<ol class=\"steps\"><li>Run <code>highwater approvals enroll</code> in a terminal of yours.</li>")
-            .raw("<li>For your first passkey, type the code that it prints. If you have one here already, leave the ")
-            .raw("code empty: the one you have will confirm the new one.</li></ol>")
-            .raw("<form id=\"enroll\" autocomplete=\"off\">")
-            .raw("<label for=\"user\">Name</label>")
-            .around("<input id=\"user\" name=\"user\" required spellcheck=\"false\" value=\"", user, "\">")
-            .raw("<label for=\"code\">One-time code</label>")
-            .raw("<input id=\"code\" name=\"code\" class=\"mono\" spellcheck=\"false\" autocapitalize=\"characters\" ")
-            .raw("autocomplete=\"one-time-code\" aria-describedby=\"code-note\">")
-            .raw("<p id=\"code-note\" class=\"small\">Five attempts, ten minutes.</p>")
-            .raw("<div class=\"buttons\"><button type=\"submit\" class=\"primary\">Create a passkey</button></div>")
-            .raw("</form></section>")
-            .part(|html| vouch(html, "Confirm it with a passkey you have", "Confirm with a passkey"))
+        if matches!(stage, Stage::Done) {
+            first(html, "Add another passkey", user);
+        }
+        html.part(|html| vouch(html, "Confirm it with a passkey you have", "Confirm with a passkey"))
             .raw("<p id=\"status\" role=\"status\" aria-live=\"polite\"></p>");
-        html.raw("<section aria-labelledby=\"two\"><h2 id=\"two\">Have two</h2>")
-            .raw("<p>There are no recovery codes. If your only passkey is lost, approvals stay closed until a ")
-            .raw("reset, which takes a day. A second passkey on another device or key spares you that.</p></section>");
     })
+}
+
+/// Only of the person who is signed in is it known how far they are. The operator helps with everybody's.
+fn stage(frame: &Frame<'_>, user: &str, credentials: &[&CredentialView]) -> Stage {
+    match frame.visitor {
+        Some(visitor) if !visitor.operator && visitor.user.as_str() == user => {
+            match credentials.iter().filter(|credential| credential.counts()).count() {
+                0 => Stage::First,
+                1 => Stage::Second,
+                _ => Stage::Done,
+            }
+        }
+        Some(_) | None => Stage::First,
+    }
+}
+
+/// The form for a passkey that a code confirms, or a passkey that is there already.
+fn first(html: &mut Html, heading: &'static str, user: &str) {
+    html.raw("<section aria-labelledby=\"add\"><h2 id=\"add\">")
+        .raw(heading)
+        .raw("</h2><ol class=\"steps\"><li>Run <code>highwater approvals enroll</code> in a terminal of yours.</li>")
+        .raw("<li>For your first passkey, type the code that it prints. If you have one here already, leave the ")
+        .raw("code empty: the one you have will confirm the new one.</li></ol>")
+        .raw("<form id=\"enroll\" autocomplete=\"off\">")
+        .raw("<label for=\"user\">Name</label>")
+        .around("<input id=\"user\" name=\"user\" required spellcheck=\"false\" value=\"", user, "\">")
+        .raw("<label for=\"code\">One-time code</label>")
+        .raw("<input id=\"code\" name=\"code\" class=\"mono\" spellcheck=\"false\" autocapitalize=\"characters\" ")
+        .raw("autocomplete=\"one-time-code\" aria-describedby=\"code-note\">")
+        .raw("<p id=\"code-note\" class=\"small\">Five attempts, ten minutes.</p>")
+        .raw("<div class=\"buttons\"><button type=\"submit\" class=\"primary\">Create a passkey</button></div>")
+        .raw("</form></section>");
+}
+
+fn second_is_needed(html: &mut Html) {
+    html.raw("<section aria-labelledby=\"two\"><h2 id=\"two\">Why two</h2>")
+        .raw("<p>There are no recovery codes. If your only passkey is lost, approvals stay closed until a ")
+        .raw("reset, which takes a day. A second passkey on another device or key spares you that, so this page ")
+        .raw("asks for it next.</p></section>");
+}
+
+/// Nothing but the second passkey, and the way out for who cannot have one.
+fn second(html: &mut Html, user: &str) {
+    html.raw("<p class=\"banner warn\"><strong>One of two.</strong> Your first passkey counts. It is the only one: ")
+        .raw("if it is lost, approvals stay closed until a reset, which takes a day. There are no recovery codes.</p>")
+        .raw("<section id=\"second\" aria-labelledby=\"add\"><h2 id=\"add\" tabindex=\"-1\">Now add your second</h2>")
+        .raw("<p>Take another device or security key than before. Your first passkey then confirms it.</p>")
+        .raw("<form id=\"enroll\" autocomplete=\"off\">")
+        .around("<input type=\"hidden\" id=\"user\" name=\"user\" value=\"", user, "\">")
+        .raw("<div class=\"buttons\"><button type=\"submit\" class=\"primary\">Create the second passkey</button></div>")
+        .raw("</form><details><summary>I have no second device or key</summary>")
+        .raw("<form id=\"alone\"><label class=\"check\"><input type=\"checkbox\" id=\"alone-yes\" required> ")
+        .raw("<span>I accept that I cannot approve anything for at least a day if I lose my one passkey. ")
+        .raw("That I said so goes on record.</span></label>")
+        .raw("<div class=\"buttons\"><button type=\"submit\">Finish with one passkey</button></div>")
+        .raw("</form></details></section>");
 }
 
 fn listed(html: &mut Html, credentials: &[&CredentialView]) {
@@ -67,6 +140,9 @@ fn listed(html: &mut Html, credentials: &[&CredentialView]) {
         html.around(" · by ", plain(&credential.enrolled_by).text, "</span>")
             .around("<span class=\"meta mono\">id ", &credential.id, "</span>")
             .around("<span class=\"meta mono\">model ", plain(&credential.aaguid).text, "</span>");
+        if let Some(by) = &credential.attested_by {
+            html.around("<span class=\"meta\">attested by ", plain(by).text, "</span>");
+        }
         if credential.standing == DORMANT {
             html.around("<button type=\"button\" class=\"confirm-key\" data-id=\"", &credential.id, "\">")
                 .raw("It is mine; confirm it</button>");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::html::Html;
 use super::super::visitors::Visitor;
 use super::{Frame, left, time, vouch};
-use crate::approvals::{ApprovalState as State, InboxView, RequestKind as Kind, RequestView};
+use crate::approvals::{ApprovalState as State, InboxView, RequestKind as Kind, RequestView, with_one};
 
 pub(in super::super) fn document(frame: &Frame<'_>, inbox: &InboxView, visitor: &Visitor) -> String {
     let theirs = |requests: &'_ [RequestView]| -> Vec<RequestView> {
@@ -125,6 +125,13 @@ fn notices(html: &mut Html, inbox: &InboxView, visitor: &Visitor) {
         say(html, words, None, None);
     }
     let theirs = |user: &highwater_core::id::UserId| visitor.operator || *user == visitor.user;
+    for user in with_one(&inbox.credentials).iter().filter(|user| theirs(user)) {
+        let words = format!(
+            "{user} has only one passkey. If it is lost, nothing that needs {user} is approved until a reset, which \
+             takes a day. Add a second on the page “Passkeys”."
+        );
+        say(html, words, None, None);
+    }
     for mandate in inbox.mandates.iter().filter(|it| it.revoked.is_none() && theirs(&it.user)) {
         let words =
             format!("A mandate of {} has {} calls left: {}", mandate.user, mandate.remaining, mandate.terms);

@@ -109,6 +109,7 @@ fn key(user: &str) -> CredentialView {
         standing: "dormant".to_owned(),
         transports: vec!["usb".to_owned()],
         aaguid: "00000000-0000-0000-0000-000000000000".to_owned(),
+        attested_by: None,
         algorithm: "ES256".to_owned(),
         backup_eligible: false,
         created: NOW,
