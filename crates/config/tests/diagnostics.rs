@@ -90,7 +90,8 @@ tells! {
     tokens_that_grant_nothing: "servers: { a: { command: x } }\nagent_tokens:\n  empty: {}\n  nobody:\n  bot: { permissions: [], servers: [a] }\n";
     tokens_that_grant_what_is_not_there: "servers: { database: { command: x } }\nvirtual_servers: { coding: {} }\nagent_tokens:\n  bot: { permissions: [call_tool_raed], servers: [databse, '*'] }\n  other: { permissions: [read], servers: ['*'], virtual_server: codign, flow: observe, expires: tomorrow, rate_per_minute: 0, tool: [x] }\n";
     tokens_with_names_of_ours: "servers: { a: { command: x } }\nagent_tokens:\n  agent: { permissions: [read], servers: [a] }\n  a/b: { permissions: [read], servers: [a] }\n";
-    approvals_that_cannot_be: "servers: { a: { command: x } }\napprovals:\n  listen: 7412\n  public_url: http://approve.example.com\n  extra_origins: [example.com]\n  flow: native_only\n  hold: 10m\n  recovery_delay: 0s\n  open_browsr: false\n";
+    approvals_that_cannot_be: "servers: { a: { command: x } }\napprovals:\n  listen: 7412\n  public_url: http://approve.example.com\n  extra_origins: [example.com]\n  flow: native_only\n  hold: 10m\n  auditor_key: abc\n  recovery_delay: 0s\n  open_browsr: false\n";
+    sensitive_tools_without_an_auditor: "servers: { a: { command: x } }\napprovals:\n  tools:\n    \"bank:*\": { sensitive: true }\n    other: { sensitive: false }\n";
     a_webhook_that_cannot_be: "servers: { a: { command: x } }\napprovals:\n  webhook: { url: 'http://chat.example.com/s3cret', secret: s3cret }\n";
     a_webhook_to_nowhere: "servers: { a: { command: x } }\napprovals: { webhook: { secret: s3cret } }\n";
     a_page_that_no_browser_trusts: "servers: { a: { command: x } }\napprovals: { listen: \"0.0.0.0:7412\" }\n";

@@ -142,6 +142,9 @@ impl Gateway {
         let boot = random_text(4).ok_or(StartError::NoEntropy)?;
         let desk = approvals
             .map(|parts| Desk::new(parts, store.clone(), Arc::clone(&audit), settings.approvals.clone()));
+        if desk.is_none() {
+            Desk::tidy_up_for_nobody(&store);
+        }
         let gateway = Arc::new_cyclic(|myself| Self {
             myself: Weak::clone(myself),
             world: ArcSwap::from_pointee(World::empty()),

@@ -56,7 +56,16 @@ impl Announcement<'_> {
             writeln!(text, "                {}/v/{}", self.endpoint, server.name)?;
         }
         match (&self.inbox, self.settings.approvals.listen) {
-            (Some(inbox), _) => writeln!(text, "approvals       {inbox}")?,
+            (Some(inbox), _) => {
+                writeln!(text, "approvals       {inbox}")?;
+                match &self.settings.approvals.auditor_key {
+                    Some(key) => writeln!(text, "receipts        of sensitive calls are sealed for {key}")?,
+                    None => writeln!(
+                        text,
+                        "receipts        hold arguments in clear; `approvals.auditor_key` seals what is sensitive"
+                    )?,
+                }
+            }
             (None, Some(listen)) => {
                 writeln!(text, "approvals       none: {listen} is taken, so nobody can be asked")?;
                 writeln!(

@@ -58,6 +58,16 @@ impl PostgresServer {
         format!("postgres://hw@127.0.0.1:{}/{database}", self.port)
     }
 
+    /// Everything that is in one database, as text.
+    pub fn dump(&self, database: &str) -> String {
+        let mut dump = as_nobody(&self.programs.join("pg_dump"));
+        let port = self.port.to_string();
+        dump.args(["-h", "127.0.0.1", "-p", &port, "-U", "hw", database]);
+        let dumped = dump.current_dir(&self.folder).output().expect("pg_dump starts");
+        assert!(dumped.status.success(), "pg_dump: {}", String::from_utf8_lossy(&dumped.stderr));
+        String::from_utf8_lossy(&dumped.stdout).into_owned()
+    }
+
     /// Starts the server again, on the same port and folder.
     pub fn restart(&mut self) {
         self.end(Signal::QUIT);

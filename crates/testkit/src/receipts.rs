@@ -4,7 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
-use highwater_core::approval::receipt::{ChainLink, Circumstances, Enrolled, Receipt, SignedReceipt};
+use highwater_core::approval::receipt::{
+    AuditorKey, ChainLink, Circumstances, Enrolled, Receipt, SignedReceipt,
+};
 use highwater_core::approval::{
     ApprovalCall, AuthenticatorClass, CanonicalArguments, Credential, CredentialId, CredentialStanding,
     Evidence, Nonce, Proposal, PublicKey, RelyingParty, ServerId, ToolName, Transports, encode_base64url,
@@ -25,6 +27,7 @@ pub struct Notary {
     party: RelyingParty,
     next: ChainLink,
     definition: Option<PinDigest>,
+    auditor: Option<AuditorKey>,
 }
 
 // === impl Notary ===
@@ -38,12 +41,18 @@ impl Notary {
             party: RelyingParty::new(rp_id, [origin], server),
             next: ChainLink::first("one"),
             definition: None,
+            auditor: None,
         }
     }
 
     /// From now on tools have this definition.
     pub fn define(&mut self, definition: PinDigest) {
         self.definition = Some(definition);
+    }
+
+    /// From now on receipts are sealed for this key.
+    pub fn seal_for(&mut self, auditor: AuditorKey) {
+        self.auditor = Some(auditor);
     }
 
     /// The public key.
@@ -115,6 +124,11 @@ impl Notary {
             approval_id: Some("a-1"),
         };
         let receipt = Receipt::of(&verified, &issued, &credential, &self.party, circumstances).unwrap();
+        let once = [[1; 32], [2; 32], [3; 32], [4; 32]];
+        let receipt = match &self.auditor {
+            Some(auditor) => receipt.sealed(auditor, &once).unwrap(),
+            None => receipt,
+        };
         let signature = self.pair.sign(receipt.signing_input().as_bytes());
         let signed = SignedReceipt::new(receipt, &self.key(), signature.as_ref().try_into().unwrap());
         self.next = signed.next();

@@ -69,6 +69,14 @@ pub(crate) struct ApprovalsFile {
     #[schemars(extend("examples" = [{ "security-key": { "aaguids": ["cb69481e-8ff7-4039-93ec-0a2729a154a8"], "roots": ["vendor-root.pem"] } }]))]
     pub(crate) authenticators: Field<Entries<Field<AuthenticatorFile>>>,
 
+    /// The public key of whoever may read what is sensitive, as `highwater receipts keygen` prints it. With it, receipts of
+    /// calls whose arguments may be sensitive hold ciphertext for this key in place of the arguments, and neither the
+    /// audit log nor the store keeps anything by which they could be guessed. Arguments may be sensitive if the session
+    /// has taken in any class of data, named or not, if the tool is built to be given one, or if `tools` says so. Without
+    /// this key receipts hold arguments in clear.
+    #[schemars(extend("examples" = ["hSDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo"]))]
+    pub(crate) auditor_key: Field<String>,
+
     /// How long a reset of somebody's passkeys waits, so that its owner can object.
     #[schemars(extend("default" = "24h"))]
     pub(crate) recovery_delay: Field<Period>,
@@ -121,6 +129,10 @@ pub(crate) struct ToolApprovalFile {
     /// Whether a person may sign a mandate for it, which an agent uses while nobody is there. Without this key, yes
     /// unless the tool may destroy something.
     pub(crate) delegable: Field<bool>,
+
+    /// Whether its arguments are sensitive, so that its receipts are sealed for the `auditor_key`. Without this key labels
+    /// and contracts say so.
+    pub(crate) sensitive: Field<bool>,
 }
 
 /// How many of whom must sign.

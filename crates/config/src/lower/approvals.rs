@@ -7,6 +7,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use highwater_core::approval::Quorum;
+use highwater_core::approval::receipt::AuditorKey;
 use highwater_core::grant::{NAME_RULE, ToolPattern, name_fault};
 use highwater_core::id::UserId;
 
@@ -38,6 +39,14 @@ impl Lowering<'_> {
             .hold("`approvals.hold_with_progress`", &file.hold_with_progress)
             .unwrap_or(usual.hold_with_progress);
         let (authenticators, authenticator_files) = self.authenticators(file);
+        let auditor_key = file.auditor_key.read().and_then(|written| {
+            let key = AuditorKey::parse(&written.value);
+            if key.is_none() {
+                let help = "write the public key that `highwater receipts keygen` prints: 43 characters";
+                self.report(written.span, "`approvals.auditor_key` is no public key", help);
+            }
+            key
+        });
         ApprovalSettings {
             listen,
             // Whoever has a name for the page counts on it being there.
@@ -50,9 +59,10 @@ impl Lowering<'_> {
             open_browser: file.open_browser.value().copied().unwrap_or(usual.open_browser),
             notify: file.notify.value().copied().unwrap_or(usual.notify),
             webhook: self.webhook(&file.webhook),
-            tools: self.tool_approvals(&file.tools),
+            tools: self.tool_approvals(&file.tools, file.auditor_key.is_absent()),
             authenticators,
             authenticator_files,
+            auditor_key,
             recovery_delay: self
                 .wait("`approvals.recovery_delay`", &file.recovery_delay)
                 .unwrap_or(usual.recovery_delay),
@@ -137,7 +147,11 @@ impl Lowering<'_> {
         Some(*time)
     }
 
-    fn tool_approvals(&self, field: &Field<Entries<Field<ToolApprovalFile>>>) -> Vec<ToolApproval> {
+    fn tool_approvals(
+        &self,
+        field: &Field<Entries<Field<ToolApprovalFile>>>,
+        no_auditor: bool,
+    ) -> Vec<ToolApproval> {
         let mut tools = Vec::new();
         for (glob, entry) in field.value().into_iter().flat_map(|Entries(all)| all) {
             let Some(pattern) = ToolPattern::new(&glob.value) else {
@@ -150,12 +164,20 @@ impl Lowering<'_> {
                 Field::Broken => continue,
                 Field::Read(read) => &read.value,
             };
+            let sensitive = entry.sensitive.value().copied();
+            if sensitive == Some(true) && no_auditor {
+                let message =
+                    format!("`{}` is sensitive, and receipts of it can be sealed for nobody", glob.value);
+                let help = "add `auditor_key` to `approvals`; `highwater receipts keygen` makes one";
+                self.report(glob.span, message, help);
+            }
             let quorum = entry.quorum.read().and_then(|written| self.quorum(glob, written));
             tools.push(ToolApproval {
                 pattern,
                 class: entry.class.value().copied().unwrap_or_default().into(),
                 quorum,
                 delegable: entry.delegable.value().copied(),
+                sensitive,
             });
         }
         tools

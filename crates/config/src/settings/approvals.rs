@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use highwater_core::approval::receipt::AuditorKey;
 use highwater_core::approval::{AuthenticatorClass, AuthenticatorList, Quorum};
 use highwater_core::grant::ToolPattern;
 use highwater_core::id::UpstreamId;
@@ -43,6 +44,8 @@ pub struct ApprovalSettings {
     pub authenticators: Option<AuthenticatorList>,
     /// The files that the certificates for these were read from, as written.
     pub authenticator_files: Vec<String>,
+    /// For whom receipts of calls with sensitive arguments are sealed.
+    pub auditor_key: Option<AuditorKey>,
     /// How long a reset of somebody's passkeys waits.
     pub recovery_delay: Duration,
 }
@@ -67,6 +70,8 @@ pub struct ToolApproval {
     pub quorum: Option<Quorum>,
     /// Whether a mandate may cover it, where that is said.
     pub delegable: Option<bool>,
+    /// Whether its arguments are sensitive, where that is said.
+    pub sensitive: Option<bool>,
 }
 
 /// Which clients are expected to bring a signature by themselves.
@@ -147,6 +152,7 @@ impl Default for ApprovalSettings {
             tools: Vec::new(),
             authenticators: None,
             authenticator_files: Vec::new(),
+            auditor_key: None,
             recovery_delay: Duration::from_secs(24 * 60 * 60),
         }
     }

@@ -35,6 +35,7 @@ mod registration;
 mod relay;
 mod relying_party;
 mod round;
+mod sensitive;
 mod signed;
 mod trust;
 mod verify;
@@ -66,6 +67,7 @@ pub use round::{
     Consented, LeftOpen, ROUND_LIFETIME_MS, ResumedRound, Round, RoundCall, RoundFault, RoundOutcome,
     SpentRound,
 };
+pub use sensitive::may_be_sensitive;
 pub use signed::{ActionHash, Nonce, ReservedAction, ServerId, ToolName, WireChallenge};
 pub use trust::Unattested;
 pub use verify::{ApprovalCall, ConsumeOutcome, SpentApproval, VerifiedApproval, verify};

@@ -3,7 +3,7 @@
 //!
 //! Two of them are written for every call, so they are written by hand and say only what an explanation needs: the
 //! label and the contract as words, the findings with all they saw, and the origins only where something was found or
-//! came in. The arguments are never on record, their digest is.
+//! came in. The arguments are never on record; their digest is, unless the call's receipt is sealed.
 
 mod label_words;
 mod line;
@@ -62,15 +62,15 @@ pub enum Happened<'a> {
     Question(Question<'a>),
     /// A person is asked about an action or a reply.
     Asked {
-        /// What is asked.
-        question: QuestionDigest,
+        /// What is asked; nothing where nothing may be found by trying.
+        question: Option<QuestionDigest>,
         /// By which way, such as `form`.
         how: &'a str,
     },
     /// A person answered, or did not.
     Answered {
-        /// What was asked.
-        question: QuestionDigest,
+        /// What was asked; nothing where nothing may be found by trying.
+        question: Option<QuestionDigest>,
         /// What they said.
         answer: Answer,
         /// Who, as far as that is known.
@@ -173,6 +173,10 @@ pub struct Decision<'a> {
     pub judgement: &'a Judgement,
     /// What followed.
     pub ruling: Ruling,
+    /// Whether its receipt is sealed: then no digest of it is on record, since short arguments could be found by trying.
+    pub sealed: bool,
+    /// The receipts of those who signed.
+    pub receipts: &'a [String],
 }
 
 /// What followed from a judgement.

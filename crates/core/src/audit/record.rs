@@ -47,15 +47,17 @@ pub enum Recorded {
     },
     /// A person was asked.
     Asked {
-        /// What, as a digest.
-        question: String,
+        /// What, as a digest; nothing where its receipt is sealed.
+        #[serde(default)]
+        question: Option<String>,
         /// By which way.
         how: String,
     },
     /// A person answered, or did not.
     Answered {
-        /// What was asked, as a digest.
-        question: String,
+        /// What was asked, as a digest; nothing where its receipt is sealed.
+        #[serde(default)]
+        question: Option<String>,
         /// `approve`, or one of the ways not to.
         answer: String,
         /// Who.
@@ -217,8 +219,12 @@ pub struct RecordedDecision {
     /// The variant through which it was called, where it was called through one.
     #[serde(default)]
     pub variant: Option<CallVariant>,
-    /// The digest of the exact action.
-    pub digest: String,
+    /// The digest of the exact action; nothing where its receipt is sealed.
+    #[serde(default)]
+    pub digest: Option<String>,
+    /// The receipts of those who signed.
+    #[serde(default)]
+    pub receipts: Vec<String>,
     /// How strictly the flow rules were enforced.
     pub mode: FlowMode,
     /// The effect of the whole.

@@ -80,7 +80,16 @@ impl Call {
             Verdict::Escalate(_) => Ruling::Asked,
             Verdict::Block(_) => Ruling::Blocked,
         };
-        let decision = Decision { session, epoch: 3, policy, facts: &facts, judgement: &judgement, ruling };
+        let decision = Decision {
+            session,
+            epoch: 3,
+            policy,
+            facts: &facts,
+            judgement: &judgement,
+            ruling,
+            sealed: false,
+            receipts: &[],
+        };
         match written(&self.decision, Happened::Decision(decision)).happened {
             Recorded::Decision(decision) => *decision,
             other => panic!("{other:?}"),
@@ -105,7 +114,7 @@ fn a_blocked_call_is_told_in_full() {
     assert_eq!(told.principal, call.principal);
     assert_eq!((told.epoch, told.tool.as_deref()), (3, Some("mail__send")));
     assert_eq!(told.variant, None, "it was called by its own name");
-    assert_eq!(told.digest, call.action.digest().to_string());
+    assert_eq!(told.digest, Some(call.action.digest().to_string()));
     assert_eq!((told.effect, told.ruling, told.mode), (Effect::Block, Ruling::Blocked, FlowMode::Balanced));
     assert_eq!(told.policy.as_deref(), call.policy.digest().as_str());
     assert_eq!(told.label.label(), call.label);
@@ -116,13 +125,47 @@ fn a_blocked_call_is_told_in_full() {
 }
 
 #[test]
+fn of_a_call_whose_receipt_is_sealed_no_digest_is_on_record() {
+    let call = Call::in_mode(FlowMode::Balanced);
+    let facts = call.facts();
+    let judgement = judge(&call.policy, &facts);
+    let receipts = ["rcp_1".to_owned(), "rcp_2".to_owned()];
+    let decision = Decision {
+        session: &call.session,
+        epoch: 3,
+        policy: &call.policy,
+        facts: &facts,
+        judgement: &judgement,
+        ruling: Ruling::Approved,
+        sealed: true,
+        receipts: &receipts,
+    };
+    let mut out = Vec::new();
+    let happened = Happened::Decision(decision);
+    AuditEvent { time: Timestamp(1), id: Some(&call.decision), happened }.write(&mut out);
+    let line = String::from_utf8(out).unwrap();
+    assert!(!line.contains(&call.action.digest().to_string()), "{line}");
+    let Recorded::Decision(told) = Record::read(&line).unwrap().happened else { panic!("{line}") };
+    assert_eq!((told.digest, told.receipts.as_slice()), (None, &receipts[..]));
+}
+
+#[test]
 fn the_variant_through_which_a_tool_was_called_is_told() {
     let call = Call::in_mode(FlowMode::Observe);
     for variant in CallVariant::ALL {
         let facts = Facts { variant: Some(*variant), ..call.facts() };
         let judgement = judge(&call.policy, &facts);
         let (session, policy, ruling) = (&call.session, &call.policy, Ruling::Blocked);
-        let decision = Decision { session, epoch: 3, policy, facts: &facts, judgement: &judgement, ruling };
+        let decision = Decision {
+            session,
+            epoch: 3,
+            policy,
+            facts: &facts,
+            judgement: &judgement,
+            ruling,
+            sealed: false,
+            receipts: &[],
+        };
         let Recorded::Decision(told) = written(&call.decision, Happened::Decision(decision)).happened else {
             panic!("a decision")
         };
@@ -189,12 +232,15 @@ fn what_people_did_is_read_back() {
         Call { label: Label::bottom().with_class(DataClass::Pii), ..Call::in_mode(FlowMode::Balanced) };
     let Verdict::Escalate(escalation) = decide(&call.policy, &call.facts()) else { panic!("a question") };
     let question = escalation.question();
-    let Recorded::Asked { question: told, how } =
-        written(&id, Happened::Asked { question, how: "form" }).happened
-    else {
-        panic!("asked")
-    };
-    assert_eq!((QuestionDigest::parse(&told), how.as_str()), (Some(question), "form"));
+    for asked in [Some(question), None] {
+        let Recorded::Asked { question: told, how } =
+            written(&id, Happened::Asked { question: asked, how: "form" }).happened
+        else {
+            panic!("asked")
+        };
+        assert_eq!((told.as_deref().map(QuestionDigest::parse), how.as_str()), (asked.map(Some), "form"));
+    }
+    let question = Some(question);
     let answered = Happened::Answered { question, answer: Answer::Decline, by: "the client's user" };
     let Recorded::Answered { answer, .. } = written(&id, answered).happened else { panic!("answered") };
     assert_eq!(answer, "decline");

@@ -7,7 +7,7 @@ use super::{
     RECORD_VERSION, Review, Ruling,
 };
 use crate::annotation::{Accepts, Axis, Contract};
-use crate::decide::{AskKind, Judgement};
+use crate::decide::{AskKind, Judgement, QuestionDigest};
 use crate::label::Label;
 use crate::policy::{FlowRule, FlowViolations};
 
@@ -32,12 +32,14 @@ impl AuditEvent<'_> {
                 line.word(if *sent { "true" } else { "false" });
             }
             Happened::Asked { question, how } => {
-                line.raw(b",\"event\":\"asked\",\"question\":\"").hex(question.as_bytes());
-                line.raw(b"\",\"how\":\"").text(how).raw(b"\"");
+                line.raw(b",\"event\":\"asked\"");
+                asked_about(line, question.as_ref());
+                line.raw(b",\"how\":\"").text(how).raw(b"\"");
             }
             Happened::Answered { question, answer, by } => {
-                line.raw(b",\"event\":\"answered\",\"question\":\"").hex(question.as_bytes());
-                line.raw(b"\",\"answer\":\"").word(answer.as_str());
+                line.raw(b",\"event\":\"answered\"");
+                asked_about(line, question.as_ref());
+                line.raw(b",\"answer\":\"").word(answer.as_str());
                 line.raw(b"\",\"by\":\"").text(by).raw(b"\"");
             }
             Happened::Waived(finding) => {
@@ -118,7 +120,9 @@ impl Decision<'_> {
         if let Some(variant) = facts.variant {
             line.raw(b"\",\"variant\":\"").word(variant.as_str());
         }
-        line.raw(b"\",\"digest\":\"").hex(action.digest().as_bytes());
+        if !self.sealed {
+            line.raw(b"\",\"digest\":\"").hex(action.digest().as_bytes());
+        }
         line.raw(b"\",\"mode\":\"").word(self.policy.flow_for(facts).mode.as_str());
         line.raw(b"\",\"effect\":\"").word(self.judgement.effect().as_str());
         line.raw(b"\",\"ruling\":\"").word(self.ruling.as_str());
@@ -126,6 +130,9 @@ impl Decision<'_> {
             line.raw(b"\",\"policy\":\"").word(policy);
         }
         line.raw(b"\"");
+        if !self.receipts.is_empty() {
+            line.raw(b",\"receipts\":").json(&self.receipts);
+        }
         Provenance::of(self.policy, facts).write(line);
         line.raw(b",\"label\":").words(label_words(facts.session));
         let found = !self.judgement.findings().is_empty();
@@ -134,6 +141,13 @@ impl Decision<'_> {
         }
         contract(line, facts.contract, found);
         judged(line, self.judgement);
+    }
+}
+
+/// What a person was asked, as a digest.
+fn asked_about(line: &mut Line<'_>, question: Option<&QuestionDigest>) {
+    if let Some(question) = question {
+        line.raw(b",\"question\":\"").hex(question.as_bytes()).raw(b"\"");
     }
 }
 

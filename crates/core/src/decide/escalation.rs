@@ -397,6 +397,9 @@ impl Approval {
 // === impl QuestionDigest ===
 
 impl QuestionDigest {
+    /// Stands for a question that was cleared. No question has it.
+    pub const CLEARED: Self = Self([0; 32]);
+
     /// The digest itself.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

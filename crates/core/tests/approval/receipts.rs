@@ -2,10 +2,12 @@
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use highwater_core::approval::receipt::{
-    ChainFault, ChainLink, Circumstances, Enrolled, Expected, Guarded, Opened, Outcome, Part, Receipt,
-    SignedReceipt, check, check_chain, check_use,
+    AuditorSecret, ChainFault, ChainLink, Circumstances, Enrolled, Expected, Guarded, Opened, Outcome, Part,
+    Receipt, SignedReceipt, check, check_chain, check_use,
 };
-use highwater_core::approval::{Algorithm, ReservedAction, ToolName, encode_base64url, to_iso};
+use highwater_core::approval::{
+    ActionHash, Algorithm, CanonicalArguments, ReservedAction, ServerId, ToolName, encode_base64url, to_iso,
+};
 use highwater_core::id::Timestamp;
 
 use crate::scene::{NOW, Scene, arguments};
@@ -35,7 +37,8 @@ impl Gateway {
             origins: &[ORIGIN],
             gateway_key: Some(&self.key),
             enrollments: None,
-            opened: None,
+            auditor: None,
+            opened: &[],
         }
     }
 }
@@ -213,21 +216,25 @@ fn a_sealed_receipt_says_that_it_is_and_opens_with_what_the_auditor_has() {
     let gateway = Gateway::new();
     let clear = receipt(&Scene::new(), ChainLink::first("gw"));
     let signed = clear.signed.as_ref().unwrap();
-    let opened = Opened {
-        canonical_arguments: clear.canonical_arguments.clear().unwrap().to_owned(),
-        display_text: clear.display_text.clear().unwrap().to_owned(),
-        nonce: signed.nonce.clear().unwrap().to_owned(),
-        client_data_json: signed.client_data_json.clear().unwrap().to_owned(),
-    };
-    let mut sealed_texts = Vec::new();
-    let sealed = clear.clone().sealed(|text| {
-        sealed_texts.push(text.to_owned());
-        format!("ciphertext {}", sealed_texts.len())
-    });
-    let text = gateway.sign(sealed).to_text();
-    assert_eq!(sealed_texts.len(), 4);
-    for secret in &sealed_texts {
-        assert!(!text.contains(&serde_json::to_string(secret).unwrap()), "{secret}");
+    let secrets = [&clear.canonical_arguments, &clear.display_text, &signed.nonce, &signed.client_data_json];
+    let auditor = AuditorSecret::new([5; 32]);
+    let once = [[1; 32], [2; 32], [3; 32], [4; 32]];
+    let sealed = clear.clone().sealed(&auditor.public().unwrap(), &once).unwrap();
+    assert_eq!((clear.is_sealed(), sealed.is_sealed()), (Some(false), Some(true)));
+    let opened = sealed.opened(&auditor);
+    let text = gateway.sign(sealed.clone()).to_text();
+    let hash = ActionHash::of(
+        &ToolName::parse(&clear.tool_name).unwrap(),
+        &CanonicalArguments::read(clear.canonical_arguments.clear()).unwrap(),
+        &ServerId::new(&clear.server_id).unwrap(),
+    );
+    for secret in secrets
+        .map(|secret| secret.clear().unwrap().to_owned())
+        .into_iter()
+        .chain([hash.to_string(), encode_base64url(hash.as_bytes())])
+    {
+        let quoted = serde_json::to_string(&secret).unwrap();
+        assert!(!text.contains(quoted.trim_matches('"')), "{secret}");
     }
     let report = check(&text, &gateway.expected());
     assert!(!report.holds() && report.failed().next().is_none());
@@ -236,12 +243,24 @@ fn a_sealed_receipt_says_that_it_is_and_opens_with_what_the_auditor_has() {
         report.parts().iter().find(|(part, _)| *part == Part::Action),
         Some((_, Outcome::Unchecked(_)))
     ));
-    let report = check(&text, &Expected { opened: Some(&opened), ..gateway.expected() });
+    // The key opens everything, and so does whoever has the key for somebody who has not.
+    let report = check(&text, &Expected { auditor: Some(&auditor), ..gateway.expected() });
     assert!(report.holds(), "{report:?}");
-    let other = Opened { canonical_arguments: "{}".to_owned(), ..opened };
-    assert!(
-        failed(&text, &Expected { opened: Some(&other), ..gateway.expected() }).contains(&Part::ClientData)
-    );
+    let report = check(&text, &Expected { opened: std::slice::from_ref(&opened), ..gateway.expected() });
+    assert!(report.holds(), "{report:?}");
+    let some = Opened { nonce: None, ..opened.clone() };
+    let report = check(&text, &Expected { opened: &[some], ..gateway.expected() });
+    assert!(!report.holds() && report.held(Part::Action) && !report.held(Part::ClientData));
+    let other = Opened { canonical_arguments: Some("{}".to_owned()), ..opened };
+    assert!(failed(&text, &Expected { opened: &[other], ..gateway.expected() }).contains(&Part::ClientData));
+    let stranger = AuditorSecret::new([6; 32]);
+    let faults = failed(&text, &Expected { auditor: Some(&stranger), ..gateway.expected() });
+    assert_eq!(faults, [Part::Action, Part::ClientData, Part::DisplayText]);
+    // Sealed in part is not sealed.
+    let mut some = sealed;
+    some.display_text = clear.display_text.clone();
+    let text = gateway.sign(some).to_text();
+    assert!(failed(&text, &Expected { auditor: Some(&auditor), ..gateway.expected() }).contains(&Part::Form));
 }
 
 #[test]
@@ -285,6 +304,17 @@ fn a_use_holds_with_the_receipt_of_a_mandate_that_it_keeps_within() {
         let report = outcome(&mandate, change);
         assert!(report.failed().any(|part| part == Part::Mandate), "change {index}: {report:?}");
     }
+    // A sealed use is as good, for whoever can open it.
+    let auditor = AuditorSecret::new([5; 32]);
+    let mut used = receipt(&Scene::new(), mandate.next());
+    (used.signed, used.mandate) = (None, Some("r-0".to_owned()));
+    let once = [[1; 32], [2; 32], [3; 32], [4; 32]];
+    let used = gateway.sign(used.sealed(&auditor.public().unwrap(), &once).unwrap()).to_text();
+    let report = check_use(&used, &mandate.to_text(), &gateway.expected());
+    assert!(!report.holds() && report.failed().next().is_none(), "{report:?}");
+    let knowing = Expected { auditor: Some(&auditor), ..gateway.expected() };
+    let report = check_use(&used, &mandate.to_text(), &knowing);
+    assert!(report.holds() && report.held(Part::Mandate), "{report:?}");
     // A signature under something else is no mandate, and neither is one that does not hold.
     let other =
         gateway.sign(Receipt { id: "r-0".to_owned(), ..receipt(&Scene::new(), ChainLink::first("gw")) });

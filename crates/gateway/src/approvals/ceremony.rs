@@ -37,6 +37,8 @@ pub(crate) struct Around {
     pub(crate) rules: Vec<String>,
     pub(crate) labels: Vec<String>,
     pub(crate) decision: Option<DecisionId>,
+    /// Whether the receipt is for the auditor alone.
+    pub(crate) sealed: bool,
 }
 
 /// The principal under whose name people sign acts of our own. No token has a name with a slash.
@@ -137,6 +139,7 @@ impl Desk {
             rules: rules_of(&told_of(&request.told)),
             labels: context.labels,
             decision: context.decision.map(DecisionId::new),
+            sealed: request.sensitive,
         };
         let signed = self.sign(&evidence, &call, Some(&request), &around).await?;
         self.changed(id);
@@ -254,7 +257,7 @@ impl Desk {
         };
         let receipt = Receipt::of(verified, record, credential, &self.party, circumstances)
             .ok_or(ApprovalReason::ChallengeUnknown)?;
-        Ok(ReceiptDraft::new(receipt, &self.key))
+        self.drafted(receipt, around)
     }
 
     fn record_signature(

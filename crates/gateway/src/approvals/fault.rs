@@ -45,6 +45,9 @@ pub enum DeskFault {
     /// The mandate is none.
     #[error("{0}")]
     Mandate(Unmandated),
+    /// What is to be sealed cannot be, so there would be no receipt.
+    #[error("its receipt cannot be sealed: no auditor's key is configured any more")]
+    Unsealable,
     /// The system gives no random numbers.
     #[error("the system gives no random numbers")]
     NoEntropy,
@@ -73,7 +76,7 @@ impl DeskFault {
             Self::TooMany => "too_many",
             Self::NotDue(_) => "not_due",
             Self::Mandate(_) => "mandate",
-            Self::NoEntropy | Self::Store(_) | Self::Audit(_) => "unavailable",
+            Self::Unsealable | Self::NoEntropy | Self::Store(_) | Self::Audit(_) => "unavailable",
         }
     }
 }

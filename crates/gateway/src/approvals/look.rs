@@ -19,6 +19,9 @@ use crate::gateway::now;
 const MOST_PENDING: u32 = 200;
 const MOST_RECENT: u32 = 50;
 
+/// In place of the arguments of a call that is over.
+const CLEARED: &str = "What it was given may be sensitive, so it is not kept here.";
+
 // === impl Desk ===
 
 impl Desk {
@@ -78,7 +81,12 @@ impl Desk {
 
     async fn shown(&self, request: ApprovalRequest) -> Result<RequestView, DeskFault> {
         let server = request.upstream.as_ref().map(|upstream| upstream.as_str().to_owned());
-        let rendered = render(&request.tool, server.as_deref(), &request.arguments);
+        let (display_text, hidden, arguments) = if request.cleared {
+            (format!("{}\n\n{CLEARED}", request.tool.as_str()), 0, String::new())
+        } else {
+            let rendered = render(&request.tool, server.as_deref(), &request.arguments);
+            (rendered.text, rendered.hidden, request.arguments.as_str().to_owned())
+        };
         let context: ContextView = serde_json::from_str(&request.shown).unwrap_or_default();
         let signed = match &request.need.quorum {
             Some(_) => self.signers(&request.id).await?,
@@ -97,9 +105,9 @@ impl Desk {
             caller: request.caller,
             tool: request.tool.as_str().to_owned(),
             server,
-            display_text: rendered.text,
-            hidden: rendered.hidden,
-            arguments: request.arguments.as_str().to_owned(),
+            display_text,
+            hidden,
+            arguments,
             created: request.created,
             expires: request.expires,
             decided: request.decided,

@@ -102,11 +102,11 @@ impl Desk {
         Ok(self.store.revoke_mandate(id, &by, "", now()).await?)
     }
 
-    /// Uses a mandate that covers this call once, if there is one: T4.
+    /// Uses a mandate that covers this call once, if there is one: T4. Gives the id of the receipt, too.
     pub(crate) async fn use_mandate(
         &self,
         call: &Mandated<'_>,
-    ) -> Result<Option<(StoredMandate, SpentMandate)>, DeskFault> {
+    ) -> Result<Option<(StoredMandate, SpentMandate, String)>, DeskFault> {
         for stored in self.store.mandates(Some(call.principal), MOST).await? {
             if stored.revoked.is_some() || self.is_resetting(&stored.user).await? {
                 continue;
@@ -127,7 +127,7 @@ impl Desk {
                     ..ApprovalNote::default()
                 };
                 self.record(call.around.decision.as_ref(), note)?;
-                return Ok(Some((stored, spent)));
+                return Ok(Some((stored, spent, receipt.receipt().id.clone())));
             }
         }
         Ok(None)
@@ -173,7 +173,7 @@ impl Desk {
             definition: call.definition,
             arguments: call.arguments,
         };
-        Ok(ReceiptDraft::new(Receipt::of_use(&used, &self.party, circumstances), &self.key))
+        self.drafted(Receipt::of_use(&used, &self.party, circumstances), call.around)
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct NewAsk<'a> {
     pub(crate) question: QuestionDigest,
     pub(crate) class: AuthenticatorClass,
     pub(crate) quorum: Option<Quorum>,
+    /// Whether receipts of it are sealed, and nothing of it is kept.
+    pub(crate) sealed: bool,
     pub(crate) decision: &'a DecisionId,
 }
 
@@ -97,7 +99,7 @@ impl Desk {
             told: serde_json::to_string(ask.told).unwrap_or_default().into(),
             question: ask.question,
             need: Need { class: ask.class, quorum: ask.quorum },
-            sensitive: false,
+            sensitive: ask.sealed,
             cleared: false,
             state: RequestState::Pending,
             created,

@@ -57,7 +57,7 @@ pub struct RequestView {
     pub display_text: String,
     /// How many characters in it were made visible.
     pub hidden: usize,
-    /// The canonical arguments.
+    /// The canonical arguments; an empty text where they were sensitive and are not kept.
     pub arguments: String,
     /// When it was asked.
     pub created: Timestamp,

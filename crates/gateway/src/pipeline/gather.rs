@@ -72,6 +72,8 @@ impl Gateway {
             agreed: None,
             consented: None,
             agreement: None,
+            sealed: false,
+            receipts: Vec::new(),
             caller,
             layout,
             action,

@@ -56,6 +56,7 @@ impl Gateway {
         question: QuestionDigest,
         how: &str,
     ) -> Result<(), Refusal> {
+        let question = (!undertaking.sealed).then_some(question);
         self.note(undertaking, Happened::Asked { question, how })
     }
 
@@ -77,6 +78,7 @@ impl Gateway {
         answer: Answer,
         by: &str,
     ) -> Result<(), Refusal> {
+        let question = (!undertaking.sealed).then_some(question);
         self.note(undertaking, Happened::Answered { question, answer, by })
     }
 
@@ -191,7 +193,8 @@ fn decided<'a>(
 ) -> AuditEvent<'a> {
     let (session, epoch) = (undertaking.session().key(), undertaking.before.epoch);
     let policy = &undertaking.policy;
-    let decision = Decision { session, epoch, policy, facts, judgement, ruling };
+    let (sealed, receipts) = (undertaking.sealed, undertaking.receipts.as_slice());
+    let decision = Decision { session, epoch, policy, facts, judgement, ruling, sealed, receipts };
     AuditEvent { time: now(), id: Some(&undertaking.decision), happened: Happened::Decision(decision) }
 }
 

@@ -54,6 +54,9 @@ impl Gateway {
             agreed: None,
             consented: None,
             agreement: None,
+            // It has the arguments of the call that it is about.
+            sealed: self.seals(call),
+            receipts: Vec::new(),
             now: call.now,
         };
         let Verdict::Allow(permit) = self.judge(&mut asking).await else {

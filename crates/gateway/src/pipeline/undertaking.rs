@@ -56,6 +56,10 @@ pub(super) struct Undertaking {
     pub(super) agreement: Option<Agreement>,
     /// What the client says of its context could not be stored, so the session counts as having taken in anything.
     pub(super) unstored: bool,
+    /// Whether no digest of it goes on record, because its receipt is for the auditor alone.
+    pub(super) sealed: bool,
+    /// The receipts of those who signed it.
+    pub(super) receipts: Vec<String>,
     /// Where the parts of its parameters are.
     pub(super) layout: Layout,
     pub(super) now: Timestamp,

@@ -114,7 +114,7 @@ fn rounds(log: &Log, id: &DecisionId, course: &[Record]) -> anyhow::Result<Vec<D
     let questions: Vec<&str> = course
         .iter()
         .filter_map(|record| match &record.happened {
-            Recorded::Asked { question, .. } | Recorded::Answered { question, .. } => Some(question.as_str()),
+            Recorded::Asked { question, .. } | Recorded::Answered { question, .. } => question.as_deref(),
             _ => None,
         })
         .collect();

@@ -33,6 +33,7 @@ pub(crate) fn data(account: &Account) -> Value {
             "variant": decision.variant,
             "target": decision.target,
             "digest": decision.digest,
+            "receipts": decision.receipts,
         },
         "principal": decision.principal,
         "mode": decision.mode,

@@ -11,6 +11,9 @@ mod released;
 mod remembered;
 mod rounds;
 mod rounds_lasting;
+mod sealed;
 mod sent;
 mod stage;
 mod told;
+#[path = "../support/traces.rs"]
+mod traces;

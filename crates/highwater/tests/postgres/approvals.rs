@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::labelled::done;
 use crate::person::Person;
+use crate::traces::Traces;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_highwater");
 const KEY: &str = "io.modelcontextprotocol/verified-approval";
@@ -33,7 +34,7 @@ struct Two {
     passkey: Passkey,
     journal: Journal,
     _upstream: HttpFixture,
-    _database: PostgresServer,
+    database: PostgresServer,
     _folder: tempfile::TempDir,
 }
 
@@ -80,11 +81,16 @@ fn free_port() -> u16 {
 impl Two {
     /// Both hold calls for so long; the owner's passkey was enrolled at the first.
     async fn new(hold: &str) -> Self {
-        Self::before(hold, "legacy", &script()).await
+        Self::before(hold, "legacy", &script(), &Value::Null).await
+    }
+
+    /// The same where receipts are sealed for somebody.
+    async fn sealing(hold: &str, auditor: &Value) -> Self {
+        Self::before(hold, "legacy", &script(), auditor).await
     }
 
     /// The same before a server of this era that says this. Both seal with one key.
-    async fn before(hold: &str, era: &str, script: &Value) -> Self {
+    async fn before(hold: &str, era: &str, script: &Value, auditor: &Value) -> Self {
         let (database, url) = tokio::task::spawn_blocking(|| {
             let database = PostgresServer::start();
             let url = database.url("approvals");
@@ -115,6 +121,10 @@ impl Two {
                     "labels": { "delete": { "approval": "passkey" } },
                 } },
             });
+            let mut config = config;
+            if !auditor.is_null() {
+                config["approvals"]["auditor_key"] = auditor.clone();
+            }
             let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
             home.configure(&config.to_string()).unwrap();
             std::fs::create_dir_all(home.data_dir()).unwrap();
@@ -137,7 +147,7 @@ impl Two {
             passkey,
             journal,
             _upstream: upstream,
-            _database: database,
+            database,
             _folder: folder,
         }
     }
@@ -261,7 +271,7 @@ async fn t3_s57_of_two_identical_calls_at_once_one_through_each_a_grant_carries_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g25_s57_of_forty_that_bring_one_round_to_both_one_goes_on() {
-    let two = Two::before("30s", "modern", &asking()).await;
+    let two = Two::before("30s", "modern", &asking(), &Value::Null).await;
     let clients = two.clients(&json!({ "roots": {} })).await;
     for begun in [0, 1] {
         let arguments = json!({ "path": format!("round-{begun}") });
@@ -287,4 +297,53 @@ async fn g25_s57_of_forty_that_bring_one_round_to_both_one_goes_on() {
         assert!(words.keys().any(|word| word.contains("taken already")), "{words:?}");
         assert_eq!(two.ran(&format!("round-{begun}")), 2, "the call and its one round");
     }
+}
+
+/// What nobody may find.
+const SECRET: &str = "DE75512108001245126199";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_sensitive_call_at_one_gateway_that_is_approved_at_the_other_nothing_stays_in_the_database() {
+    let two = Two::sealing("30s", &json!("hSDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo")).await;
+    let clients = two.clients(&json!({})).await;
+    let arguments = json!({ "path": SECRET });
+    let traces = |receipt: &Value| {
+        let server = receipt["serverId"].as_str().unwrap();
+        Traces::of(DELETE, &arguments.to_string(), server, SECRET)
+    };
+    for held in [0, 1] {
+        let answering = async {
+            let id = two.pending(1 - held).await;
+            assert!(two.database.dump("approvals").contains(SECRET), "whoever is asked must see it");
+            two.sign(1 - held, &id).await;
+        };
+        let (answer, ()) = tokio::join!(clients[held].call(DELETE, arguments.clone()), answering);
+        done(&answer.unwrap());
+        // The receipt is of the gateway where it was signed.
+        let said = api(&two.gateways[1 - held], Method::GET, "/receipts", None).await;
+        let receipt = said["receipts"].as_array().unwrap().last().unwrap().clone();
+        assert!(receipt["canonicalArguments"]["sealed"].is_string(), "{receipt}");
+        let found = traces(&receipt);
+        let left = found.found_in(two.database.dump("approvals").as_bytes());
+        assert!(left.is_empty(), "{left:?}");
+        for gateway in &two.gateways {
+            let left = found.found_below(&gateway.home().data_dir());
+            assert!(left.is_empty(), "{left:?}");
+            assert!(found.found_in(gateway.log().as_bytes()).is_empty());
+        }
+    }
+    // Signed by its own client, too.
+    let native = two.clients(&json!({ "extensions": { KEY: {} } })).await;
+    let params = json!({ "toolName": DELETE, "arguments": arguments });
+    let answer = native[0].request("approval/challenge/create", params).await.unwrap();
+    let challenge = answer.result().unwrap_or_else(|error| panic!("{error:#}: {}", answer.raw()));
+    let response = two.passkey.get(&challenge["requestOptions"]).unwrap();
+    let evidence =
+        json!({ "method": "webauthn", "challengeId": challenge["challengeId"], "response": response });
+    done(&native[1].send(Request::call(DELETE, &arguments).meta(KEY, evidence)).await.unwrap());
+    assert_eq!(two.ran(SECRET), 3);
+    let said = api(&two.gateways[0], Method::GET, "/receipts", None).await;
+    let left = traces(&said["receipts"][0]);
+    let dump = two.database.dump("approvals");
+    assert!(left.found_in(dump.as_bytes()).is_empty(), "{dump}");
 }

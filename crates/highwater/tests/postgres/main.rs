@@ -8,6 +8,8 @@ mod labelled;
 #[path = "../approvals/person.rs"]
 #[expect(dead_code, reason = "other tests press the button")]
 mod person;
+#[path = "../support/traces.rs"]
+mod traces;
 
 use std::time::Duration;
 

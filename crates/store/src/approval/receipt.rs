@@ -118,6 +118,11 @@ impl ReceiptDraft {
         &self.receipt.id
     }
 
+    /// Whether nothing that leads to its arguments may stay beside it.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.receipt.is_sealed() == Some(true)
+    }
+
     /// Gives it its place and its time, and signs it.
     pub(crate) fn file(&self, seq: u64, head: &str, now: i64) -> Option<Filed> {
         let mut receipt = self.receipt.clone();

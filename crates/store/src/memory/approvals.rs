@@ -322,6 +322,9 @@ impl Approvals {
         }
         let of = asked.approval.as_ref().map_or("", ApprovalId::as_str);
         let receipt = self.file(&asked.draft, of, asked.now);
+        if asked.draft.is_sealed() {
+            self.clear_challenge(&asked.challenge, millis(asked.now));
+        }
         ChallengeUsed { outcome: ConsumeOutcome::Consumed, receipt, request }
     }
 
@@ -378,6 +381,9 @@ impl Approvals {
                 it.state = RequestState::Consumed;
             } else {
                 (it.state, it.decided) = (RequestState::Expired, Some(asked.now));
+            }
+            if it.sensitive {
+                self.clear_request(&asked.id);
             }
         }
         outcome

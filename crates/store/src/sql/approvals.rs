@@ -94,12 +94,17 @@ statements! {
             AND (state='pending' OR state='approved')";
     EXPIRE_REQUESTS = "UPDATE approval SET state='expired', decided=$1, ver=ver+1 \
             WHERE (state='pending' AND expires<=$1) OR (state='approved' AND decided<=$2) RETURNING id";
-    /// Clears what is nobody's business any more.
-    CLEAR_REQUESTS = "UPDATE approval SET canon='', action='', shown='', ver=ver+1 WHERE sensitive=1 AND canon<>'' \
+    /// Clears what is nobody's business any more: everything that leads to the arguments.
+    CLEAR_REQUESTS = "UPDATE approval SET canon='', action='', shown='', question='', ver=ver+1 \
+            WHERE sensitive=1 AND canon<>'' \
             AND (state='consumed' OR state='expired' OR (state='declined' AND decided<=$1)) RETURNING id";
+    CLEAR_REQUEST = "UPDATE approval SET canon='', action='', shown='', question='', ver=ver+1 \
+            WHERE id=$1 AND sensitive=1";
     CLEAR_CHALLENGES = "UPDATE challenge SET canon='', action='', wire=id, \
             expires=CASE WHEN consumed=0 THEN 0 ELSE expires END WHERE approval=$1";
     CLEAR_CHALLENGE = "UPDATE challenge SET canon='', action='', wire=id WHERE id=$1 AND (consumed>0 OR expires<=$2)";
+    /// Of what is over only that it is over is ever asked again (G5).
+    CLEAR_OVER = "UPDATE challenge SET canon='', action='', wire=id WHERE canon<>'' AND (consumed>0 OR expires<=$1)";
     PRUNE_CHALLENGES = "DELETE FROM challenge WHERE issued<$1";
     PRUNE_REQUESTS = "DELETE FROM approval WHERE created<$1 AND state<>'pending' AND state<>'approved'";
     PRUNE_REMEMBERED = "DELETE FROM remembered WHERE ends<=$1";

@@ -65,6 +65,9 @@ pub(crate) trait Tx: Send {
     /// Undoes everything that was done in this transaction. What is answered stands, and says why.
     fn give_up(&mut self);
 
+    /// Says that something was cleared in this transaction that must not stay behind in files that we keep ourselves.
+    fn scrub(&mut self);
+
     /// Tells other replicas that they hold an old copy of a session. A hint: nothing depends on its arrival.
     fn announce(&mut self, session: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
 }

@@ -34,6 +34,8 @@ pub(super) struct SqliteTx<'c> {
     pub(super) doing: &'static str,
     /// Whether what was done is to be undone.
     pub(super) given_up: bool,
+    /// Whether the log of the file must not keep what was there before.
+    pub(super) scrubs: bool,
 }
 
 /// Opens the file as we want it.
@@ -56,7 +58,7 @@ pub(super) fn open(file: &Path, purpose: Purpose) -> Result<Connection, StoreErr
         Purpose::Read => "PRAGMA query_only=ON; PRAGMA cache_size=-512;",
         Purpose::Write => {
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-1024; \
-             PRAGMA journal_size_limit=4194304; PRAGMA trusted_schema=OFF;"
+             PRAGMA journal_size_limit=4194304; PRAGMA trusted_schema=OFF; PRAGMA secure_delete=ON;"
         }
     };
     connection.busy_timeout(BUSY_LIMIT).map_err(|error| failed(&error))?;
@@ -119,6 +121,22 @@ pub(super) fn batch(connection: &Connection, doing: &'static str, text: &str) ->
     connection.execute_batch(text).map_err(|error| explained(doing, &error))
 }
 
+/// How long the log waits for readers before it is emptied another time.
+const SCRUB_LIMIT: Duration = Duration::from_millis(50);
+
+/// Empties the log beside the file, which holds what was there before it was cleared; says whether it is empty.
+pub(super) fn scrub(connection: &Connection) -> bool {
+    let emptied = connection.busy_timeout(SCRUB_LIMIT).and_then(|()| {
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
+    });
+    if let Err(error) = connection.busy_timeout(BUSY_LIMIT) {
+        tracing::error!(%error, "the session store does not wait for locks any more");
+    }
+    // A reader that is under way is no fault: the log is emptied after it.
+    emptied.inspect_err(|error| tracing::warn!(%error, "the log of the session store was not emptied"))
+        == Ok(0)
+}
+
 /// Gives up a transaction, which SQLite may have given up already.
 pub(super) fn undo(connection: &Connection) {
     if !connection.is_autocommit()
@@ -140,7 +158,7 @@ pub(super) fn at_once<R>(future: impl Future<Output = Result<R, StoreError>>) ->
 
 impl<'c> SqliteTx<'c> {
     pub(super) fn new(connection: &'c mut Connection, doing: &'static str) -> Self {
-        Self { connection, doing, given_up: false }
+        Self { connection, doing, given_up: false, scrubs: false }
     }
 }
 
@@ -168,6 +186,10 @@ impl Tx for SqliteTx<'_> {
 
     fn give_up(&mut self) {
         self.given_up = true;
+    }
+
+    fn scrub(&mut self) {
+        self.scrubs = true;
     }
 
     /// There are no other replicas.

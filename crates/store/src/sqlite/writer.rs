@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
-use super::connection::{SqliteTx, at_once, batch, flush_commits, now, undo};
+use super::connection::{SqliteTx, at_once, batch, flush_commits, now, scrub, undo};
 use crate::StoreError;
 use crate::operation::{Access, Durability, Operation, Start};
 
@@ -35,6 +35,8 @@ enum Message {
 /// A request on its way: done inside a transaction, answered after the commit.
 trait Job: Send {
     fn is_flushed(&self) -> bool;
+    /// Whether it cleared something; known once it ran.
+    fn scrubs(&self) -> bool;
     fn run(&mut self, connection: &mut Connection) -> Result<(), StoreError>;
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 }
@@ -44,6 +46,7 @@ type Reply<O> = oneshot::Sender<Result<<O as Operation>::Output, StoreError>>;
 struct Request<O: Operation> {
     operation: O,
     done: Option<O::Output>,
+    scrubs: bool,
     reply: Option<Reply<O>>,
 }
 
@@ -67,7 +70,7 @@ impl Writer {
 
     /// Queues a request; waits while the queue is full.
     pub(super) async fn send<O: Operation>(&self, operation: O, reply: Reply<O>) -> Result<(), StoreError> {
-        let request = Request { operation, done: None, reply: Some(reply) };
+        let request = Request { operation, done: None, scrubs: false, reply: Some(reply) };
         self.queue.send(Message::Job(Box::new(request))).await.map_err(|_| StoreError::Stopped)
     }
 
@@ -75,7 +78,8 @@ impl Writer {
     pub(super) fn try_send<O: Operation>(&self, operation: O) -> Result<(), O> {
         match self.queue.try_reserve() {
             Ok(place) => {
-                place.send(Message::Job(Box::new(Request { operation, done: None, reply: None })));
+                let request = Request { operation, done: None, scrubs: false, reply: None };
+                place.send(Message::Job(Box::new(request)));
                 Ok(())
             }
             Err(TrySendError::Full(()) | TrySendError::Closed(())) => Err(operation),
@@ -111,6 +115,8 @@ fn write(
         return;
     }
     let mut is_flushing = None;
+    // What the last run cleared may still be in the log that it left.
+    let mut unscrubbed = true;
     while let Some(message) = messages.blocking_recv() {
         let mut jobs = Vec::new();
         let mut next = Some(message);
@@ -125,7 +131,8 @@ fn write(
             }
         };
         if !jobs.is_empty() {
-            commit(&mut connection, &mut is_flushing, jobs);
+            unscrubbed |= commit(&mut connection, &mut is_flushing, jobs);
+            unscrubbed = unscrubbed && !scrub(&connection);
         }
         if let Some(reply) = stop {
             messages.close();
@@ -136,13 +143,19 @@ fn write(
     }
 }
 
-/// Does requests in one transaction, each for itself, and answers them when all are committed.
-fn commit(connection: &mut Connection, is_flushing: &mut Option<bool>, mut jobs: Vec<Box<dyn Job>>) {
+/// Does requests in one transaction, each for itself, and answers them when all are committed. Says whether one of them
+/// cleared something.
+fn commit(connection: &mut Connection, is_flushing: &mut Option<bool>, mut jobs: Vec<Box<dyn Job>>) -> bool {
     match attempt(connection, is_flushing, &mut jobs) {
-        Ok(outcomes) => jobs.into_iter().zip(outcomes).for_each(|(job, outcome)| job.answer(outcome)),
+        Ok(outcomes) => {
+            let scrubs = jobs.iter().any(|job| job.scrubs());
+            jobs.into_iter().zip(outcomes).for_each(|(job, outcome)| job.answer(outcome));
+            scrubs
+        }
         Err(error) => {
             undo(connection);
             jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
+            false
         }
     }
 }
@@ -183,9 +196,14 @@ impl<O: Operation> Job for Request<O> {
         self.operation.access() == Access::Write(Durability::Flushed)
     }
 
+    fn scrubs(&self) -> bool {
+        self.scrubs
+    }
+
     fn run(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
         let mut tx = SqliteTx::new(connection, O::DOING);
         self.done = Some(at_once(self.operation.run(&mut tx))?);
+        self.scrubs = tx.scrubs;
         if tx.given_up { batch(connection, O::DOING, "ROLLBACK TO one") } else { Ok(()) }
     }
 

@@ -119,6 +119,7 @@ macro_rules! run {
             crate::suite::run!(@ $backend,
                 t3_a_grant_lasts_two_minutes,
                 a_request_ends_after_five_minutes_and_a_no_after_ten,
+                what_is_sensitive_is_cleared_when_it_has_run_out,
                 an_enrollment_window_lasts_ten_minutes,
                 g25_a_round_ends_with_its_time_and_is_remembered_for_longer,
                 g05_a_used_challenge_is_remembered_for_a_day,

@@ -28,6 +28,7 @@ const UNTOLD: &[&str] = &[
     "allowed_origins",
     "args",
     "attestation",
+    "auditor_key",
     "auth",
     "authenticators",
     "command",

@@ -11,6 +11,7 @@ use super::super::iso::to_iso;
 use super::super::relying_party::RelyingParty;
 use super::super::signed::{ActionHash, ToolName};
 use super::super::verify::VerifiedApproval;
+use super::seal::{AuditorKey, AuditorSecret, Place};
 use crate::id::{Principal, Timestamp, UpstreamId, UserId};
 use crate::pin::{Json, PinDigest};
 
@@ -70,6 +71,12 @@ pub struct Receipt {
     pub mandate: Option<String>,
 }
 
+/// The names of what can be sealed.
+pub(super) const CANONICAL_ARGUMENTS: &str = "canonicalArguments";
+pub(super) const DISPLAY_TEXT: &str = "displayText";
+pub(super) const NONCE: &str = "nonce";
+pub(super) const CLIENT_DATA_JSON: &str = "clientDataJSON";
+
 /// The place of a receipt in the chain of its gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -93,6 +100,26 @@ pub enum Guarded {
         /// The ciphertext.
         sealed: String,
     },
+}
+
+/// The clear texts of a sealed receipt, as an auditor hands them to somebody who has no key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Opened {
+    /// Of which receipt.
+    pub id: String,
+    /// The arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canonical_arguments: Option<String>,
+    /// The text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_text: Option<String>,
+    /// The nonce.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+    /// What the browser said.
+    #[serde(rename = "clientDataJSON", default, skip_serializing_if = "Option::is_none")]
+    pub client_data_json: Option<String>,
 }
 
 /// The signature and everything it is checked with.
@@ -246,21 +273,45 @@ impl Receipt {
     }
 
     /// Seals everything by which short arguments could be found by trying: arguments, text, nonce, and what the browser
-    /// said. `seal` encrypts for the auditor.
-    #[must_use]
-    pub fn sealed(mut self, mut seal: impl FnMut(&str) -> String) -> Self {
-        let mut close = |guarded: &mut Guarded| {
+    /// said. `once` is random, used once, and forgotten.
+    pub fn sealed(mut self, key: &AuditorKey, once: &[[u8; 32]; 4]) -> Option<Self> {
+        let id = self.id.clone();
+        let close = |guarded: &mut Guarded, field: &'static str, once: &[u8; 32]| {
             if let Guarded::Clear(text) = guarded {
-                *guarded = Guarded::Sealed { sealed: seal(text) };
+                let sealed = key.seal(once, Place { receipt: &id, field }, text)?;
+                *guarded = Guarded::Sealed { sealed };
             }
+            Some(())
         };
-        close(&mut self.canonical_arguments);
-        close(&mut self.display_text);
+        let [arguments, shown, nonce, client_data] = once;
+        close(&mut self.canonical_arguments, CANONICAL_ARGUMENTS, arguments)?;
+        close(&mut self.display_text, DISPLAY_TEXT, shown)?;
         if let Some(signed) = &mut self.signed {
-            close(&mut signed.nonce);
-            close(&mut signed.client_data_json);
+            close(&mut signed.nonce, NONCE, nonce)?;
+            close(&mut signed.client_data_json, CLIENT_DATA_JSON, client_data)?;
         }
-        self
+        Some(self)
+    }
+
+    /// Whether all that can be sealed is, or nothing; `None` if some of it is.
+    pub fn is_sealed(&self) -> Option<bool> {
+        let signed = self.signed.iter().flat_map(|signed| [&signed.nonce, &signed.client_data_json]);
+        let mut parts = [&self.canonical_arguments, &self.display_text].into_iter().chain(signed);
+        let sealed = self.canonical_arguments.clear().is_none();
+        parts.all(|part| part.clear().is_none() == sealed).then_some(sealed)
+    }
+
+    /// What an auditor reads in it; nothing of what the key does not open.
+    pub fn opened(&self, secret: &AuditorSecret) -> Opened {
+        let open = |guarded: &Guarded, field| guarded.opened(secret, Place { receipt: &self.id, field });
+        let signed = self.signed.as_ref();
+        Opened {
+            id: self.id.clone(),
+            canonical_arguments: open(&self.canonical_arguments, CANONICAL_ARGUMENTS),
+            display_text: open(&self.display_text, DISPLAY_TEXT),
+            nonce: signed.and_then(|signed| open(&signed.nonce, NONCE)),
+            client_data_json: signed.and_then(|signed| open(&signed.client_data_json, CLIENT_DATA_JSON)),
+        }
     }
 }
 
@@ -285,6 +336,14 @@ impl Guarded {
         match self {
             Self::Clear(text) => Some(text),
             Self::Sealed { .. } => None,
+        }
+    }
+
+    /// The text, if it is for everybody or the key opens it.
+    pub(super) fn opened(&self, secret: &AuditorSecret, place: Place<'_>) -> Option<String> {
+        match self {
+            Self::Clear(text) => Some(text.clone()),
+            Self::Sealed { sealed } => secret.open(place, sealed),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Checking a receipt part by part, with nothing but itself and what the one who checks already knows.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::super::arguments::CanonicalArguments;
@@ -13,7 +15,10 @@ use super::super::fault::Fault;
 use super::super::iso::from_iso;
 use super::super::relying_party::RelyingParty;
 use super::super::signed::{ActionHash, Nonce, ServerId, ToolName, WireChallenge};
-use super::body::{Guarded, Receipt, Signed, VERSION};
+use super::body::{
+    CANONICAL_ARGUMENTS, CLIENT_DATA_JSON, DISPLAY_TEXT, Guarded, NONCE, Opened, Receipt, Signed, VERSION,
+};
+use super::seal::{AuditorSecret, Place};
 use super::signature::SignedReceipt;
 use crate::annotation::words::vocabulary;
 use crate::pin::PinDigest;
@@ -55,8 +60,10 @@ pub struct Expected<'a> {
     pub gateway_key: Option<&'a [u8; 32]>,
     /// What was enrolled.
     pub enrollments: Option<&'a [Enrolled]>,
-    /// What the auditor decrypted of a sealed receipt.
-    pub opened: Option<&'a Opened>,
+    /// The key that opens what is sealed.
+    pub auditor: Option<&'a AuditorSecret>,
+    /// What an auditor opened, for whoever has no key.
+    pub opened: &'a [Opened],
 }
 
 /// One line of the export of enrollments.
@@ -76,19 +83,6 @@ pub struct Enrolled {
     /// Until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<String>,
-}
-
-/// The clear texts of a sealed receipt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
-    /// The arguments.
-    pub canonical_arguments: String,
-    /// The text.
-    pub display_text: String,
-    /// The nonce.
-    pub nonce: String,
-    /// What the browser said.
-    pub client_data_json: String,
 }
 
 /// What came of checking one part.
@@ -139,9 +133,9 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Report {
     Report { parts }
 }
 
-struct Checking<'a> {
-    receipt: &'a Receipt,
-    expected: &'a Expected<'a>,
+pub(super) struct Checking<'a> {
+    pub(super) receipt: &'a Receipt,
+    pub(super) expected: &'a Expected<'a>,
 }
 
 const SEALED: Outcome = Outcome::Unchecked("it is sealed, and the auditor's key was not used");
@@ -160,23 +154,44 @@ impl<'a> Checking<'a> {
         if definition.is_some_and(|hash| PinDigest::parse(hash).is_none()) {
             return Outcome::failed("`definitionHash` is no digest");
         }
+        if self.receipt.is_sealed().is_none() {
+            return Outcome::failed("a part of it is sealed and another is not");
+        }
         Outcome::Held
     }
 
-    fn open(&self, guarded: &'a Guarded, opened: fn(&Opened) -> &String) -> Option<&'a str> {
-        guarded.clear().or_else(|| self.expected.opened.map(|known| opened(known).as_str()))
+    /// The text of a part: as it stands there, as the key opens it, or as an auditor says it is.
+    fn open(
+        &self,
+        guarded: &'a Guarded,
+        field: &'static str,
+        told: fn(&Opened) -> Option<&String>,
+    ) -> Result<Cow<'a, str>, Outcome> {
+        if let Guarded::Clear(text) = guarded {
+            return Ok(Cow::Borrowed(text));
+        }
+        let receipt = self.receipt.id.as_str();
+        if let Some(auditor) = self.expected.auditor {
+            let text = guarded.opened(auditor, Place { receipt, field });
+            return text.map(Cow::Owned).ok_or_else(|| {
+                Outcome::Failed(format!(
+                    "the auditor's key does not open `{field}`: it was sealed for another, or changed"
+                ))
+            });
+        }
+        let opened = self.expected.opened.iter().find(|opened| opened.id == receipt);
+        opened.and_then(told).map(|text| Cow::Borrowed(text.as_str())).ok_or(SEALED)
     }
 
     /// The action, rebuilt from what the receipt says.
-    fn action(&self) -> Result<(ToolName, CanonicalArguments, ActionHash), Outcome> {
+    pub(super) fn action(&self) -> Result<(ToolName, CanonicalArguments, ActionHash), Outcome> {
         let tool =
             ToolName::parse(&self.receipt.tool_name).map_err(|_| Outcome::failed("`toolName` is no name"))?;
         let server =
             ServerId::new(&self.receipt.server_id).map_err(|_| Outcome::failed("`serverId` is no id"))?;
-        let text = self
-            .open(&self.receipt.canonical_arguments, |opened| &opened.canonical_arguments)
-            .ok_or(SEALED)?;
-        let arguments = CanonicalArguments::read(Some(text))
+        let sealed = &self.receipt.canonical_arguments;
+        let text = self.open(sealed, CANONICAL_ARGUMENTS, |opened| opened.canonical_arguments.as_ref())?;
+        let arguments = CanonicalArguments::read(Some(&text))
             .ok()
             .filter(|arguments| arguments.as_str() == text)
             .ok_or_else(|| Outcome::failed("`canonicalArguments` is not canonical"))?;
@@ -204,10 +219,11 @@ impl<'a> Checking<'a> {
     }
 
     fn client_data(&self, signed: &'a Signed) -> Result<[u8; 32], Outcome> {
-        let nonce = self.open(&signed.nonce, |opened| &opened.nonce).ok_or(SEALED)?;
-        let bytes = self.open(&signed.client_data_json, |opened| &opened.client_data_json).ok_or(SEALED)?;
-        let nonce = decode_array(nonce).ok_or_else(|| Outcome::failed("`nonce` is malformed"))?;
-        let bytes = decode_exact(bytes).ok_or_else(|| Outcome::failed("`clientDataJSON` is malformed"))?;
+        let nonce = self.open(&signed.nonce, NONCE, |opened| opened.nonce.as_ref())?;
+        let sealed = &signed.client_data_json;
+        let bytes = self.open(sealed, CLIENT_DATA_JSON, |opened| opened.client_data_json.as_ref())?;
+        let nonce = decode_array(&nonce).ok_or_else(|| Outcome::failed("`nonce` is malformed"))?;
+        let bytes = decode_exact(&bytes).ok_or_else(|| Outcome::failed("`clientDataJSON` is malformed"))?;
         let (_, _, action) =
             self.action().map_err(|_| Outcome::Unchecked("the action it is for does not hold"))?;
         let challenge = WireChallenge::new(Nonce(nonce), action);
@@ -278,9 +294,10 @@ impl<'a> Checking<'a> {
     }
 
     fn display_text(&self) -> Outcome {
-        let text = match self.open(&self.receipt.display_text, |opened| &opened.display_text) {
-            Some(text) => text,
-            None => return SEALED,
+        let sealed = &self.receipt.display_text;
+        let text = match self.open(sealed, DISPLAY_TEXT, |opened| opened.display_text.as_ref()) {
+            Ok(text) => text,
+            Err(outcome) => return outcome,
         };
         if self.receipt.renderer_version != RENDERER_VERSION {
             return Outcome::Unchecked("it was made by another version of the renderer");

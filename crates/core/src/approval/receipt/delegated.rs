@@ -1,11 +1,9 @@
 //! A use under a mandate: it has no signature of its own and is as good as the mandate's receipt and its own arguments.
 
-use super::super::arguments::CanonicalArguments;
 use super::super::iso::from_iso;
 use super::super::mandate::Mandate;
 use super::super::signed::{ReservedAction, ToolName};
-use super::body::Receipt;
-use super::check::{Expected, Outcome, Part, Report, check};
+use super::check::{Checking, Expected, Outcome, Part, Report, check};
 use super::signature::SignedReceipt;
 use crate::id::Principal;
 
@@ -18,7 +16,10 @@ pub fn check_use(text: &str, mandate: &str, expected: &Expected<'_>) -> Report {
         return report;
     };
     let outcome = if mandate_report.holds() {
-        keeps_within(used.receipt(), mandate.receipt())
+        keeps_within(
+            &Checking { receipt: used.receipt(), expected },
+            &Checking { receipt: mandate.receipt(), expected },
+        )
     } else {
         Outcome::failed("the receipt of the mandate does not hold")
     };
@@ -27,7 +28,8 @@ pub fn check_use(text: &str, mandate: &str, expected: &Expected<'_>) -> Report {
 }
 
 /// Data and trust of the session are not in a receipt: that they allowed it is the gateway's word.
-fn keeps_within(used: &Receipt, mandate: &Receipt) -> Outcome {
+fn keeps_within(use_of: &Checking<'_>, terms: &Checking<'_>) -> Outcome {
+    let (used, mandate) = (use_of.receipt, terms.receipt);
     let delegate = ToolName::reserved(ReservedAction::Delegate);
     if used.mandate.as_deref() != Some(mandate.id.as_str()) || mandate.tool_name != delegate.as_str() {
         return Outcome::failed("it is a use of another mandate");
@@ -35,14 +37,14 @@ fn keeps_within(used: &Receipt, mandate: &Receipt) -> Outcome {
     if (&used.server_id, &used.user_ref) != (&mandate.server_id, &mandate.user_ref) {
         return Outcome::failed("the mandate is of another gateway or another person");
     }
-    let read = |receipt: &Receipt| CanonicalArguments::read(receipt.canonical_arguments.clear()).ok();
-    if used.canonical_arguments.clear().is_none() || mandate.canonical_arguments.clear().is_none() {
-        return Outcome::Unchecked("it is sealed");
-    }
-    let (Some(arguments), Some(terms)) = (read(used), read(mandate)) else {
-        return Outcome::failed("the arguments cannot be read");
+    let ((tool, arguments, _), (_, terms, _)) = match (use_of.action(), terms.action()) {
+        (Ok(used), Ok(mandate)) => (used, mandate),
+        (Err(Outcome::Unchecked(why)), _) | (_, Err(Outcome::Unchecked(why))) => {
+            return Outcome::Unchecked(why);
+        }
+        (Err(_), _) | (_, Err(_)) => return Outcome::failed("the arguments cannot be read"),
     };
-    let (Ok(tool), Some(at)) = (ToolName::parse(&used.tool_name), from_iso(&used.signed_at)) else {
+    let Some(at) = from_iso(&used.signed_at) else {
         return Outcome::failed("the use cannot be read");
     };
     let principal = Principal::new(used.principal.as_str());

@@ -103,6 +103,7 @@ impl Room {
             question: QuestionDigest::parse(&"00".repeat(32)).unwrap(),
             class: AuthenticatorClass::CrossPlatform,
             quorum: call.quorum.clone(),
+            sealed: false,
             decision: &DecisionId::new("hwd_1"),
         };
         self.desk.ask(ask).await.unwrap()

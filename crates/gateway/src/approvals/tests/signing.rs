@@ -133,7 +133,8 @@ async fn receipts_are_chained_signed_and_hold_by_themselves() {
         origins: &[super::ORIGIN],
         gateway_key: Some(room.desk.receipt_key()),
         enrollments: None,
-        opened: None,
+        auditor: None,
+        opened: &[],
     };
     for text in &texts {
         let report = highwater_core::approval::receipt::check(text, &expected);

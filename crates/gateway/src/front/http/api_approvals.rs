@@ -99,7 +99,9 @@ fn refused(fault: &DeskFault) -> Response<ResponseBody> {
         | DeskFault::NoWindow
         | DeskFault::NotRememberable
         | DeskFault::Mandate(_) => StatusCode::BAD_REQUEST,
-        DeskFault::NoEntropy | DeskFault::Store(_) | DeskFault::Audit(_) => StatusCode::SERVICE_UNAVAILABLE,
+        DeskFault::Unsealable | DeskFault::NoEntropy | DeskFault::Store(_) | DeskFault::Audit(_) => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
     };
     if status == StatusCode::SERVICE_UNAVAILABLE {
         tracing::error!(error = %fault, "a person could not be answered about approvals");

@@ -144,7 +144,7 @@ impl From<DeskFault> for Refusal {
             DeskFault::Unknown => StatusCode::NOT_FOUND,
             DeskFault::NotAsked => StatusCode::FORBIDDEN,
             DeskFault::TooMany => StatusCode::TOO_MANY_REQUESTS,
-            DeskFault::NoEntropy | DeskFault::Store(_) | DeskFault::Audit(_) => {
+            DeskFault::Unsealable | DeskFault::NoEntropy | DeskFault::Store(_) | DeskFault::Audit(_) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             _ => StatusCode::CONFLICT,

@@ -175,7 +175,8 @@ impl Gateway {
             around: &around,
         };
         let used = here.desk.use_mandate(&call).await.map_err(|fault| failed(undertaking, &fault))?;
-        let Some((mandate, spent)) = used else { return Ok(Settled::Open(escalation)) };
+        let Some((mandate, spent, receipt)) = used else { return Ok(Settled::Open(escalation)) };
+        undertaking.receipts = vec![receipt];
         let by = format!("mandate {} of {}", mandate.id, mandate.user);
         self.record_answer_by(undertaking, escalation.question(), Answer::Approve, &by)?;
         undertaking.agreed = Some(by.into());
@@ -195,7 +196,8 @@ fn offer(here: &AtDesk<'_>, undertaking: &Undertaking, escalation: &Escalation) 
         session: undertaking.session().key().clone(),
         tool: signable.tool.clone(),
         upstream: Some(undertaking.action.upstream().clone()),
-        definition: signable.definition?,
+        // Of a sealed call nothing is kept that could be compared.
+        definition: signable.definition.filter(|_| !undertaking.sealed)?,
         same: Rememberable::of(&signable.arguments, signable.is_direct, &undertaking.judged, label)?,
         told: serde_json::to_string(&escalation.told()).ok()?.into(),
     })

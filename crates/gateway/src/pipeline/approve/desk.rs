@@ -19,7 +19,7 @@ use super::super::{Arrival, Refusal};
 use super::signable::{NotSignable, Signable};
 use super::wait::Waited;
 use super::{Approved, MAX_QUESTIONS, context};
-use crate::approvals::{AskAnswer, By, Desk, DeskFault, NewAsk, told_of};
+use crate::approvals::{AskAnswer, By, ContextView, Desk, DeskFault, NewAsk, told_of};
 use crate::gateway::Gateway;
 
 /// What the person in front of a modern client did when they were sent to the page.
@@ -94,6 +94,7 @@ impl Gateway {
                 Settled::Granted(permit) => return Ok(Approved::Granted(permit)),
                 Settled::Open(escalation) => escalation,
             };
+            undertaking.sealed = undertaking.sealed || self.seals(undertaking);
             let request = self.ask_at_desk(&here, arrival, course, undertaking, &escalation).await;
             let request = match request.map_err(|fault| failed(undertaking, &fault))? {
                 AskAnswer::Open(request) => *request,
@@ -161,6 +162,9 @@ impl Gateway {
             let findings = escalation.findings();
             context::around(undertaking, findings, &here.signable, story, definition.as_deref())
         });
+        // What is remembered is compared, and so would have to be kept.
+        let context =
+            ContextView { rememberable: context.rememberable.filter(|_| !undertaking.sealed), ..context };
         let ask = NewAsk {
             kind: escalation.grade(),
             user: undertaking.standing.user.clone(),
@@ -177,6 +181,7 @@ impl Gateway {
             question: escalation.question(),
             class: here.class,
             quorum: here.quorum.clone().filter(|_| escalation.grade() == Effect::Passkey),
+            sealed: undertaking.sealed,
             decision: &undertaking.decision,
         };
         here.desk.ask(ask).await
@@ -201,6 +206,10 @@ impl Gateway {
             // Somebody else was faster, or its time is over: it is asked anew.
             Err(_) => return Ok(Settled::Open(escalation)),
         };
+        if request.kind == Effect::Passkey {
+            let receipts = here.desk.receipts_for(&request.id).await;
+            undertaking.receipts = receipts.map_err(|fault| failed(undertaking, &fault))?;
+        }
         let by = request.decided_by.as_deref().unwrap_or_default();
         self.record_answer_by(undertaking, escalation.question(), Answer::Approve, by)?;
         undertaking.agreed = Some(format!("approval {}", request.id).into());

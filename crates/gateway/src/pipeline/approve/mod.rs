@@ -15,7 +15,7 @@ mod words;
 
 use std::sync::Arc;
 
-use highwater_core::action::Action;
+use highwater_core::action::{Action, ActionKind};
 use highwater_core::approval::Round;
 use highwater_core::decide::{
     Answer, AskKind, Effect, Escalation, HeldReply, Pass, Permit, QuestionDigest, ReplyVerdict, Unapproved,
@@ -139,6 +139,7 @@ impl Gateway {
         escalation: Escalation,
         consent: Option<Consent>,
     ) -> Result<Approved<Permit>, Refusal> {
+        undertaking.sealed = self.seals(undertaking);
         let mut escalation = escalation;
         let (mut form, page) = match consent {
             Some(Consent::Form(form)) => (Some(form), None),
@@ -231,6 +232,23 @@ impl Gateway {
             words::question(undertaking, escalation.findings(), story, offers)
         });
         Form { text, offers }
+    }
+
+    /// Whether nothing of a call that waits for a person may stay behind but what an auditor can open. What is read is
+    /// named in the log, so its address is no secret.
+    pub(super) fn seals(&self, undertaking: &Undertaking) -> bool {
+        let Some(desk) = self.desk() else { return false };
+        let action = &undertaking.action;
+        match action.kind() {
+            // What a call is given later goes with its arguments.
+            ActionKind::CallTool
+            | ActionKind::CreateChallenge
+            | ActionKind::GetPrompt
+            | ActionKind::Answer => {}
+            _ => return false,
+        }
+        let tool = undertaking.tool.as_ref().map(|tool| &*tool.own);
+        desk.seals(action.upstream(), tool, &undertaking.before.label, &undertaking.judged)
     }
 
     /// The policy and the tool's definition of this moment: a person may have thought for long.

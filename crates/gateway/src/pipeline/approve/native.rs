@@ -41,6 +41,7 @@ impl Gateway {
             Err(DeskFault::Rejected(rejection)) => return Err(Refusal::rejected(&rejection, None)),
             Err(fault) => return Err(failed(undertaking, &fault)),
         };
+        undertaking.receipts = vec![receipt.clone()];
         let by = spent.verified().user().to_string();
         self.record_answer_by(undertaking, question, Answer::Approve, &by)?;
         self.refresh(course, undertaking)?;
@@ -60,5 +61,6 @@ pub(super) fn around(arrival: &Arrival, undertaking: &Undertaking, escalation: &
         rules: rules_of(&escalation.told()),
         labels: highwater_core::audit::label_words(&undertaking.before.label).map(str::to_owned).collect(),
         decision: Some(undertaking.decision.clone()),
+        sealed: undertaking.sealed,
     }
 }

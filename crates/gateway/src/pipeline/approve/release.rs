@@ -200,6 +200,8 @@ impl Gateway {
             question: escalation.question(),
             class: Default::default(),
             quorum: None,
+            // It holds digests of the call and of its reply.
+            sealed: undertaking.sealed || self.seals(undertaking),
             decision: &undertaking.decision,
         };
         self.record_asked(undertaking, escalation.question(), how)?;

@@ -78,6 +78,8 @@ impl Gateway {
             agreed: None,
             consented: None,
             agreement: None,
+            sealed: false,
+            receipts: Vec::new(),
             unstored: outset.unstored,
             layout: Layout::default(),
             now: now(),

@@ -1,5 +1,6 @@
 //! `highwater receipts`: what people signed, and whether that can be shown to somebody who was not there.
 
+mod auditor;
 mod kept;
 mod verify;
 mod words;
@@ -68,6 +69,35 @@ enum ReceiptsCommand {
         common: Common,
     },
 
+    /// Make the key pair of an auditor, for whom receipts of sensitive calls are sealed.
+    ///
+    /// The private key goes into a file that must not exist yet; the public key into `approvals.auditor_key`. The gateway
+    /// never needs the file.
+    Keygen {
+        /// Where the private key is written. The file must not exist.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+
+        /// Print JSON in place of text.
+        #[arg(long)]
+        json: bool,
+    },
+
+    /// Write what an auditor's key opens of sealed receipts, one a line, for `verify --opened`.
+    Open {
+        /// Files with receipts, one a line. Those that are not sealed are passed over.
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+
+        /// The auditor's private key, as `highwater receipts keygen` wrote it.
+        #[arg(long, value_name = "FILE")]
+        auditor_key: PathBuf,
+
+        /// Where it is written. The file must not exist. Without it: standard output.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+
     /// Check receipts with nothing but the files: no gateway, no store, no network.
     ///
     /// A receipt carries the key it is checked with, so by itself it shows that somebody signed, and not who. Only
@@ -104,6 +134,15 @@ struct VerifyArgs {
     #[arg(long, value_name = "FILE")]
     definition: Option<PathBuf>,
 
+    /// The auditor's private key, as `highwater receipts keygen` wrote it. Without it nothing of a sealed receipt is
+    /// verified.
+    #[arg(long, value_name = "FILE")]
+    auditor_key: Option<PathBuf>,
+
+    /// In place of the key: what an auditor opened with it, as `highwater receipts open` writes it.
+    #[arg(long, value_name = "FILE", conflicts_with = "auditor_key")]
+    opened: Option<PathBuf>,
+
     /// Print JSON in place of text.
     #[arg(long)]
     json: bool,
@@ -117,6 +156,10 @@ pub(crate) fn run(args: &ReceiptsArgs) -> Result<(), Failure> {
             kept::export(*from, *enrollments, out.as_deref(), data)
         }
         ReceiptsCommand::Key { common } => kept::key(common),
+        ReceiptsCommand::Keygen { out, json } => auditor::keygen(out, *json),
+        ReceiptsCommand::Open { files, auditor_key, out } => {
+            auditor::open(files, auditor_key, out.as_deref())
+        }
         ReceiptsCommand::Verify(args) => {
             let verification = verify::verify(args)?;
             print(&match args.json {
@@ -125,6 +168,8 @@ pub(crate) fn run(args: &ReceiptsArgs) -> Result<(), Failure> {
             });
             match verification.fault() {
                 None => Ok(()),
+                Some(fault) if verification.is_shut() => Err(Failure::unverified(fault)
+                    .help("open it with --auditor-key, or with --opened and what the auditor opened")),
                 Some(fault) => Err(Failure::unverified(fault)),
             }
         }

@@ -1,7 +1,7 @@
 //! One changed byte anywhere fails, and the part that is named is one that the byte belongs to.
 
 use highwater_core::approval::Algorithm;
-use highwater_core::approval::receipt::Expected;
+use highwater_core::approval::receipt::{AuditorSecret, Expected};
 use highwater_testkit::passkey::{ORIGIN, Passkey, RP_ID};
 use highwater_testkit::receipts::Notary;
 
@@ -26,7 +26,8 @@ fn every_changed_byte_of_a_receipt_fails_and_names_its_part() {
             origins: &[ORIGIN],
             gateway_key: Some(&key),
             enrollments: Some(&enrollments),
-            opened: None,
+            auditor: None,
+            opened: &[],
         };
         assert_eq!(checked(&text, &expected).fault(), None);
         let within = |key: &str, at: usize| {
@@ -70,5 +71,43 @@ fn every_changed_byte_of_a_receipt_fails_and_names_its_part() {
         }
         assert_eq!(part(&checked(&format!("{text} "), &expected)), Some("form"));
         assert_eq!(part(&checked(&format!(" {text}"), &expected)), Some("form"));
+    }
+}
+
+#[test]
+fn every_changed_byte_of_a_sealed_receipt_fails_and_names_its_part() {
+    let (mut notary, passkey) = (Notary::new(RP_ID, ORIGIN), Passkey::new(Algorithm::Es256));
+    let auditor = AuditorSecret::new([5; 32]);
+    notary.seal_for(auditor.public().unwrap());
+    let text = notary.receipt(&passkey, "files__delete", r#"{"n":1,"path":"a"}"#).to_text();
+    let expected = Expected {
+        rp_id: RP_ID,
+        origins: &[ORIGIN],
+        gateway_key: None,
+        enrollments: None,
+        auditor: Some(&auditor),
+        opened: &[],
+    };
+    assert_eq!(checked(&text, &expected).fault(), None);
+    // Even where nobody knows the gateway's key: what is sealed is told by itself.
+    for (field, part_of) in [
+        ("canonicalArguments", "action"),
+        ("displayText", "display-text"),
+        ("nonce", "client-data"),
+        ("clientDataJSON", "client-data"),
+    ] {
+        let before = format!("\"{field}\":{{\"sealed\":\"");
+        let start = text.find(&before).unwrap() + before.len();
+        let end = start + text.get(start..).unwrap().find('"').unwrap();
+        for at in start..end {
+            for flip in [0x01, 0x20] {
+                let mut bytes = text.clone().into_bytes();
+                *bytes.get_mut(at).unwrap() ^= flip;
+                let verification = checked(&String::from_utf8_lossy(&bytes), &expected);
+                let named =
+                    part(&verification).unwrap_or_else(|| panic!("byte {at} of `{field}` may change"));
+                assert!(named == part_of || named == "form", "byte {at} of `{field}` is told as {named}");
+            }
+        }
     }
 }

@@ -6,14 +6,15 @@ use std::path::Path;
 use anyhow::Context;
 use highwater_core::approval::decode_base64url;
 use highwater_core::approval::receipt::{
-    ChainFault, Enrolled, Expected, Outcome, Part, Report, SignedReceipt, check, check_chain, check_use,
+    ChainFault, Enrolled, Expected, Opened, Outcome, Part, Report, SignedReceipt, check, check_chain,
+    check_use,
 };
 use highwater_core::pin::{PinDigest, PinKind};
 use highwater_mcp::annotations::pinned;
 use serde_json::{Value, json};
 
 use super::VerifyArgs;
-use super::words;
+use super::{auditor, words};
 use crate::exit::Failure;
 use crate::explain::plain;
 
@@ -45,6 +46,8 @@ pub(super) struct Checked {
     definition: Option<Outcome>,
     /// Whose credential it is and who said so, if enrollments were given.
     pub(super) enrolled: Option<Enrolled>,
+    /// What is in it, if it is sealed and that was opened.
+    pub(super) opened: Option<Opened>,
 }
 
 /// The name of the part that is checked here and not in the core.
@@ -54,13 +57,16 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Verification, Failure> {
     let enrollments = args.enrollments.as_deref().map(enrollments).transpose()?;
     let gateway_key = args.gateway_key.as_deref().map(gateway_key).transpose()?;
     let definition = args.definition.as_deref().map(definition).transpose()?;
+    let auditor = args.auditor_key.as_deref().map(auditor::secret).transpose()?;
+    let opened = args.opened.as_deref().map(auditor::opened).transpose()?.unwrap_or_default();
     let origins: Vec<&str> = args.origins.iter().map(String::as_str).collect();
     let expected = Expected {
         rp_id: &args.rp_id,
         origins: &origins,
         gateway_key: gateway_key.as_ref(),
         enrollments: enrollments.as_deref(),
-        opened: None,
+        auditor: auditor.as_ref(),
+        opened: &opened,
     };
     let mut texts = Vec::new();
     for file in &args.files {
@@ -97,6 +103,7 @@ pub(super) fn check_all(
                 place: place.clone(),
                 definition: definition.map(|digest| same_definition(receipt.as_ref(), digest)),
                 enrolled: receipt.as_ref().and_then(|receipt| enrolled(receipt, expected)),
+                opened: receipt.as_ref().and_then(|receipt| what_is_in(receipt, expected)),
                 receipt: receipt.clone(),
                 report,
             }
@@ -121,10 +128,22 @@ fn enrolled(receipt: &SignedReceipt, expected: &Expected<'_>) -> Option<Enrolled
     expected.enrollments?.iter().find(|known| known.credential_id == signed.credential_id).cloned()
 }
 
+/// What is in a sealed receipt, as far as it was opened.
+fn what_is_in(receipt: &SignedReceipt, expected: &Expected<'_>) -> Option<Opened> {
+    let receipt = receipt.receipt();
+    if receipt.is_sealed() == Some(false) {
+        return None;
+    }
+    match expected.auditor {
+        Some(auditor) => Some(receipt.opened(auditor)),
+        None => expected.opened.iter().find(|opened| opened.id == receipt.id).cloned(),
+    }
+}
+
 // === what is given ===
 
 /// The receipts of a file, with the place of each.
-fn lines(file: &Path) -> Result<Vec<(String, String)>, Failure> {
+pub(super) fn lines(file: &Path) -> Result<Vec<(String, String)>, Failure> {
     let text = std::fs::read(file)
         .map_err(|error| Failure::usage(format_args!("cannot read `{}`: {error}", file.display())))?;
     // Bytes that are no text cannot be part of a receipt; what they become is no receipt either.
@@ -183,6 +202,14 @@ impl Verification {
             .or_else(|| self.receipts.is_empty().then(|| "there are no receipts".to_owned()))
     }
 
+    /// Whether a receipt is sealed and nobody opened it.
+    pub(super) fn is_shut(&self) -> bool {
+        self.receipts.iter().any(|checked| {
+            let sealed = checked.receipt.as_ref().and_then(|receipt| receipt.receipt().is_sealed());
+            sealed == Some(true) && checked.opened.is_none()
+        })
+    }
+
     pub(super) fn to_json(&self) -> Value {
         let receipts: Vec<Value> = self.receipts.iter().map(Checked::to_json).collect();
         let chain: Option<Vec<String>> =
@@ -232,6 +259,7 @@ impl Checked {
             "holds": self.fault().is_none(),
             "receipt": self.receipt.as_ref().map(|receipt| receipt.receipt()),
             "parts": parts,
+            "opened": self.opened,
             "enrolled": self.enrolled,
             "proven": words::proven(self),
             "notProven": words::not_proven(self),

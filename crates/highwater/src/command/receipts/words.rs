@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use highwater_core::approval::receipt::{Guarded, Outcome, Part, Receipt};
+use highwater_core::approval::receipt::{Guarded, Opened, Outcome, Part, Receipt};
 
 use super::verify::{Checked, Verification};
 use crate::explain::plain;
@@ -51,7 +51,7 @@ fn one(text: &mut String, checked: &Checked) -> std::fmt::Result {
         Some(signed) => {
             let receipt = signed.receipt();
             writeln!(text, "receipt    {} in {}", plain(&receipt.id), plain(&checked.place))?;
-            describe(text, receipt)?;
+            describe(text, receipt, checked.opened.as_ref())?;
         }
     }
     writeln!(text)?;
@@ -76,20 +76,27 @@ fn one(text: &mut String, checked: &Checked) -> std::fmt::Result {
 /// One receipt, without a word on whether it holds.
 pub(super) fn receipt(receipt: &Receipt) -> String {
     let mut text = format!("receipt    {}\n", plain(&receipt.id));
-    describe(&mut text, receipt).unwrap_or_default();
+    describe(&mut text, receipt, None).unwrap_or_default();
     if let Some(shown) = receipt.display_text.clear() {
         text.push_str(&format!("\n{}\n", shown.lines().map(plain).collect::<Vec<_>>().join("\n")));
+    }
+    if receipt.is_sealed() != Some(false) {
+        text.push_str("\nWhat it was given is sealed. Whoever has the auditor's key reads it: `highwater receipts open`.\n");
     }
     text.push_str("\nWhether it holds: `highwater receipts export` and `highwater receipts verify` tell.\n");
     text
 }
 
-fn describe(text: &mut String, receipt: &Receipt) -> std::fmt::Result {
+fn describe(text: &mut String, receipt: &Receipt, opened: Option<&Opened>) -> std::fmt::Result {
     let server = receipt.upstream.as_deref().map(|server| format!(" at `{}`", plain(server)));
     writeln!(text, "tool       {}{}", plain(&receipt.tool_name), server.unwrap_or_default())?;
-    match &receipt.canonical_arguments {
-        Guarded::Clear(arguments) => writeln!(text, "arguments  {}", plain(arguments))?,
-        Guarded::Sealed { .. } => writeln!(text, "arguments  sealed for the auditor")?,
+    let opened = opened.and_then(|opened| opened.canonical_arguments.as_deref());
+    match (&receipt.canonical_arguments, opened) {
+        (Guarded::Clear(arguments), _) => writeln!(text, "arguments  {}", plain(arguments))?,
+        (Guarded::Sealed { .. }, Some(arguments)) => {
+            writeln!(text, "arguments  {} (sealed for the auditor)", plain(arguments))?;
+        }
+        (Guarded::Sealed { .. }, None) => writeln!(text, "arguments  sealed for the auditor")?,
     }
     let (user, agent) = (plain(&receipt.user_ref), plain(&receipt.principal));
     writeln!(text, "signed     {} for `{user}`, whose agent `{agent}` asked", plain(&receipt.signed_at))?;

@@ -142,13 +142,16 @@ impl Stage {
                         return decision;
                     }
                     Person::Thinks => {
-                        self.write(&decision, Happened::Asked { question, how: "form" });
+                        self.write(&decision, Happened::Asked { question: Some(question), how: "form" });
                         return decision;
                     }
                 };
-                self.write(&decision, Happened::Asked { question, how: "form" });
+                self.write(&decision, Happened::Asked { question: Some(question), how: "form" });
                 self.millis += 7000;
-                self.write(&decision, Happened::Answered { question, answer, by: "through the client" });
+                self.write(
+                    &decision,
+                    Happened::Answered { question: Some(question), answer, by: "through the client" },
+                );
                 match escalation.answered(question, answer) {
                     Ok(approval) => {
                         let Verdict::Allow(permit) = decide_approved(&policy, &facts, approval) else {
@@ -238,8 +241,16 @@ impl Stage {
 
     fn decided(&mut self, facts: &Facts<'_>, judgement: &Judgement, ruling: Ruling) {
         let (session, policy) = (self.session.clone(), self.policy.clone());
-        let decision =
-            Decision { session: &session, epoch: self.epoch, policy: &policy, facts, judgement, ruling };
+        let decision = Decision {
+            session: &session,
+            epoch: self.epoch,
+            policy: &policy,
+            facts,
+            judgement,
+            ruling,
+            sealed: false,
+            receipts: &[],
+        };
         self.write(facts.decision, Happened::Decision(decision));
     }
 

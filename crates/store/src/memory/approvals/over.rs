@@ -1,6 +1,7 @@
 //! What is over: its time ran out, it is cleared, or it counts no more.
 
 use highwater_core::approval::{ActionHash, CanonicalArguments, ChallengeRecord, Nonce, WireChallenge};
+use highwater_core::decide::QuestionDigest;
 use highwater_core::id::{ApprovalId, ChallengeId, Timestamp};
 
 use super::{Approvals, at, millis};
@@ -24,19 +25,13 @@ impl Approvals {
                 RequestState::Pending | RequestState::Approved => false,
             };
             if it.sensitive && !it.cleared && over {
-                it.cleared = true;
-                it.arguments = nothing();
-                it.action = ActionHash::from([0; 32]);
-                it.shown = "".into();
                 cleared.push(it.id.clone());
             }
         }
+        cleared.iter().for_each(|id| self.clear_request(id));
         for it in self.challenges.values_mut() {
-            if it.approval.as_ref().is_some_and(|of| cleared.contains(of)) {
+            if it.record.consumed || it.record.expires <= asked.now {
                 clear(&mut it.record);
-                if !it.record.consumed {
-                    it.record.expires = Timestamp(0);
-                }
             }
         }
         self.challenges.retain(|_, it| millis(it.record.issued) >= now - KEPT_CHALLENGES_MS);
@@ -47,6 +42,23 @@ impl Approvals {
         self.remembered.retain(|_, it| it.until > asked.now);
         self.rounds.retain(|_, ends| millis(*ends) >= now - KEPT_ROUNDS_MS);
         ended
+    }
+
+    /// Clears a request with all challenges of it.
+    pub(super) fn clear_request(&mut self, id: &ApprovalId) {
+        if let Some(it) = self.requests.get_mut(id) {
+            it.cleared = true;
+            it.arguments = nothing();
+            it.action = ActionHash::from([0; 32]);
+            it.question = QuestionDigest::CLEARED;
+            it.shown = "".into();
+        }
+        for it in self.challenges.values_mut().filter(|it| it.approval.as_ref() == Some(id)) {
+            clear(&mut it.record);
+            if !it.record.consumed {
+                it.record.expires = Timestamp(0);
+            }
+        }
     }
 
     pub(crate) fn clear_challenge(&mut self, id: &ChallengeId, now: i64) -> bool {

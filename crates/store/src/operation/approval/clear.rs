@@ -31,6 +31,16 @@ pub(crate) struct ClearChallenge {
     pub(crate) now: Timestamp,
 }
 
+/// Clears a request that is used up, with all challenges of it. Nothing happens to one that is not sensitive.
+pub(super) async fn clear<T: Tx>(tx: &mut T, id: &ApprovalId) -> Result<(), StoreError> {
+    let id = Value::Text(id.as_str());
+    if tx.execute(statement::CLEAR_REQUEST, &[id]).await? > 0 {
+        tx.execute(statement::CLEAR_CHALLENGES, &[id]).await?;
+        tx.scrub();
+    }
+    Ok(())
+}
+
 /// After a start that may have lost something, nothing outstanding counts.
 pub(crate) async fn void<T: Tx>(tx: &mut T) -> Result<(), StoreError> {
     for text in [
@@ -75,6 +85,10 @@ impl Operation for Expire {
         for row in &cleared {
             tx.execute(statement::CLEAR_CHALLENGES, &[Value::Text(row.text(0)?)]).await?;
         }
+        let over = tx.execute(statement::CLEAR_OVER, &[Value::Int(now)]).await?;
+        if !cleared.is_empty() || over > 0 {
+            tx.scrub();
+        }
         tx.execute(statement::PRUNE_CHALLENGES, &[Value::Int(now.saturating_sub(KEPT_CHALLENGES_MS))])
             .await?;
         tx.execute(statement::PRUNE_REQUESTS, &[Value::Int(now.saturating_sub(KEPT_REQUESTS_MS))]).await?;
@@ -107,6 +121,7 @@ impl Operation for ClearChallenge {
     async fn run<T: Tx>(&self, tx: &mut T) -> Result<bool, StoreError> {
         let now = tx.now(millis(self.now)).await?;
         let values = [Value::Text(self.id.as_str()), Value::Int(now)];
+        tx.scrub();
         Ok(tx.execute(statement::CLEAR_CHALLENGE, &values).await? > 0)
     }
 

@@ -144,6 +144,10 @@ pub(super) fn request(row: &Row, now: i64) -> Result<ApprovalRequest, StoreError
         None => Some(ActionHash::from([0; 32])),
         Some(text) => ActionHash::parse(text),
     };
+    let question = match some(row, 13)? {
+        None => Some(QuestionDigest::CLEARED),
+        Some(text) => QuestionDigest::parse(text),
+    };
     Ok(ApprovalRequest {
         id: ApprovalId::new(row.text(0)?),
         kind,
@@ -158,7 +162,7 @@ pub(super) fn request(row: &Row, now: i64) -> Result<ApprovalRequest, StoreError
         action: action.ok_or(foreign("an action that is none"))?,
         shown: row.text(11)?.into(),
         told: row.text(12)?.into(),
-        question: QuestionDigest::parse(row.text(13)?).ok_or(foreign("a question that is none"))?,
+        question: question.ok_or(foreign("a question that is none"))?,
         need: Need { class, quorum: need.quorum },
         sensitive: row.int(15)? != 0,
         cleared: row.text(9)?.is_empty(),

@@ -83,6 +83,11 @@ impl Operation for Consume {
         }
         let approval = self.approval.as_ref().map_or("", ApprovalId::as_str);
         let receipt = Some(receipt::file(tx, &self.draft, approval, now).await?);
+        if self.draft.is_sealed() {
+            let values = [Value::Text(self.challenge.as_str()), Value::Int(now)];
+            tx.execute(statement::CLEAR_CHALLENGE, &values).await?;
+            tx.scrub();
+        }
         if let Some(approval) = &self.approval {
             tx.announce(&format!("{APPROVALS_HINT}{approval}")).await?;
         }

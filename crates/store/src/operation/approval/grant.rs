@@ -50,6 +50,10 @@ impl Operation for ConsumeGrant {
         if outcome != GrantOutcome::Consumed {
             tx.execute(statement::VOID_GRANT, &[Value::Int(now), id]).await?;
         }
+        // No retry finds it again.
+        if found.sensitive {
+            super::clear::clear(tx, &self.id).await?;
+        }
         tx.announce(&format!("{APPROVALS_HINT}{}", self.id)).await?;
         Ok(outcome)
     }

@@ -261,7 +261,8 @@ pub(crate) async fn receipts_are_one_chain_whoever_signs_at_once<B: Backend>() {
         origins: &[ORIGIN],
         gateway_key: Some(scene.key.public()),
         enrollments: None,
-        opened: None,
+        auditor: None,
+        opened: &[],
     };
     for it in &stored {
         let report = check(&it.text, &expected);

@@ -45,6 +45,44 @@ pub(crate) async fn a_request_ends_after_five_minutes_and_a_no_after_ten<B: Back
     assert!(matches!(ask(later(now, 600_001)).await.unwrap(), Asked::New(_)));
 }
 
+pub(crate) async fn what_is_sensitive_is_cleared_when_it_has_run_out<B: Backend>() {
+    let (place, scene) = (B::new().await, Scene::new());
+    let store = place.open().await;
+    let ada = scene.enroll(&store, "ada").await;
+    let asked = async |path: &str| {
+        let mut new = scene.request(Effect::Passkey, path, None);
+        new.sensitive = true;
+        match scene.ask(&store, new).await {
+            Asked::New(request) => request,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (waiting, granted, declined) = (asked("a").await, asked("b").await, asked("c").await);
+    scene.approve(&store, &ada, "b", &granted, 2).await;
+    let native = scene.challenge(&store, &ada, "d", None).await;
+    let now = store.now().await.unwrap();
+    store.decline(&declined.id, "ada", now).await.unwrap();
+    let kept = async |wait: u64| {
+        store.expire_requests(&AskLimits::default(), later(now, wait)).await.unwrap();
+        let mut kept = Vec::new();
+        for request in [&waiting, &granted, &declined] {
+            kept.push(!store.request(&request.id).await.unwrap().unwrap().cleared);
+        }
+        let (found, _) = store.challenge_and_credential(&native.id, None).await.unwrap();
+        kept.push(found.unwrap().0.arguments == native.arguments);
+        kept
+    };
+    for (wait, expected) in [
+        (50_000, [true, true, true, true]),
+        (70_000, [true, true, true, false]),
+        (121_000, [true, false, true, false]),
+        (301_000, [false, false, true, false]),
+        (601_000, [false, false, false, false]),
+    ] {
+        assert_eq!(kept(wait).await, expected, "after {wait}");
+    }
+}
+
 pub(crate) async fn an_enrollment_window_lasts_ten_minutes<B: Backend>() {
     let place = B::new().await;
     let store = place.open().await;
