@@ -86,7 +86,8 @@ impl Scene {
             Timestamp(0),
         );
         let response = person.passkey.register(&pending.challenge.0, |draft| draft.counter = 1).to_string();
-        finish(Some(&pending), &self.principal, &response, &self.party, |_| false, Timestamp(1)).unwrap()
+        finish(Some(&pending), &self.principal, &response, &self.party, None, |_| false, Timestamp(1))
+            .unwrap()
     }
 
     pub(crate) async fn enroll_as(&self, store: &Store, name: &str, standing: CredentialStanding) -> Person {
