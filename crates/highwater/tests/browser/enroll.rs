@@ -85,6 +85,8 @@ async fn nobody_accepts_one_passkey_for_somebody_else() {
     let stage = Stage::open().await;
     stage.enrolled(&Authenticator::usb()).await;
     stage.browser.click("#sign-out").await.unwrap();
+    // The page loads itself again once that is done, and would take the place of the next.
+    stage.wait("#code").await;
     stage.go("/inbox").await;
     sign_in_as_operator(&stage).await;
     stage.go("/enroll").await;
