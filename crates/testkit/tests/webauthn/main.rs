@@ -11,8 +11,8 @@ mod ours;
 mod theirs;
 
 use highwater_core::approval::{
-    Assertion, Credential, CredentialId, CredentialStanding, Fault, PublicKey, Registration, RelyingParty,
-    ServerId, Transports, verify_assertion, verify_registration,
+    Assertion, AttestationDemand, Credential, CredentialId, CredentialStanding, Fault, PublicKey,
+    Registration, RelyingParty, ServerId, Transports, verify_assertion, verify_registration,
 };
 use highwater_core::id::UserId;
 use highwater_testkit::passkey::{ORIGIN, RP_ID};
@@ -29,7 +29,7 @@ fn party() -> RelyingParty {
 
 /// Our word on a registration.
 fn registration(response: &Value, challenge: &[u8]) -> Result<Registration, Fault> {
-    verify_registration(&response.to_string(), challenge, &party())
+    verify_registration(&response.to_string(), challenge, &party(), AttestationDemand::Nothing)
 }
 
 /// The credential that came of a registration.
