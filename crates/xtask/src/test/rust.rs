@@ -72,7 +72,7 @@ pub(super) fn deny(stage: &Stage) -> Result<Tally> {
 }
 
 pub(super) fn unit(stage: &Stage) -> Result<Tally> {
-    let elsewhere = [FUZZ_CORPUS, POSTGRES];
+    let elsewhere = [FUZZ_CORPUS, POSTGRES, BROWSER];
     let is_unit = |test: &TestProgram| !is_integration(test) && !elsewhere.contains(&test.name.as_str());
     let mut tally = run_tests(stage, is_unit)?;
     let mut doctests = stage.repository.cargo();
