@@ -124,6 +124,13 @@ pub(super) fn batch(connection: &Connection, doing: &'static str, text: &str) ->
 /// How long the log waits for readers before it is emptied another time.
 const SCRUB_LIMIT: Duration = Duration::from_millis(50);
 
+/// Whether there is a log beside the file with anything in it.
+pub(super) fn has_log(file: &Path) -> bool {
+    let mut log = file.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|log| log.len() > 0)
+}
+
 /// Empties the log beside the file, which holds what was there before it was cleared; says whether it is empty.
 pub(super) fn scrub(connection: &Connection) -> bool {
     let emptied = connection.busy_timeout(SCRUB_LIMIT).and_then(|()| {

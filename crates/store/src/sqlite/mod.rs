@@ -42,6 +42,8 @@ pub(crate) struct Opening {
 impl Sqlite {
     /// Opens the file, makes or renews its layout, and applies the boot-id rule.
     pub(crate) fn open(opening: Opening) -> Result<Self, StoreError> {
+        // Before it is opened: a run that came to its end has left none, and one that was killed has.
+        let log_was_left = connection::has_log(&opening.file);
         let mut connection = connection::open(&opening.file, Purpose::Write)?;
         connection::migrate(&mut connection)?;
         let start = Start { boot_id: opening.boot_id, restored: opening.restored };
@@ -59,7 +61,7 @@ impl Sqlite {
             Some(start)
         };
         Ok(Self {
-            writer: Writer::start(connection, first)?,
+            writer: Writer::start(connection, first, log_was_left)?,
             road: Reader::new(&opening.file, "store-read"),
             people: Reader::new(&opening.file, "store-lists"),
         })

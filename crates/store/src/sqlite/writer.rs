@@ -56,14 +56,19 @@ struct Alive(Arc<AtomicBool>);
 // === impl Writer ===
 
 impl Writer {
-    /// Starts the thread. `first` is done before anything else, and if it fails nothing else is.
-    pub(super) fn start(connection: Connection, first: Option<Start>) -> Result<Self, StoreError> {
+    /// Starts the thread. `first` is done before anything else, and if it fails nothing else is. What the last run cleared
+    /// may still be in a log that it left.
+    pub(super) fn start(
+        connection: Connection,
+        first: Option<Start>,
+        log_was_left: bool,
+    ) -> Result<Self, StoreError> {
         let (queue, messages) = mpsc::channel(QUEUE);
         let alive = Arc::new(AtomicBool::new(true));
         let flag = Alive(Arc::clone(&alive));
         std::thread::Builder::new()
             .name("store-write".into())
-            .spawn(move || write(connection, first, messages, flag))
+            .spawn(move || write(connection, first, log_was_left, messages, flag))
             .map_err(|error| StoreError::Failed { doing: "begin", why: error.to_string().into() })?;
         Ok(Self { queue, alive })
     }
@@ -105,6 +110,7 @@ impl Writer {
 fn write(
     mut connection: Connection,
     first: Option<Start>,
+    mut unscrubbed: bool,
     mut messages: mpsc::Receiver<Message>,
     alive: Alive,
 ) {
@@ -115,8 +121,6 @@ fn write(
         return;
     }
     let mut is_flushing = None;
-    // What the last run cleared may still be in the log that it left.
-    let mut unscrubbed = true;
     while let Some(message) = messages.blocking_recv() {
         let mut jobs = Vec::new();
         let mut next = Some(message);
