@@ -1,5 +1,6 @@
 //! Talking to servers. An `Upstream` has two doors: `perform` takes a `PermittedAction`, `control` takes a
-//! `ControlMessage` that we made ourselves and that holds no client text. There is no third.
+//! `ControlMessage` that we made ourselves and that holds no client text. There is no third. Beside them, `fetch` and
+//! `deliver` get and hand in one document at a URL that the operator wrote down; no server speaks there, and no client.
 //!
 //! Below the doors, a *link* is one live conversation with the server over one transport: a child's pipes,
 //! Streamable HTTP, or HTTP+SSE of 2024-11-05. Links are made on first use, thrown away when they break and

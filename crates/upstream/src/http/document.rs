@@ -1,4 +1,4 @@
-//! One document at a URL.
+//! One document at a URL, fetched or handed in.
 
 use std::time::Duration;
 
@@ -33,6 +33,7 @@ impl Document {
         }
         collect(response.into_body(), limit).await.map_err(|cause| wire.fail(cause, true))
     }
+
     pub(crate) async fn deliver(
         name: &UpstreamId,
         url: &str,

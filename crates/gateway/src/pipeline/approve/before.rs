@@ -1,7 +1,7 @@
 //! What was agreed to before the call came: an answer that is remembered, and a mandate.
 
 use highwater_core::annotation::ArgumentRole;
-use highwater_core::decide::{Answer, Effect, Escalation, Permit, Proof, Unapproved, Verdict};
+use highwater_core::decide::{Answer, Effect, Escalation, Permit, Proof, Verdict};
 use highwater_mcp::text::members;
 
 use super::super::arrival::Course;
@@ -63,18 +63,11 @@ impl Gateway {
     ) -> Result<Settled, Refusal> {
         let Some(relayed) = &undertaking.relayed else { return Ok(Settled::Open(escalation)) };
         let question = escalation.question();
-        match escalation.agreed(relayed) {
-            Ok(approval) => {
-                self.record_answer_by(undertaking, question, Answer::Approve, "with its challenge")?;
-                match self.judge_approved(undertaking, approval).await {
-                    Verdict::Allow(permit) => Ok(Settled::Granted(permit)),
-                    Verdict::Escalate(another) => Ok(Settled::Open(another)),
-                    Verdict::Block(denial) => Err(self.block(undertaking, &denial)),
-                }
-            }
-            Err(Unapproved::Declined(denial)) => Err(self.declined(undertaking, &denial)),
-            Err(Unapproved::AnotherQuestion(escalation)) => Ok(Settled::Open(escalation)),
+        let approved = escalation.agreed(relayed);
+        if approved.is_ok() {
+            self.record_answer_by(undertaking, question, Answer::Approve, "with its challenge")?;
         }
+        self.settle(undertaking, approved).await
     }
 
     /// Looks for a yes that was given before and covers this call.
@@ -127,19 +120,12 @@ impl Gateway {
         let by = format!("remembered {} by {}", answer.id, answer.user);
         let question = escalation.question();
         self.record_answer_by(undertaking, question, Answer::Approve, &by)?;
-        match escalation.answered(question, Answer::Approve) {
-            Ok(approval) => {
-                self.refresh(course, undertaking)?;
-                undertaking.agreed = Some(by.into());
-                match self.judge_approved(undertaking, approval).await {
-                    Verdict::Allow(permit) => Ok(Settled::Granted(permit)),
-                    Verdict::Escalate(another) => Ok(Settled::Open(another)),
-                    Verdict::Block(denial) => Err(self.block(undertaking, &denial)),
-                }
-            }
-            Err(Unapproved::Declined(denial)) => Err(self.declined(undertaking, &denial)),
-            Err(Unapproved::AnotherQuestion(escalation)) => Ok(Settled::Open(escalation)),
+        let approved = escalation.answered(question, Answer::Approve);
+        if approved.is_ok() {
+            self.refresh(course, undertaking)?;
+            undertaking.agreed = Some(by.into());
         }
+        self.settle(undertaking, approved).await
     }
 
     /// A mandate that covers the call, used once.

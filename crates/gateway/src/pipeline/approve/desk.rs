@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use highwater_core::approval::{ActionHash, AuthenticatorClass, Grant, GrantOutcome, Quorum};
-use highwater_core::decide::{Answer, Effect, Escalation, Permit, Proof, Unapproved, Verdict};
+use highwater_core::decide::{Answer, Approval, Effect, Escalation, Permit, Proof, Unapproved, Verdict};
 use highwater_core::grant::CallVariant;
 use highwater_core::pin::PinDigest;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
@@ -224,7 +224,17 @@ impl Gateway {
         proof: Proof,
         action: ActionHash,
     ) -> Result<Settled, Refusal> {
-        match escalation.signed(proof, action) {
+        let approved = escalation.signed(proof, action);
+        self.settle(undertaking, approved).await
+    }
+
+    /// Judges an approved call once more, or says why it is not approved. What the approval does not answer stays open.
+    pub(super) async fn settle(
+        &self,
+        undertaking: &mut Undertaking,
+        approved: Result<Approval, Unapproved>,
+    ) -> Result<Settled, Refusal> {
+        match approved {
             Ok(approval) => match self.judge_approved(undertaking, approval).await {
                 Verdict::Allow(permit) => Ok(Settled::Granted(permit)),
                 Verdict::Escalate(another) => Ok(Settled::Open(another)),
