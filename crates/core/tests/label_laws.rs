@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use highwater_core::annotation::{DataClass, Source, Words};
-use highwater_core::label::{Label, LabelBits, TextSet};
+use highwater_core::label::{Label, LabelBits, LabelDigest, TextSet};
 use highwater_core::trust::TrustLevel;
 use proptest::prelude::*;
 
@@ -125,6 +125,48 @@ proptest! {
     fn stored_and_read_back_it_is_the_same_label(a in label()) {
         let bits = LabelBits::from_i64(a.bits().to_i64());
         prop_assert_eq!(Label::from_parts(bits, a.scopes().clone(), a.origins().clone()), a);
+    }
+
+    #[test]
+    fn two_labels_have_one_digest_if_they_are_one_label(a in label(), b in label(), c in label()) {
+        let same = LabelDigest::of(&a) == LabelDigest::of(&b);
+        prop_assert_eq!(same, a == b);
+        // However it came about, and however it was kept.
+        let (left, right) = (join(&join(&a, &b), &c), join(&c, &join(&b, &a)));
+        prop_assert_eq!(LabelDigest::of(&left), LabelDigest::of(&right));
+        let bits = LabelBits::from_i64(a.bits().to_i64());
+        let scopes = TextSet::of(a.scopes().members().iter().rev().cloned());
+        let origins = TextSet::of(a.origins().members().iter().rev().cloned());
+        let kept = Label::from_parts(bits, scopes, origins);
+        prop_assert_eq!(LabelDigest::of(&kept), LabelDigest::of(&a));
+        let text = LabelDigest::of(&a).to_string();
+        prop_assert_eq!(LabelDigest::parse(&text), Some(LabelDigest::of(&a)));
+    }
+
+    #[test]
+    fn every_bit_and_every_text_of_a_label_is_in_its_digest(a in label(), bit in 0..63_u32, text in 0..600_usize) {
+        let digest = LabelDigest::of(&a);
+        let with = |bits, scopes: &TextSet, origins: &TextSet| {
+            Label::from_parts(LabelBits::from_i64(bits), scopes.clone(), origins.clone())
+        };
+        let (bits, scopes, origins) = (a.bits().to_i64(), a.scopes(), a.origins());
+        let one = TextSet::of(TEXTS.get(text).cloned());
+        let joined = |set: &TextSet| {
+            let mut set = set.clone();
+            set.join(&one);
+            set
+        };
+        let without = |set: &TextSet| TextSet::of(set.members().iter().skip(1).cloned());
+        for other in [
+            with(bits ^ 1 << bit, scopes, origins),
+            with(bits, &joined(scopes), origins),
+            with(bits, scopes, &joined(origins)),
+            with(bits, &without(scopes), origins),
+            with(bits, scopes, &without(origins)),
+            with(bits, origins, scopes),
+        ] {
+            prop_assert_eq!(LabelDigest::of(&other) == digest, other == a);
+        }
     }
 
     #[test]

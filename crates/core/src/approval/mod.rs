@@ -38,6 +38,7 @@ mod round;
 mod sensitive;
 mod signed;
 mod trust;
+mod undisturbed;
 mod verify;
 
 pub use arguments::{CanonicalArguments, MAX_ARGUMENTS, Unsignable};
@@ -70,4 +71,5 @@ pub use round::{
 pub use sensitive::may_be_sensitive;
 pub use signed::{ActionHash, Nonce, ReservedAction, ServerId, ToolName, WireChallenge};
 pub use trust::Unattested;
+pub use undisturbed::Undisturbed;
 pub use verify::{ApprovalCall, ConsumeOutcome, SpentApproval, VerifiedApproval, verify};

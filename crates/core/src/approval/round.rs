@@ -11,9 +11,11 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::signed::ActionHash;
+use super::undisturbed::Undisturbed;
 use crate::action::{Action, ActionDigest};
 use crate::decide::Told;
 use crate::id::{Principal, SessionKey, Timestamp, UpstreamId};
+use crate::label::{Label, LabelDigest};
 use crate::pin::PinDigest;
 use crate::policy::Effect;
 use crate::seal::{Purpose, Seal};
@@ -32,6 +34,7 @@ pub const ROUND_LIFETIME_MS: u64 = 600_000;
 ///     grade: Effect::Passkey,
 ///     told: Told::default(),
 ///     ends: None,
+///     heard: todo!(),
 /// };
 /// ```
 #[derive(Clone, Debug)]
@@ -43,6 +46,8 @@ pub struct Consented {
     told: Told,
     /// When its rounds end, once there was one.
     ends: Option<Timestamp>,
+    /// The session in which it is permitted, as far as that has heard nobody else since they agreed.
+    heard: Undisturbed,
 }
 
 /// An execution that its server left open to ask for more.
@@ -62,7 +67,9 @@ pub struct LeftOpen<'a> {
     pub definition: Option<PinDigest>,
     /// What the server wants back.
     pub state: &'a str,
-    /// The time.
+    /// What the session has taken in of this server since the call was permitted, its question among it.
+    pub said: &'a Label,
+    /// When the server asked.
     pub now: Timestamp,
 }
 
@@ -83,6 +90,10 @@ struct Sealed {
     told: Told,
     ends: Timestamp,
     state: String,
+    /// The session's label if nobody else is heard until the answers come. Seals of builds that had none are good for
+    /// what the person was told, and excuse nothing.
+    #[serde(default)]
+    heard: Option<LabelDigest>,
 }
 
 /// A seal that was opened. Nobody has held it against a call yet.
@@ -205,8 +216,14 @@ impl Consented {
         grade: Effect,
         told: Told,
         ends: Option<Timestamp>,
+        heard: Undisturbed,
     ) -> Self {
-        Self { principal, action, grade, told, ends }
+        Self { principal, action, grade, told, ends, heard }
+    }
+
+    /// The session in which it is permitted, as far as that has heard nobody else since the person agreed.
+    pub fn heard(&self) -> &Undisturbed {
+        &self.heard
     }
 
     /// Seals what the execution needs to go on. Nothing if what was agreed to is another action, or its time is over.
@@ -229,6 +246,7 @@ impl Consented {
             told: self.told.clone(),
             ends,
             state: open.state.to_owned(),
+            heard: self.heard.with(open.said).digest(),
         };
         seal.close(Purpose::Round, &sealed)
     }
@@ -326,6 +344,10 @@ impl ResumedRound {
 
     pub(crate) fn told(&self) -> &Told {
         &self.round.sealed.told
+    }
+
+    pub(crate) fn heard(&self) -> Option<LabelDigest> {
+        self.round.sealed.heard
     }
 }
 

@@ -10,18 +10,27 @@ use super::verdict::{Denial, Judgement};
 use crate::action::ActionDigest;
 use crate::approval::{
     ActionHash, Consented, Grant, RelayedApproval, ResumedRound, SpentApproval, SpentGrant, SpentMandate,
-    SpentRound,
+    SpentRound, Undisturbed,
 };
 use crate::id::{DecisionId, Principal, Timestamp};
+use crate::label::{Label, LabelDigest};
 use crate::policy::{Effect, Facts, FlowRule};
 
 /// An action that waits for a person. It cannot be built outside the decision, and it is used up by its answer.
 #[derive(Debug)]
 pub struct Escalation {
     decision: DecisionId,
-    principal: Principal,
+    asker: Box<Asker>,
     digest: ActionDigest,
     judgement: Judgement,
+}
+
+/// For whom it is asked.
+#[derive(Debug)]
+struct Asker {
+    principal: Principal,
+    /// What their session had taken in.
+    session: Label,
 }
 
 /// SHA-256 over what a person is asked: the exact action, for whom, and every finding that made it a question.
@@ -74,8 +83,9 @@ enum Answers {
     Told,
     /// Everything: a signature that comes with its call does (G21).
     Everything,
-    /// What the person was told, for an action that is under way (G25).
-    UnderWay,
+    /// What the person was told, for an action that is under way (G25), in a session with this label if it has heard
+    /// nobody since but the action's own server.
+    UnderWay(Option<LabelDigest>),
 }
 
 /// What a person was told: every finding that made an action a question, with its reasons.
@@ -126,7 +136,7 @@ impl Escalation {
     pub(super) fn new(facts: &Facts<'_>, judgement: Judgement) -> Self {
         Self {
             decision: facts.decision.clone(),
-            principal: facts.principal.clone(),
+            asker: Box::new(Asker { principal: facts.principal.clone(), session: facts.session.clone() }),
             digest: facts.action.digest(),
             judgement,
         }
@@ -165,7 +175,7 @@ impl Escalation {
             context.update(bytes);
         };
         part(self.digest.as_bytes());
-        part(self.principal.as_str().as_bytes());
+        part(self.asker.principal.as_str().as_bytes());
         for (id, reasons) in self.told().0 {
             part(id.to_string().as_bytes());
             reasons.iter().for_each(|reason| part(&[*reason as u8]));
@@ -197,20 +207,23 @@ impl Escalation {
     /// Whether a grant answers this question, if it can be used up: it is worth enough, and of everything that is found
     /// now the person was told (G21).
     pub fn is_answered_by(&self, grant: &Grant) -> bool {
-        grant.principal == self.principal && grant.grade >= self.grade() && grant.told.covers(&self.told())
+        grant.principal == self.asker.principal
+            && grant.grade >= self.grade()
+            && grant.told.covers(&self.told())
     }
 
     /// Whether this is the rest of an execution that a person agreed to, and of everything that is found now they were
     /// told.
     ///
-    /// That the session has come to hold words of strangers is no new question about an action that is under way: they
-    /// are its server's own, and what the action does was agreed to before they were there. What is added to it is
-    /// client data on its way out, and about that everything is asked that is asked otherwise.
+    /// That the session has come to hold words of strangers is no new question about an action that is under way, if they
+    /// are its server's own: what the action does was agreed to before they were there. Words of others may be why it is
+    /// wanted to go on, and are one. What is added to it is client data on its way out, and about that everything is asked
+    /// that is asked otherwise.
     pub fn goes_on_with(&self, round: &ResumedRound) -> bool {
-        *round.principal() == self.principal
+        *round.principal() == self.asker.principal
             && round.digest() == self.digest
             && round.grade() >= self.grade()
-            && round.told().covers(&Told::under_way(&self.judgement))
+            && round.told().covers(&Told::under_way(&self.judgement, &self.asker.session, round.heard()))
     }
 
     /// Takes the proof that a person agreed. `action` is the hash of exactly this action, as it would be signed: the
@@ -221,7 +234,7 @@ impl Escalation {
     /// case.
     pub fn signed(self, proof: Proof, action: ActionHash) -> Result<Approval, Unapproved> {
         let mine = |principal: &Principal, signed: ActionHash| {
-            *principal == self.principal && signed == action && self.grade() <= Effect::Passkey
+            *principal == self.asker.principal && signed == action && self.grade() <= Effect::Passkey
         };
         match proof {
             Proof::Native(spent) if mine(spent.verified().principal(), spent.verified().action()) => {
@@ -244,7 +257,7 @@ impl Escalation {
             {
                 let round = spent.round();
                 let (grade, told) = (round.grade().min(Effect::Passkey), Some(round.told().clone()));
-                let approval = self.approved(grade, told, Answers::UnderWay);
+                let approval = self.approved(grade, told, Answers::UnderWay(round.heard()));
                 Ok(approval.of(spent.signed(), Some(round.ends())))
             }
             Proof::Native(_) | Proof::Grant(_) | Proof::Mandate(_) | Proof::Round(_) => {
@@ -258,7 +271,7 @@ impl Escalation {
     /// tool's calls is none: somebody has.
     pub fn agreed(self, relayed: &RelayedApproval) -> Result<Approval, Unapproved> {
         let covers = |agreement: &Agreement| {
-            *relayed.principal() == self.principal
+            *relayed.principal() == self.asker.principal
                 && agreement.grade >= self.grade()
                 && self.grade() <= Effect::Passkey
                 && agreement.told.covers_call(&self.told())
@@ -275,7 +288,7 @@ impl Escalation {
         Approval {
             told: told.unwrap_or_else(|| self.told()),
             digest: self.digest,
-            principal: self.principal,
+            principal: self.asker.principal,
             grade,
             answers,
             signed: None,
@@ -308,8 +321,12 @@ impl Told {
         Self::of_those(judgement, |_| true)
     }
 
-    /// The same for an action that is under way. What it does was decided before the session read what its server wrote.
-    fn under_way(judgement: &Judgement) -> Self {
+    /// The same for an action that is under way. What it does was decided before the session read what its server wrote;
+    /// in a session of another label than `heard` others may have written, too.
+    fn under_way(judgement: &Judgement, session: &Label, heard: Option<LabelDigest>) -> Self {
+        if heard.is_none_or(|heard| heard != LabelDigest::of(session)) {
+            return Self::of(judgement);
+        }
         let act = FindingId::Flow(FlowRule::Act);
         Self::of_those(judgement, |finding| finding.id != act || finding.effect > Effect::Confirm)
     }
@@ -366,17 +383,23 @@ impl Approval {
             && match self.answers {
                 Answers::Everything => true,
                 Answers::Told => self.told.covers(&Told::of(judgement)),
-                Answers::UnderWay => self.told.covers(&Told::under_way(judgement)),
+                Answers::UnderWay(heard) => {
+                    self.told.covers(&Told::under_way(judgement, facts.session, heard))
+                }
             }
     }
 
     /// What an action rests on that it permits by this judgement.
-    pub(super) fn consented(&self, judgement: &Judgement) -> Consented {
+    pub(super) fn consented(&self, facts: &Facts<'_>, judgement: &Judgement) -> Consented {
         let told = match self.answers {
             Answers::Everything => Told::of(judgement),
-            Answers::Told | Answers::UnderWay => self.told.clone(),
+            Answers::Told | Answers::UnderWay(_) => self.told.clone(),
         };
-        Consented::new(self.principal.clone(), self.signed, self.grade, told, self.ends)
+        let heard = match self.answers {
+            Answers::Everything | Answers::Told => Undisturbed::since(facts.session),
+            Answers::UnderWay(heard) => Undisturbed::still(facts.session, heard),
+        };
+        Consented::new(self.principal.clone(), self.signed, self.grade, told, self.ends, heard)
     }
 
     fn of(self, signed: Option<ActionHash>, ends: Option<Timestamp>) -> Self {

@@ -85,7 +85,7 @@ impl Permit {
             read_approved: approval.is_some_and(Approval::covers_read),
         };
         let conduct = Conduct::of(facts.action, facts.contract);
-        let consented = approval.map(|approval| Arc::new(approval.consented(&judgement)));
+        let consented = approval.map(|approval| Arc::new(approval.consented(facts, &judgement)));
         Self {
             decision: facts.decision.clone(),
             digest: facts.action.digest(),

@@ -3,10 +3,12 @@
 //! A join-semilattice: joining is associative, commutative and idempotent, and never lowers anything.
 
 mod bits;
+mod digest;
 mod show;
 mod text_set;
 
 pub use bits::LabelBits;
+pub use digest::LabelDigest;
 pub(crate) use show::publish;
 pub use text_set::TextSet;
 

@@ -173,3 +173,18 @@ fn private_is_whatever_has_a_class() {
     assert!(unclassified.private());
     assert_eq!(unclassified.confidentiality(), Confidentiality::High);
 }
+
+/// Seals hold digests: what is hashed, and in which order, stays.
+#[test]
+fn the_digest_of_a_label_is_over_its_own_words() {
+    let digest = |label: &Label| LabelDigest::of(label).to_string();
+    let label = Label::bottom().with_open_world().with_scopes(&TextSet::of(["a"])).with_origin("b");
+    assert_ne!(digest(&label), digest(&Label::bottom().with_open_world().with_origin("b")));
+    let split =
+        |texts: &[&str]| LabelDigest::of(&Label::bottom().with_origins(&TextSet::of(texts.iter().copied())));
+    assert_ne!(split(&["ab", "c"]), split(&["a", "bc"]));
+    assert_ne!(split(&["abc"]), split(&["ab", "c"]));
+    let scoped = Label::bottom().with_scopes(&TextSet::of(["a"]));
+    assert_ne!(digest(&scoped), digest(&Label::bottom().with_origin("a")));
+    assert_eq!(digest(&Label::bottom()), "60ceda9657946328c26d6958a817da9cd5b0442820401e99b693a6baf244dad9");
+}

@@ -1,5 +1,6 @@
 //! A round of an approved execution (G25) opens exactly its own action for exactly its own principal, once, and nothing
-//! that the person was not told of; whatever of it is wrong, it opens nothing.
+//! that the person was not told of; whatever of it is wrong, it opens nothing. Strangers' words are excused where they are
+//! the asking server's, and nobody else's.
 
 use highwater_core::action::Action;
 use highwater_core::approval::{
@@ -10,6 +11,7 @@ use highwater_core::decide::{
     Effect, Escalation, FindingId, Judgement, Permit, Proof, Verdict, decide, decide_approved, judge,
 };
 use highwater_core::id::{ApprovalId, Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::label::{Label, TextSet};
 use highwater_core::pin::PinDigest;
 use highwater_core::policy::{Facts, FlowRule, Policy, compile};
 use highwater_core::seal::{Purpose, Seal};
@@ -45,13 +47,37 @@ fn approved(policy: &Policy, facts: &Facts<'_>, hash: ActionHash) -> Option<Perm
     }
 }
 
-/// What is asked of an action, without what an action that is under way is not asked again.
-fn questions(judgement: &Judgement) -> Vec<String> {
+/// What is asked of an action; where its own server alone has spoken, without what it is not asked again.
+fn questions(judgement: &Judgement, undisturbed: bool) -> Vec<String> {
     let act = FindingId::Flow(FlowRule::Act);
     let asks = judgement.findings().iter().filter(|finding| {
-        finding.effect >= Effect::Confirm && (finding.id != act || finding.effect > Effect::Confirm)
+        finding.effect >= Effect::Confirm
+            && (!undisturbed || finding.id != act || finding.effect > Effect::Confirm)
     });
     asks.map(|finding| format!("{} {:?}", finding.id, finding.reasons)).collect()
+}
+
+/// What the asking server's words may bring into the session.
+fn said(world: &world::World, dice: &mut Dice) -> Label {
+    match dice.below(4) {
+        0 => Label::bottom(),
+        1 => risen(world, dice),
+        _ => Label::bottom().with_open_world().with_origin("mcp:mail:send"),
+    }
+}
+
+/// The session with something else in it: one bit, one scope, one origin, more than are listed, or less than there was.
+fn disturbed(session: &Label, world: &world::World, dice: &mut Dice) -> Label {
+    let session = session.clone();
+    match dice.below(7) {
+        0 => session.with_origin("mcp:web:fetch"),
+        1 => session.with_scopes(&TextSet::of(["hipaa"])),
+        2 => session.with_malicious(),
+        3 => session.with_origins(&TextSet::EVERY),
+        4 => Label::bottom().with_open_world(),
+        5 => Label::top(),
+        _ => session.joined(&risen(world, dice)),
+    }
 }
 
 fn retried(first: &Action, params: &str) -> Action {
@@ -74,9 +100,10 @@ proptest! {
             let Some(permit) = approved(&policy, &facts, mine) else { continue };
             let consented = permit.consented().unwrap();
             let upstream = facts.action.upstream();
+            let said = said(&world, &mut dice);
             let open = LeftOpen {
                 id: "rnd_1", by: "receipt", session: &session, upstream, action: mine, definition: None,
-                state: "server's \"own\"", now: NOW,
+                state: "server's \"own\"", said: &said, now: NOW,
             };
             for wrong in [LeftOpen { action: other, ..open }, LeftOpen { id: "", ..open }] {
                 prop_assert!(consented.leave_open(&seal, &wrong).is_none());
@@ -115,14 +142,20 @@ proptest! {
                 prop_assert_eq!(opened().resume(&call).unwrap().spend(outcome).unwrap_err(), outcome);
             }
 
-            // Under the label of then, and under a higher one: what was told is not asked again, everything else is.
-            let label = risen(&world, &mut dice);
-            for now in [Facts { action: &action, ..facts }, Facts { action: &action, ..facts }.under(&label)] {
+            // Under the label of then, with what the server said, and with anything else: what was told is not asked
+            // again, everything else is, and strangers' words are excused where they are the server's own.
+            let expected = facts.session.clone().joined(&said);
+            let known = !facts.session.untrusted() && !expected.bits().origins_open();
+            let labels = [facts.session.clone(), expected.clone(), disturbed(&expected, &world, &mut dice)];
+            for label in &labels {
+                let now = Facts { action: &action, ..facts }.under(label);
                 let Some(escalation) = asked(&policy, &now) else { continue };
                 let grade = judge(&policy, &facts).effect();
-                let told = questions(&judge(&policy, &facts));
+                let told = questions(&judge(&policy, &facts), false);
                 let found = judge(&policy, &now);
-                let covered = found.effect() <= grade && questions(&found).iter().all(|one| told.contains(one));
+                let undisturbed = known && *label == expected;
+                let covered = found.effect() <= grade
+                    && questions(&found, undisturbed).iter().all(|one| told.contains(one));
                 let resumed = opened().resume(&call).unwrap();
                 prop_assert_eq!(escalation.goes_on_with(&resumed), covered);
                 let proof = || Proof::Round(opened().resume(&call).unwrap().spend(RoundOutcome::Taken).unwrap());
@@ -147,7 +180,41 @@ proptest! {
                 for wrong in [LeftOpen { now: late, ..open }, LeftOpen { action: other, ..open }] {
                     prop_assert!(next.leave_open(&seal, &wrong).is_none());
                 }
-                prop_assert!(next.leave_open(&seal, &open).is_some());
+                // Whoever was heard once is not forgotten: only from where nobody else was heard can that go on.
+                prop_assert_eq!(next.heard().is_disturbed(label), label.untrusted() && !undisturbed);
+                let text = next.leave_open(&seal, &open).unwrap();
+                let later = label.clone().joined(&said);
+                let later = Facts { action: &action, ..facts }.under(&later);
+                if let Some(escalation) = asked(&policy, &later) {
+                    let found = judge(&policy, &later);
+                    let undisturbed = undisturbed && !later.session.bits().origins_open();
+                    let covered = found.effect() <= grade
+                        && questions(&found, undisturbed).iter().all(|one| told.contains(one));
+                    let resumed = Round::open(&seal, &text).unwrap().resume(&call).unwrap();
+                    prop_assert_eq!(escalation.goes_on_with(&resumed), covered);
+                }
+                // An approval that was given for this moment is none for a moment in which somebody else has spoken.
+                let louder = label.clone().with_open_world().with_origin("mcp:web:fetch");
+                let louder = Facts { action: &action, ..facts }.under(&louder);
+                let approval = again(&now).signed(proof(), mine).unwrap();
+                let found = judge(&policy, &louder);
+                let opens = matches!(decide_approved(&policy, &louder, approval), Verdict::Allow(_));
+                let told_all = found.effect() <= grade
+                    && questions(&found, false).iter().all(|one| told.contains(one));
+                prop_assert!(!opens || told_all || found.effect() <= Effect::Redact);
+            }
+            // A seal that says nothing of the session excuses nothing.
+            let mut bare: serde_json::Value = seal.open(Purpose::Round, &text).unwrap();
+            bare.as_object_mut().unwrap().remove("heard").unwrap();
+            let bare = seal.close(Purpose::Round, &bare).unwrap();
+            let now = Facts { action: &action, ..facts }.under(&expected);
+            if let Some(escalation) = asked(&policy, &now) {
+                let told = questions(&judge(&policy, &facts), false);
+                let found = judge(&policy, &now);
+                let covered = found.effect() <= judge(&policy, &facts).effect()
+                    && questions(&found, false).iter().all(|one| told.contains(one));
+                let resumed = Round::open(&seal, &bare).unwrap().resume(&call).unwrap();
+                prop_assert_eq!(escalation.goes_on_with(&resumed), covered);
             }
         }
     }

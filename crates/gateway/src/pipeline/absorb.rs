@@ -61,6 +61,7 @@ impl Gateway {
         let outward = (public && !label.wrote_externally()).then(|| label.clone().with_wrote_externally());
         let label = outward.as_ref().unwrap_or(label);
         let absorbed = self.absorb(session, label, undertaking.vouched()).await?;
+        undertaking.note_said(label);
         if absorbed.raised
             && let Some(before) = &absorbed.before
         {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use highwater_core::action::Action;
+use highwater_core::approval::Undisturbed;
 use highwater_core::grant::CallVariant;
 use highwater_core::id::UpstreamId;
 use highwater_mcp::era::meta_key;
@@ -41,6 +42,8 @@ pub(crate) struct RoutedAction {
     pub(crate) course: Course,
     /// Where the parts of its parameters are.
     pub(super) layout: Layout,
+    /// Where it brings answers to a call that a person agreed to: the session, if it has heard nobody else since.
+    pub(super) heard: Option<Box<Undisturbed>>,
 }
 
 /// All that is needed to bring a reply home.
@@ -116,7 +119,7 @@ impl Arrival {
 
 impl RoutedAction {
     pub(super) fn new(action: Action, course: Course) -> Self {
-        Self { layout: Layout::of(&action), action, course }
+        Self { layout: Layout::of(&action), action, course, heard: None }
     }
 }
 

@@ -24,7 +24,7 @@ use super::record::End;
 use super::undertaking::Undertaking;
 use super::{Arrival, Flight, Refusal, objects};
 use crate::client::Answer;
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, now};
 
 /// What the record says of a reply that was released while its label waits for the store.
 const UNSTORED: &str = "its label waits for the session store, which fails; no decision looks at it";
@@ -121,8 +121,9 @@ impl Gateway {
         let state = (to == Era::Modern && reply.era == Era::Modern)
             .then(|| reply.frame.result_member("requestState").and_then(unquote))
             .flatten();
-        let round =
-            state.as_deref().and_then(|state| self.left_open(arrival, course, undertaking, reply, state));
+        let round = state
+            .as_deref()
+            .and_then(|state| self.left_open(arrival, course, undertaking, (reply, now()), state));
         let result = match state {
             // What goes on with an approval comes back with it, and once.
             Some(_) if round.is_some() => {

@@ -1,15 +1,17 @@
 //! Gathers what can be known: of an action before it is judged, and of a reply without opening it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::annotation::{Contract, ReplyKind};
+use highwater_core::annotation::{Claims, Contract, ReplyKind};
+use highwater_core::approval::Undisturbed;
 use highwater_core::decide::{Received, ReplyFacts, ResultType};
 use highwater_core::label::Label;
 use highwater_core::policy::{Arguments, RequestFacts};
 use highwater_core::session::label_claims;
 use highwater_mcp::annotations::{reply_says, request_says};
 use highwater_mcp::era::reply;
+use highwater_mcp::text::member;
 use highwater_store::{SessionHandle, SessionState};
 use highwater_upstream::Reply;
 
@@ -72,6 +74,7 @@ impl Gateway {
             agreed: None,
             consented: None,
             agreement: None,
+            said: Mutex::default(),
             sealed: false,
             receipts: Vec::new(),
             caller,
@@ -91,13 +94,8 @@ impl Gateway {
         }
         match undertaking.action.kind() {
             ActionKind::CallTool | ActionKind::GetPrompt => {
-                if let Some(cases) =
-                    undertaking.known.cases.as_ref().filter(|label| !label.cases().is_empty())
-                {
-                    let said = cases.for_call(Arguments::Known(undertaking.arguments()));
-                    if !said.is_empty() {
-                        undertaking.narrow(&said, "an operator's case");
-                    }
+                if let Some(said) = undertaking.said_by_cases(undertaking.arguments()) {
+                    undertaking.narrow(&said, "an operator's case");
                 }
                 if undertaking.known.resolve.is_some()
                     && let Some(said) = Box::pin(self.resolve(course, undertaking)).await
@@ -115,6 +113,19 @@ impl Gateway {
             | ActionKind::Complete
             | ActionKind::ResolveTool
             | ActionKind::ExtraMethod => {}
+        }
+    }
+
+    /// Judges what brings a call answers as that call, where strangers have had a say since a person agreed to it who are
+    /// not its server: it may be they who want it to go on.
+    pub(super) async fn listen_again(&self, undertaking: &mut Undertaking, heard: &Undisturbed) {
+        self.look_again(undertaking).await;
+        if heard.is_disturbed(&undertaking.before.label) {
+            undertaking.judged = Held::Listed(Arc::clone(&undertaking.known));
+            let arguments = member(undertaking.action.params(), "arguments").unwrap_or("{}");
+            if let Some(said) = undertaking.said_by_cases(arguments) {
+                undertaking.narrow(&said, "an operator's case");
+            }
         }
     }
 
@@ -198,8 +209,14 @@ impl Gateway {
 // === impl Undertaking ===
 
 impl Undertaking {
+    /// What the operator says of a call with these arguments.
+    fn said_by_cases(&self, arguments: &str) -> Option<Claims> {
+        let cases = self.known.cases.as_ref().filter(|label| !label.cases().is_empty())?;
+        Some(cases.for_call(Arguments::Known(arguments))).filter(|said| !said.is_empty())
+    }
+
     /// Narrows both readings of the contract for this call.
-    fn narrow(&mut self, said: &highwater_core::annotation::Claims, by: &str) {
+    fn narrow(&mut self, said: &Claims, by: &str) {
         let (contract, notices) = self.judged.narrowed(said);
         for notice in &notices {
             tracing::info!(decision = %self.decision, ?notice, "noted about {by}");

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::approval::Round;
+use highwater_core::approval::{Round, Undisturbed};
 use highwater_core::id::DecisionId;
 use highwater_core::seal::Purpose;
 use highwater_mcp::era::{Era, reply};
@@ -22,8 +22,9 @@ use super::approve::Consent;
 use super::arrival::{Course, RoutedAction, TaskBridge};
 use super::forward::Flight;
 use super::inputs::Questions;
+use super::undertaking::Undertaking;
 use super::{Arrival, Refusal};
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, now};
 use crate::greet::TASKS_EXTENSION;
 
 /// How often a modern upstream may ask back in the course of one call of a legacy client.
@@ -43,6 +44,8 @@ pub(super) struct Journey {
     task: Option<(String, TaskWatch)>,
     /// The reply to come only says that answers were taken.
     updating: bool,
+    /// Where a person agreed to the call: the session, if it has heard nobody since but the call's own server.
+    heard: Option<Undisturbed>,
 }
 
 /// Where a reply leads.
@@ -77,6 +80,13 @@ impl Journey {
             watch.arrival = None;
         }
     }
+
+    /// The session after what the server said on this leg, if it has heard nobody else since a person agreed.
+    fn hear(&mut self, leg: &Undertaking) -> Option<Undisturbed> {
+        let before = leg.consented.as_ref().map(|consented| consented.heard()).or(self.heard.as_ref())?;
+        self.heard = Some(before.with(&leg.said()));
+        self.heard.clone()
+    }
 }
 
 impl Gateway {
@@ -104,11 +114,13 @@ impl Gateway {
             journey.rounds += 1;
             flight.settle_round(&reply);
             let asked = Arc::clone(&flight.undertaking);
-            // Sealed as for a client that keeps it, so that there is one way to go on.
-            let state = questions.state();
-            let round = state.and_then(|state| self.left_open(arrival, course, &asked, &reply, &state));
-            let routed = Box::pin(self.collect_answers(arrival, course, &asked, questions)).await?;
-            let round = round.and_then(|round| Round::open(&self.seal, &round));
+            let (state, since) = (questions.state(), now());
+            let mut routed = Box::pin(self.collect_answers(arrival, course, &asked, questions)).await?;
+            // Sealed as for a client that keeps it, so that there is one way to go on; now that the questions were put,
+            // they are in the session's label.
+            let seal = |state: String| self.left_open(arrival, course, &asked, (&reply, since), &state);
+            let round = state.and_then(seal).and_then(|round| Round::open(&self.seal, &round));
+            routed.heard = journey.hear(&asked).map(Box::new);
             return Ok(Leg::On(Box::new(routed), round.map(|round| Consent::Round(Box::new(round)))));
         }
         if wants_tasks_declared(course, &reply) {

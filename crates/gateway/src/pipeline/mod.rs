@@ -117,7 +117,7 @@ impl Gateway {
         routed: RoutedAction,
         consent: Option<Consent>,
     ) -> Result<Departure, Refusal> {
-        let RoutedAction { action, course, layout } = routed;
+        let RoutedAction { action, course, layout, heard } = routed;
         // A person's answer is about exactly the action they were asked about.
         let (action, layout) = match &consent {
             Some(consent) if !matches!(consent, Consent::Round(_)) => {
@@ -130,6 +130,9 @@ impl Gateway {
         // Taken before anything is waited for: writes that are kept in order keep the order in which they came.
         let mut turn = self.line_up(&course, &action)?;
         let mut undertaking = self.gather(arrival, &course, action, layout).await;
+        if let Some(heard) = heard {
+            Box::pin(self.listen_again(&mut undertaking, &heard)).await;
+        }
         // A server that verifies approvals itself is not called without what it verifies.
         if undertaking.known.gated {
             self.meet_gate(arrival, &course, &mut undertaking)?;

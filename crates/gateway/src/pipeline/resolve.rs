@@ -1,7 +1,7 @@
 //! Asks a server about one call before it is judged: `tools/resolve`. The arguments leave with that, so it is an action of
 //! its own; where it is not plainly allowed nobody is asked, and the tool's declared possible set stands at its worst.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use highwater_core::action::{Action, ActionKind};
@@ -54,6 +54,7 @@ impl Gateway {
             agreed: None,
             consented: None,
             agreement: None,
+            said: Mutex::default(),
             // It has the arguments of the call that it is about.
             sealed: self.seals(call),
             receipts: Vec::new(),

@@ -187,7 +187,7 @@ impl Gateway {
         let method = arrival.frame.method().unwrap_or_default();
         let action = Action::new(kind, entry.upstream, method, entry.name, params);
         let layout = layout.unwrap_or_else(|| Layout::of(&action));
-        Ok(RoutedAction { action, course, layout })
+        Ok(RoutedAction { action, course, layout, heard: None })
     }
 
     async fn completion(&self, arrival: &Arrival, server: &VirtualServer) -> Result<RoutedAction, Refusal> {

@@ -1,9 +1,9 @@
 //! An action with everything that is known of it. It is judged with that, and so is whatever comes back.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use highwater_core::action::Action;
+use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::Contract;
 use highwater_core::approval::{Consented, RelayedApproval};
 use highwater_core::audit::Provenance;
@@ -52,6 +52,8 @@ pub(super) struct Undertaking {
     pub(super) agreed: Option<Box<str>>,
     /// What they agreed to, once it is permitted.
     pub(super) consented: Option<Arc<Consented>>,
+    /// What the session has taken in of its server since it was permitted, where that is asked after.
+    pub(super) said: Mutex<Label>,
     /// What a person agreed to, where it is a challenge that is asked for.
     pub(super) agreement: Option<Agreement>,
     /// What the client says of its context could not be stored, so the session counts as having taken in anything.
@@ -123,6 +125,19 @@ impl Undertaking {
 
     pub(super) fn session(&self) -> &SessionHandle {
         &self.caller.session
+    }
+
+    /// Notes what its server has said, once that is in the session's label.
+    pub(super) fn note_said(&self, label: &Label) {
+        // What a person agreed to may go on, and so may what brings it answers.
+        if self.consented.is_some() || self.action.kind() == ActionKind::Answer {
+            self.said.lock().unwrap_or_else(PoisonError::into_inner).join(label);
+        }
+    }
+
+    /// What the session has taken in of its server.
+    pub(super) fn said(&self) -> Label {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether the operator verified the server.

@@ -10,6 +10,7 @@ mod person;
 mod released;
 mod remembered;
 mod rounds;
+mod rounds_heard;
 mod rounds_lasting;
 mod sealed;
 mod sent;

@@ -18,7 +18,7 @@ pub(crate) enum Way {
     Held,
 }
 
-const WAYS: [Way; 3] = [Way::Native, Way::Page, Way::Held];
+pub(crate) const WAYS: [Way; 3] = [Way::Native, Way::Page, Way::Held];
 
 /// What a server says that asks twice before it is done, and wants a state back each time. `delete` and `write` do, and
 /// are described in these words; `stateless` asks and keeps no state.
@@ -111,7 +111,12 @@ impl Way {
 }
 
 /// The person signs on the page that an answer leads to, and the client comes back.
-async fn sent_to_page(stage: &Stage, client: &Client, arguments: &Value, asked: &Answer) -> Answer {
+pub(crate) async fn sent_to_page(
+    stage: &Stage,
+    client: &Client,
+    arguments: &Value,
+    asked: &Answer,
+) -> Answer {
     let page = asked.at("/result/inputRequests/highwater_approval/params");
     assert_eq!(page["mode"], "url", "{}", asked.raw());
     assert_eq!(stage.person.sign(&id_of(&page["url"]), &stage.passkey).await.0, 200);

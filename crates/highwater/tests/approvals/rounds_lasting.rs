@@ -15,7 +15,7 @@ use crate::rounds::{Way, nobody_is_asked, on, question, receipts, refused, resum
 use crate::stage::{DELETE, Stage, WRITE, done};
 
 /// The state with something of it changed, by somebody who has the key.
-fn resealed(stage: &Stage, state: &Value, change: impl Fn(&mut Value, &mut Value)) -> Value {
+pub(crate) fn resealed(stage: &Stage, state: &Value, change: impl Fn(&mut Value, &mut Value)) -> Value {
     let text = std::fs::read_to_string(stage.gateway.home().data_dir().join("seal-key")).unwrap();
     let seal = Seal::new(&Secret::SealKey.key_bytes(text.trim()).unwrap()).unwrap();
     let mut outer: Value = seal.open(Purpose::RequestState, state.as_str().unwrap()).unwrap();

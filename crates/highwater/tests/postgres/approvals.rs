@@ -299,6 +299,61 @@ async fn g25_s57_of_forty_that_bring_one_round_to_both_one_goes_on() {
     }
 }
 
+/// The same server where its tools matter and their words are strangers'. `fetch` asks nothing.
+fn among_strangers() -> Value {
+    let heavy = asking().to_string().replace("benign", "consequential").replace("system", "untrustedPublic");
+    let mut script: Value = serde_json::from_str(&heavy).unwrap();
+    let listed = script["tools/list"][0].as_str().unwrap();
+    let tool = listed.split("\"tools\":[").nth(1).unwrap().split("],\"resultType\"").next().unwrap();
+    let fetch = tool.replace("\"delete\"", "\"fetch\"").replace("consequential", "benign");
+    script["tools/list"][0] = json!(listed.replace(tool, &format!("{tool},{fetch}")));
+    script["tools/call delete again"] = script["tools/call"].clone();
+    script
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g25_what_one_gateway_has_heard_the_other_knows_when_the_answers_come() {
+    for (begun, reads) in [(0, false), (1, true)] {
+        // Each in a session that has heard nothing yet.
+        let two = Two::before("30s", "modern", &among_strangers(), &Value::Null).await;
+        let clients = two.clients(&json!({ "roots": {} })).await;
+        let path = format!("heard-{begun}-{reads}");
+        let arguments = json!({ "path": path });
+        let call = clients[begun].send(Request::call(DELETE, &arguments).once());
+        let signing = async {
+            let id = two.pending(begun).await;
+            two.sign(begun, &id).await;
+        };
+        let (asked, ()) = tokio::join!(call, signing);
+        let asked = asked.unwrap();
+        assert_eq!(asked.at("/result/resultType"), "input_required", "{}", asked.raw());
+        if reads {
+            clients[begun].call("files__fetch", json!({})).await.unwrap();
+        }
+        let round = json!({
+            "name": DELETE, "arguments": arguments, "inputResponses": { "who": { "roots": [] } },
+            "requestState": asked.at("/result/requestState"),
+        });
+        // At once, and at the other.
+        let round = clients[1 - begun].send(Request::new("tools/call").params(round).once());
+        let round = async {
+            let answer = round.await.unwrap();
+            assert_eq!(answer.text().unwrap(), "done", "{}", answer.raw());
+        };
+        if reads {
+            let asking = async {
+                let id = two.pending(begun).await;
+                assert_eq!(two.ran(&path), 1, "somebody is asked before it goes on");
+                two.sign(begun, &id).await;
+            };
+            tokio::join!(round, asking);
+        } else {
+            round.await;
+        }
+        assert_eq!(two.ran(&path), 2);
+    }
+}
+
 /// What nobody may find.
 const SECRET: &str = "DE75512108001245126199";
 

@@ -140,6 +140,10 @@ pub(crate) async fn deferred_origins_arrive_a_little_later<B: Backend>() {
             assert_eq!(store.show(session.key()).await.unwrap().unwrap().session.label, wanted);
         }
     }
+    // Whose words a stranger's are is known as soon as they are heard.
+    let stranger = Label::bottom().with_open_world().with_origin("https://stranger.example/");
+    wanted.join(&stranger);
+    assert!(session.join(&stranger).await.unwrap().covers(&stranger));
     store.close().await.unwrap();
     assert_eq!(context(&place.open().await, "a").current().await.unwrap().label, wanted);
 }

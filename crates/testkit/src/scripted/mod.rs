@@ -3,8 +3,8 @@
 //! A script is a JSON object: what is asked, and the list of messages that answer it. What is asked is a method, or a
 //! method and a name (`tools/call odd`, `resources/read odd://thing`); with ` again` behind it, the request that
 //! brings answers to questions, and with its `requestState` behind that, the one that brings this state. In a message `$ID` stands for the id of the request and `$TOKEN` for its progress
-//! token. `$WAIT` in place of a message waits until the client has answered a question, `$HOLD` waits forever. What
-//! stands behind `$ASIDE ` goes by the standing stream of a legacy client over HTTP, once that is open. Who puts another
+//! token. `$WAIT` in place of a message waits until the client has answered a question, `$HOLD` waits forever, and
+//! `$UNTIL ` with a path waits until there is such a file. What stands behind `$ASIDE ` goes by the standing stream of a legacy client over HTTP, once that is open. Who puts another
 //! script into the place of the file has a server that says something else from then on.
 
 mod gate;
@@ -16,6 +16,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Context;
 use serde::Deserialize;
@@ -33,6 +34,10 @@ const QUEUE: usize = 16;
 const WAIT: &str = "$WAIT";
 const HOLD: &str = "$HOLD";
 const ASIDE: &str = "$ASIDE ";
+const UNTIL: &str = "$UNTIL ";
+
+/// How often it is looked whether a file is there.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// The server.
 pub struct Scripted {
@@ -172,6 +177,12 @@ impl Scripted {
                     expected += 1;
                     // The sender is ours: it lives as long as this does.
                     count.wait_for(|count| *count >= expected).await.ok();
+                }
+                _ if message.starts_with(UNTIL) => {
+                    let file = message.strip_prefix(UNTIL).unwrap_or_default();
+                    while !Path::new(file).exists() {
+                        tokio::time::sleep(LOOK_EVERY).await;
+                    }
                 }
                 _ => {
                     let sent = match message.strip_prefix(ASIDE) {

@@ -3,6 +3,7 @@
 
 use highwater_core::approval::{LeftOpen, Round, RoundCall, RoundFault, RoundOutcome};
 use highwater_core::decide::{Answer, Escalation, Proof, Verdict};
+use highwater_core::id::Timestamp;
 use highwater_mcp::era::reply as shape;
 use highwater_mcp::error_code::INVALID_PARAMS;
 use highwater_upstream::Reply;
@@ -17,13 +18,13 @@ use crate::gateway::{Gateway, now};
 
 impl Gateway {
     /// Seals what an approved call needs to go on, where its server wants something back. Nothing for every other reply:
-    /// a server that keeps no state is asked anew, and so are people.
+    /// a server that keeps no state is asked anew, and so are people. Its question is in the session's label by now.
     pub(in crate::pipeline) fn left_open(
         &self,
         arrival: &Arrival,
         course: &Course,
         undertaking: &Undertaking,
-        reply: &Reply,
+        (reply, asked): (&Reply, Timestamp),
         state: &str,
     ) -> Option<String> {
         let consented = undertaking.consented.as_ref()?;
@@ -39,7 +40,8 @@ impl Gateway {
             action: signable.hash,
             definition: signable.definition,
             state,
-            now: now(),
+            said: &undertaking.said(),
+            now: asked,
         };
         consented.leave_open(&self.seal, &open)
     }

@@ -1,6 +1,6 @@
 //! What would become of a call of a tool whose arguments are not known yet, judged as the call itself would be.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::decide::demands;
@@ -78,6 +78,7 @@ impl Gateway {
             agreed: None,
             consented: None,
             agreement: None,
+            said: Mutex::default(),
             sealed: false,
             receipts: Vec::new(),
             unstored: outset.unstored,
