@@ -221,6 +221,11 @@ impl Consented {
         Self { principal, action, grade, told, ends, heard }
     }
 
+    /// What was signed; nothing where a word was enough.
+    pub fn signed(&self) -> Option<ActionHash> {
+        self.action
+    }
+
     /// The session in which it is permitted, as far as that has heard nobody else since the person agreed.
     pub fn heard(&self) -> &Undisturbed {
         &self.heard
@@ -265,6 +270,11 @@ impl Round {
     /// What the server wants back.
     pub fn state(&self) -> &str {
         &self.sealed.state
+    }
+
+    /// The call that it is the rest of.
+    pub fn action(&self) -> ActionHash {
+        self.action
     }
 
     /// The receipt or the request that the approval is on record as.

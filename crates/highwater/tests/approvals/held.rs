@@ -134,7 +134,7 @@ async fn a_client_that_wants_progress_hears_that_its_call_waits() {
 
 #[tokio::test]
 async fn g16_what_is_called_through_a_variant_is_signed_as_the_client_called_it() {
-    let stage = Stage::searching("1s").await;
+    let stage = Stage::searching("1s", |_| ()).await;
     let client = stage.client(ERAS[1]).await;
     let list = client.request("tools/list", json!({})).await.unwrap();
     let tools = list.at("/result/tools");

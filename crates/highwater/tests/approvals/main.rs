@@ -6,6 +6,7 @@ mod changed;
 mod forms;
 mod held;
 mod killed;
+mod mandated;
 mod person;
 mod released;
 mod remembered;

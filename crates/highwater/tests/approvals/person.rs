@@ -34,6 +34,31 @@ impl Person {
         Self { cookie, secret: said["secret"].as_str().unwrap().to_owned(), ..nobody }
     }
 
+    /// Signs in with a passkey, and so as somebody.
+    pub(crate) async fn with_passkey(&self, passkey: &Passkey) -> Self {
+        let (address, origin) = (self.address.clone(), self.origin.clone());
+        let nobody = Self { address, origin, cookie: String::new(), secret: String::new() };
+        let (status, envelope) = nobody.post("/sign-in/challenge", &json!({})).await;
+        assert_eq!(status, 200, "{envelope}");
+        let response = passkey.get(&envelope["requestOptions"]).unwrap();
+        let body = json!({ "challengeId": envelope["challengeId"], "response": response });
+        let (status, headers, said) = nobody.send("/sign-in", "/inbox", &body).await;
+        assert_eq!(status, 200, "{said}");
+        let cookie = headers.get("set-cookie").unwrap().to_str().unwrap();
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        Self { cookie, secret: said["secret"].as_str().unwrap().to_owned(), ..nobody }
+    }
+
+    /// Signs a mandate.
+    pub(crate) async fn mandate(&self, terms: &Value, passkey: &Passkey) -> (u16, Value) {
+        let act = json!({ "act": "mandate", "terms": terms.to_string() });
+        let (status, envelope) = self.post("/act/challenge", &json!({ "act": act })).await;
+        assert_eq!(status, 200, "{envelope}");
+        let response = passkey.get(&envelope["requestOptions"]).unwrap();
+        let body = json!({ "act": act, "challengeId": envelope["challengeId"], "response": response });
+        self.post("/act/assertion", &body).await
+    }
+
     /// Asks the page for something, from the document at `from`.
     async fn send(&self, path: &str, from: &str, body: &Value) -> (u16, http::HeaderMap, Value) {
         let csrf = self.csrf(from).await;

@@ -129,9 +129,10 @@ impl Stage {
     }
 
     /// The same where tools are found and called through the gateway's own.
-    pub(crate) async fn searching(hold: &str) -> Self {
+    pub(crate) async fn searching(hold: &str, change: impl FnOnce(&mut Value)) -> Self {
         let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
         let mut config = config(home.path(), hold);
+        change(&mut config);
         config["virtual_servers"] = json!({ "default": { "servers": ["files"], "expose": "search" } });
         Self::of(home, &config).await
     }

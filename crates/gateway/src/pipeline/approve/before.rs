@@ -137,8 +137,11 @@ impl Gateway {
         escalation: Escalation,
     ) -> Result<Settled, Refusal> {
         let signable = &here.signable;
+        let Some(called) = signable.called(undertaking, here.desk.server()) else {
+            return Ok(Settled::Open(escalation));
+        };
         let names: Vec<String> =
-            members(signable.arguments.as_str()).map(|(name, _)| name.into_owned()).collect();
+            members(called.arguments.as_str()).map(|(name, _)| name.into_owned()).collect();
         let aims: Vec<&str> = names
             .iter()
             .map(String::as_str)
@@ -151,10 +154,10 @@ impl Gateway {
         let principal = undertaking.caller.principal.clone();
         let call = Mandated {
             principal: &principal,
-            tool: &signable.tool,
+            tool: &called.tool,
             upstream: Some(undertaking.action.upstream()),
             definition: signable.definition,
-            arguments: &signable.arguments,
+            arguments: called.arguments,
             delegable: here.delegable,
             aims: &aims,
             label: &undertaking.before.label,
@@ -166,7 +169,7 @@ impl Gateway {
         let by = format!("mandate {} of {}", mandate.id, mandate.user);
         self.record_answer_by(undertaking, escalation.question(), Answer::Approve, &by)?;
         undertaking.agreed = Some(by.into());
-        self.with_proof(undertaking, escalation, Proof::Mandate(spent), signable.hash).await
+        self.with_proof(undertaking, escalation, Proof::Mandate(spent), called.hash).await
     }
 }
 

@@ -31,13 +31,14 @@ impl Gateway {
         if shape::type_of(&reply.frame, reply.era) != shape::ResultType::InputRequired {
             return None;
         }
-        let signable = Signable::of(arrival, course, undertaking, self.desk()?.server()).ok()?;
+        let server = self.desk()?.server();
+        let signable = Signable::of(arrival, course, undertaking, server).ok()?;
         let open = LeftOpen {
             id: &self.fresh_id(),
             by: undertaking.agreed.as_deref().unwrap_or_default(),
             session: undertaking.session().key(),
             upstream: undertaking.action.upstream(),
-            action: signable.hash,
+            action: signable.hash_for(consented.signed(), undertaking, server),
             definition: signable.definition,
             state,
             said: &undertaking.said(),
@@ -72,11 +73,12 @@ impl Gateway {
             Verdict::Block(denial) => return Err(self.block(undertaking, &denial)),
             Verdict::Escalate(escalation) => escalation,
         };
+        let hash = signable.hash_for(Some(round.action()), undertaking, desk.server());
         let call = RoundCall {
             principal: &undertaking.caller.principal,
             session: undertaking.session().key(),
             action: &undertaking.action,
-            hash: signable.hash,
+            hash,
             definition: self.definition_now(undertaking, &signable),
             now: now(),
         };
@@ -104,6 +106,6 @@ impl Gateway {
         let by = format!("continued, {}", spent.round().by());
         self.record_answer_by(undertaking, escalation.question(), Answer::Approve, &by)?;
         undertaking.agreed = Some(spent.round().by().into());
-        self.with_proof(undertaking, escalation, Proof::Round(spent), signable.hash).await
+        self.with_proof(undertaking, escalation, Proof::Round(spent), hash).await
     }
 }

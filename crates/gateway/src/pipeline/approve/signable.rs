@@ -34,6 +34,13 @@ pub(super) struct Signable {
     sent: Option<CanonicalArguments>,
 }
 
+/// A call by the tool's own name, whichever way the client made it.
+pub(super) struct Called<'a> {
+    pub(super) tool: ToolName,
+    pub(super) arguments: &'a CanonicalArguments,
+    pub(super) hash: ActionHash,
+}
+
 /// Why nothing of an action can be signed.
 pub(super) enum NotSignable {
     /// It is of a kind that nobody is asked about.
@@ -102,6 +109,30 @@ impl Signable {
         let is_direct = is_call && arrival.variant.is_none();
         let definition = defined.as_ref().and_then(|(kind, name)| course.contracts.definition(*kind, name));
         Ok(Self { tool, arguments, hash, definition, defined, is_call, is_direct, sent })
+    }
+
+    /// The call by the tool's own name. What was agreed to of a tool before it is called names the tool and its own
+    /// arguments, and not the variant through which a client may call it.
+    pub(super) fn called(&self, undertaking: &Undertaking, server: &ServerId) -> Option<Called<'_>> {
+        if self.is_direct {
+            return Some(Called { tool: self.tool.clone(), arguments: &self.arguments, hash: self.hash });
+        }
+        let arguments = self.sent.as_ref().filter(|_| self.is_call)?;
+        let tool = ToolName::exposed(undertaking.name()).ok()?;
+        let hash = ActionHash::of(&tool, arguments, server);
+        Some(Called { tool, arguments, hash })
+    }
+
+    /// The hash that an approval is for: by the tool's own name where that is what was agreed to, else as the client
+    /// called it.
+    pub(super) fn hash_for(
+        &self,
+        agreed: Option<ActionHash>,
+        undertaking: &Undertaking,
+        server: &ServerId,
+    ) -> ActionHash {
+        let called = self.called(undertaking, server).map(|called| called.hash);
+        called.filter(|called| agreed == Some(*called)).unwrap_or(self.hash)
     }
 
     /// The action in the arguments that are signed, and without a signature that is for us; nothing if it is that already.

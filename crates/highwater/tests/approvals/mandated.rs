@@ -1,0 +1,113 @@
+//! Mandates: calls within what a person signed beforehand run without them, whichever way the client calls the tool, each
+//! counted and each with a receipt that names the tool itself. Everything else waits for somebody.
+
+use highwater_core::approval::to_iso;
+use highwater_core::id::Timestamp;
+use highwater_testkit::client::{Answer, Client, Era, Request};
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::rounds::{on, question, receipts, script};
+use crate::stage::{DELETE, Stage, done, waits};
+
+const VARIANT: &str = "call_tool_destructive";
+
+/// How a client calls a tool.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    ByName,
+    ThroughVariant,
+}
+
+// === impl How ===
+
+impl How {
+    async fn stage(self, change: impl FnOnce(&mut Value)) -> Stage {
+        let delegable = |config: &mut Value| {
+            config["approvals"]["tools"] = json!({ "files:delete": { "delegable": true } });
+            change(config);
+        };
+        match self {
+            Self::ByName => Stage::standing("1s", delegable).await,
+            Self::ThroughVariant => Stage::searching("1s", delegable).await,
+        }
+    }
+
+    fn request(self, arguments: &Value) -> (&'static str, Value) {
+        match self {
+            Self::ByName => (DELETE, arguments.clone()),
+            Self::ThroughVariant => (VARIANT, json!({ "name": DELETE, "arguments": arguments })),
+        }
+    }
+
+    async fn call(self, client: &Client, arguments: &Value) -> Answer {
+        let (tool, arguments) = self.request(arguments);
+        client.send(Request::call(tool, &arguments).once()).await.unwrap()
+    }
+}
+
+/// A mandate to delete what is below `build/`, so often.
+async fn sign(stage: &Stage, client: &Client, how: How, calls: u64) {
+    // Who the agent is to the gateway.
+    let id = waits(&how.call(client, &json!({ "path": "who" })).await);
+    let (_, request) = stage.api(Method::GET, &id, None).await;
+    let now = u64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap();
+    let terms = json!({
+        "tools": [DELETE], "arguments": { "path": { "prefix": "build/" } }, "max_calls": calls,
+        "not_before": to_iso(Timestamp(now - 1000)), "expires": to_iso(Timestamp(now + 600_000)),
+        "agent": request["principal"],
+    });
+    let owner = stage.person.with_passkey(&stage.passkey).await;
+    let (status, said) = owner.mandate(&terms, &stage.passkey).await;
+    assert_eq!(status, 200, "{said}");
+}
+
+#[tokio::test]
+async fn a_mandate_carries_calls_by_name_and_through_a_variant() {
+    for how in [How::ByName, How::ThroughVariant] {
+        let stage = how.stage(|_| ()).await;
+        let client = stage.client(Era::Modern).await;
+        sign(&stage, &client, how, 2).await;
+        let before = receipts(&stage).await;
+        waits(&how.call(&client, &json!({ "path": "elsewhere" })).await);
+        waits(&how.call(&client, &json!({ "path": "build/a", "force": true })).await);
+        assert_eq!(stage.ran("delete"), 0, "{how:?}");
+        for path in ["build/a", "build/b"] {
+            done(&how.call(&client, &json!({ "path": path })).await);
+            assert_eq!(stage.ran(path), 1, "{how:?}");
+        }
+        waits(&how.call(&client, &json!({ "path": "build/c" })).await);
+        assert_eq!(stage.ran("build/c"), 0, "{how:?}: there were two");
+        // Each use has a receipt, of the tool and its own arguments, that keeps within what was signed.
+        let (_, found) = stage.api(Method::GET, "receipts", None).await;
+        let uses = found["receipts"].as_array().unwrap();
+        assert_eq!(uses.len(), before + 2, "{how:?}: {found}");
+        let of_tool = uses.iter().filter(|receipt| receipt.to_string().contains(DELETE)).count();
+        assert!(of_tool >= 2 && !found.to_string().contains(VARIANT), "{how:?}: {found}");
+    }
+}
+
+#[tokio::test]
+async fn g25_one_use_of_a_mandate_carries_every_round_of_a_call() {
+    for how in [How::ByName, How::ThroughVariant] {
+        let stage = how
+            .stage(|config| {
+                let server = &mut config["servers"]["files"];
+                server["era"] = json!("modern");
+                let file = server["args"][1].as_str().unwrap();
+                std::fs::write(file, script("Changes things.").to_string()).unwrap();
+            })
+            .await;
+        let forms = json!({ "elicitation": { "form": {} } });
+        let client = stage.setup(Era::Modern).capabilities(forms).connect().await.unwrap();
+        sign(&stage, &client, how, 1).await;
+        let arguments = json!({ "path": "build/a" });
+        let (tool, sent) = how.request(&arguments);
+        let one = question(&how.call(&client, &arguments).await);
+        let two = question(&client.send(on(tool, &sent, &one)).await.unwrap());
+        done(&client.send(on(tool, &sent, &two)).await.unwrap());
+        assert_eq!(stage.ran("build/a"), 3, "{how:?}");
+        // It was the only one.
+        waits(&how.call(&client, &json!({ "path": "build/b" })).await);
+    }
+}
