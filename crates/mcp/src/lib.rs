@@ -7,6 +7,7 @@ pub mod era;
 pub mod error_code;
 pub mod frame;
 pub mod headers;
+pub mod http1;
 pub mod method;
 pub mod scan;
 pub mod schema_headers;

@@ -13,6 +13,7 @@ pub mod event;
 mod fetch;
 mod greeting;
 mod http;
+pub mod inlet;
 mod late;
 mod link;
 mod listing;

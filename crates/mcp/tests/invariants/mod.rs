@@ -3,13 +3,50 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use highwater_mcp::edit::{Edit, edit_object, edit_object_into};
 use highwater_mcp::frame::{Frame, FrameKind};
+use highwater_mcp::http1::{Framing, Misframed, Rest};
 use highwater_mcp::scan::{ScanRules, Violation, scan_value};
 use highwater_mcp::{text, text::unquote};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+
+/// A body is the same, and ends at the same place, whether it comes at once or byte by byte; and headers either say one
+/// thing or are refused.
+pub(crate) fn framing_holds(data: &[u8]) {
+    let starts = [Rest::chunked, || Rest::of_length(7), || Rest::UntilClose];
+    for start in starts {
+        let bytes: Vec<&[u8]> = data.chunks(1).collect();
+        // What is wrong is noticed as early as the bytes allow, so of that only that it is wrong must be alike.
+        assert_eq!(read_body(start(), &[data]).ok(), read_body(start(), &bytes).ok());
+    }
+    let mut framing = Framing::default();
+    for line in data.split(|byte| *byte == b'\n') {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        let Some((name, value)) = line.split_at_checked(colon) else { continue };
+        let Ok(name) = std::str::from_utf8(name) else { continue };
+        let before = framing.length;
+        match framing.note(name, value.strip_prefix(b":").unwrap_or_default()) {
+            Ok(()) => assert!(before.is_none() || framing.length == before, "a length was changed"),
+            Err(_) => return,
+        }
+    }
+}
+
+/// The body in these pieces, whether it is over, and how much is left behind it.
+fn read_body(mut rest: Rest, pieces: &[&[u8]]) -> Result<(Vec<u8>, bool, usize), Misframed> {
+    let (mut ahead, mut body) = (BytesMut::new(), Vec::new());
+    for piece in pieces {
+        ahead.extend_from_slice(piece);
+        while let Some(bytes) = rest.take(&mut ahead)? {
+            assert!(!bytes.is_empty(), "nothing reads as the end");
+            body.extend_from_slice(&bytes);
+        }
+    }
+    let left = if rest.is_over() { ahead.len() } else { 0 };
+    Ok((body, rest.is_over(), left))
+}
 
 /// A scan agrees with serde_json about what is JSON, and with [`Strict`] about what is unambiguous; a
 /// frame shows what serde_json reads.

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ::http::Response;
 use highwater_mcp::frame::{Frame, FrameKind};
 
-use super::body::{Content, Events, MAX_ERROR_BODY, Resumption, collect, is_no_answer, message, scan};
-use super::pool::ServerBody;
+use super::body::{Events, MAX_ERROR_BODY, Resumption, collect, is_no_answer, message, scan};
+use super::head::Content;
+use super::pool::Answered;
 use super::postbox::Postbox;
 use super::question::{Questions, pong};
 use crate::error::Cause;
@@ -38,19 +38,19 @@ pub(super) struct OwnStream<'a> {
 
 /// Reads the response to the request `id`. An error status whose body is a JSON-RPC error is an answer like
 /// any other; one without such a body is none, nor is a redirect or a status about access.
-pub(super) async fn open(response: Response<ServerBody>, id: &str, limit: usize) -> Result<Opened, Cause> {
-    let status = response.status();
-    let content = Content::of(response.headers());
+pub(super) async fn open(answered: Answered, id: &str, limit: usize) -> Result<Opened, Cause> {
+    let Answered { head, body } = answered;
+    let (status, content) = (head.status, head.content);
     if status.is_success() {
         return match content {
             Content::Json => {
-                let frame = scan(collect(response.into_body(), limit).await?, limit)?;
+                let frame = scan(collect(body, limit).await?, limit)?;
                 if !answers(&frame, id) {
                     return Err(Cause::Malformed("the answer is not to the request".to_owned()));
                 }
                 Ok(Opened::Answer(frame))
             }
-            Content::Events => Ok(Opened::Stream(Box::new(Events::new(response.into_body(), limit)))),
+            Content::Events => Ok(Opened::Stream(Box::new(Events::new(body, limit)))),
             Content::Other => {
                 Err(Cause::Malformed("a request was answered with neither JSON nor events".to_owned()))
             }
@@ -60,7 +60,7 @@ pub(super) async fn open(response: Response<ServerBody>, id: &str, limit: usize)
     if is_no_answer(status) || content != Content::Json {
         return Err(nothing);
     }
-    let Ok(body) = collect(response.into_body(), MAX_ERROR_BODY).await else { return Err(nothing) };
+    let Ok(body) = collect(body, MAX_ERROR_BODY).await else { return Err(nothing) };
     match scan(body, MAX_ERROR_BODY) {
         Ok(frame) if frame.kind() == FrameKind::Error && answers(&frame, id) => Ok(Opened::Answer(frame)),
         Ok(_) | Err(_) => Err(nothing),

@@ -3,17 +3,15 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ::http::header::CONTENT_TYPE;
-use ::http::{HeaderMap, StatusCode};
+use ::http::StatusCode;
 use bytes::Bytes;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::scan::ScanRules;
 use highwater_mcp::sse::{Decoder, Event};
-use http_body_util::BodyExt as _;
-use hyper::body::Body as _;
 
 use super::pool::ServerBody;
 use crate::error::Cause;
+use crate::inlet::Unread;
 
 /// The largest body of an error answer that is read.
 pub(super) const MAX_ERROR_BODY: usize = 64 << 10;
@@ -24,14 +22,6 @@ const MAX_EVENT_ID: usize = 1 << 10;
 /// How long the end of a stream is waited for when its answer is there, so that the connection can be used
 /// again.
 const LINGER: Duration = Duration::from_millis(250);
-
-/// What a response carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
-    Json,
-    Events,
-    Other,
-}
 
 /// The events of one stream, in order.
 pub(super) struct Events {
@@ -50,24 +40,6 @@ pub(super) struct Resumption {
     pub(super) retry: Option<Duration>,
 }
 
-// === impl Content ===
-
-impl Content {
-    pub(super) fn of(headers: &HeaderMap) -> Self {
-        let Some(value) = headers.get(CONTENT_TYPE) else { return Self::Other };
-        let value = value.as_bytes();
-        let end = value.iter().position(|byte| *byte == b';').unwrap_or(value.len());
-        let essence = value.get(..end).unwrap_or_default().trim_ascii();
-        if essence.eq_ignore_ascii_case(b"application/json") {
-            Self::Json
-        } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
-            Self::Events
-        } else {
-            Self::Other
-        }
-    }
-}
-
 // === impl Events ===
 
 impl Events {
@@ -83,9 +55,8 @@ impl Events {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));
             }
-            let Some(frame) = self.body.frame().await else { return Ok(None) };
-            let frame = frame.map_err(|_| Cause::Gone("the stream broke off".to_owned()))?;
-            let Ok(chunk) = frame.into_data() else { continue };
+            let Some(chunk) = self.body.next().await else { return Ok(None) };
+            let chunk = chunk.map_err(|_| Cause::Gone("the stream broke off".to_owned()))?;
             self.decoder.feed(&chunk, &mut self.fed).map_err(|_| Cause::TooLarge { limit })?;
             self.ready.extend(self.fed.drain(..));
         }
@@ -94,12 +65,12 @@ impl Events {
     /// Lets the stream end by itself, so that its connection goes back to the pool instead of being closed.
     /// Servers end a stream right after the answer, often in the same packet.
     pub(super) fn finish(mut self) {
-        if self.body.is_end_stream() {
+        if self.body.is_over() {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
-            let rest = async { while let Some(Ok(_)) = self.body.frame().await {} };
+            let rest = async { while let Some(Ok(_)) = self.body.next().await {} };
             if tokio::time::timeout(LINGER, rest).await.is_err() {
                 tracing::trace!("a server left a stream open after its answer");
             }
@@ -122,35 +93,15 @@ impl Resumption {
     }
 }
 
-/// Reads a whole body of at most `limit` bytes. One chunk is passed on as it is.
+/// Reads a whole body of at most `limit` bytes.
 pub(super) async fn collect(mut body: ServerBody, limit: usize) -> Result<Bytes, Cause> {
-    let announced = body.size_hint().lower();
-    if announced > u64::try_from(limit).unwrap_or(u64::MAX) {
-        return Err(Cause::TooLarge { limit });
-    }
-    let mut first = Bytes::new();
-    let mut whole: Vec<u8> = Vec::new();
-    // A body of known length ends with its last byte; the connection would be looked at once more to hear the same.
-    while !body.is_end_stream()
-        && let Some(frame) = body.frame().await
-    {
-        let frame = frame.map_err(|_| Cause::Gone("the answer broke off".to_owned()))?;
-        let Ok(chunk) = frame.into_data() else { continue };
-        let held = first.len().max(whole.len());
-        if chunk.len() > limit.saturating_sub(held) {
-            return Err(Cause::TooLarge { limit });
+    body.whole(limit).await.map_err(|unread| match unread {
+        Unread::TooLarge => Cause::TooLarge { limit },
+        Unread::Io(_) | Unread::Closed | Unread::Misframed(_) => {
+            tracing::debug!(error = %unread, "an answer broke off");
+            Cause::Gone("the answer broke off".to_owned())
         }
-        if held == 0 {
-            first = chunk;
-            continue;
-        }
-        if whole.is_empty() {
-            whole.reserve(usize::try_from(announced).unwrap_or(0).max(first.len() + chunk.len()));
-            whole.extend_from_slice(&first);
-        }
-        whole.extend_from_slice(&chunk);
-    }
-    Ok(if whole.is_empty() { first } else { Bytes::from(whole) })
+    })
 }
 
 /// The message that an event carries, if it carries one. Events of other names are none of ours.

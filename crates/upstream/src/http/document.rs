@@ -8,6 +8,7 @@ use bytes::Bytes;
 use highwater_core::id::UpstreamId;
 
 use super::body::collect;
+use super::pool::Answered;
 use super::wire::Wire;
 use crate::error::{Cause, UpstreamError};
 
@@ -26,12 +27,12 @@ impl Document {
         let wire = Wire::new(server, url, &[], patience, 1)?;
         let mut headers = wire.stream_headers();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        let response = wire.get(headers).await?;
-        if response.status() != StatusCode::OK {
-            let why = format!("it answers {}", response.status().as_u16());
+        let Answered { head, body } = wire.get(&headers).await?;
+        if head.status != StatusCode::OK {
+            let why = format!("it answers {}", head.status.as_u16());
             return Err(wire.fail(Cause::Unreachable(why), true));
         }
-        collect(response.into_body(), limit).await.map_err(|cause| wire.fail(cause, true))
+        collect(body, limit).await.map_err(|cause| wire.fail(cause, true))
     }
 
     pub(crate) async fn deliver(
@@ -49,9 +50,9 @@ impl Document {
                 .map_err(|_| wire.fail(Cause::Unreachable("a header cannot be sent".to_owned()), false))?;
             all.insert(*header, value);
         }
-        let response = wire.post(wire.uri(), all, document).await?;
-        if !response.status().is_success() {
-            let why = format!("it answers {}", response.status().as_u16());
+        let head = wire.post(&Wire::post_head(wire.uri(), &all), document).await?.head;
+        if !head.status.is_success() {
+            let why = format!("it answers {}", head.status.as_u16());
             return Err(wire.fail(Cause::Unreachable(why), true));
         }
         Ok(())

@@ -6,18 +6,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::http::header::{HeaderName, HeaderValue};
-use ::http::{HeaderMap, Response, StatusCode};
+use ::http::{HeaderMap, StatusCode};
 use highwater_mcp::error_code::{
     HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION, notification, request,
 };
 use highwater_mcp::frame::Frame;
 
 use super::answer::{Opened, OwnStream, open};
-use super::body::{Content, Events, Resumption};
+use super::body::{Events, Resumption};
 use super::calls::Calls;
 use super::get_stream;
+use super::head::Content;
 use super::listen::Changes;
-use super::pool::ServerBody;
+use super::pool::Answered;
 use super::postbox::{Postbox, UnderWay};
 use super::question::Questions;
 use super::task::{Task, asked_wait};
@@ -72,9 +73,9 @@ impl LegacyLink {
         let id = number.to_string();
         let params = initialize_params(&world.client_info);
         let body = request(&id, "initialize", Some(&params));
-        let response = wire.post(wire.uri(), wire.post_headers(), body).await?;
-        let session_id = session_id(&response).map_err(|cause| world.fail(cause, true))?;
-        let answer = read_greeting(response, &id, number, &world, limit).await;
+        let answered = wire.post(&Wire::post_head(wire.uri(), &wire.post_headers()), body).await?;
+        let session_id = session_id(&answered).map_err(|cause| world.fail(cause, true))?;
+        let answer = read_greeting(answered, &id, number, &world, limit).await;
         let answer = answer.map_err(|cause| world.fail(cause, true))?;
         let greeting = read_initialize(&answer).map_err(|text| world.fail(Cause::Malformed(text), true))?;
 
@@ -90,9 +91,9 @@ impl LegacyLink {
         let (mut post_headers, mut stream_headers) = (wire.post_headers(), wire.stream_headers());
         post_headers.extend(extra.clone());
         stream_headers.extend(extra);
-        let uri = wire.uri().clone();
+        let post_head = Wire::post_head(wire.uri(), &post_headers);
         let session = Arc::new(Session {
-            postbox: Arc::new(Postbox::new(wire, uri, post_headers)),
+            postbox: Arc::new(Postbox::new(wire, post_head)),
             world,
             stream_headers,
             named: session_id.is_some(),
@@ -181,8 +182,8 @@ impl Session {
         }
         let (wire, headers) = (Arc::clone(self.postbox.wire()), self.stream_headers.clone());
         Some(async move {
-            match wire.delete(headers).await {
-                Ok(response) => tracing::debug!(status = %response.status(), "a session was ended"),
+            match wire.delete(&headers).await {
+                Ok(answered) => tracing::debug!(status = %answered.head.status, "a session was ended"),
                 Err(error) => tracing::debug!(%error, "a session was not ended"),
             }
         })
@@ -215,13 +216,12 @@ impl Session {
     async fn ask(&self, outbound: &Outbound<'_>) -> Result<Frame, UpstreamError> {
         let id = outbound.number.to_string();
         let body = request(&id, outbound.method, outbound.params);
-        let response =
-            self.postbox.wire().post(self.postbox.uri(), self.postbox.headers().clone(), body).await?;
-        let status = response.status();
+        let answered = self.postbox.wire().post(self.postbox.head(), body).await?;
+        let status = answered.head.status;
         if status == StatusCode::NOT_FOUND && self.named {
             return Err(self.expired(false));
         }
-        let opened = open(response, &id, self.limit).await;
+        let opened = open(answered, &id, self.limit).await;
         match opened.map_err(|cause| self.world.fail(cause, true))? {
             Opened::Answer(frame)
                 if status == StatusCode::BAD_REQUEST && self.is_refusal_of_session(&frame) =>
@@ -299,10 +299,10 @@ impl Session {
             })?;
             headers.insert(LAST_EVENT_ID, id);
         }
-        let response = self.postbox.wire().get(headers).await?;
-        let status = response.status();
-        if status.is_success() && Content::of(response.headers()) == Content::Events {
-            return Ok(Events::new(response.into_body(), self.limit));
+        let Answered { head, body } = self.postbox.wire().get(&headers).await?;
+        let status = head.status;
+        if status.is_success() && head.content == Content::Events {
+            return Ok(Events::new(body, self.limit));
         }
         Err(self.world.fail(Cause::Status(status.as_u16()), true))
     }
@@ -325,8 +325,8 @@ impl Session {
 }
 
 /// The session id of an answer to `initialize`.
-fn session_id(response: &Response<ServerBody>) -> Result<Option<HeaderValue>, Cause> {
-    let Some(id) = response.headers().get(SESSION_ID) else { return Ok(None) };
+fn session_id(answered: &Answered) -> Result<Option<HeaderValue>, Cause> {
+    let Some(id) = &answered.head.session else { return Ok(None) };
     let bytes = id.as_bytes();
     if bytes.is_empty() || bytes.len() > MAX_SESSION_ID || !bytes.iter().all(u8::is_ascii_graphic) {
         return Err(Cause::Malformed("its session id is not valid".to_owned()));
@@ -338,13 +338,13 @@ fn session_id(response: &Response<ServerBody>) -> Result<Option<HeaderValue>, Ca
 
 /// The answer to `initialize`, which may come on a stream like any other.
 async fn read_greeting(
-    response: Response<ServerBody>,
+    answered: Answered,
     id: &str,
     number: u64,
     world: &LinkWorld,
     limit: usize,
 ) -> Result<Frame, Cause> {
-    let mut events = match open(response, id, limit).await? {
+    let mut events = match open(answered, id, limit).await? {
         Opened::Answer(frame) => return Ok(frame),
         Opened::Stream(events) => events,
     };

@@ -15,6 +15,7 @@ use highwater_mcp::headers::{encode_value, expected_name, has_name};
 
 use super::answer::{Opened, OwnStream, open};
 use super::body::Resumption;
+use super::head::Head;
 use super::listen::Listening;
 use super::question::Questions;
 use super::wire::Wire;
@@ -38,6 +39,8 @@ pub(super) struct Endpoint {
     wire: Arc<Wire>,
     world: LinkWorld,
     headers: HeaderMap,
+    /// These headers, written out.
+    head: Head,
     limit: usize,
     /// The server turned out not to be what it was: it has to be met anew.
     closed: AtomicBool,
@@ -79,7 +82,11 @@ impl Endpoint {
     pub(super) fn new(wire: Arc<Wire>, world: LinkWorld, limit: usize) -> Self {
         let mut headers = wire.post_headers();
         headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(MODERN_VERSION));
-        Self { wire, world, headers, limit, closed: AtomicBool::new(false) }
+        // Each request has its own.
+        headers.remove(METHOD);
+        headers.remove(NAME);
+        let head = Wire::post_head(wire.uri(), &headers);
+        Self { wire, world, headers, head, limit, closed: AtomicBool::new(false) }
     }
 
     pub(super) fn world(&self) -> &LinkWorld {
@@ -132,36 +139,39 @@ impl Endpoint {
         id: &str,
         outbound: &Outbound<'_>,
     ) -> Result<(StatusCode, Opened), UpstreamError> {
-        let headers = self.headers_of(outbound)?;
+        let head = self.head_of(outbound)?;
         let body = request(id, outbound.method, outbound.params);
-        let response = self.wire.post(self.wire.uri(), headers, body).await?;
-        let status = response.status();
-        let opened = open(response, id, self.limit).await.map_err(|cause| self.world.fail(cause, true))?;
+        let answered = self.wire.post(&head, body).await?;
+        let status = answered.head.status;
+        let opened = open(answered, id, self.limit).await.map_err(|cause| self.world.fail(cause, true))?;
         Ok((status, opened))
     }
 
-    fn headers_of(&self, outbound: &Outbound<'_>) -> Result<HeaderMap, UpstreamError> {
+    fn head_of(&self, outbound: &Outbound<'_>) -> Result<Head, UpstreamError> {
         let unfit = |_| self.world.fail(Cause::Unreachable("a header value is not valid".to_owned()), false);
-        let mut headers = self.headers.clone();
-        let method = match outbound.method {
-            "tools/call" => HeaderValue::from_static("tools/call"),
-            method => HeaderValue::from_str(&encode_value(method)).map_err(unfit)?,
+        let mut head = if outbound.param_headers.is_empty() {
+            self.head.clone()
+        } else {
+            Wire::post_head(self.wire.uri(), &self.with_params(outbound.param_headers)?)
         };
-        headers.insert(METHOD, method);
+        head.push(METHOD.as_str(), &encode_value(outbound.method)).map_err(unfit)?;
         let name = match outbound.target.filter(|_| has_name(outbound.method)) {
             Some(target) => Some(Cow::Borrowed(target)),
             None => expected_name(outbound.method, outbound.params),
         };
         if let Some(name) = name {
-            headers.insert(NAME, HeaderValue::from_str(&encode_value(&name)).map_err(unfit)?);
+            head.push(NAME.as_str(), &encode_value(&name)).map_err(unfit)?;
         }
-        for (name, value) in outbound.param_headers {
-            let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else {
-                return Err(self
-                    .world
-                    .fail(Cause::Unreachable("a header name is not valid".to_owned()), false));
-            };
-            headers.insert(name, HeaderValue::from_str(value).map_err(unfit)?);
+        Ok(head)
+    }
+
+    /// Our headers with those that repeat arguments, which replace whatever the operator wrote there.
+    fn with_params(&self, params: &[(String, String)]) -> Result<HeaderMap, UpstreamError> {
+        let unfit = || self.world.fail(Cause::Unreachable("a header is not valid".to_owned()), false);
+        let mut headers = self.headers.clone();
+        for (name, value) in params {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unfit())?;
+            headers.insert(name, HeaderValue::from_str(value).map_err(|_| unfit())?);
         }
         Ok(headers)
     }

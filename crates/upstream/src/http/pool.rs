@@ -3,23 +3,23 @@
 
 use std::error::Error;
 use std::fmt;
-use std::pin::{Pin, pin};
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
-use ::http::{Request, Response, Uri};
+use ::http::Uri;
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::client::conn::http1::{self, SendRequest};
+use highwater_mcp::http1::Rest;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 use tokio::runtime::{self, Handle};
 use tokio::time::Instant;
 use tower_service::Service;
+
+use super::head::AnswerHead;
+use super::line::{Broken, Line, Message};
+use crate::inlet::{Gathered, Unread};
 
 /// How long an idle connection is kept. Common servers close theirs after five seconds; a call written to one
 /// that is being closed is lost, and we may not repeat it.
@@ -27,7 +27,6 @@ const IDLE: Duration = Duration::from_secs(4);
 /// How often a silent connection is probed, so that a stream whose peer has vanished ends.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
-type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The connections to one origin.
@@ -56,37 +55,37 @@ struct IdleLine {
     since: Instant,
     /// The runtime that watches over its socket. Another could use it, at the price of waking this one.
     runtime: Option<runtime::Id>,
-    line: Box<Line>,
+    line: Line,
 }
 
-/// One connection: where requests go in, and the work that moves bytes.
-struct Line {
-    requests: SendRequest<Full<Bytes>>,
-    work: http1::Connection<Stream, Full<Bytes>>,
+/// An answer whose head has come.
+pub(super) struct Answered {
+    pub(super) head: AnswerHead,
+    pub(super) body: ServerBody,
 }
 
 /// What a server sends after its head. Reading it drives the connection; read to its end, the connection is free for the
 /// next request, dropped before, it is closed.
 pub(super) struct ServerBody {
-    incoming: Incoming,
-    line: Option<Box<Line>>,
+    line: Option<Line>,
+    rest: Rest,
     pool: Arc<Pool>,
 }
 
-/// Why there is no response.
+/// Why there is no answer.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// There was no connection, so nothing was sent.
     Connect(BoxError),
     /// The connection broke after the request, or a part of it, may have been sent.
-    Broken(hyper::Error),
+    Broken(Broken),
 }
 
-/// Why one connection gave no response.
+/// Why one connection gave no answer.
 enum Unanswered {
     /// It was closed before anything was written; here is the request again.
-    NotSent(Box<Request<Full<Bytes>>>),
-    Broken(hyper::Error),
+    NotSent(Message),
+    Broken(Broken),
 }
 
 // === impl Pool ===
@@ -107,84 +106,66 @@ impl Pool {
         Self { origin, connector, idle: Mutex::default(), most_idle }
     }
 
-    /// Sends a request over an idle connection or a new one. Its URI is a path.
-    pub(super) async fn send(
-        self: &Arc<Self>,
-        mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<ServerBody>, Failure> {
+    /// Sends a request over an idle connection or a new one.
+    pub(super) async fn send(self: &Arc<Self>, mut message: Message) -> Result<Answered, Failure> {
         while let Some(line) = self.take_idle() {
-            match self.send_over(line, request).await {
-                Ok(response) => return Ok(response),
-                Err(Unanswered::NotSent(back)) => request = *back,
-                Err(Unanswered::Broken(error)) => return Err(Failure::Broken(error)),
+            match self.send_over(line, message).await {
+                Ok(answer) => return Ok(answer),
+                Err(Unanswered::NotSent(back)) => message = back,
+                Err(Unanswered::Broken(broken)) => return Err(Failure::Broken(broken)),
             }
         }
         // Boxed: most requests find a line open.
         let line = Box::pin(self.connect()).await?;
-        self.send_over(line, request).await.map_err(|unanswered| match unanswered {
+        self.send_over(line, message).await.map_err(|unanswered| match unanswered {
             Unanswered::NotSent(_) => Failure::Connect("the connection was closed at once".into()),
-            Unanswered::Broken(error) => Failure::Broken(error),
+            Unanswered::Broken(broken) => Failure::Broken(broken),
         })
     }
 
-    async fn connect(&self) -> Result<Box<Line>, Failure> {
+    async fn connect(&self) -> Result<Line, Failure> {
         let origin = self.origin.clone();
-        let stream = match &self.connector {
+        let connected = match &self.connector {
             Connector::Plain(connector) => {
                 let stream = connector.clone().call(origin).await;
                 MaybeHttpsStream::Http(stream.map_err(|error| Failure::Connect(error.into()))?)
             }
             Connector::Tls(connector) => connector.clone().call(origin).await.map_err(Failure::Connect)?,
         };
-        let (requests, work) = http1::handshake(stream).await.map_err(Failure::Broken)?;
-        let mut line = Box::new(Line { requests, work });
-        if line.is_free() {
-            Ok(line)
-        } else {
-            Err(Failure::Connect("the connection was closed at once".into()))
-        }
+        Ok(Line::new(connected))
     }
 
-    async fn send_over(
-        self: &Arc<Self>,
-        mut line: Box<Line>,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<ServerBody>, Unanswered> {
-        let mut response = pin!(line.requests.try_send_request(request));
-        let work = &mut line.work;
-        let mut over = false;
-        let answered = std::future::poll_fn(|context| {
-            // Only the work makes the response ready, and it wakes this task itself: the response needs no waker.
-            over = over || Pin::new(&mut *work).poll(context).is_ready();
-            response.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-        });
-        match answered.await {
-            Ok(response) => {
-                let line = (!over).then_some(line);
-                Ok(response.map(|incoming| ServerBody { incoming, line, pool: Arc::clone(self) }))
+    async fn send_over(self: &Arc<Self>, mut line: Line, message: Message) -> Result<Answered, Unanswered> {
+        line.take(message);
+        match poll_fn(|context| line.poll_answer(context)).await {
+            Ok(mut head) => {
+                let rest = std::mem::replace(&mut head.rest, Rest::Over);
+                let mut body = ServerBody { line: Some(line), rest, pool: Arc::clone(self) };
+                body.settle(true);
+                Ok(Answered { head, body })
             }
-            Err(mut refused) => Err(match refused.take_message() {
-                Some(request) => Unanswered::NotSent(Box::new(request)),
-                None => Unanswered::Broken(refused.into_error()),
+            Err(broken) => Err(match line.give_back() {
+                Some(message) => Unanswered::NotSent(message),
+                None => Unanswered::Broken(broken),
             }),
         }
     }
 
     /// The connection of this runtime that was used last, if it is still open.
-    fn take_idle(&self) -> Option<Box<Line>> {
+    fn take_idle(&self) -> Option<Line> {
         let here = here();
         loop {
             let mut idle = self.idle();
             let at = idle.lines.iter().rposition(|idle| idle.runtime == here)?;
             let IdleLine { since, mut line, .. } = idle.lines.remove(at);
             drop(idle);
-            if since.elapsed() < IDLE && line.is_free() {
+            if since.elapsed() < IDLE && line.is_free(&mut Context::from_waker(Waker::noop())) {
                 return Some(line);
             }
         }
     }
 
-    fn put_back(self: &Arc<Self>, line: Box<Line>) {
+    fn put_back(self: &Arc<Self>, line: Line) {
         let mut idle = self.idle();
         if idle.lines.len() >= self.most_idle {
             return;
@@ -230,67 +211,38 @@ async fn sweep(pool: std::sync::Weak<Pool>) {
     }
 }
 
-// === impl Line ===
-
-impl Line {
-    /// Whether it can take a request now: the server has not closed it meanwhile.
-    fn is_free(&mut self) -> bool {
-        let mut context = Context::from_waker(Waker::noop());
-        Pin::new(&mut self.work).poll(&mut context).is_pending() && self.requests.is_ready()
-    }
-}
-
 // === impl ServerBody ===
 
 impl ServerBody {
-    fn release(&mut self) {
-        if let Some(line) = self.line.take() {
+    /// The next bytes, or nothing at the end. Nothing is lost if the future is dropped.
+    pub(super) async fn next(&mut self) -> Option<Result<Bytes, Unread>> {
+        let line = self.line.as_mut()?;
+        let next = poll_fn(|context| line.poll_body(context, &mut self.rest)).await;
+        self.settle(next.is_ok());
+        next.transpose()
+    }
+
+    /// The rest in one piece, if it is no longer than `limit`.
+    pub(super) async fn whole(&mut self, limit: usize) -> Result<Bytes, Unread> {
+        let Some(line) = self.line.as_mut() else { return Ok(Bytes::new()) };
+        let mut gathered = Gathered::default();
+        let whole = poll_fn(|context| line.poll_whole(context, &mut self.rest, &mut gathered, limit)).await;
+        self.settle(whole.is_ok());
+        whole
+    }
+
+    /// Whether nothing more will come.
+    pub(super) fn is_over(&self) -> bool {
+        self.rest.is_over() || self.line.is_none()
+    }
+
+    /// Gives the connection back if the body is over and nothing went wrong with it.
+    fn settle(&mut self, well: bool) {
+        if (self.rest.is_over() || !well)
+            && let Some(line) = self.line.take_if(|line| !well || line.is_at_rest())
+            && well
+        {
             self.pool.put_back(line);
-        }
-    }
-}
-
-impl Body for ServerBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let this = self.get_mut();
-        let frame = match &mut this.line {
-            Some(line) => {
-                let over = Pin::new(&mut line.work).poll(context).is_ready();
-                if over {
-                    this.line = None;
-                }
-                let mut unwoken = Context::from_waker(Waker::noop());
-                let frame =
-                    Pin::new(&mut this.incoming).poll_frame(if over { context } else { &mut unwoken });
-                ready!(frame)
-            }
-            None => ready!(Pin::new(&mut this.incoming).poll_frame(context)),
-        };
-        if frame.is_none() {
-            this.release();
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.incoming.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.incoming.size_hint()
-    }
-}
-
-impl Drop for ServerBody {
-    fn drop(&mut self) {
-        if self.incoming.is_end_stream() {
-            self.release();
         }
     }
 }
@@ -301,7 +253,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect(error) => write!(f, "no connection: {error}"),
-            Self::Broken(error) => error.fmt(f),
+            Self::Broken(_) => f.write_str("the connection broke"),
         }
     }
 }
@@ -310,7 +262,7 @@ impl Error for Failure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Connect(error) => Some(&**error),
-            Self::Broken(error) => error.source(),
+            Self::Broken(error) => Some(error),
         }
     }
 }

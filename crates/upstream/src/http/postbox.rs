@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::http::{HeaderMap, Uri};
 use highwater_mcp::error_code::notification;
 use tokio::sync::Semaphore;
 
 use super::body::{MAX_ERROR_BODY, collect};
+use super::head::Head;
+use super::pool::Answered;
 use super::wire::Wire;
 use crate::error::{Cause, UpstreamError};
 
@@ -19,8 +20,7 @@ const DELIVERY: Duration = Duration::from_secs(10);
 /// The endpoint that takes our messages, with the headers it wants.
 pub(super) struct Postbox {
     wire: Arc<Wire>,
-    uri: Uri,
-    headers: HeaderMap,
+    head: Head,
     errands: Arc<Semaphore>,
 }
 
@@ -33,29 +33,25 @@ pub(super) struct UnderWay<'a> {
 // === impl Postbox ===
 
 impl Postbox {
-    pub(super) fn new(wire: Arc<Wire>, uri: Uri, headers: HeaderMap) -> Self {
-        Self { wire, uri, headers, errands: Arc::new(Semaphore::new(MAX_ERRANDS)) }
+    pub(super) fn new(wire: Arc<Wire>, head: Head) -> Self {
+        Self { wire, head, errands: Arc::new(Semaphore::new(MAX_ERRANDS)) }
     }
 
     pub(super) fn wire(&self) -> &Arc<Wire> {
         &self.wire
     }
 
-    pub(super) fn uri(&self) -> &Uri {
-        &self.uri
-    }
-
-    /// The headers of every message posted here.
-    pub(super) fn headers(&self) -> &HeaderMap {
-        &self.headers
+    /// The head of every message posted here.
+    pub(super) fn head(&self) -> &Head {
+        &self.head
     }
 
     /// Posts a message that wants no answer.
     pub(super) async fn deliver(&self, body: Vec<u8>) -> Result<(), UpstreamError> {
-        let response = self.wire.post(&self.uri, self.headers.clone(), body).await?;
-        let status = response.status();
+        let Answered { head, body } = self.wire.post(&self.head, body).await?;
+        let status = head.status;
         // Read to its end, so that the connection can be used again.
-        if let Err(cause) = collect(response.into_body(), MAX_ERROR_BODY).await {
+        if let Err(cause) = collect(body, MAX_ERROR_BODY).await {
             tracing::debug!(upstream = %self.wire.upstream(), %cause, "a receipt could not be read");
         }
         if status.is_success() { Ok(()) } else { Err(self.wire.fail(Cause::Status(status.as_u16()), true)) }

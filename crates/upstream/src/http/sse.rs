@@ -13,8 +13,10 @@ use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::text::member;
 use tokio::sync::oneshot;
 
-use super::body::{Content, Events, message, scan};
+use super::body::{Events, message, scan};
 use super::calls::Calls;
+use super::head::Content;
+use super::pool::Answered;
 use super::postbox::{Postbox, UnderWay};
 use super::task::Task;
 use super::wire::Wire;
@@ -53,20 +55,20 @@ struct Waiting<'a> {
 impl SseLink {
     /// Opens the stream and greets the server.
     pub(super) async fn meet(wire: Arc<Wire>, world: LinkWorld, limit: usize) -> Result<Self, UpstreamError> {
-        let response = wire.get(wire.stream_headers()).await?;
-        let status = response.status();
+        let Answered { head, body } = wire.get(&wire.stream_headers()).await?;
+        let status = head.status;
         if !status.is_success() {
             return Err(world.fail(Cause::Status(status.as_u16()), true));
         }
-        if Content::of(response.headers()) != Content::Events {
+        if head.content != Content::Events {
             return Err(world.fail(Cause::Malformed("it offers no event stream".to_owned()), true));
         }
-        let mut events = Events::new(response.into_body(), limit);
+        let mut events = Events::new(body, limit);
         let endpoint = endpoint(&mut events, wire.uri(), limit).await;
         let endpoint = endpoint.map_err(|cause| world.fail(cause, true))?;
-        let headers = wire.post_headers();
+        let head = Wire::post_head(&endpoint, &wire.post_headers());
         let line = Arc::new(Line {
-            postbox: Arc::new(Postbox::new(wire, endpoint, headers)),
+            postbox: Arc::new(Postbox::new(wire, head)),
             world,
             calls: Calls::default(),
             waiting: Mutex::default(),

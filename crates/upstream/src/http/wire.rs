@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
-use ::http::{HeaderMap, Method, Request, Response, Uri};
-use bytes::Bytes;
+use ::http::{HeaderMap, Method, Uri};
 use highwater_core::id::UpstreamId;
-use http_body_util::Full;
 
-use super::pool::{Failure, Pool, ServerBody};
+use super::head::Head;
+use super::line::Message;
+use super::pool::{Answered, Failure, Pool};
 use crate::error::{Cause, UpstreamError};
 
 /// The longest wait for a connection; the start-up budget may be shorter.
@@ -80,6 +80,11 @@ impl Wire {
         &self.uri
     }
 
+    /// The head of every POST with these headers to `uri`, of which only the path is sent.
+    pub(super) fn post_head(uri: &Uri, headers: &HeaderMap) -> Head {
+        Head::new(&Method::POST, uri, headers)
+    }
+
     /// The headers of a POST, to which the caller adds those of its era.
     pub(super) fn post_headers(&self) -> HeaderMap {
         let mut headers = self.headers.clone();
@@ -95,36 +100,20 @@ impl Wire {
         headers
     }
 
-    pub(super) async fn post(
-        &self,
-        uri: &Uri,
-        headers: HeaderMap,
-        body: Vec<u8>,
-    ) -> Result<Response<ServerBody>, UpstreamError> {
-        self.send(Method::POST, uri, headers, Bytes::from(body)).await
+    pub(super) async fn post(&self, head: &Head, body: Vec<u8>) -> Result<Answered, UpstreamError> {
+        self.send(Message::new(head, body)).await
     }
 
-    pub(super) async fn get(&self, headers: HeaderMap) -> Result<Response<ServerBody>, UpstreamError> {
-        self.send(Method::GET, &self.uri, headers, Bytes::new()).await
+    pub(super) async fn get(&self, headers: &HeaderMap) -> Result<Answered, UpstreamError> {
+        self.send(Message::bare(&Head::new(&Method::GET, &self.uri, headers))).await
     }
 
-    pub(super) async fn delete(&self, headers: HeaderMap) -> Result<Response<ServerBody>, UpstreamError> {
-        self.send(Method::DELETE, &self.uri, headers, Bytes::new()).await
+    pub(super) async fn delete(&self, headers: &HeaderMap) -> Result<Answered, UpstreamError> {
+        self.send(Message::bare(&Head::new(&Method::DELETE, &self.uri, headers))).await
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        uri: &Uri,
-        headers: HeaderMap,
-        body: Bytes,
-    ) -> Result<Response<ServerBody>, UpstreamError> {
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        // The origin is the pool's; a connection is told the path alone.
-        *request.uri_mut() = uri.path_and_query().cloned().map(Uri::from).unwrap_or_default();
-        *request.headers_mut() = headers;
-        self.pool.send(request).await.map_err(|error| self.transport_error(&error))
+    async fn send(&self, message: Message) -> Result<Answered, UpstreamError> {
+        self.pool.send(message).await.map_err(|error| self.transport_error(&error))
     }
 
     /// An error of this server.

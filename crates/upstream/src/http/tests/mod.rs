@@ -2,6 +2,7 @@
 
 mod bounds;
 mod legacy;
+mod line;
 mod meet;
 mod modern;
 mod server;
