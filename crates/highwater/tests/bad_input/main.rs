@@ -10,6 +10,7 @@
 
 mod cases;
 mod config;
+mod framing;
 mod fronts;
 mod header_mismatch;
 mod hidden_names;

@@ -4,11 +4,12 @@ use bytes::Bytes;
 use highwater_core::id::{Principal, SessionKey, UpstreamId};
 use highwater_core::pin::{PinDigest, PinKey, PinKind};
 use highwater_store::{PinScope, PinVerdict, StoreError, TokenSecret, TokenTerms};
-use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use highwater_upstream::inlet::Unread;
+use http::{Method, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 
-use super::request::collect;
+use super::head::Head;
+use super::line::RequestBody;
 use super::response::{self, ResponseBody};
 use super::{HttpFront, authenticate};
 use crate::people::Reset;
@@ -99,12 +100,17 @@ impl Act {
 
 impl HttpFront {
     /// Answers a request to the interface.
-    pub(super) async fn api(&self, request: Request<Incoming>) -> Response<ResponseBody> {
-        if let Err(refused) = authenticate::operator(request.headers(), &self.gateway) {
+    pub(super) async fn api(
+        &self,
+        head: &Head,
+        path: &str,
+        query: &str,
+        body: &mut RequestBody<'_>,
+    ) -> Response<ResponseBody> {
+        if let Err(refused) = authenticate::operator(&head.headers, &self.gateway) {
             return *refused;
         }
-        let (head, body) = request.into_parts();
-        let path = head.uri.path().strip_prefix(ROOT).unwrap_or_default().to_owned();
+        let path = path.strip_prefix(ROOT).unwrap_or_default();
         let parts: Vec<String> = path.split('/').filter_map(unescaped).collect();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let act = match head.method {
@@ -115,7 +121,6 @@ impl HttpFront {
             },
             _ => return response::not_allowed("GET, HEAD, POST", "this path takes GET or POST"),
         };
-        let query = head.uri.query().unwrap_or_default();
         self.answer(&parts, query, act).await.unwrap_or_else(|error| {
             tracing::error!(%error, "the store could not answer a person");
             problem(StatusCode::SERVICE_UNAVAILABLE, &error.to_string())
@@ -244,10 +249,10 @@ fn refused(fault: &TokenFault) -> Response<ResponseBody> {
     problem(status, &fault.to_string())
 }
 
-async fn read(body: Incoming) -> Result<Act, Response<ResponseBody>> {
-    let bytes = match collect(body, MAX_BODY, 0).await {
-        Ok(Ok(bytes)) => bytes,
-        Ok(Err(_)) => return Err(problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")),
+async fn read(body: &mut RequestBody<'_>) -> Result<Act, Response<ResponseBody>> {
+    let bytes = match body.whole(MAX_BODY).await {
+        Ok(bytes) => bytes,
+        Err(Unread::TooLarge) => return Err(problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")),
         Err(_) => return Err(problem(StatusCode::BAD_REQUEST, "the body could not be read")),
     };
     if bytes.is_empty() {

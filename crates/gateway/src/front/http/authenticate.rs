@@ -5,15 +5,16 @@ use std::sync::Arc;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use highwater_config::{Auth, Settings};
 use http::StatusCode;
-use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 
+use super::head::Headers;
 use super::response::{self, Refused};
 use crate::gateway::{Gateway, now};
 use crate::tokens::{Closed, Token};
 
 /// The token behind a request to `/mcp`.
 pub(super) fn agent(
-    headers: &HeaderMap,
+    headers: &Headers,
     settings: &Settings,
     gateway: &Gateway,
 ) -> Result<Arc<Token>, Refused> {
@@ -47,7 +48,7 @@ pub(super) fn agent(
 }
 
 /// Whether a request comes from the operator.
-pub(super) fn operator(headers: &HeaderMap, gateway: &Gateway) -> Result<(), Refused> {
+pub(super) fn operator(headers: &Headers, gateway: &Gateway) -> Result<(), Refused> {
     let shown = bearer(headers).unwrap_or_default();
     match verify_slices_are_equal(shown, gateway.operator_token.as_bytes()) {
         Ok(()) => Ok(()),
@@ -56,8 +57,8 @@ pub(super) fn operator(headers: &HeaderMap, gateway: &Gateway) -> Result<(), Ref
 }
 
 /// The token that a request shows.
-fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
-    let given = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes)?;
+fn bearer(headers: &Headers) -> Option<&[u8]> {
+    let given = headers.get("authorization")?;
     let (scheme, given) = given.split_at_checked(b"Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| given.trim_ascii())
 }

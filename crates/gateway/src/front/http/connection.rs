@@ -1,23 +1,25 @@
-//! One connection of a client, from its first byte to its last.
+//! One connection of a client, from its first byte to its last: one request after the other, each answered before the
+//! next is looked at.
 
-use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::io;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
-use bytes::Bytes;
-use hyper::body::{Body, Frame, SizeHint};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use highwater_mcp::http1::Rest;
+use http::{Method, Response, StatusCode};
 use tokio::sync::watch;
 
-use super::response::ResponseBody;
+use super::head::Head;
+use super::line::{Line, NoHead};
+use super::response::{self, Events, ResponseBody};
 use super::seldom::Seldom;
-use super::{HttpFront, stopped};
+use super::written::{Clock, Hold, Length, chunk, head};
+use super::{Admitted, HttpFront, stopped};
 
 /// A connection on which nothing was asked in so many looks, and nothing is being answered, is closed: whoever sends a
 /// head byte by byte has no more than that to finish it.
@@ -25,11 +27,25 @@ const SILENT_LOOKS: u32 = 2;
 /// How often to look. One timer for the whole connection: one for each head would cost every request its setting and
 /// clearing.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
+/// A body that nobody wanted is read and forgotten up to this size, so that the connection can be used again.
+const MAX_FORGOTTEN: u64 = 64 << 10;
+/// How much of a larger one is still read, for how long: a client that is still writing would otherwise find its
+/// connection reset before it can read why.
+const DRAINED_TIMES: usize = 16;
+const DRAIN_TIME: Duration = Duration::from_secs(5);
+/// A body up to this size is sent together with its head.
+const TOGETHER: usize = 16 << 10;
+/// Events that are ready at once are sent at once, up to this size.
+const EVENTS_TOGETHER: usize = 64 << 10;
 
-/// What a connection is doing. Every request under way holds it, and so does its answer until it is sent.
+/// What a connection is doing, as seen by those who may have to end it.
 #[derive(Default)]
 struct Doing {
     begun: AtomicU64,
+    /// A request is being served, or its answer sent.
+    busy: AtomicBool,
+    /// The request that is being served is the last one.
+    last: AtomicBool,
 }
 
 /// Why a connection is closed from our side.
@@ -38,10 +54,19 @@ enum Reason {
     Silence,
 }
 
-/// An answer that counts as under way until it is sent.
-struct Answering {
-    body: ResponseBody,
-    _doing: Arc<Doing>,
+/// A client's connection.
+struct Connection {
+    front: Arc<HttpFront>,
+    line: Line,
+    clock: Clock,
+    doing: Arc<Doing>,
+}
+
+/// What is known of a request when it is answered.
+struct Asked {
+    bare: bool,
+    current: bool,
+    keep: bool,
 }
 
 /// Serves a connection to its end.
@@ -56,30 +81,25 @@ pub(super) async fn serve(
         Err(error) => return tracing::warn!(%error, %peer, "a connection could not be taken over"),
     };
     let doing = Arc::new(Doing::default());
-    let held = Arc::clone(&doing);
-    let service = service_fn(move |request| {
-        let (front, doing) = (Arc::clone(&front), Arc::clone(&held));
-        doing.begun.fetch_add(1, Ordering::Relaxed);
-        async move {
-            let answer = front.handle(request).await;
-            Ok::<_, Infallible>(answer.map(|body| Answering { body, _doing: doing }))
-        }
-    });
-    let mut serving = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+    let mut connection =
+        Connection { front, line: Line::new(stream), clock: Clock::default(), doing: Arc::clone(&doing) };
+    let mut serving = pin!(connection.serve());
+    let watched = Arc::clone(&doing);
     let reason = Seldom::new(Box::pin(async move {
         tokio::select! {
             () = stopped(&mut stop) => Reason::Stopping,
-            () = doing.silence() => Reason::Silence,
+            () = watched.silence() => Reason::Silence,
         }
     }));
     let served = tokio::select! {
         biased;
         served = serving.as_mut() => served,
         reason = reason => match reason {
-            Reason::Stopping => {
-                serving.as_mut().graceful_shutdown();
+            Reason::Stopping if doing.busy.load(Ordering::Relaxed) => {
+                doing.last.store(true, Ordering::Relaxed);
                 serving.await
             }
+            Reason::Stopping => Ok(()),
             Reason::Silence => return tracing::debug!(%peer, "a silent connection is closed"),
         }
     };
@@ -88,41 +108,178 @@ pub(super) async fn serve(
     }
 }
 
-// === impl Doing ===
+// === impl Connection ===
 
-impl Doing {
-    /// Waits until nothing has been asked for long, and nothing is being answered.
-    async fn silence(self: &Arc<Self>) {
-        let (mut begun, mut silent) = (0, 0);
-        while silent < SILENT_LOOKS {
-            tokio::time::sleep(LOOK_EVERY).await;
-            let now = self.begun.load(Ordering::Relaxed);
-            // We hold it, and the service does.
-            let idle = Arc::strong_count(self) == 2 && now == begun;
-            silent = if idle { silent + 1 } else { 0 };
-            begun = now;
+impl Connection {
+    async fn serve(&mut self) -> io::Result<()> {
+        loop {
+            let head = match self.line.head().await {
+                Ok(Some(head)) => head,
+                Ok(None) => return Ok(()),
+                Err(NoHead::Unread(error)) => return Err(io::Error::other(error)),
+                Err(NoHead::Bad(bad)) => {
+                    let asked = Asked { bare: false, current: true, keep: false };
+                    self.answer(response::text(bad.status, bad.words), &asked).await?;
+                    return self.see_off().await;
+                }
+            };
+            self.doing.begun.fetch_add(1, Ordering::Relaxed);
+            self.doing.busy.store(true, Ordering::Relaxed);
+            let goes_on = self.exchange(head).await?;
+            self.doing.busy.store(false, Ordering::Relaxed);
+            if !goes_on || self.doing.last.load(Ordering::Relaxed) {
+                return self.line.finish().await;
+            }
+        }
+    }
+
+    /// Serves one request. Whether another may follow.
+    async fn exchange(&mut self, mut head: Head) -> io::Result<bool> {
+        let mut body = self.line.body(std::mem::replace(&mut head.rest, Rest::Over), head.waits);
+        let admitted = self.front.admit(&head, &mut body).await;
+        let rest = body.into_rest();
+        // Of a body that nobody wanted, a client that still waits for our word may or may not send anything.
+        let short = matches!(rest, Rest::Length(left) if left <= MAX_FORGOTTEN) && !head.waits;
+        let clear = rest.is_over() || short;
+        let asked =
+            Asked { bare: head.method == Method::HEAD, current: head.current, keep: head.keep && clear };
+        let response = match admitted {
+            Admitted::Answered(response) => response,
+            Admitted::Message(message) => {
+                let front = Arc::clone(&self.front);
+                match attended(&mut self.line, front.respond(message, &head.headers)).await {
+                    Some(response) => response,
+                    None => return Ok(false),
+                }
+            }
+        };
+        drop(head);
+        let keep = self.answer(response, &asked).await?;
+        if rest.is_over() {
+            return Ok(keep);
+        }
+        if !keep {
+            self.see_off().await?;
+            return Ok(false);
+        }
+        self.line.body(rest, false).discard(usize::MAX).await.map_err(io::Error::other)
+    }
+
+    /// Sends an answer. Whether the connection can go on after it.
+    async fn answer(&mut self, response: Response<ResponseBody>, asked: &Asked) -> io::Result<bool> {
+        let (parts, body) = response.into_parts();
+        let keep = asked.keep && !self.doing.last.load(Ordering::Relaxed);
+        match body {
+            ResponseBody::Whole(bytes) => {
+                let bytes = bytes.unwrap_or_default();
+                let length = match parts.status {
+                    StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED => Length::None,
+                    _ => Length::Bytes(bytes.len()),
+                };
+                let mut first = head(&parts, length, asked.hold(keep), self.clock.now());
+                let second = if asked.bare { Default::default() } else { bytes };
+                if second.len() <= TOGETHER {
+                    first.extend_from_slice(&second);
+                    self.line.send(&first, &[]).await?;
+                } else {
+                    self.line.send(&first, &second).await?;
+                }
+                Ok(keep)
+            }
+            ResponseBody::Events(events) => {
+                // Who does not know chunks knows the end of the stream by the end of the connection.
+                let (length, keep) =
+                    if asked.current { (Length::Chunks, keep) } else { (Length::None, false) };
+                let first = head(&parts, length, asked.hold(keep), self.clock.now());
+                self.line.send(&first, &[]).await?;
+                if asked.bare {
+                    return Ok(keep);
+                }
+                let whole = self.events(events, asked.current).await?;
+                Ok(keep && whole)
+            }
+        }
+    }
+
+    /// Sends events until there are no more, or nobody is there to read them. Whether it is the former.
+    async fn events(&mut self, mut events: Events, chunked: bool) -> io::Result<bool> {
+        let mut ready = Vec::new();
+        loop {
+            ready.clear();
+            let next = poll_fn(|context| {
+                while ready.len() < EVENTS_TOGETHER {
+                    match events.as_mut().poll_next(context) {
+                        Poll::Ready(Some(event)) if event.is_empty() => {}
+                        Poll::Ready(Some(event)) if chunked => chunk(&mut ready, &event),
+                        Poll::Ready(Some(event)) => ready.extend_from_slice(&event),
+                        Poll::Ready(None) => return Poll::Ready(Some(false)),
+                        Poll::Pending => break,
+                    }
+                }
+                if ready.is_empty() {
+                    self.line.poll_gone(context).map(|()| None)
+                } else {
+                    Poll::Ready(Some(true))
+                }
+            });
+            let Some(more) = next.await else { return Ok(false) };
+            if !more && chunked {
+                chunk(&mut ready, &[]);
+            }
+            self.line.send(&ready, &[]).await?;
+            if !more {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Closes, but lets a client that is still writing read our answer first.
+    async fn see_off(&mut self) -> io::Result<()> {
+        self.line.finish().await?;
+        let most = self.front.gateway.settings.load().limits.max_message.saturating_mul(DRAINED_TIMES);
+        let mut body = self.line.body(Rest::UntilClose, false);
+        if tokio::time::timeout(DRAIN_TIME, body.discard(most)).await.is_err() {
+            tracing::debug!("a client that sends too much was cut off");
+        }
+        Ok(())
+    }
+}
+
+/// Works on while the client is there. Nothing once it is gone.
+async fn attended<T>(line: &mut Line, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => line.poll_gone(context).map(|()| None),
+    })
+    .await
+}
+
+// === impl Asked ===
+
+impl Asked {
+    /// What is said of the connection. That it stays open is news only to who does not expect it.
+    fn hold(&self, keep: bool) -> Hold {
+        match (keep, self.current) {
+            (false, _) => Hold::Close,
+            (true, true) => Hold::Unsaid,
+            (true, false) => Hold::KeepAlive,
         }
     }
 }
 
-// === impl Answering ===
+// === impl Doing ===
 
-impl Body for Answering {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+impl Doing {
+    /// Waits until nothing has been asked for long, and nothing is being answered.
+    async fn silence(&self) {
+        let (mut begun, mut silent) = (0, 0);
+        while silent < SILENT_LOOKS {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let now = self.begun.load(Ordering::Relaxed);
+            let idle = !self.busy.load(Ordering::Relaxed) && now == begun;
+            silent = if idle { silent + 1 } else { 0 };
+            begun = now;
+        }
     }
 }

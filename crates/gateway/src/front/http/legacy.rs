@@ -9,14 +9,15 @@ use futures_util::future::Abortable;
 use highwater_core::id::Principal;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
+use highwater_mcp::headers::{CLIENT_SESSION_ID, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use highwater_store::SessionHandle;
 use highwater_upstream::Late;
-use http::header::{HeaderMap, HeaderValue};
+use http::header::HeaderValue;
 use http::{Response, StatusCode};
 use tokio::time::Instant;
 
 use super::call::{Call, Orphan, Step};
-use super::request::{CLIENT_SESSION_ID, PROTOCOL_VERSION, SESSION_ID};
+use super::head::{Headers, plain};
 use super::response::{self, Refused, ResponseBody};
 use super::sessions::HttpSession;
 use super::stream_log::Manner;
@@ -40,7 +41,7 @@ impl HttpFront {
     /// Handles a posted message of a legacy client.
     pub(super) async fn legacy(
         &self,
-        headers: &HeaderMap,
+        headers: &Headers,
         frame: Frame,
         endpoint: Endpoint,
         token: Arc<Token>,
@@ -55,7 +56,7 @@ impl HttpFront {
         };
         match frame.kind() {
             FrameKind::Request => {
-                let named = headers.get(CLIENT_SESSION_ID).and_then(|id| id.to_str().ok());
+                let named = headers.text(CLIENT_SESSION_ID);
                 let part = client_session_id(named, &frame)
                     .and_then(|id| self.gateway.split(&session.session.caller, Some(&id)));
                 self.legacy_request(session, frame, (part, slot), request::prefers_events(headers)).await
@@ -159,11 +160,11 @@ impl HttpFront {
     /// Opens the stream of messages that belong to no call, or takes up one that broke.
     pub(super) fn open_stream(
         &self,
-        headers: &HeaderMap,
+        headers: &Headers,
         endpoint: &Endpoint,
         principal: &Principal,
     ) -> Response<ResponseBody> {
-        if !headers.contains_key(SESSION_ID) {
+        if !headers.has(SESSION_ID) {
             return response::method_not_allowed();
         }
         if !request::accepts(headers, "text/event-stream") {
@@ -174,7 +175,7 @@ impl HttpFront {
             Err(refused) => return *refused,
         };
         let priming = session.session.version >= PRIMING_SINCE;
-        let followed = match headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default()) {
+        let followed = match headers.get(LAST_EVENT_ID).map(|id| plain(id).unwrap_or_default()) {
             Some(event_id) => session
                 .stream_of(event_id)
                 .and_then(|(stream, number)| stream.follow(number, Manner::default())),
@@ -192,11 +193,11 @@ impl HttpFront {
     /// Ends a session on its client's wish.
     pub(super) fn end_session(
         &self,
-        headers: &HeaderMap,
+        headers: &Headers,
         endpoint: &Endpoint,
         principal: &Principal,
     ) -> Response<ResponseBody> {
-        if !headers.contains_key(SESSION_ID) {
+        if !headers.has(SESSION_ID) {
             return response::method_not_allowed();
         }
         match self.session(headers, endpoint, principal) {
@@ -213,7 +214,7 @@ impl HttpFront {
     /// The session that a request names. An unknown one is 404, which makes clients start anew.
     fn session(
         &self,
-        headers: &HeaderMap,
+        headers: &Headers,
         endpoint: &Endpoint,
         principal: &Principal,
     ) -> Result<Arc<HttpSession>, Refused> {
@@ -226,13 +227,12 @@ impl HttpFront {
         let Some(id) = headers.get(SESSION_ID) else {
             return invalid(StatusCode::BAD_REQUEST, "`Mcp-Session-Id` is missing; send `initialize` first");
         };
-        let found =
-            id.to_str().ok().and_then(|id| self.sessions.find(id, principal, &endpoint.virtual_server));
+        let found = plain(id).and_then(|id| self.sessions.find(id, principal, &endpoint.virtual_server));
         let Some(session) = found else {
             return invalid(StatusCode::NOT_FOUND, "this session has ended; send `initialize` again");
         };
         match headers.get(PROTOCOL_VERSION) {
-            Some(version) if version.as_bytes() != session.session.version.as_bytes() => invalid(
+            Some(version) if version != session.session.version.as_bytes() => invalid(
                 StatusCode::BAD_REQUEST,
                 "`MCP-Protocol-Version` is not the version agreed for this session",
             ),

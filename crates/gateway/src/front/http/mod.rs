@@ -5,7 +5,9 @@ mod api_approvals;
 mod authenticate;
 mod call;
 mod connection;
+mod head;
 mod legacy;
+mod line;
 mod modern;
 mod origin;
 mod pages;
@@ -15,6 +17,7 @@ mod seldom;
 mod sessions;
 mod stream_log;
 mod workers;
+mod written;
 
 use std::io;
 use std::net::TcpListener;
@@ -23,20 +26,18 @@ use std::time::Duration;
 
 use highwater_config::Listen;
 use highwater_core::id::VirtualServerId;
-use highwater_mcp::frame::FrameKind;
-use http::header::HeaderMap;
-use http::request::Parts;
-use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use highwater_mcp::frame::{Frame, FrameKind};
+use http::{Method, Response, StatusCode};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-pub(super) use self::request::collect;
-use self::response::ResponseBody;
+use self::head::{Head, Headers};
+use self::line::RequestBody;
+use self::response::{Refused, ResponseBody};
 use self::sessions::HttpSessions;
 pub(crate) use self::workers::Workers;
 use crate::gateway::Gateway;
-use crate::tokens::Token;
+use crate::tokens::{Slot, Token};
 use crate::world::DEFAULT_VIRTUAL_SERVER;
 
 /// How many connections may be open at once.
@@ -56,6 +57,22 @@ struct Endpoint {
     virtual_server: VirtualServerId,
     /// Partitions the agent session; chosen by whoever set the URL.
     context: Option<String>,
+}
+
+/// A message that may be served.
+struct Message {
+    frame: Frame,
+    endpoint: Endpoint,
+    token: Arc<Token>,
+    slot: Option<Slot>,
+}
+
+/// What became of a request once it was read.
+enum Admitted {
+    /// There is a message to serve.
+    Message(Message),
+    /// It is answered already.
+    Answered(Response<ResponseBody>),
 }
 
 /// Opens the listeners: both loopbacks for `localhost`, so that nobody else can own the other one.
@@ -154,56 +171,75 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
 // === impl HttpFront ===
 
 impl HttpFront {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<ResponseBody> {
+    /// Reads a request as far as it is welcome.
+    async fn admit(&self, head: &Head, body: &mut RequestBody<'_>) -> Admitted {
         let settings = self.gateway.settings.load_full();
-        // In two parts, of which the larger stays where it is.
-        let (head, body) = request.into_parts();
         if let Err(refused) = origin::check(&head.headers, &settings) {
-            return *refused;
+            return Admitted::Answered(*refused);
         }
-        match endpoint(head.uri.path()) {
-            Some(endpoint) => self.mcp(&head, body, endpoint, &settings).await,
-            None if head.uri.path().starts_with(api::ROOT) => {
-                Box::pin(self.api(Request::from_parts(head, body))).await
-            }
-            None => Box::pin(self.page(&Request::from_parts(head, body))).await,
-        }
+        let (path, query) = head.path_and_query();
+        Admitted::Answered(match endpoint(path) {
+            Some(endpoint) => match self.enter(head, body, endpoint, &settings).await {
+                Ok(admitted) => return admitted,
+                Err(refused) => *refused,
+            },
+            None if path.starts_with(api::ROOT) => Box::pin(self.api(head, path, query, body)).await,
+            None => Box::pin(self.page(head, path)).await,
+        })
     }
 
-    async fn mcp(
+    async fn enter(
         &self,
-        head: &Parts,
-        body: Incoming,
+        head: &Head,
+        body: &mut RequestBody<'_>,
         endpoint: Endpoint,
         settings: &highwater_config::Settings,
-    ) -> Response<ResponseBody> {
-        let token = match authenticate::agent(&head.headers, settings, &self.gateway) {
-            Ok(token) => token,
-            Err(refused) => return *refused,
-        };
+    ) -> Result<Admitted, Refused> {
+        let token = authenticate::agent(&head.headers, settings, &self.gateway)?;
         // One that the token does not open reads as if it did not exist.
         if !token.enters(&endpoint.virtual_server)
             || self.gateway.world.load().virtual_server(&endpoint.virtual_server).is_none()
         {
             let message = format!("there is no virtual server `{}`", endpoint.virtual_server);
-            return response::text(StatusCode::NOT_FOUND, &message);
+            return Err(Box::new(response::text(StatusCode::NOT_FOUND, &message)));
         }
-        if let Some(context) = &endpoint.context
-            && let Err(refused) = Box::pin(self.check_context(context)).await
-        {
-            return *refused;
+        if let Some(context) = &endpoint.context {
+            Box::pin(self.check_context(context)).await?;
         }
-        match head.method {
-            Method::POST => self.post(&head.headers, body, endpoint, token, settings).await,
-            Method::GET => self.open_stream(&head.headers, &endpoint, &token.principal),
-            Method::DELETE => self.end_session(&head.headers, &endpoint, &token.principal),
-            _ => response::method_not_allowed(),
+        Ok(match head.method {
+            Method::POST => {
+                request::check_types(&head.headers)?;
+                let frame = request::read_frame(body, settings).await?;
+                // A place for as long as the request is served; what is no request takes none.
+                let slot = match frame.kind() {
+                    FrameKind::Request => {
+                        Some(token.admit().map_err(|busy| Box::new(response::busy(&frame, &busy)))?)
+                    }
+                    FrameKind::Notification | FrameKind::Response | FrameKind::Error => None,
+                };
+                Admitted::Message(Message { frame, endpoint, token, slot })
+            }
+            Method::GET => Admitted::Answered(self.open_stream(&head.headers, &endpoint, &token.principal)),
+            Method::DELETE => {
+                Admitted::Answered(self.end_session(&head.headers, &endpoint, &token.principal))
+            }
+            _ => Admitted::Answered(response::method_not_allowed()),
+        })
+    }
+
+    /// Hands a message to its era.
+    async fn respond(self: Arc<Self>, message: Message, headers: &Headers) -> Response<ResponseBody> {
+        let Message { frame, endpoint, token, slot } = message;
+        if modern::is_modern(headers, &frame) {
+            self.modern(headers, frame, &endpoint, token, slot).await
+        } else {
+            self.legacy(headers, frame, endpoint, token, slot).await
         }
     }
 
     /// A context splits a session, so it must be one that was made here: whoever could make up contexts could leave a
     /// label behind.
-    async fn check_context(&self, context: &str) -> Result<(), response::Refused> {
+    async fn check_context(&self, context: &str) -> Result<(), Refused> {
         match self.gateway.store.knows_context(context).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Box::new(response::text(
@@ -215,37 +251,6 @@ impl HttpFront {
                 let message = "the context could not be looked up; try again later";
                 Err(Box::new(response::text(StatusCode::SERVICE_UNAVAILABLE, message)))
             }
-        }
-    }
-
-    /// Reads and scans a message and hands it to its era.
-    async fn post(
-        &self,
-        headers: &HeaderMap,
-        body: Incoming,
-        endpoint: Endpoint,
-        token: Arc<Token>,
-        settings: &highwater_config::Settings,
-    ) -> Response<ResponseBody> {
-        if let Err(refused) = request::check_types(headers) {
-            return *refused;
-        }
-        let frame = match request::read_frame(body, settings).await {
-            Ok(frame) => frame,
-            Err(refused) => return *refused,
-        };
-        // A place for as long as the request is served; what is no request takes none.
-        let slot = match frame.kind() {
-            FrameKind::Request => match token.admit() {
-                Ok(slot) => Some(slot),
-                Err(busy) => return response::busy(&frame, &busy),
-            },
-            FrameKind::Notification | FrameKind::Response | FrameKind::Error => None,
-        };
-        if modern::is_modern(headers, &frame) {
-            self.modern(headers, frame, &endpoint, token, slot).await
-        } else {
-            self.legacy(headers, frame, endpoint, token, slot).await
         }
     }
 }

@@ -12,15 +12,14 @@ use futures_util::Stream;
 use highwater_mcp::era::LEGACY_VERSIONS;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
-use highwater_mcp::headers::{self, HeaderMismatch};
+use highwater_mcp::headers::{self, CLIENT_SESSION_ID, HeaderMismatch, PROTOCOL_VERSION};
 use highwater_mcp::text::unquote;
 use highwater_mcp::{schema_headers, sse};
-use http::header::{HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use tokio::time::{Instant, Sleep};
 
 use super::call::{Call, Orphan, Step};
-use super::request::{CLIENT_SESSION_ID, METHOD, NAME, PROTOCOL_VERSION};
+use super::head::{Headers, plain};
 use super::response::{self, ResponseBody};
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
@@ -35,18 +34,17 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Whether a message is of the modern era, by its header or by its body. If only one says so, that is a modern error
 /// and never a reason to fall back.
-pub(super) fn is_modern(headers: &HeaderMap, frame: &Frame) -> bool {
+pub(super) fn is_modern(headers: &Headers, frame: &Frame) -> bool {
     // A version we do not know at all is answered in the modern manner: with the list of those we do.
-    let says_so =
-        |version: &HeaderValue| !LEGACY_VERSIONS.iter().any(|legacy| legacy.as_bytes() == version.as_bytes());
-    headers.get_all(PROTOCOL_VERSION).iter().any(says_so) || greet::is_modern(frame)
+    let says_so = |version: &[u8]| !LEGACY_VERSIONS.iter().any(|legacy| legacy.as_bytes() == version);
+    headers.get_all(PROTOCOL_VERSION).any(says_so) || greet::is_modern(frame)
 }
 
 impl HttpFront {
     /// Handles a posted message of a modern client.
     pub(super) async fn modern(
         &self,
-        headers: &HeaderMap,
+        headers: &Headers,
         frame: Frame,
         endpoint: &Endpoint,
         token: Arc<Token>,
@@ -71,7 +69,7 @@ impl HttpFront {
             let bytes = error_code::error_response(frame.id(), mismatch.code(), &mismatch.to_string(), None);
             return response::json(StatusCode::BAD_REQUEST, bytes);
         }
-        let named = headers.get(CLIENT_SESSION_ID).and_then(|id| id.to_str().ok());
+        let named = headers.text(CLIENT_SESSION_ID);
         let caller = self.gateway.passing_caller(
             token,
             endpoint.virtual_server.clone(),
@@ -108,22 +106,16 @@ impl HttpFront {
     /// The headers that repeat the body must say what it says.
     fn check_headers(
         &self,
-        sent: &HeaderMap,
+        sent: &Headers,
         frame: &Frame,
         endpoint: &Endpoint,
     ) -> Result<(), HeaderMismatch> {
         // A value that is no text, or stands there twice, matches nothing that a body could say: others on the path
         // might read it differently.
         let get = |name: &str| {
-            let values = match name {
-                headers::PROTOCOL_VERSION => sent.get_all(PROTOCOL_VERSION),
-                headers::METHOD => sent.get_all(METHOD),
-                headers::NAME => sent.get_all(NAME),
-                other => sent.get_all(other),
-            };
-            let mut values = values.iter();
+            let mut values = sent.get_all(name);
             let value = values.next()?;
-            Some(if values.next().is_none() { value.to_str().unwrap_or("\u{0}") } else { "\u{0}" })
+            Some(if values.next().is_none() { plain(value).unwrap_or("\u{0}") } else { "\u{0}" })
         };
         headers::check(frame, get)?;
         if frame.method() != Some("tools/call") {

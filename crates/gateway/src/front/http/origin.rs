@@ -3,18 +3,18 @@
 
 use highwater_config::Settings;
 use http::StatusCode;
-use http::header::{HOST, HeaderMap, ORIGIN};
 
+use super::head::{Headers, plain};
 use super::response::{self, Refused};
 
 /// Names by which this machine may be addressed without being configured.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// Refuses a request whose `Host` or `Origin` is not ours.
-pub(super) fn check(headers: &HeaderMap, settings: &Settings) -> Result<(), Refused> {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+pub(super) fn check(headers: &Headers, settings: &Settings) -> Result<(), Refused> {
     // One Host header, and one that names us: a loopback name, the address we listen on, or one the operator added.
-    let host = host.filter(|_| headers.get_all(HOST).iter().count() == 1);
+    let mut hosts = headers.get_all("host");
+    let host = hosts.next().and_then(plain).filter(|_| hosts.next().is_none());
     let known = host.is_some_and(|host| {
         is_loopback(host) || allowed(host, &settings.allowed_hosts) || is_listen(host, settings)
     });
@@ -24,8 +24,8 @@ pub(super) fn check(headers: &HeaderMap, settings: &Settings) -> Result<(), Refu
             "this Host is not served here; add it to `allowed_hosts`",
         )));
     }
-    for origin in headers.get_all(ORIGIN) {
-        let origin = origin.to_str().unwrap_or_default();
+    for origin in headers.get_all("origin") {
+        let origin = plain(origin).unwrap_or_default();
         let local = origin
             .strip_prefix("http://")
             .or_else(|| origin.strip_prefix("https://"))

@@ -1,8 +1,8 @@
 //! What is at the other paths: health and numbers for monitors.
 
-use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use http::{Method, Response, StatusCode};
 
+use super::head::Head;
 use super::response::{self, ResponseBody};
 use super::{HttpFront, authenticate};
 
@@ -10,12 +10,11 @@ use super::{HttpFront, authenticate};
 const PAGES: [&str; 4] = ["/", "/healthz", "/readyz", "/metrics"];
 
 impl HttpFront {
-    pub(super) async fn page(&self, request: &Request<Incoming>) -> Response<ResponseBody> {
-        let path = request.uri().path();
+    pub(super) async fn page(&self, head: &Head, path: &str) -> Response<ResponseBody> {
         if !PAGES.contains(&path) {
             return response::text(StatusCode::NOT_FOUND, "nothing is here; MCP is at /mcp");
         }
-        if request.method() != Method::GET && request.method() != Method::HEAD {
+        if head.method != Method::GET && head.method != Method::HEAD {
             return response::not_allowed("GET, HEAD", "this path takes GET");
         }
         match path {
@@ -33,7 +32,7 @@ impl HttpFront {
             },
             // Beyond this machine even the names of servers are nobody's business.
             "/metrics" if !self.gateway.settings.load().listen.is_loopback() => {
-                authenticate::operator(request.headers(), &self.gateway)
+                authenticate::operator(&head.headers, &self.gateway)
                     .map_or_else(|refused| *refused, |()| self.metrics())
             }
             "/metrics" => self.metrics(),

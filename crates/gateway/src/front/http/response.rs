@@ -1,14 +1,11 @@
 //! Responses: a whole message, or a stream of events.
 
-use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures_util::Stream;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{HeaderName, Response, StatusCode};
-use hyper::body::{Body, Frame, SizeHint};
 
 use crate::front::busy_response;
 use crate::tokens::Busy;
@@ -26,34 +23,6 @@ pub(super) type Refused = Box<Response<ResponseBody>>;
 pub(super) enum ResponseBody {
     Whole(Option<Bytes>),
     Events(Events),
-}
-
-impl Body for ResponseBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match self.get_mut() {
-            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Events(events) => {
-                events.as_mut().poll_next(context).map(|event| event.map(|bytes| Ok(Frame::data(bytes))))
-            }
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Self::Events(_) => SizeHint::default(),
-        }
-    }
 }
 
 /// A JSON message.

@@ -2,6 +2,7 @@
 
 use highwater_core::id::{ApprovalId, UserId};
 use http::StatusCode;
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -14,7 +15,6 @@ use super::rates::Counted;
 use super::visitors::{COOKIE_NAME, SIGNED_IN, Visitor};
 use super::{Asked, Page, guard};
 use crate::approvals::{ApprovalState, By, RememberScope};
-use crate::front::http::collect;
 use crate::gateway::random_text;
 
 /// How much a request may hold: an attestation of the greatest allowed size, in base64, and room for the rest.
@@ -100,12 +100,9 @@ impl<C: Counter> Page<C> {
             let words = "that is too often; wait a minute";
             return answer::refusal(&Refusal::new(StatusCode::TOO_MANY_REQUESTS, words));
         }
-        let bytes = match collect(body, MAX_BODY, 0).await {
-            Ok(Ok(bytes)) => bytes,
-            Ok(Err(_)) | Err(_) => {
-                let words = "the request could not be read";
-                return answer::refusal(&Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, words));
-            }
+        let Some(bytes) = whole(body).await else {
+            let words = "the request could not be read";
+            return answer::refusal(&Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, words));
         };
         let answered = match path {
             ["approve", id, act] => self.answer(asked, id, act, &bytes).await,
@@ -292,4 +289,15 @@ fn not_understood(words: impl std::fmt::Display) -> Refusal {
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(bytes).map_err(not_understood)
+}
+
+/// A whole body, if it is not too long.
+async fn whole(body: Incoming) -> Option<Vec<u8>> {
+    let (mut body, mut whole) = (Limited::new(body, MAX_BODY), Vec::new());
+    while let Some(frame) = body.frame().await {
+        if let Ok(bytes) = frame.ok()?.into_data() {
+            whole.extend_from_slice(&bytes);
+        }
+    }
+    Some(whole)
 }
