@@ -60,7 +60,7 @@ pub(crate) struct ServerFile {
     pub(crate) timeouts: Field<TimeoutsFile>,
 
     /// How many calls may be under way at the server at once. Further ones wait. Without this key 64 for a
-    /// program, 192 for an URL.
+    /// program, 512 for an URL.
     #[schemars(extend("minimum" = 1))]
     pub(crate) concurrency: Field<u64>,
 

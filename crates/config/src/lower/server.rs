@@ -17,10 +17,9 @@ const RESERVED: &str = "highwater";
 
 /// The usual bounds on parallel calls to one server: to a program, over its one pipe, and to an URL, over a connection
 /// each. Whoever waits for a place is woken from another thread, which costs more than the call; so that happens only
-/// beyond what a server behind an URL is likely to be asked at once. Each place is a connection that is held, with its
-/// buffers: many more would show in what a gateway of five hundred clients takes.
+/// beyond what a server behind an URL is likely to be asked at once. A connection that is idle costs us next to nothing.
 const CONCURRENCY: usize = 64;
-const CONCURRENCY_OVER_HTTP: usize = 192;
+const CONCURRENCY_OVER_HTTP: usize = 512;
 
 /// How often a call may be sent again. More would hammer at a server that is gone.
 const MOST_RETRIES: usize = 10;
