@@ -229,9 +229,8 @@ impl Mandate {
         let Value::Object(given) = arguments.value() else { return Err(Unmandated::Argument) };
         let known =
             |(name, value)| self.arguments.get(name).is_some_and(|may: &Constraint| may.admits(value));
-        // An argument that is fixed must be there: what a server puts in its place nobody signed.
-        let complete = |(name, may): (&String, &Constraint)| !may.fixes() || given.contains_key(name);
-        if given.iter().all(known) && self.arguments.iter().all(complete) {
+        // All must be there: what a server puts in the place of one that is left out nobody signed.
+        if given.iter().all(known) && self.arguments.keys().all(|name| given.contains_key(name)) {
             Ok(())
         } else {
             Err(Unmandated::Argument)
