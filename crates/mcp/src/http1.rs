@@ -181,6 +181,14 @@ impl Chunked {
     }
 }
 
+/// Writes a header, whose value holds no line break.
+pub fn push_header(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}
+
 /// Up to `left` bytes, if there are any.
 fn up_to(ahead: &mut BytesMut, left: &mut u64) -> Option<Bytes> {
     let here = usize::try_from(*left).unwrap_or(usize::MAX).min(ahead.len());

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use highwater_mcp::headers::SESSION_ID;
-use highwater_mcp::http1::{Framing, Misframed, Rest};
+use highwater_mcp::http1::{Framing, Misframed, Rest, push_header};
 use thiserror::Error;
 
 /// How many headers a server may send.
@@ -78,7 +78,7 @@ impl Head {
             text.extend_from_slice(part.as_bytes());
         }
         for (name, value) in headers {
-            line(&mut text, name.as_str(), value.as_bytes());
+            push_header(&mut text, name.as_str(), value.as_bytes());
         }
         Self(text)
     }
@@ -88,7 +88,7 @@ impl Head {
         if !value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
             return Err(Unfit);
         }
-        line(&mut self.0, name, value.as_bytes());
+        push_header(&mut self.0, name, value.as_bytes());
         Ok(())
     }
 
@@ -103,17 +103,10 @@ impl Head {
     pub(super) fn with_body(&self, length: usize, room: usize) -> Vec<u8> {
         let mut whole = Vec::with_capacity(self.0.len() + LENGTH_LINE + room);
         whole.extend_from_slice(&self.0);
-        line(&mut whole, "content-length", length.to_string().as_bytes());
+        push_header(&mut whole, "content-length", length.to_string().as_bytes());
         whole.extend_from_slice(b"\r\n");
         whole
     }
-}
-
-fn line(text: &mut Vec<u8>, name: &str, value: &[u8]) {
-    text.extend_from_slice(name.as_bytes());
-    text.extend_from_slice(b": ");
-    text.extend_from_slice(value);
-    text.extend_from_slice(b"\r\n");
 }
 
 // === impl Content ===

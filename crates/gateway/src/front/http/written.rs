@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use highwater_mcp::http1::push_header;
 use http::response::Parts;
 
 /// How the end of a body is known.
@@ -50,19 +51,19 @@ pub(super) fn head(parts: &Parts, length: Length, hold: Hold, date: &str) -> Vec
     out.extend_from_slice(parts.status.canonical_reason().unwrap_or_default().as_bytes());
     out.extend_from_slice(b"\r\n");
     for (name, value) in &parts.headers {
-        line(&mut out, name.as_str(), value.as_bytes());
+        push_header(&mut out, name.as_str(), value.as_bytes());
     }
     match length {
-        Length::Bytes(length) => line(&mut out, "content-length", length.to_string().as_bytes()),
-        Length::Chunks => line(&mut out, "transfer-encoding", b"chunked"),
+        Length::Bytes(length) => push_header(&mut out, "content-length", length.to_string().as_bytes()),
+        Length::Chunks => push_header(&mut out, "transfer-encoding", b"chunked"),
         Length::None => {}
     }
     match hold {
-        Hold::Close => line(&mut out, "connection", b"close"),
-        Hold::KeepAlive => line(&mut out, "connection", b"keep-alive"),
+        Hold::Close => push_header(&mut out, "connection", b"close"),
+        Hold::KeepAlive => push_header(&mut out, "connection", b"keep-alive"),
         Hold::Unsaid => {}
     }
-    line(&mut out, "date", date.as_bytes());
+    push_header(&mut out, "date", date.as_bytes());
     out.extend_from_slice(b"\r\n");
     out
 }
@@ -71,12 +72,5 @@ pub(super) fn head(parts: &Parts, length: Length, hold: Hold, date: &str) -> Vec
 pub(super) fn chunk(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(format!("{:x}\r\n", bytes.len()).as_bytes());
     out.extend_from_slice(bytes);
-    out.extend_from_slice(b"\r\n");
-}
-
-fn line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b": ");
-    out.extend_from_slice(value);
     out.extend_from_slice(b"\r\n");
 }
