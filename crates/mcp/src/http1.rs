@@ -120,7 +120,7 @@ impl Rest {
     pub fn take(&mut self, ahead: &mut BytesMut) -> Result<Option<Bytes>, Misframed> {
         match self {
             Self::Over => Ok(None),
-            Self::UntilClose => Ok((!ahead.is_empty()).then(|| ahead.split().freeze())),
+            Self::UntilClose => Ok((!ahead.is_empty()).then(|| std::mem::take(ahead).freeze())),
             Self::Length(left) => {
                 let bytes = up_to(ahead, left);
                 if *left == 0 {
@@ -189,11 +189,16 @@ pub fn push_header(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
+/// The first bytes. If they are all that has come, their memory goes with them.
+pub fn split_to(ahead: &mut BytesMut, length: usize) -> BytesMut {
+    if length == ahead.len() { std::mem::take(ahead) } else { ahead.split_to(length) }
+}
+
 /// Up to `left` bytes, if there are any.
 fn up_to(ahead: &mut BytesMut, left: &mut u64) -> Option<Bytes> {
     let here = usize::try_from(*left).unwrap_or(usize::MAX).min(ahead.len());
     *left = left.saturating_sub(here as u64);
-    (here > 0).then(|| ahead.split_to(here).freeze())
+    (here > 0).then(|| split_to(ahead, here).freeze())
 }
 
 /// A line of at most `limit` bytes without its end, if it has come whole.

@@ -12,9 +12,9 @@ use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
 /// How much is read at a time.
-const READ: usize = 8 << 10;
-/// How much room a long body gets before its first bytes have come.
-const FIRST_ROOM: usize = 64 << 10;
+const READ: usize = 16 << 10;
+/// How much room a long body gets before its bytes have come. It costs nothing until they do.
+const ROOM: usize = 4 << 20;
 
 /// A connection, and what has come over it and was not taken yet.
 pub struct Inlet<S> {
@@ -117,7 +117,7 @@ impl<S: AsyncRead + Unpin> Inlet<S> {
                 if *left > limit.saturating_sub(held) as u64 {
                     return Poll::Ready(Err(Unread::TooLarge));
                 }
-                if held > 0 && self.ahead.is_empty() {
+                if *left > self.ahead.len() as u64 {
                     gathered.spread();
                     ready!(self.poll_fill(context, rest, &mut gathered.whole))?;
                     continue;
@@ -140,7 +140,7 @@ impl<S: AsyncRead + Unpin> Inlet<S> {
         }
     }
 
-    /// Reads on in a body of known length, straight to where it belongs.
+    /// Reads on in a body of known length of which more has to come, straight to where it belongs.
     fn poll_fill(
         &mut self,
         context: &mut Context<'_>,
@@ -148,10 +148,10 @@ impl<S: AsyncRead + Unpin> Inlet<S> {
         whole: &mut Vec<u8>,
     ) -> Poll<Result<(), Unread>> {
         let Rest::Length(left) = rest else { return Poll::Ready(Ok(())) };
-        let wanted = usize::try_from(*left).unwrap_or(usize::MAX);
-        // As much as has come already: whoever announces a lot has to send it before it costs us.
-        whole.reserve(wanted.min(whole.len().max(FIRST_ROOM)));
-        let mut room = whole.limit(wanted);
+        whole.reserve(usize::try_from(*left).unwrap_or(usize::MAX).min(ROOM));
+        whole.extend_from_slice(&self.ahead);
+        *left = left.saturating_sub(std::mem::take(&mut self.ahead).len() as u64);
+        let mut room = whole.limit(usize::try_from(*left).unwrap_or(usize::MAX));
         let read = ready!(pin!(self.stream.read_buf(&mut room)).poll(context))?;
         if read == 0 {
             return Poll::Ready(Err(Unread::Closed));

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
-use highwater_mcp::http1::{Framing, Misframed, Rest};
+use highwater_mcp::http1::{Framing, Misframed, Rest, split_to};
 use http::{Method, StatusCode};
 
 /// How many headers a client may send.
@@ -79,7 +79,7 @@ impl Head {
             None => Rest::Over,
         };
         let target = place(ahead, target.as_bytes());
-        let text = ahead.split_to(length).freeze();
+        let text = split_to(ahead, length).freeze();
         Ok(Some(Self {
             method,
             target,
