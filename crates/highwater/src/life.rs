@@ -161,8 +161,9 @@ fn raise_open_files() {
     }
 }
 
-/// The runtime of a gateway.
+/// The runtime of a gateway. One thread: the connections of clients have threads of their own, and what is left here,
+/// children, the local socket and listeners, waits far more than it works.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     Ok(runtime.context("cannot start the runtime")?)
 }

@@ -155,7 +155,20 @@ fn asked(text: &str) -> BTreeMap<Box<str>, u8> {
 /// How much it says that a tool has a word which `known` of `all` tools have.
 fn rarity(all: usize, known: usize) -> f32 {
     let (all, known) = (all as f32, known as f32);
-    ((all - known + 0.5) / (known + 0.5)).ln_1p()
+    ln((all + 1.0) / (known + 0.5))
+}
+
+/// The natural logarithm of a positive number, the same on every machine: those of systems differ in the last digit, and
+/// with it the order of two tools.
+fn ln(value: f32) -> f32 {
+    let bits = value.to_bits();
+    let exponent = (bits >> 23) as f32 - 127.0;
+    let mantissa = f32::from_bits(bits & 0x007f_ffff | 0x3f80_0000);
+    let root = (mantissa - 1.0) / (mantissa + 1.0);
+    let square = root * root;
+    let series = [2.0 / 9.0, 2.0 / 7.0, 2.0 / 5.0, 2.0 / 3.0, 2.0];
+    let sum = series.iter().fold(0.0, |sum, factor| sum * square + factor);
+    exponent * std::f32::consts::LN_2 + root * sum
 }
 
 /// The best of them, in order.
@@ -172,4 +185,18 @@ fn best(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
     }
     hits.sort_unstable_by(order);
     hits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_logarithm_is_one() {
+        for value in [0.5f32, 0.999, 1.0, 1.0001, 1.5, 1.9999, 2.0, 3.0, 10.0, 12_345.0, 20_001.0, 1.0e9] {
+            let exact = f64::from(value).ln();
+            let error = (f64::from(ln(value)) - exact).abs();
+            assert!(error <= 2.0e-6 * exact.abs().max(1.0), "{value}: {} is not {exact}", ln(value));
+        }
+    }
 }
