@@ -2,14 +2,14 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Buf as _, Bytes};
 use highwater_mcp::http1::Rest;
 use hyper_rustls::MaybeHttpsStream;
 use hyper_util::rt::TokioIo;
 use thiserror::Error;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::head::{AnswerHead, Head, MAX_HEAD, NotHttp, Reading};
@@ -81,8 +81,10 @@ impl Line {
     }
 
     /// Whether it can take a request now: the server has neither closed it nor said anything unasked.
-    pub(super) fn is_free(&mut self, context: &mut Context<'_>) -> bool {
-        self.is_at_rest() && self.inlet.poll_read(context).is_pending()
+    pub(super) fn is_free(&mut self) -> bool {
+        let silent = self.inlet.stream.is_silent()
+            || self.inlet.poll_read(&mut Context::from_waker(Waker::noop())).is_pending();
+        silent && self.is_at_rest()
     }
 
     /// Whether an exchange is over, and left nothing behind.
@@ -185,6 +187,16 @@ impl Line {
 }
 
 // === impl Stream ===
+
+impl Stream {
+    /// Whether the system has heard nothing since it was read last. Where that is not sure, it is asked.
+    fn is_silent(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.try_io(Interest::READABLE, || Ok(())).is_err(),
+            Self::Tls(_) => false,
+        }
+    }
+}
 
 impl AsyncRead for Stream {
     fn poll_read(

@@ -5,7 +5,6 @@ use std::error::Error;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Waker};
 use std::time::Duration;
 
 use ::http::Uri;
@@ -159,7 +158,7 @@ impl Pool {
             let at = idle.lines.iter().rposition(|idle| idle.runtime == here)?;
             let IdleLine { since, mut line, .. } = idle.lines.remove(at);
             drop(idle);
-            if since.elapsed() < IDLE && line.is_free(&mut Context::from_waker(Waker::noop())) {
+            if since.elapsed() < IDLE && line.is_free() {
                 return Some(line);
             }
         }

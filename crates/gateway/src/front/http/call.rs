@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use highwater_upstream::channel;
 
-use super::seldom::Seldom;
 use crate::client::{Answer, Outlet};
 
 /// How many messages of a call, or of an open subscription, may wait for its client.
@@ -28,7 +27,7 @@ pub(super) enum Orphan {
 
 /// A request under way.
 pub(super) struct Call {
-    work: Option<Seldom<dyn Future<Output = Option<Answer>> + Send>>,
+    work: Option<Work>,
     messages: channel::Receiver<Bytes>,
     /// Held, and declared after the receiver, so that the end of the work does not close the channel: that would wake
     /// this very task for nothing, and another core with it.
@@ -54,7 +53,7 @@ impl Call {
     /// Starts nothing yet; `work` is made with the outlet for what precedes its answer.
     pub(super) fn new(orphan: Orphan, work: impl FnOnce(Outlet) -> Work) -> Self {
         let (outlet, messages) = channel::channel(CALL_BUFFER);
-        let work = Seldom::new(work(outlet.clone()));
+        let work = work(outlet.clone());
         Self { work: Some(work), messages, _open: outlet, orphan, end: None }
     }
 
@@ -65,7 +64,7 @@ impl Call {
     /// Works on, and gives what came of it: messages in their order, the answer last.
     pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Step> {
         if let Some(work) = &mut self.work
-            && let Poll::Ready(end) = Pin::new(work).poll(context)
+            && let Poll::Ready(end) = work.as_mut().poll(context)
         {
             self.work = None;
             self.end = Some(end);

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
 use highwater_mcp::http1::Rest;
 use http::{Method, Response, StatusCode};
 use tokio::sync::watch;
@@ -169,36 +170,36 @@ impl Connection {
     async fn answer(&mut self, response: Response<ResponseBody>, asked: &Asked) -> io::Result<bool> {
         let (parts, body) = response.into_parts();
         let keep = asked.keep && !self.doing.last.load(Ordering::Relaxed);
-        match body {
-            ResponseBody::Whole(bytes) => {
-                let bytes = bytes.unwrap_or_default();
-                let length = match parts.status {
-                    StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED => Length::None,
-                    _ => Length::Bytes(bytes.len()),
-                };
-                let mut first = head(&parts, length, asked.hold(keep), self.clock.now());
-                let second = if asked.bare { Default::default() } else { bytes };
-                if second.len() <= TOGETHER {
-                    first.extend_from_slice(&second);
-                    self.line.send(&first, &[]).await?;
-                } else {
-                    self.line.send(&first, &second).await?;
-                }
-                Ok(keep)
-            }
+        let content_type = body.content_type();
+        let bytes = match body {
+            ResponseBody::Nothing => Bytes::new(),
+            ResponseBody::Json(bytes) | ResponseBody::Text(bytes) => bytes,
             ResponseBody::Events(events) => {
                 // Who does not know chunks knows the end of the stream by the end of the connection.
                 let (length, keep) =
                     if asked.current { (Length::Chunks, keep) } else { (Length::None, false) };
-                let first = head(&parts, length, asked.hold(keep), self.clock.now());
+                let first = head(&parts, content_type, length, asked.hold(keep), self.clock.now());
                 self.line.send(&first, &[]).await?;
                 if asked.bare {
                     return Ok(keep);
                 }
                 let whole = self.events(events, asked.current).await?;
-                Ok(keep && whole)
+                return Ok(keep && whole);
             }
+        };
+        let length = match parts.status {
+            StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED => Length::None,
+            _ => Length::Bytes(bytes.len()),
+        };
+        let mut first = head(&parts, content_type, length, asked.hold(keep), self.clock.now());
+        let second = if asked.bare { Bytes::new() } else { bytes };
+        if second.len() <= TOGETHER {
+            first.extend_from_slice(&second);
+            self.line.send(&first, &[]).await?;
+        } else {
+            self.line.send(&first, &second).await?;
         }
+        Ok(keep)
     }
 
     /// Sends events until there are no more, or nobody is there to read them. Whether it is the former.

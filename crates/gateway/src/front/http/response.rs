@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::header::{ALLOW, CACHE_CONTROL, HeaderValue, RETRY_AFTER};
 use http::{HeaderName, Response, StatusCode};
 
 use crate::front::busy_response;
@@ -19,32 +19,46 @@ pub(super) type Events = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 /// A request that ends before it reaches MCP. Boxed, because it is rare and the other outcome is small.
 pub(super) type Refused = Box<Response<ResponseBody>>;
 
-/// A response's body. Whole messages are by far the most common and cost no box.
+/// A response's body. What it is, it says itself: hardly any response has a header beside that.
 pub(super) enum ResponseBody {
-    Whole(Option<Bytes>),
+    Nothing,
+    Json(Bytes),
+    Text(Bytes),
     Events(Events),
+}
+
+// === impl ResponseBody ===
+
+impl ResponseBody {
+    /// The value of `content-type`.
+    pub(super) fn content_type(&self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Json(_) => Some("application/json"),
+            Self::Text(_) => Some("text/plain; charset=utf-8"),
+            Self::Events(_) => Some("text/event-stream"),
+        }
+    }
 }
 
 /// A JSON message.
 pub(super) fn json(status: StatusCode, message: impl Into<Bytes>) -> Response<ResponseBody> {
-    with(status, ResponseBody::Whole(Some(message.into())), "application/json")
+    with(status, ResponseBody::Json(message.into()))
 }
 
 /// A sentence for a person.
 pub(super) fn text(status: StatusCode, message: &str) -> Response<ResponseBody> {
-    with(status, ResponseBody::Whole(Some(Bytes::from(format!("{message}\n")))), "text/plain; charset=utf-8")
+    with(status, ResponseBody::Text(Bytes::from(format!("{message}\n"))))
 }
 
 /// Nothing but a status.
 pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {
-    let mut response = Response::new(ResponseBody::Whole(None));
-    *response.status_mut() = status;
-    response
+    with(status, ResponseBody::Nothing)
 }
 
 /// A stream of events.
 pub(super) fn events(events: Events) -> Response<ResponseBody> {
-    let mut response = with(StatusCode::OK, ResponseBody::Events(events), "text/event-stream");
+    let mut response = with(StatusCode::OK, ResponseBody::Events(events));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-store"));
     response.headers_mut().insert(ACCEL, HeaderValue::from_static("no"));
     response
@@ -62,10 +76,9 @@ pub(super) fn method_not_allowed() -> Response<ResponseBody> {
     not_allowed("POST", "this path takes POST; GET and DELETE need a session")
 }
 
-fn with(status: StatusCode, body: ResponseBody, content_type: &'static str) -> Response<ResponseBody> {
+fn with(status: StatusCode, body: ResponseBody) -> Response<ResponseBody> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 

@@ -1,5 +1,5 @@
-//! A future that is looked at only when it asks to be. A task cannot tell what woke it: a connection would look at
-//! everything it waits for with every byte, at a call that waits for its server, and at things that hardly ever happen.
+//! A future that is looked at only when it asks to be. A task cannot tell what woke it: a connection would look with every
+//! byte at things that hardly ever happen.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -43,13 +43,22 @@ impl Clock {
 }
 
 /// The head of an answer.
-pub(super) fn head(parts: &Parts, length: Length, hold: Hold, date: &str) -> Vec<u8> {
+pub(super) fn head(
+    parts: &Parts,
+    content_type: Option<&str>,
+    length: Length,
+    hold: Hold,
+    date: &str,
+) -> Vec<u8> {
     let mut out = Vec::with_capacity(1 << 10);
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(parts.status.as_str().as_bytes());
     out.push(b' ');
     out.extend_from_slice(parts.status.canonical_reason().unwrap_or_default().as_bytes());
     out.extend_from_slice(b"\r\n");
+    if let Some(kind) = content_type {
+        push_header(&mut out, "content-type", kind.as_bytes());
+    }
     for (name, value) in &parts.headers {
         push_header(&mut out, name.as_str(), value.as_bytes());
     }
