@@ -163,6 +163,8 @@ impl Connection {
             self.see_off().await?;
             return Ok(false);
         }
+        // It is answered: whoever keeps the rest to itself is silent, and is not waited for longer than others are.
+        self.doing.busy.store(false, Ordering::Relaxed);
         self.line.body(rest, false).discard(usize::MAX).await.map_err(io::Error::other)
     }
 
