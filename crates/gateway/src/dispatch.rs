@@ -11,6 +11,7 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{pointer, unquote};
 use highwater_store::SessionHandle;
+use highwater_upstream::apart;
 use highwater_upstream::control::{ListKind, LogLevel};
 
 use crate::approvals::APPROVAL_METHODS;
@@ -61,29 +62,29 @@ impl Gateway {
         let method = Method::parse(name);
         let id = frame.id().unwrap_or("null").to_owned();
         // A server that verifies approvals itself issues its own challenges.
-        let relayed = name == CREATE_CHALLENGE && Box::pin(self.is_relayed(&client, &frame)).await;
+        let relayed = name == CREATE_CHALLENGE && apart(self.is_relayed(&client, &frame)).await;
         let answered = match method {
             Some(known) if !known.exists_in(client.era()) => Err(not_here(name)),
             Some(Method::GetTask | Method::CancelTask | Method::UpdateTask) if !declares_tasks(&client) => {
                 Err(needs_tasks())
             }
             Some(Method::Ping) => Ok(error_code::result_response(&id, "{}")),
-            Some(Method::SetLogLevel) => Box::pin(self.set_log_level(&client, &frame)).await,
-            Some(Method::Discover) => Box::pin(self.discover(&frame, client.caller())).await,
-            Some(Method::ListTools) => self.list(&client, &frame, ListKind::Tools).await,
-            Some(Method::ListPrompts) => self.list(&client, &frame, ListKind::Prompts).await,
-            Some(Method::ListResources) => self.list(&client, &frame, ListKind::Resources).await,
+            Some(Method::SetLogLevel) => apart(self.set_log_level(&client, &frame)).await,
+            Some(Method::Discover) => apart(self.discover(&frame, client.caller())).await,
+            Some(Method::ListTools) => apart(self.list(&client, &frame, ListKind::Tools)).await,
+            Some(Method::ListPrompts) => apart(self.list(&client, &frame, ListKind::Prompts)).await,
+            Some(Method::ListResources) => apart(self.list(&client, &frame, ListKind::Resources)).await,
             Some(Method::ListResourceTemplates) => {
-                self.list(&client, &frame, ListKind::ResourceTemplates).await
+                apart(self.list(&client, &frame, ListKind::ResourceTemplates)).await
             }
             // Counted once upstream, so asked once: nothing leaves for a subscription that is there already.
             Some(Method::Subscribe) if is_subscribed(&client, &frame) => {
                 Ok(error_code::result_response(&id, "{}"))
             }
-            Some(Method::Listen) => Box::pin(self.listen(client, &frame, outlet)).await,
+            Some(Method::Listen) => apart(self.listen(client, &frame, outlet)).await,
             // Ours to answer: whatever an operator lists for a server, these lead nowhere else.
             None if name.starts_with(APPROVAL_METHODS) && !relayed => {
-                Box::pin(self.approval_method(&client, &frame, name)).await
+                apart(self.approval_method(&client, &frame, name)).await
             }
             // A shared server's list of tasks would show one client the tasks of another.
             Some(Method::Initialize | Method::ListTasks) => Err(not_here(name)),
@@ -108,11 +109,11 @@ impl Gateway {
                 if arrival.world.offers_search
                     && matches!(method, Some(Method::CallTool | Method::ResolveTool))
                 {
-                    return Box::pin(self.act_as_meant(arrival)).await;
+                    return apart(self.act_as_meant(arrival)).await;
                 }
                 return match method {
-                    Some(Method::ResolveTool) => Box::pin(self.foresee(arrival)).await,
-                    Some(Method::Subscribe | Method::Unsubscribe) => Box::pin(self.subscribe(&arrival)).await,
+                    Some(Method::ResolveTool) => apart(self.foresee(arrival)).await,
+                    Some(Method::Subscribe | Method::Unsubscribe) => apart(self.subscribe(&arrival)).await,
                     _ => self.act(&arrival).await,
                 };
             }

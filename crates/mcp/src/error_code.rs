@@ -47,6 +47,7 @@ pub const UPSTREAM_UNAVAILABLE: i64 = 503_100;
 pub const RESULT_WITHHELD: i64 = 503_101;
 
 /// An error response. Without an id it carries `null`. `data` is JSON text.
+#[cold]
 pub fn error_response(id: Option<&str>, code: i64, message: &str, data: Option<&str>) -> Vec<u8> {
     let mut out = String::with_capacity(96 + message.len() + data.map_or(0, str::len));
     open(&mut out, id.unwrap_or("null"));

@@ -14,7 +14,8 @@ use crate::entry::{Entry, SessionState, Worth};
 use crate::joined::{Joined, Release};
 use crate::key::SessionOwner;
 use crate::operation::{
-    CloseEpoch, Closing, CountCall, Declassify, End, Found, Join, Lower, Lowering, ReadSession, Seen,
+    CloseEpoch, Closing, CountCall, Declassify, End, Found, Join, Lower, Lowering, Operation, ReadSession,
+    Seen,
 };
 use crate::people::Declassified;
 use crate::store::Inner;
@@ -292,10 +293,15 @@ impl SessionHandle {
     pub fn note_call(&self) {
         let (key, now) = (&self.own.key, clock::now());
         match self.own.count_call(now) {
-            Worth::Counting => self.store.queue(CountCall { key: key.clone(), now }),
-            Worth::Noting => self.store.queue(Seen { key: key.clone(), now }),
+            Worth::Counting => self.note(CountCall { key: key.clone(), now }),
+            Worth::Noting => self.note(Seen { key: key.clone(), now }),
             Worth::Nothing => {}
         }
+    }
+
+    #[cold]
+    fn note(&self, operation: impl Operation) {
+        self.store.queue(operation);
     }
 
     /// Notes that the transport session or connection is over.

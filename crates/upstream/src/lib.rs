@@ -6,6 +6,7 @@
 //! Streamable HTTP, or HTTP+SSE of 2024-11-05. Links are made on first use, thrown away when they break and
 //! made anew on next use.
 
+mod apart;
 pub mod channel;
 pub mod control;
 pub mod error;
@@ -23,6 +24,7 @@ mod spec;
 mod stdio;
 mod upstream;
 
+pub use apart::apart;
 pub use fetch::{deliver, fetch};
 pub use late::Late;
 pub use link::Greeting;

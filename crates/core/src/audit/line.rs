@@ -41,6 +41,11 @@ impl<'b> Line<'b> {
         if is_plain(text.as_bytes()) {
             return self.word(text);
         }
+        self.escaped(text)
+    }
+
+    #[cold]
+    fn escaped(&mut self, text: &str) -> &mut Self {
         let start = self.out.len();
         self.json(&text);
         // Without the quotes.
@@ -116,6 +121,7 @@ impl<'b> Line<'b> {
     }
 
     /// A value of any shape. For what is rare.
+    #[cold]
     pub(super) fn json(&mut self, value: &impl Serialize) -> &mut Self {
         let start = self.out.len();
         // Writing into memory cannot fail, and none of our types refuses; a line must be whole all the same.

@@ -25,6 +25,21 @@ impl AuditEvent<'_> {
         match &self.happened {
             Happened::Decision(decision) => decision.write(line),
             Happened::Outcome(ended) => ended.write(line),
+            seldom => seldom.write(line),
+        }
+        line.raw(b"}\n");
+    }
+}
+
+// === impl Happened ===
+
+impl Happened<'_> {
+    /// Apart from the two that every call leaves, so that these are written by little code.
+    #[cold]
+    fn write(&self, line: &mut Line<'_>) {
+        match self {
+            Happened::Decision(decision) => decision.write(line),
+            Happened::Outcome(ended) => ended.write(line),
             Happened::Question(question) => question.write(line),
             Happened::Retried { attempt, why, sent } => {
                 line.raw(b",\"event\":\"retried\",\"attempt\":").number(u64::from(*attempt));
@@ -74,7 +89,6 @@ impl AuditEvent<'_> {
             Happened::Review(review) => review.write(line),
             Happened::Approval(note) => note.write(line),
         }
-        line.raw(b"}\n");
     }
 }
 
@@ -152,6 +166,7 @@ fn asked_about(line: &mut Line<'_>, question: Option<&QuestionDigest>) {
 }
 
 /// Which texts a label holds.
+#[cold]
 fn sets(line: &mut Line<'_>, label: &Label) {
     if !label.origins().members().is_empty() {
         line.raw(b",\"origins\":").json(label.origins());
@@ -167,26 +182,41 @@ fn contract(line: &mut Line<'_>, contract: &Contract, in_full: bool) {
     line.raw(b",\"source\":").set(contract.source().members());
     line.raw(b",\"returns\":").set(contract.returns().classes());
     if in_full {
-        match contract.accepts() {
-            Accepts::Unknown => line.raw(b",\"accepts\":\"unknown\""),
-            Accepts::Any => line.raw(b",\"accepts\":\"any\""),
-            Accepts::Only(accepted) => line.raw(b",\"accepts\":").json(accepted),
-        };
-        line.raw(b",\"integrity\":\"").word(contract.integrity().as_str());
-        line.raw(b"\",\"approval\":\"").word(contract.approval().as_str());
-        let mut before = "\",\"basis\":{\"";
-        for axis in Axis::ALL {
-            line.word(before).word(axis.short()).raw(b"\":\"").word(contract.basis(*axis).as_str());
-            before = "\",\"";
-        }
-        line.raw(b"\"}");
+        rest_of_contract(line, contract);
     }
     line.raw(b"}");
+}
+
+#[cold]
+fn rest_of_contract(line: &mut Line<'_>, contract: &Contract) {
+    match contract.accepts() {
+        Accepts::Unknown => line.raw(b",\"accepts\":\"unknown\""),
+        Accepts::Any => line.raw(b",\"accepts\":\"any\""),
+        Accepts::Only(accepted) => line.raw(b",\"accepts\":").json(accepted),
+    };
+    line.raw(b",\"integrity\":\"").word(contract.integrity().as_str());
+    line.raw(b"\",\"approval\":\"").word(contract.approval().as_str());
+    let mut before = "\",\"basis\":{\"";
+    for axis in Axis::ALL {
+        line.word(before).word(axis.short()).raw(b"\":\"").word(contract.basis(*axis).as_str());
+        before = "\",\"";
+    }
+    line.raw(b"\"}");
 }
 
 /// The findings, and what goes with them.
 fn judged(line: &mut Line<'_>, judgement: &Judgement) {
     let violations = judgement.violations();
+    let plain = violations == FlowViolations::NONE && judgement.redactions().is_empty();
+    if plain && judgement.findings().is_empty() {
+        line.raw(b",\"findings\":[]");
+    } else {
+        found(line, judgement, violations);
+    }
+}
+
+#[cold]
+fn found(line: &mut Line<'_>, judgement: &Judgement, violations: FlowViolations) {
     if violations != FlowViolations::NONE {
         let violated = FlowRule::ALL.into_iter().filter(|rule| violations.has(*rule));
         line.raw(b",\"violations\":").words(violated.map(FlowRule::finding));

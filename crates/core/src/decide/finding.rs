@@ -166,16 +166,19 @@ pub struct Finding {
 // === impl Finding ===
 
 impl Finding {
+    #[cold]
     pub(super) fn new(id: FindingId, effect: Effect, reason: Reason) -> Self {
         Self { id, effect, reasons: vec![reason], saw: Vec::new(), message: None, waived: None, would: None }
     }
 
     /// A finding that stops the action.
+    #[cold]
     pub(super) fn block(id: FindingId, reason: Reason) -> Self {
         Self::new(id, Effect::Block, reason)
     }
 
     /// With a fact that the gate looked at.
+    #[cold]
     pub(super) fn saw(mut self, fact: &'static str, value: SeenValue) -> Self {
         let fact = Cow::Borrowed(fact);
         self.saw.push(Seen { fact, test: String::new(), value, truth: Truth::True, because: None });

@@ -87,6 +87,11 @@ impl Schemes {
         if self.leaves_all() || !(mentions(&URI) || mentions(&ESCAPE)) {
             return Cow::Borrowed(result);
         }
+        self.rewritten(upstream, result)
+    }
+
+    #[inline(never)]
+    fn rewritten<'a>(&self, upstream: &UpstreamId, result: &'a str) -> Cow<'a, str> {
         let rewritten = [
             ("content", member(result, "content").map(|blocks| self.blocks(upstream, blocks))),
             ("contents", member(result, "contents").map(|items| self.items(upstream, items))),

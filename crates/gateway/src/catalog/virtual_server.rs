@@ -9,6 +9,7 @@ use highwater_config::{ApprovalSettings, Expose, Prefix};
 use highwater_core::grant::Grant;
 use highwater_core::id::{Principal, VirtualServerId};
 use highwater_core::policy::Policy;
+use highwater_upstream::apart;
 
 use super::Station;
 use super::contracts::Standings;
@@ -101,11 +102,18 @@ impl VirtualServer {
 
     /// Looks something up in what is known and, only if it is not there, waits for servers that are not up yet: one after
     /// the other as they come up, so that a server that hangs delays nobody else's first call.
-    pub(crate) async fn find<T>(&self, look: impl Fn(&Merged) -> Option<T>) -> Option<(T, Arc<Merged>)> {
+    pub(crate) async fn find<T: Send>(
+        &self,
+        look: impl Fn(&Merged) -> Option<T> + Send + Sync,
+    ) -> Option<(T, Arc<Merged>)> {
         let known = self.known();
         if let Some(found) = look(&known) {
             return Some((found, known));
         }
+        apart(self.find_in_time(look)).await
+    }
+
+    async fn find_in_time<T>(&self, look: impl Fn(&Merged) -> Option<T>) -> Option<(T, Arc<Merged>)> {
         let missing = self.stations.iter().filter(|station| station.stock().is_none());
         let mut coming: FuturesUnordered<_> = missing.map(|station| station.ensure_stocked()).collect();
         while coming.next().await.is_some() {

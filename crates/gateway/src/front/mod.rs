@@ -4,6 +4,8 @@ pub mod http;
 pub mod page;
 pub mod stdio;
 
+use std::pin::Pin;
+
 use highwater_config::Settings;
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
@@ -13,6 +15,9 @@ use crate::tokens::Busy;
 
 /// The request that stays open for as long as its client listens.
 const LISTEN: &str = "subscriptions/listen";
+
+/// A front at work. Boxed: a future is compiled wherever it is awaited, and the road with it; this way, once.
+pub type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The bounds on what a client may send.
 pub(crate) fn client_rules(settings: &Settings) -> ScanRules {

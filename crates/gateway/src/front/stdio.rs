@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-use super::{LISTEN, busy_response, client_rules};
+use super::{LISTEN, Serving, busy_response, client_rules};
 use crate::client::{Caller, Client, LegacySession, Outlet};
 use crate::gateway::{Gateway, now};
 use crate::greet::{is_modern, modern_client};
@@ -84,11 +84,24 @@ fn opened(
     Ok(token)
 }
 
+type Reader = Box<dyn AsyncRead + Unpin + Send>;
+type Writer = Box<dyn AsyncWrite + Unpin + Send>;
+
 /// Serves one client until it has left. Requests still running when it closes its side get `limits.drain` to finish.
-pub async fn serve(
+pub fn serve(
     gateway: Arc<Gateway>,
-    reader: impl AsyncRead + Unpin + Send,
+    reader: impl AsyncRead + Unpin + Send + 'static,
     writer: impl AsyncWrite + Unpin + Send + 'static,
+    virtual_server: Option<String>,
+    token: StdioToken,
+) -> Serving {
+    Box::pin(serve_one(gateway, Box::new(reader), Box::new(writer), virtual_server, token))
+}
+
+async fn serve_one(
+    gateway: Arc<Gateway>,
+    reader: Reader,
+    writer: Writer,
     virtual_server: Option<String>,
     token: StdioToken,
 ) {
@@ -147,7 +160,7 @@ struct Running {
 // === impl Connection ===
 
 impl Connection {
-    async fn read(self: &Arc<Self>, mut reader: impl AsyncRead + Unpin + Send) {
+    async fn read(self: &Arc<Self>, mut reader: Reader) {
         let rules = client_rules(&self.gateway.settings.load());
         let mut buffer = BytesMut::with_capacity(READ_CHUNK);
         let mut searched = 0;
@@ -382,7 +395,7 @@ fn begun(work: impl Future<Output = ()>) -> (impl Future<Output = ()>, oneshot::
 }
 
 /// Writes messages, one a line. A message with line breaks in it, which JSON allows between its parts, is put on one.
-async fn write_all(mut writer: impl AsyncWrite + Unpin, mut messages: channel::Receiver<Bytes>) {
+async fn write_all(mut writer: Writer, mut messages: channel::Receiver<Bytes>) {
     while let Some(bytes) = messages.recv().await {
         let mut line = Vec::with_capacity(bytes.len() + 1);
         // A scanned message has line breaks only between its tokens, so each can become a space.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use highwater_core::annotation::Destination;
 use highwater_core::label::Label;
 use highwater_store::{Joined, SessionHandle, SessionState, StoreError};
+use highwater_upstream::apart;
 
 use super::undertaking::Undertaking;
 use crate::gateway::Gateway;
@@ -42,7 +43,7 @@ impl Gateway {
             self.store.defer_origins(!self.world.load().looks_at_origins());
         }
         let joined = session.join_or_postpone(label, |label| self.world.load().overlooks(label));
-        let joined = Box::pin(joined).await?;
+        let joined = apart(joined).await?;
         if joined.is_postponed() {
             tracing::warn!(session = %session.key(), "a label that no decision sees waits for the session store");
         }
@@ -65,10 +66,15 @@ impl Gateway {
         if absorbed.raised
             && let Some(before) = &absorbed.before
         {
-            self.stories
-                .with(session.key(), |story| story.note_legs(&before.label, label, || undertaking.set_by()));
+            self.note_legs(undertaking, before, label);
         }
         Ok(absorbed)
+    }
+
+    #[cold]
+    fn note_legs(&self, undertaking: &Undertaking, before: &SessionState, label: &Label) {
+        let key = undertaking.session().key();
+        self.stories.with(key, |story| story.note_legs(&before.label, label, || undertaking.set_by()));
     }
 
     /// Notes that a call may have reached the public although nothing came back. Says whether that is news.

@@ -2,6 +2,7 @@
 //! it is judged twice, and the store is asked only where that could make a difference.
 
 use highwater_core::decide::{Approval, Effect, Verdict, decide, decide_approved, demands};
+use highwater_upstream::apart;
 
 use super::gather::worst;
 use super::undertaking::Undertaking;
@@ -29,7 +30,7 @@ impl Gateway {
         if undertaking.unstored {
             return;
         }
-        undertaking.before = match Box::pin(undertaking.session().current()).await {
+        undertaking.before = match apart(undertaking.session().current()).await {
             Ok(state) => state,
             Err(error) => {
                 let session = undertaking.session().key();

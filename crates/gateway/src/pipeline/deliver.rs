@@ -16,6 +16,7 @@ use highwater_mcp::method::Method;
 use highwater_mcp::text::{member, pointer, quote, unquote};
 use highwater_store::{Appended, Joined};
 use highwater_upstream::Reply;
+use highwater_upstream::apart;
 
 use super::absorb::Absorbed;
 use super::arrival::Course;
@@ -106,7 +107,7 @@ impl Gateway {
     ) -> Result<(Vec<u8>, Option<i64>), Refusal> {
         let to = arrival.client.era();
         if let Some(error) = reply.frame.error() {
-            if let Some(result) = Box::pin(self.url_round(arrival, undertaking, error, reply.era)).await {
+            if let Some(result) = apart(self.url_round(arrival, undertaking, error, reply.era)).await {
                 return Ok((error_code::result_response(arrival.id(), &result), None));
             }
             let error = shape::error(error, course.method, reply.era, to);

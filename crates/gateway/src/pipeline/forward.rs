@@ -20,6 +20,7 @@ use highwater_mcp::error_code::{self, UPSTREAM_UNAVAILABLE};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::string_member;
 use highwater_store::Joined;
+use highwater_upstream::apart;
 use highwater_upstream::channel;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
@@ -155,7 +156,7 @@ impl Gateway {
                 reply = &mut flight.work => {
                     while let Some(event) = flight.events.try_recv() {
                         if let CallEvent::Progress(frame) | CallEvent::Notification(frame) = event {
-                            Box::pin(self.relay(arrival, course, &undertaking, obligations, &frame)).await;
+                            apart(self.relay(arrival, course, &undertaking, obligations, &frame)).await;
                         }
                     }
                     return reply.map_or_else(Landing::Failed, Landing::Reply);
@@ -163,23 +164,17 @@ impl Gateway {
             };
             match event {
                 CallEvent::Progress(frame) | CallEvent::Notification(frame) => {
-                    Box::pin(self.relay(arrival, course, &undertaking, obligations, &frame)).await
+                    apart(self.relay(arrival, course, &undertaking, obligations, &frame)).await
                 }
-                CallEvent::Retry(retry) => Box::pin(self.try_again(&undertaking, retry)).await,
+                CallEvent::Retry(retry) => apart(self.try_again(&undertaking, retry)).await,
                 CallEvent::Ask(ask) => match &arrival.client {
                     Client::Legacy(session) => {
-                        questions.get_or_insert_with(FuturesUnordered::new).push(self.question(
-                            arrival,
-                            Arc::clone(session),
-                            course,
-                            Arc::clone(&undertaking),
-                            ask,
-                        ));
+                        let (session, undertaking) = (Arc::clone(session), Arc::clone(&undertaking));
+                        let question = self.question(arrival, session, course, undertaking, ask);
+                        questions.get_or_insert_with(FuturesUnordered::new).push(apart(question));
                     }
                     Client::Modern(_) => {
-                        if let Some((ask, cleared)) =
-                            Box::pin(self.may_hold(arrival, &undertaking, ask)).await
-                        {
+                        if let Some((ask, cleared)) = apart(self.may_hold(arrival, &undertaking, ask)).await {
                             return Landing::Asked(ask, cleared);
                         }
                     }

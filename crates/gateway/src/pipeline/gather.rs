@@ -14,6 +14,7 @@ use highwater_mcp::era::reply;
 use highwater_mcp::text::member;
 use highwater_store::{SessionHandle, SessionState};
 use highwater_upstream::Reply;
+use highwater_upstream::apart;
 
 use super::Arrival;
 use super::arrival::Course;
@@ -98,7 +99,7 @@ impl Gateway {
                     undertaking.narrow(&said, "an operator's case");
                 }
                 if undertaking.known.resolve.is_some()
-                    && let Some(said) = Box::pin(self.resolve(course, undertaking)).await
+                    && let Some(said) = apart(self.resolve(course, undertaking)).await
                 {
                     undertaking.narrow(&said, "its server's resolution");
                 }
@@ -157,7 +158,7 @@ impl Gateway {
         if let Some(known) = session.cached() {
             return known;
         }
-        match Box::pin(session.current()).await {
+        match apart(session.current()).await {
             Ok(state) => state,
             Err(error) => {
                 tracing::error!(%error, session = %session.key(), "its label cannot be read: it counts as the highest");
@@ -171,7 +172,7 @@ impl Gateway {
         if !self.store.is_shared() {
             return self.label_now(session).await;
         }
-        Box::pin(session.current()).await.unwrap_or_else(|error| {
+        apart(session.current()).await.unwrap_or_else(|error| {
             tracing::error!(%error, session = %session.key(), "its label cannot be read: it counts as the highest");
             worst()
         })
@@ -232,12 +233,16 @@ impl Undertaking {
 fn contract_of_reply(undertaking: &Undertaking, reply: &Reply) -> Option<Arc<Contract>> {
     let cases = undertaking.known.cases.as_ref().filter(|label| !label.results().is_empty());
     let said = cases.and_then(|cases| reply.frame.result().map(|result| cases.for_reply(result)));
-    let said = said.filter(|said| !said.is_empty())?;
-    let (contract, notices) = undertaking.told.narrowed(&said);
+    said.filter(|said| !said.is_empty()).map(|said| narrowed(undertaking, &said))
+}
+
+#[cold]
+fn narrowed(undertaking: &Undertaking, said: &Claims) -> Arc<Contract> {
+    let (contract, notices) = undertaking.told.narrowed(said);
     for notice in &notices {
         tracing::info!(decision = %undertaking.decision, ?notice, "noted about an operator's case of a reply");
     }
-    Some(Arc::new(contract))
+    Arc::new(contract)
 }
 
 /// A session that may have taken in anything.

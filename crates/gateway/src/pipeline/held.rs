@@ -23,6 +23,7 @@ use highwater_mcp::text::{
     elements, is_array, is_object, member, members, quote, quote_into, string_member, unquote,
 };
 use highwater_store::ApprovalRequest;
+use highwater_upstream::apart;
 use highwater_upstream::event::Ask;
 use serde::{Deserialize, Serialize};
 
@@ -173,16 +174,12 @@ impl Gateway {
         Ok(Delivery::released(answer, None, recorded, joined))
     }
 
-    /// Looks at the request's `requestState`, if it is one of ours.
-    pub(super) async fn resume(&self, arrival: &Arrival) -> Result<Resumed, Refusal> {
-        let state = arrival.frame.param("requestState").and_then(unquote);
-        let Some(text) = state.filter(|state| Purpose::RequestState.claims(state)) else {
-            return Ok(Resumed::Fresh(None, None));
-        };
+    /// Takes up what the `requestState` of a request says was left open.
+    pub(super) async fn resume(&self, arrival: &Arrival, text: &str) -> Result<Resumed, Refusal> {
         let invalid =
             || Refusal::invalid(INVALID_PARAMS, "`params.requestState` was not made for this request");
         let Client::Modern(_) = &arrival.client else { return Err(invalid()) };
-        let state: State = self.seal.open(Purpose::RequestState, &text).ok_or_else(invalid)?;
+        let state: State = self.seal.open(Purpose::RequestState, text).ok_or_else(invalid)?;
         let caller = arrival.client.caller();
         let fits = state.principal == caller.principal.as_str()
             && state.session == arrival.session.key().as_str()
@@ -197,12 +194,12 @@ impl Gateway {
         if let Some(id) = &state.asked {
             if let Some(request) = self.pending.at_page(id) {
                 let said = page_answer(arrival);
-                return Box::pin(self.resume_at_page(arrival, (id, &text), &request, said)).await;
+                return apart(self.resume_at_page(arrival, (id, text), &request, said)).await;
             }
             return Ok(match self.answered(arrival, id)? {
                 Some(Answered::Call(consent)) => Resumed::Fresh(None, Some(consent)),
                 Some(Answered::Reply(waiting, answer)) => Resumed::Released(waiting, answer),
-                None => Resumed::AskedAgain(self.question_again(arrival, id, &text)?),
+                None => Resumed::AskedAgain(self.question_again(arrival, id, text)?),
             });
         }
         if state.page.is_some() {
@@ -219,7 +216,7 @@ impl Gateway {
             self.held.take(&id).ok_or_else(Refusal::expired)?;
         let answer = arrival.frame.param("inputResponses").and_then(|answers| member(answers, QUESTION));
         let Some(answer) = answer else {
-            let again = input_required(arrival, &ask, &text);
+            let again = input_required(arrival, &ask, text);
             // Its words may be in no label any more: a person may have lowered it since.
             let absorbed = self.absorb_of(&flight.undertaking, &label).await;
             let absorbed = absorbed.map_err(|error| Refusal::unlabelled(flight.decision(), &error))?;
@@ -228,7 +225,7 @@ impl Gateway {
             }
             return Ok(Resumed::AskedAgain(Delivery::joined(again, absorbed.joined)));
         };
-        Box::pin(self.give_text(arrival, &course, ask, answer, false)).await;
+        apart(self.give_text(arrival, &course, ask, answer, false)).await;
         course.progress = arrival.frame.meta("progressToken").map(Into::into);
         Ok(Resumed::Continued(Box::new((flight, course))))
     }
@@ -292,6 +289,12 @@ fn page_answer(arrival: &Arrival) -> PageAnswer {
         // Whatever is no plain yes to opening it is a no.
         _ => PageAnswer::Refused,
     }
+}
+
+/// The `requestState` of a request, if it is one of ours.
+pub(super) fn own_state(arrival: &Arrival) -> Option<Cow<'_, str>> {
+    let state = arrival.frame.param("requestState").and_then(unquote);
+    state.filter(|state| Purpose::RequestState.claims(state))
 }
 
 /// The digest of what is asked, without what changes from round to round.

@@ -49,12 +49,13 @@ impl Questions {
 impl Gateway {
     /// The questions in a reply to a legacy client, which must be put to it as requests.
     pub(super) fn questions_for_legacy(&self, arrival: &Arrival, reply: &Reply) -> Option<Questions> {
-        if arrival.client.era() != Era::Legacy
-            || reply::type_of(&reply.frame, reply.era) != reply::ResultType::InputRequired
-        {
-            return None;
-        }
-        reply.frame.result().map(Questions::read)
+        self.asks_of_legacy(arrival, reply).then(|| reply.frame.result().map(Questions::read)).flatten()
+    }
+
+    /// Whether a reply asks something of a client that knows no such reply.
+    pub(super) fn asks_of_legacy(&self, arrival: &Arrival, reply: &Reply) -> bool {
+        arrival.client.era() == Era::Legacy
+            && reply::type_of(&reply.frame, reply.era) == reply::ResultType::InputRequired
     }
 
     /// Puts the questions to the client and makes the call that brings the answers back.

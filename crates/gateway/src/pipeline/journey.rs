@@ -15,6 +15,7 @@ use highwater_mcp::method::Method;
 use highwater_mcp::scan::ScanRules;
 use highwater_mcp::text::{member, pointer, quote, string_member};
 use highwater_upstream::Reply;
+use highwater_upstream::apart;
 use highwater_upstream::channel;
 use tokio::time::Instant;
 
@@ -99,6 +100,24 @@ impl Gateway {
         reply: Reply,
         journey: &mut Journey,
     ) -> Result<Leg, Refusal> {
+        let same_era = arrival.client.era() == Era::Modern || reply.era == Era::Legacy;
+        if course.task == TaskBridge::None
+            && (same_era || !self.asks_of_legacy(arrival, &reply) && !wants_tasks_declared(course, &reply))
+        {
+            return Ok(Leg::Arrived(reply));
+        }
+        apart(self.leg_between(arrival, course, flight, reply, journey)).await
+    }
+
+    /// The same, where two eras meet or a task is waited for.
+    async fn leg_between(
+        &self,
+        arrival: &Arrival,
+        course: &Course,
+        flight: &mut Flight,
+        reply: Reply,
+        journey: &mut Journey,
+    ) -> Result<Leg, Refusal> {
         if course.task == TaskBridge::Legacy && course.method == Some(Method::CallTool) {
             return Ok(self.fetch_legacy_task(course, flight, reply));
         }
@@ -115,7 +134,7 @@ impl Gateway {
             flight.settle_round(&reply);
             let asked = Arc::clone(&flight.undertaking);
             let (state, since) = (questions.state(), now());
-            let mut routed = Box::pin(self.collect_answers(arrival, course, &asked, questions)).await?;
+            let mut routed = self.collect_answers(arrival, course, &asked, questions).await?;
             // Sealed as for a client that keeps it, so that there is one way to go on; now that the questions were put,
             // they are in the session's label.
             let seal = |state: String| self.left_open(arrival, course, &asked, (&reply, since), &state);
@@ -127,11 +146,10 @@ impl Gateway {
             flight.settle_round(&reply);
             return Ok(Leg::On(Box::new(declared(course, flight.undertaking.action.params())), None));
         }
-        // A call that is no task, as most are, is not kept waiting for the room that a task takes.
         if course.task != TaskBridge::Modern {
             return Ok(Leg::Arrived(reply));
         }
-        Box::pin(self.follow_modern_task(arrival, course, flight, reply, journey)).await
+        self.follow_modern_task(arrival, course, flight, reply, journey).await
     }
 
     /// A legacy server made the task we asked for: its result is what the client wants. Questions come on the way.

@@ -3,6 +3,7 @@
 use highwater_core::label::Label;
 use highwater_core::session::ObjectId;
 use highwater_store::StoreError;
+use highwater_upstream::apart;
 
 use super::objects;
 use super::undertaking::Undertaking;
@@ -40,7 +41,7 @@ impl Gateway {
         if objects.is_empty() || *label == Label::bottom() {
             return Ok(());
         }
-        Box::pin(self.store.mark(objects, label)).await.map(|_| ())
+        apart(self.store.mark(objects, label)).await.map(|_| ())
     }
 
     /// The labels of what a reply may have been made from, as they are now that it has come. What the call itself has set
@@ -58,7 +59,7 @@ impl Gateway {
         if let Some(label) = self.store.known_marks(&asked) {
             return label;
         }
-        match Box::pin(self.store.marks(&asked)).await {
+        match apart(self.store.marks(&asked)).await {
             Ok(label) => label,
             Err(error) => {
                 tracing::error!(%error, decision = %undertaking.decision, "the marks of a reply cannot be read");

@@ -36,6 +36,7 @@ use std::sync::Arc;
 use highwater_core::action::ActionKind;
 use highwater_core::decide::{PermittedAction, ReplyVerdict, Verdict, decide_reply, label_reply};
 use highwater_upstream::Reply;
+use highwater_upstream::apart;
 
 use approve::Approved;
 pub(crate) use approve::PendingQuestions;
@@ -68,17 +69,21 @@ impl Gateway {
     /// Takes one action from its arrival to its delivery.
     pub(crate) async fn run(&self, arrival: &Arrival) -> Result<Delivery, Refusal> {
         // A request that answers a question we hold open continues the call that asked it.
-        let (mut flight, mut course) = match self.resume(arrival).await? {
+        let resumed = match held::own_state(arrival) {
+            None => Resumed::Fresh(None, None),
+            Some(state) => apart(self.resume(arrival, &state)).await?,
+        };
+        let (mut flight, mut course) = match resumed {
             Resumed::Continued(held) => *held,
             Resumed::AskedAgain(delivery) => return Ok(delivery),
             Resumed::Released(waiting, answer) => {
                 let WaitingReply { flight, course, held } = *waiting;
-                return Box::pin(self.release_approved(arrival, &course, flight, held, answer)).await;
+                return apart(self.release_approved(arrival, &course, flight, held, answer)).await;
             }
             Resumed::Fetched(waiting, request) => {
                 let WaitingReply { flight, course, held } = *waiting;
                 let request = request.map(|request| *request);
-                return Box::pin(self.release_granted(arrival, &course, flight, held, request)).await;
+                return apart(self.release_granted(arrival, &course, flight, held, request)).await;
             }
             Resumed::Fresh(state, consent) => {
                 arrival.session.note_call();
@@ -103,7 +108,7 @@ impl Gateway {
                         },
                     }
                 }
-                Landing::Failed(error) => return Err(Box::pin(self.upstream_failed(flight, error)).await),
+                Landing::Failed(error) => return Err(apart(self.upstream_failed(flight, error)).await),
             }
         };
         journey.ended();
@@ -131,7 +136,7 @@ impl Gateway {
         let mut turn = self.line_up(&course, &action)?;
         let mut undertaking = self.gather(arrival, &course, action, layout).await;
         if let Some(heard) = heard {
-            Box::pin(self.listen_again(&mut undertaking, &heard)).await;
+            apart(self.listen_again(&mut undertaking, &heard)).await;
         }
         // A server that verifies approvals itself is not called without what it verifies.
         if undertaking.known.gated {
@@ -144,7 +149,7 @@ impl Gateway {
                 drop(turn.take());
                 // Rare and large: boxed, or every call would be born with the room for it.
                 let approving = self.approve(arrival, &course, &mut undertaking, escalation, consent);
-                match Box::pin(approving).await? {
+                match apart(approving).await? {
                     Approved::Granted(permit) => {
                         turn = self.line_up(&course, &undertaking.action)?;
                         permit
@@ -204,7 +209,7 @@ impl Gateway {
         let pass = match decide_reply(policy, &facts, flight.obligations, labelled) {
             ReplyVerdict::Pass(pass) => pass,
             ReplyVerdict::Hold(held) => {
-                return Box::pin(self.approve_reply(arrival, course, flight, held)).await;
+                return apart(self.approve_reply(arrival, course, flight, held)).await;
             }
             ReplyVerdict::Withhold(denial) => return Err(self.withhold(&mut flight, &denial)),
         };

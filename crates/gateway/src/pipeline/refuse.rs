@@ -65,6 +65,7 @@ pub(super) enum Remediation {
 
 impl Refusal {
     /// The request itself is at fault.
+    #[cold]
     pub(crate) fn invalid(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -80,6 +81,7 @@ impl Refusal {
     }
 
     /// A control character where a name or a URI stands; servers read those in many ways.
+    #[cold]
     pub(crate) fn control_character(path: &str) -> Self {
         let data = format!(r#"{{"path":{}}}"#, quote(path));
         let message = format!("control character at {path}");
@@ -87,6 +89,7 @@ impl Refusal {
     }
 
     /// The name leads nowhere, or nowhere that this client may know of; the two read the same.
+    #[cold]
     pub(crate) fn unknown(what: &str, name: &str, unavailable: &[String]) -> Self {
         let mut message = format!("unknown {what} `{name}`");
         if !unavailable.is_empty() {
@@ -97,11 +100,13 @@ impl Refusal {
     }
 
     /// What one of our own tools was given does not fit it. The model reads it and can do better.
+    #[cold]
     pub(super) fn unfit(message: impl Into<String>) -> Self {
         Self::invalid(error_code::INVALID_PARAMS, message).for_the_model()
     }
 
     /// One of our own tools is not granted.
+    #[cold]
     pub(super) fn ungranted(permission: Permission, tool: &str) -> Self {
         let lack = Some(Lack::Permission(permission));
         Self { lack, ..Self::invalid(error_code::REFUSED, ungranted(permission, tool)).for_the_model() }
@@ -118,6 +123,7 @@ impl Refusal {
     }
 
     /// The same with the resource's URI where clients look for it.
+    #[cold]
     pub(crate) fn unknown_resource(uri: &str, era: Era) -> Self {
         let code = match era {
             Era::Legacy => error_code::RESOURCE_NOT_FOUND,
@@ -128,6 +134,7 @@ impl Refusal {
     }
 
     /// The server cannot be looked at before it is used.
+    #[cold]
     pub(super) fn unavailable(upstream: &UpstreamId) -> Self {
         let message = format!(
             "server `{upstream}` cannot be reached; nothing was executed: try again later or use another tool"
@@ -136,6 +143,7 @@ impl Refusal {
     }
 
     /// Nobody has approved it, or it is not what was approved.
+    #[cold]
     fn held(decision: &DecisionId, name: &str, upstream: &UpstreamId) -> Self {
         let message = format!(
             "`{name}` is held until a person has approved it; go on without it, or ask the user to look at it with \
@@ -148,6 +156,7 @@ impl Refusal {
     }
 
     /// The decision could not be recorded, so nothing was done.
+    #[cold]
     pub(super) fn unrecorded(decision: &DecisionId, error: &AuditError) -> Self {
         tracing::error!(%error, %decision, "refused: the decision could not be recorded");
         Self {
@@ -158,6 +167,7 @@ impl Refusal {
     }
 
     /// The label of what came could not be stored, so it stays here.
+    #[cold]
     pub(super) fn unlabelled(decision: &DecisionId, error: &StoreError) -> Self {
         tracing::error!(%error, %decision, "withheld: its label could not be stored");
         let message = "the call has run, but its result could not be labelled and is withheld";
@@ -165,6 +175,7 @@ impl Refusal {
     }
 
     /// What is to be written could not be marked, so nothing was done.
+    #[cold]
     pub(super) fn unmarked(decision: &DecisionId, error: &StoreError) -> Self {
         tracing::error!(%error, %decision, "refused: what it writes could not be marked");
         let message = "not done: the gateway could not mark what the call writes";
@@ -172,12 +183,14 @@ impl Refusal {
     }
 
     /// The tool is another than the one a person was asked about.
+    #[cold]
     pub(super) fn changed(decision: &DecisionId) -> Self {
         let message = "not done: the tool or its server changed while the user was asked; call again";
         Self::about(decision, error_code::REFUSED, message)
     }
 
     /// Too many questions wait for a person already.
+    #[cold]
     pub(super) fn too_many_questions(decision: &DecisionId) -> Self {
         let message =
             "this call needs the user's confirmation, but too many questions wait for an answer already";
@@ -188,11 +201,13 @@ impl Refusal {
     }
 
     /// A refusal in the course of a call; a tool's caller reads it as a result.
+    #[cold]
     pub(super) fn about(decision: &DecisionId, code: i64, message: &str) -> Self {
         Self { decision: Some(decision.clone()), as_tool_result: true, ..Self::invalid(code, message) }
     }
 
     /// Something that cannot happen happened; nothing was done.
+    #[cold]
     pub(super) fn internal(decision: &DecisionId) -> Self {
         tracing::error!(%decision, "refused: a permit did not fit its action");
         Self {
@@ -202,6 +217,7 @@ impl Refusal {
     }
 
     /// A call that waited for an answer is gone.
+    #[cold]
     pub(crate) fn expired() -> Self {
         Self {
             as_tool_result: true,
@@ -213,6 +229,7 @@ impl Refusal {
     }
 
     /// A round of an approved call that went on before: an approval opens one execution.
+    #[cold]
     pub(super) fn taken() -> Self {
         let message = "this step of the call was taken already; call again without `requestState`";
         Self { as_tool_result: true, ..Self::invalid(error_code::INVALID_PARAMS, message) }
@@ -238,6 +255,7 @@ impl Refusal {
     }
 
     /// The refusal as the answer to its request.
+    #[cold]
     pub(crate) fn into_delivery(self, arrival: &Arrival) -> Delivery {
         let decision = self.decision.as_ref().map(|decision| quote(decision.as_str()));
         // The name of a tool that is called through a variant is an argument.
@@ -345,6 +363,7 @@ impl Remediation {
 impl Gateway {
     /// Records a blocked action and refuses it. What led here is on record under the decision's id and nowhere in the
     /// words: they would tell a hijacked model where to try next.
+    #[cold]
     pub(super) fn block(&self, undertaking: &Undertaking, denial: &Denial) -> Refusal {
         let refusal =
             self.deny(undertaking, denial, Asking::NotNeeded, error_code::REFUSED, Remediation::Unavailable);
@@ -361,6 +380,7 @@ impl Gateway {
     }
 
     /// Records that a reply would have to be edited, which nobody can yet.
+    #[cold]
     pub(super) fn unredactable(&self, undertaking: &Undertaking, permit: &Permit) -> Refusal {
         if let Err(error) = self.record_decision(undertaking, permit.judgement(), Ruling::Blocked) {
             return Refusal::unrecorded(&undertaking.decision, &error);
@@ -373,12 +393,14 @@ impl Gateway {
     }
 
     /// Records that a person said no, or nothing.
+    #[cold]
     pub(super) fn declined(&self, undertaking: &Undertaking, denial: &Denial) -> Refusal {
         let (asking, code) = (Asking::Answered(Answer::Decline), error_code::APPROVAL_DECLINED);
         self.deny(undertaking, denial, asking, code, Remediation::Unavailable)
     }
 
     /// Records that a person should have been asked and cannot be.
+    #[cold]
     pub(super) fn unasked(&self, undertaking: &Undertaking, denial: &Denial) -> Refusal {
         let (asking, code) = (Asking::Impossible, error_code::NEEDS_APPROVAL);
         self.deny(undertaking, denial, asking, code, Remediation::Undisclosed)
@@ -427,6 +449,7 @@ impl Gateway {
     }
 
     /// Records that a reply is not passed on. The call has run, so the refusal never says that nothing happened.
+    #[cold]
     pub(super) fn withhold(&self, flight: &mut Flight, denial: &Denial) -> Refusal {
         let undertaking = Arc::clone(&flight.undertaking);
         let provenance = Some(undertaking.provenance());
@@ -439,6 +462,7 @@ impl Gateway {
     }
 
     /// The label of a reply could not be stored: it stays here.
+    #[cold]
     pub(super) fn unlabelled(&self, flight: &mut Flight, error: &StoreError) -> Refusal {
         let undertaking = Arc::clone(&flight.undertaking);
         let end = End {
@@ -453,6 +477,7 @@ impl Gateway {
     }
 
     /// Something must be removed from a reply that cannot be removed: it stays here.
+    #[cold]
     pub(super) fn unredacted(&self, flight: &mut Flight) -> Refusal {
         let undertaking = Arc::clone(&flight.undertaking);
         let provenance = Some(undertaking.provenance());
@@ -465,6 +490,7 @@ impl Gateway {
     }
 
     /// The outcome could not be recorded: the reply stays here.
+    #[cold]
     pub(super) fn unrecorded(&self, decision: &DecisionId, error: AuditError) -> Refusal {
         tracing::error!(%error, %decision, "withheld: the outcome could not be recorded");
         let message = "the call has run, but its result could not be recorded and is withheld";

@@ -10,6 +10,7 @@ use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, string_member, unquote};
+use highwater_upstream::apart;
 
 use super::arrival::{Course, RoutedAction, TaskBridge, ToolName};
 use super::layout::{Layout, Splice};
@@ -92,6 +93,18 @@ impl Gateway {
                 }
                 Ok(routed)
             }
+            _ => apart(self.route_other(arrival, server, state)).await,
+        }
+    }
+
+    /// Routes what is no call of a tool.
+    async fn route_other(
+        &self,
+        arrival: &Arrival,
+        server: &VirtualServer,
+        state: Option<&str>,
+    ) -> Result<RoutedAction, Refusal> {
+        match arrival.method {
             Some(Method::GetPrompt) => {
                 let name = text_param(arrival, "name")?;
                 let look = |merged: &Merged| merged.prompts.get(&*name).cloned();
@@ -266,7 +279,7 @@ impl Gateway {
         if !station.keeper.wanted().quarantine || station.is_current() {
             return Ok(None);
         }
-        station.ensure_current().await;
+        apart(station.ensure_current()).await;
         if station.stock().is_none() {
             return Err(Refusal::unavailable(upstream));
         }
@@ -311,6 +324,7 @@ impl Gateway {
 }
 
 /// The same call, asked for as a task.
+#[cold]
 fn as_task(routed: RoutedAction) -> RoutedAction {
     let RoutedAction { action, course, .. } = routed;
     let params = edit_object(action.params(), &[("task", Edit::Set("{}"))]);
@@ -331,16 +345,19 @@ pub(super) fn text_param(arrival: &Arrival, key: &'static str) -> Result<String,
         .ok_or_else(|| Refusal::invalid(INVALID_PARAMS, format!("`params.{key}` is not a string")))
 }
 
+#[cold]
 fn missing(key: &str) -> Refusal {
     Refusal::invalid(INVALID_PARAMS, format!("`params.{key}` is missing"))
 }
 
+#[cold]
 pub(super) fn method_not_found(arrival: &Arrival) -> Refusal {
     let method = arrival.frame.method().unwrap_or_default();
     Refusal::invalid(METHOD_NOT_FOUND, format!("method `{method}` is not offered here"))
 }
 
 /// Nobody has it, or nobody that the caller may know of; servers that are down might.
+#[cold]
 pub(super) fn unknown(arrival: &Arrival, what: &str, name: &str) -> Refusal {
     let down: Vec<String> = missing_servers(arrival).iter().map(|server| format!("`{server}`")).collect();
     Refusal::unknown(what, name, &down)

@@ -30,6 +30,7 @@ pub(crate) use self::document::Document;
 use self::legacy::LegacyLink;
 use self::modern::ModernLink;
 use self::sse::SseLink;
+use crate::apart;
 use crate::error::UpstreamError;
 use crate::link::{Greeting, LinkWorld, Outbound};
 use crate::spec::{RememberedEra, ServerSpec};
@@ -66,7 +67,7 @@ impl HttpLink {
             Kind::Modern(link) => link.exchange(outbound).await,
             Kind::Legacy(link) => link.exchange(outbound).await,
             // Boxed, being the rarest and no smaller than the others.
-            Kind::Sse(link) => Box::pin(link.exchange(outbound)).await,
+            Kind::Sse(link) => apart(link.exchange(outbound)).await,
         }
     }
 

@@ -14,11 +14,12 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::headers::{encode_value, expected_name, has_name};
 
 use super::answer::{Opened, OwnStream, open};
-use super::body::Resumption;
+use super::body::{Events, Resumption};
 use super::head::Head;
 use super::listen::Listening;
 use super::question::Questions;
 use super::wire::Wire;
+use crate::apart;
 use crate::error::{Cause, UpstreamError};
 use crate::greeting::code;
 use crate::link::{Greeting, LinkWorld, Outbound};
@@ -102,19 +103,28 @@ impl Endpoint {
             return Err(self.world.fail(Cause::Gone("the connection is closed".to_owned()), false));
         }
         let id = outbound.number.to_string();
-        let mut events = match self.request(&id, &outbound).await {
-            Ok((_, Opened::Answer(frame))) => return self.check_era(frame),
-            Ok((_, Opened::Stream(events))) => *events,
+        match self.request(&id, &outbound).await {
+            Ok((_, Opened::Answer(frame))) => self.check_era(frame),
+            Ok((_, Opened::Stream(events))) => apart(self.follow(*events, &id, &outbound)).await,
             Err(error) => {
                 if matches!(error.cause, Cause::Status(400 | 404 | 405)) {
                     // A modern server would say why: perhaps another one answers here now.
                     self.closed.store(true, Ordering::Relaxed);
                 }
-                return Err(error);
+                Err(error)
             }
-        };
+        }
+    }
+
+    /// Reads the stream of a call to its answer.
+    async fn follow(
+        &self,
+        mut events: Events,
+        id: &str,
+        outbound: &Outbound<'_>,
+    ) -> Result<Frame, UpstreamError> {
         let mut stream = OwnStream {
-            id: &id,
+            id,
             number: outbound.number,
             events: outbound.events,
             world: &self.world,

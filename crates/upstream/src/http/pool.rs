@@ -18,6 +18,7 @@ use tower_service::Service;
 
 use super::head::AnswerHead;
 use super::line::{Broken, Line, Message};
+use crate::apart;
 use crate::inlet::{Gathered, Unread};
 
 /// How long an idle connection is kept. Common servers close theirs after five seconds; a call written to one
@@ -115,7 +116,7 @@ impl Pool {
             }
         }
         // Boxed: most requests find a line open.
-        let line = Box::pin(self.connect()).await?;
+        let line = apart(self.connect()).await?;
         self.send_over(line, message).await.map_err(|unanswered| match unanswered {
             Unanswered::NotSent(_) => Failure::Connect("the connection was closed at once".into()),
             Unanswered::Broken(broken) => Failure::Broken(broken),

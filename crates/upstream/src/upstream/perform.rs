@@ -20,6 +20,7 @@ use tokio::time::{Instant, timeout_at};
 use super::Upstream;
 use super::retry::Failed;
 use super::turns::{Turn, Turns};
+use crate::apart;
 use crate::error::{Cause, UpstreamError};
 use crate::event::CallSink;
 use crate::late::Late;
@@ -102,13 +103,13 @@ impl Upstream {
                 .fail(Cause::Unreachable("the permit is for another server".to_owned()), false));
         }
         if action.kind() == ActionKind::Subscribe {
-            return self.subscribe(action, client).await;
+            return apart(self.subscribe(action, client)).await;
         }
         // Whoever has to wait for others waits in its own time.
         let (_turn, began) = match &self.turns {
             Some(turns) if permitted.conduct().writes() => {
                 let since = Instant::now();
-                (Some(Box::pin(self.come(turns, turn, since)).await?), Some(since))
+                (Some(apart(self.come(turns, turn, since)).await?), Some(since))
             }
             Some(_) | None => {
                 drop(turn);
@@ -126,7 +127,7 @@ impl Upstream {
             Err(error) => Failed::unmet(error, attempt, began.unwrap_or_else(Instant::now)),
         };
         // Boxed: most calls need no second attempt, and none is born with the room for it.
-        Box::pin(self.again(failed, client, events)).await
+        apart(self.again(failed, client, events)).await
     }
 
     /// A link to a server that is what the call was judged by.

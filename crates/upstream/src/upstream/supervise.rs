@@ -130,8 +130,20 @@ impl Upstream {
 
     fn next(self: &Arc<Self>) -> Next {
         let mut supervisor = self.supervisor();
-        if let State::Up { link, since } = &supervisor.state {
-            let Some(cause) = link.ended_by() else { return Next::Use(link.clone()) };
+        if let State::Up { link, .. } = &supervisor.state
+            && link.ended_by().is_none()
+        {
+            return Next::Use(link.clone());
+        }
+        self.next_of_none(&mut supervisor)
+    }
+
+    /// The same while there is no conversation that could be used.
+    #[cold]
+    fn next_of_none(self: &Arc<Self>, supervisor: &mut Supervisor) -> Next {
+        if let State::Up { link, since } = &supervisor.state
+            && let Some(cause) = link.ended_by()
+        {
             let was_healthy = self.was_healthy(*since);
             supervisor.note_break(cause, was_healthy);
         }
@@ -141,7 +153,7 @@ impl Upstream {
             State::Down { retry_at, .. } if *retry_at > Instant::now() => {
                 Next::Refuse(Cause::BackingOff(retry_at.saturating_duration_since(Instant::now())))
             }
-            State::Down { .. } | State::Idle | State::Up { .. } => Next::Wait(self.start(&mut supervisor)),
+            State::Down { .. } | State::Idle | State::Up { .. } => Next::Wait(self.start(supervisor)),
         }
     }
 

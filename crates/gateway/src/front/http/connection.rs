@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use highwater_mcp::http1::Rest;
+use highwater_upstream::apart;
 use http::{Method, Response, StatusCode};
 use tokio::sync::watch;
 
@@ -120,8 +121,8 @@ impl Connection {
                 Err(NoHead::Unread(error)) => return Err(io::Error::other(error)),
                 Err(NoHead::Bad(bad)) => {
                     let asked = Asked { bare: false, current: true, keep: false };
-                    self.answer(response::text(bad.status, bad.words), &asked).await?;
-                    return self.see_off().await;
+                    apart(self.answer(response::text(bad.status, bad.words), &asked)).await?;
+                    return apart(self.see_off()).await;
                 }
             };
             self.doing.begun.fetch_add(1, Ordering::Relaxed);
@@ -160,12 +161,13 @@ impl Connection {
             return Ok(keep);
         }
         if !keep {
-            self.see_off().await?;
+            apart(self.see_off()).await?;
             return Ok(false);
         }
         // It is answered: whoever keeps the rest to itself is silent, and is not waited for longer than others are.
         self.doing.busy.store(false, Ordering::Relaxed);
-        self.line.body(rest, false).discard(usize::MAX).await.map_err(io::Error::other)
+        let mut body = self.line.body(rest, false);
+        apart(body.discard(usize::MAX)).await.map_err(io::Error::other)
     }
 
     /// Sends an answer. Whether the connection can go on after it.
@@ -185,7 +187,7 @@ impl Connection {
                 if asked.bare {
                     return Ok(keep);
                 }
-                let whole = self.events(events, asked.current).await?;
+                let whole = apart(self.events(events, asked.current)).await?;
                 return Ok(keep && whole);
             }
         };

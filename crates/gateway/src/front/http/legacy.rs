@@ -11,7 +11,7 @@ use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::headers::{CLIENT_SESSION_ID, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use highwater_store::SessionHandle;
-use highwater_upstream::Late;
+use highwater_upstream::{Late, apart};
 use http::header::HeaderValue;
 use http::{Response, StatusCode};
 use tokio::time::Instant;
@@ -48,7 +48,7 @@ impl HttpFront {
         slot: Option<Slot>,
     ) -> Response<ResponseBody> {
         if frame.kind() == FrameKind::Request && frame.method() == Some("initialize") {
-            return self.begin_session(frame, &endpoint, token).await;
+            return apart(self.begin_session(frame, &endpoint, token)).await;
         }
         let session = match self.session(headers, &endpoint, &token.principal) {
             Ok(session) => session,

@@ -27,6 +27,7 @@ use std::time::Duration;
 use highwater_config::Listen;
 use highwater_core::id::VirtualServerId;
 use highwater_mcp::frame::{Frame, FrameKind};
+use highwater_upstream::apart;
 use http::{Method, Response, StatusCode};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -36,6 +37,7 @@ use self::line::RequestBody;
 use self::response::{Refused, ResponseBody};
 use self::sessions::HttpSessions;
 pub(crate) use self::workers::Workers;
+use crate::front::Serving;
 use crate::gateway::Gateway;
 use crate::tokens::{Slot, Token};
 use crate::world::DEFAULT_VIRTUAL_SERVER;
@@ -103,7 +105,11 @@ pub fn bind(listen: Listen) -> io::Result<Vec<TcpListener>> {
 }
 
 /// Serves clients until told to stop, then lets open requests finish.
-pub async fn serve(gateway: Arc<Gateway>, listeners: Vec<TcpListener>, mut stop: watch::Receiver<bool>) {
+pub fn serve(gateway: Arc<Gateway>, listeners: Vec<TcpListener>, stop: watch::Receiver<bool>) -> Serving {
+    Box::pin(serve_all(gateway, listeners, stop))
+}
+
+async fn serve_all(gateway: Arc<Gateway>, listeners: Vec<TcpListener>, mut stop: watch::Receiver<bool>) {
     let front = Arc::new(HttpFront { sessions: HttpSessions::default(), gateway });
     let mut accepting = JoinSet::new();
     for listener in listeners {
@@ -183,8 +189,8 @@ impl HttpFront {
                 Ok(admitted) => return admitted,
                 Err(refused) => *refused,
             },
-            None if path.starts_with(api::ROOT) => Box::pin(self.api(head, path, query, body)).await,
-            None => Box::pin(self.page(head, path)).await,
+            None if path.starts_with(api::ROOT) => apart(self.api(head, path, query, body)).await,
+            None => apart(self.page(head, path)).await,
         })
     }
 
@@ -204,7 +210,7 @@ impl HttpFront {
             return Err(Box::new(response::text(StatusCode::NOT_FOUND, &message)));
         }
         if let Some(context) = &endpoint.context {
-            Box::pin(self.check_context(context)).await?;
+            apart(self.check_context(context)).await?;
         }
         Ok(match head.method {
             Method::POST => {

@@ -41,6 +41,7 @@ use self::origin::Addressed;
 use self::rates::Rates;
 use self::visitors::{Visitor, Visitors};
 use crate::approvals::RequestView;
+use crate::front::Serving;
 use crate::gateway::{Gateway, now};
 
 /// How many connections may be open at once. A person has a handful.
@@ -72,17 +73,19 @@ struct Asked<'a> {
 }
 
 /// Serves the page of a gateway until told to stop. One without a desk has no page.
-pub async fn serve(
+pub fn serve(
     gateway: Arc<Gateway>,
     origin: PageOrigin,
     listeners: Vec<TcpListener>,
     stop: watch::Receiver<bool>,
-) {
-    let Some(desk) = gateway.desk().map(Arc::clone) else { return };
-    match Page::new(Arc::new(Behind { gateway, desk }), origin) {
-        Some(page) => listen(page, listeners, stop).await,
-        None => tracing::error!("the system gives no random numbers, so there is no approval page"),
-    }
+) -> Serving {
+    Box::pin(async move {
+        let Some(desk) = gateway.desk().map(Arc::clone) else { return };
+        match Page::new(Arc::new(Behind { gateway, desk }), origin) {
+            Some(page) => listen(page, listeners, stop).await,
+            None => tracing::error!("the system gives no random numbers, so there is no approval page"),
+        }
+    })
 }
 
 async fn listen<C: Counter>(page: Arc<Page<C>>, listeners: Vec<TcpListener>, stop: watch::Receiver<bool>) {
