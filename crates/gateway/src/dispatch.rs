@@ -48,7 +48,7 @@ impl Gateway {
         outlet: Outlet,
     ) -> Answer {
         let _running = self.registry.begin();
-        self.respond(client, part, frame, &outlet).await
+        self.respond(client, part, frame, outlet).await
     }
 
     async fn respond(
@@ -56,11 +56,10 @@ impl Gateway {
         client: Client,
         part: Option<SessionHandle>,
         frame: Frame,
-        outlet: &Outlet,
+        outlet: Outlet,
     ) -> Answer {
         let name = frame.method().unwrap_or_default();
         let method = Method::parse(name);
-        let id = frame.id().unwrap_or("null").to_owned();
         // A server that verifies approvals itself issues its own challenges.
         let relayed = name == CREATE_CHALLENGE && apart(self.is_relayed(&client, &frame)).await;
         let answered = match method {
@@ -68,7 +67,7 @@ impl Gateway {
             Some(Method::GetTask | Method::CancelTask | Method::UpdateTask) if !declares_tasks(&client) => {
                 Err(needs_tasks())
             }
-            Some(Method::Ping) => Ok(error_code::result_response(&id, "{}")),
+            Some(Method::Ping) => Ok(error_code::result_response(frame.id().unwrap_or("null"), "{}")),
             Some(Method::SetLogLevel) => apart(self.set_log_level(&client, &frame)).await,
             Some(Method::Discover) => apart(self.discover(&frame, client.caller())).await,
             Some(Method::ListTools) => apart(self.list(&client, &frame, ListKind::Tools)).await,
@@ -79,9 +78,9 @@ impl Gateway {
             }
             // Counted once upstream, so asked once: nothing leaves for a subscription that is there already.
             Some(Method::Subscribe) if is_subscribed(&client, &frame) => {
-                Ok(error_code::result_response(&id, "{}"))
+                Ok(error_code::result_response(frame.id().unwrap_or("null"), "{}"))
             }
-            Some(Method::Listen) => apart(self.listen(client, &frame, outlet)).await,
+            Some(Method::Listen) => apart(self.listen(client, &frame, &outlet)).await,
             // Ours to answer: whatever an operator lists for a server, these lead nowhere else.
             None if name.starts_with(APPROVAL_METHODS) && !relayed => {
                 apart(self.approval_method(&client, &frame, name)).await
@@ -103,7 +102,7 @@ impl Gateway {
             )
             | None => {
                 let session = part.unwrap_or_else(|| client.caller().session.clone());
-                let (outlet, world) = (outlet.clone(), self.world.load_full());
+                let world = self.world.load_full();
                 let arrival =
                     Arrival { client, session, method, frame, outlet, attended: true, variant: None, world };
                 if arrival.world.offers_search
@@ -121,7 +120,8 @@ impl Gateway {
         match answered {
             Ok(bytes) => Answer { bytes: bytes.into(), code: None, _joined: None },
             Err(unmet) => {
-                Answer { bytes: unmet.response(Some(&id)).into(), code: Some(unmet.code), _joined: None }
+                let bytes = unmet.response(Some(frame.id().unwrap_or("null"))).into();
+                Answer { bytes, code: Some(unmet.code), _joined: None }
             }
         }
     }

@@ -66,17 +66,16 @@ pub enum Chunked {
 impl Framing {
     /// Takes one header into account.
     pub fn note(&mut self, name: &str, value: &[u8]) -> Result<(), Misframed> {
-        let value = value.trim_ascii();
         // Told apart by their lengths first: hardly any header is one of these.
         match name.len() {
             14 if name.eq_ignore_ascii_case("content-length") => {
-                let length = digits(value, 10).ok_or(Misframed::Length)?;
+                let length = digits(value.trim_ascii(), 10).ok_or(Misframed::Length)?;
                 if self.length.replace(length).is_some_and(|before| before != length) {
                     return Err(Misframed::Length);
                 }
             }
             17 if name.eq_ignore_ascii_case("transfer-encoding") => {
-                if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
+                if self.chunked || !value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
                     return Err(Misframed::Coding);
                 }
                 self.chunked = true;

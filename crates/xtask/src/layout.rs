@@ -33,6 +33,9 @@ const SPARE: u64 = 4096;
 
 #[derive(Args)]
 pub(crate) struct LayoutArguments {
+    /// How many calls were made while callgrind looked, in each profile
+    #[arg(long)]
+    calls: u64,
     /// What callgrind wrote about `target/release/highwater`, with `--dump-instr=yes --demangle=no`
     #[arg(required = true)]
     profiles: Vec<PathBuf>,
@@ -49,8 +52,6 @@ struct Function {
     name: String,
     /// Whether it is in the program itself.
     ours: bool,
-    /// How often it was called.
-    entered: u64,
     /// How often its most often executed instruction was.
     times: u64,
     cost: u64,
@@ -66,7 +67,7 @@ pub(crate) fn run(repository: &Repository, arguments: &LayoutArguments) -> Resul
     for file in &arguments.profiles {
         let text =
             std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-        let walked = Profile::read(&text).walk();
+        let walked = Profile::read(&text).walk(arguments.calls);
         ensure!(!walked.is_empty(), "nothing in `{}` is run by every call", file.display());
         names.extend(walked);
     }
@@ -146,17 +147,14 @@ impl Profile {
                 function.ours = ours;
             } else if let Some(rest) = line.strip_prefix("cfn=") {
                 callee = named(rest, &mut names).map_or(0, |(id, _)| id);
-            } else if let Some(rest) = line.strip_prefix("calls=") {
-                called = rest.split(' ').next().and_then(|times| times.parse::<u64>().ok());
+            } else if line.starts_with("calls=") {
+                called = Some(());
             } else if let Some((at, cost)) = position(line, address) {
                 address = at;
                 let function = profile.functions.entry(caller).or_default();
                 function.cost += cost;
                 match called.take() {
-                    Some(times) => {
-                        function.calls.insert((address, callee));
-                        profile.functions.entry(callee).or_default().entered += times;
-                    }
+                    Some(()) => _ = function.calls.insert((address, callee)),
                     None => function.times = function.times.max(cost),
                 }
             }
@@ -165,13 +163,9 @@ impl Profile {
     }
 
     /// What every call runs, from whoever costs most down to whom it calls, in the order of its code.
-    fn walk(&self) -> Vec<String> {
-        // Every call comes by the road twice: when it is made, and when its reply is there.
-        let is_road = |function: &&Function| {
-            function.ours && function.name.contains("8pipeline") && function.name.contains("3run")
-        };
-        let comes = self.functions.values().filter(is_road).map(|road| road.entered).max();
-        let enough = comes.map_or(u64::MAX, |times| (times / 4).max(1));
+    fn walk(&self, calls: u64) -> Vec<String> {
+        // A few calls may have taken another way.
+        let enough = (calls / 2).max(1);
         let often = |function: &&Function| function.ours && function.times >= enough;
         let mut roots: Vec<u32> =
             self.functions.iter().filter(|(_, function)| often(function)).map(|(id, _)| *id).collect();
@@ -220,12 +214,7 @@ mod tests {
 
     const CALLS: &str = "\
 ob=(1) /there/highwater
-fn=(9) _ZN4main17h0123456789abcdefE
-0x8 1 1
-cfn=(1) _ZN8pipeline3run17h0123456789abcdefE
-calls=200 0x10
-* * 1900
-fn=(1)
+fn=(1) _ZN8pipeline3run17h0123456789abcdefE
 0x10 1 100
 +4 * 100
 cfn=(2) _ZN5later17h0123456789abcdefE
@@ -249,14 +238,14 @@ fn=(5) memcpy
 
     #[test]
     fn what_every_call_runs_is_walked_in_the_order_of_the_code() {
-        let walked = Profile::read(CALLS).walk();
+        let walked = Profile::read(CALLS).walk(100);
         let short: Vec<&str> = walked.iter().map(|name| name.split("17h").next().unwrap()).collect();
         assert_eq!(short, ["_ZN8pipeline3run", "_ZN6$LT$T$GT$6sooner", "_ZN5later"]);
     }
 
     #[test]
     fn a_name_keeps_its_hash_only_where_it_would_fit_too_much() {
-        let walked = Profile::read(CALLS).walk();
+        let walked = Profile::read(CALLS).walk(100);
         let mut sizes: BTreeMap<String, u64> = walked.iter().map(|name| (name.clone(), 64)).collect();
         sizes.insert("_ZN5later17hfedcba9876543210E".to_owned(), 1 << 20);
         let script = script(&walked, &sizes);

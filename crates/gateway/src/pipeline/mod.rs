@@ -31,6 +31,7 @@ mod tasks;
 mod unapproved;
 mod undertaking;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
@@ -88,7 +89,8 @@ impl Gateway {
             Resumed::Fresh(state, consent) => {
                 arrival.session.note_call();
                 let routed = self.route(arrival, state.as_deref()).await?;
-                match self.depart(arrival, routed, consent).await? {
+                // Pinned where it is made: it is large, and would be moved twice on its way into this future.
+                match pin!(self.depart(arrival, routed, consent)).await? {
                     Departure::Gone(flight, course) => (flight, course),
                     Departure::Asked(delivery) => return Ok(delivery),
                 }
@@ -112,7 +114,7 @@ impl Gateway {
             }
         };
         journey.ended();
-        self.arrive(arrival, &course, flight, reply).await
+        pin!(self.arrive(arrival, &course, flight, reply)).await
     }
 
     /// Judges an action and, if it may happen, sends it off with its trace already written.

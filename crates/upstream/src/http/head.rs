@@ -8,6 +8,9 @@ use highwater_mcp::headers::SESSION_ID;
 use highwater_mcp::http1::{Framing, Misframed, Rest, push_header};
 use thiserror::Error;
 
+/// Room for the headers that a request of the modern era has of its own.
+const MORE: usize = 128;
+
 /// How many headers a server may send.
 const MAX_HEADERS: usize = 96;
 /// How many bytes the head of an answer may have.
@@ -80,6 +83,13 @@ impl Head {
         for (name, value) in headers {
             push_header(&mut text, name.as_str(), value.as_bytes());
         }
+        Self(text)
+    }
+
+    /// A copy that some headers more can be added to.
+    pub(super) fn with_room(&self) -> Self {
+        let mut text = Vec::with_capacity(self.0.len() + MORE);
+        text.extend_from_slice(&self.0);
         Self(text)
     }
 

@@ -160,7 +160,7 @@ impl Endpoint {
     fn head_of(&self, outbound: &Outbound<'_>) -> Result<Head, UpstreamError> {
         let unfit = |_| self.world.fail(Cause::Unreachable("a header value is not valid".to_owned()), false);
         let mut head = if outbound.param_headers.is_empty() {
-            self.head.clone()
+            self.head.with_room()
         } else {
             Wire::post_head(self.wire.uri(), &self.with_params(outbound.param_headers)?)
         };

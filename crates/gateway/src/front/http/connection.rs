@@ -4,7 +4,7 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
@@ -149,7 +149,8 @@ impl Connection {
             Admitted::Answered(response) => response,
             Admitted::Message(message) => {
                 let front = Arc::clone(&self.front);
-                match attended(&mut self.line, front.respond(message, &head.headers)).await {
+                let work = pin!(front.respond(message, &head.headers));
+                match attended(&mut self.line, work).await {
                     Some(response) => response,
                     None => return Ok(false),
                 }
@@ -251,8 +252,7 @@ impl Connection {
 }
 
 /// Works on while the client is there. Nothing once it is gone.
-async fn attended<T>(line: &mut Line, work: impl Future<Output = T>) -> Option<T> {
-    let mut work = pin!(work);
+async fn attended<T>(line: &mut Line, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     poll_fn(|context| match work.as_mut().poll(context) {
         Poll::Ready(done) => Poll::Ready(Some(done)),
         Poll::Pending => line.poll_gone(context).map(|()| None),

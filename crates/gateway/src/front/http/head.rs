@@ -95,14 +95,17 @@ impl Head {
     pub(super) fn path_and_query(&self) -> (&str, &str) {
         let target = self.headers.text.get(self.target.clone()).unwrap_or_default();
         let target = std::str::from_utf8(target).unwrap_or_default();
-        let target = match target.find("://").filter(|_| !target.starts_with('/')) {
-            Some(scheme) => {
-                let rest = target.get(scheme + "://".len()..).unwrap_or_default();
-                rest.find('/').and_then(|path| rest.get(path..)).unwrap_or("/")
-            }
-            None => target,
-        };
+        let target = if target.starts_with('/') { target } else { behind_host(target) };
         target.split_once('?').unwrap_or((target, ""))
+    }
+}
+
+/// The path of a target that names a host before it, as one for a proxy does.
+#[cold]
+fn behind_host(target: &str) -> &str {
+    match target.split_once("://") {
+        Some((_, rest)) => rest.find('/').and_then(|path| rest.get(path..)).unwrap_or("/"),
+        None => target,
     }
 }
 

@@ -123,25 +123,26 @@ impl HttpFront {
         (part, slot): (Option<SessionHandle>, Option<Slot>),
         as_events: bool,
     ) -> Response<ResponseBody> {
-        let id: Box<str> = frame.id().unwrap_or("null").into();
-        let Some(registration) = session.session.begin(&id) else {
+        // Another hold on the message, which knows its id.
+        let asked = frame.clone();
+        let Some(registration) = session.session.begin(id_of(&asked)) else {
             let message = "a request with this id is running already";
-            let bytes = error_code::error_response(Some(&id), INVALID_REQUEST, message, None);
+            let bytes = error_code::error_response(Some(id_of(&asked)), INVALID_REQUEST, message, None);
             return response::json(StatusCode::BAD_REQUEST, bytes);
         };
         let (gateway, running) = (Arc::clone(&self.gateway), Arc::clone(&session.session));
-        let text = id.clone();
+        let served = asked.clone();
         let mut call = Call::new(Orphan::GoesOn, |outlet| {
             boxed(|| async move {
                 let _slot = slot;
                 let serving = gateway.serve(Client::Legacy(Arc::clone(&running)), part, frame, outlet);
                 let answer = Abortable::new(serving, registration).await.ok();
-                running.end(&id);
+                running.end(id_of(&served));
                 answer
             })
         });
         if as_events {
-            return stream_call(&session, &text, call, None, Some(SILENCE));
+            return stream_call(&session, id_of(&asked), call, None, Some(SILENCE));
         }
         let step = tokio::select! {
             biased;
@@ -150,8 +151,8 @@ impl HttpFront {
         };
         match step {
             Some(Step::Answer(answer)) => response::json(StatusCode::OK, answer.bytes),
-            Some(Step::Message(message)) => stream_call(&session, &text, call, Some(message), None),
-            None => stream_call(&session, &text, call, None, None),
+            Some(Step::Message(message)) => stream_call(&session, id_of(&asked), call, Some(message), None),
+            None => stream_call(&session, id_of(&asked), call, None, None),
             // There is no answer, so the stream ends without one.
             Some(Step::Cancelled) => response::events(Box::pin(futures_util::stream::empty())),
         }
@@ -239,6 +240,10 @@ impl HttpFront {
             _ => Ok(session),
         }
     }
+}
+
+fn id_of(request: &Frame) -> &str {
+    request.id().unwrap_or("null")
 }
 
 /// Answers a call with a stream of events that can be taken up again.
