@@ -29,6 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a script or a page may take, in milliseconds.
 const LONGEST_MS: u64 = 30_000;
 
+/// How often ChromeDriver is started: beside many other tests it was seen to end before it listened.
+const LAUNCHES: usize = 4;
+
 /// No answer is longer; a screenshot is the longest.
 const LONGEST: usize = 64 << 20;
 
@@ -44,25 +47,7 @@ pub(super) struct Driver {
 
 impl Driver {
     pub(super) async fn start() -> anyhow::Result<Self> {
-        let mut command = Command::new("chromedriver");
-        command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut process = command
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("`chromedriver` cannot be started; run as root: {INSTALL}"))?;
-        let said = process.stdout.take().context("chromedriver has no output")?;
-        let mut lines = BufReader::new(said).lines();
-        let port = loop {
-            let line = tokio::time::timeout(PATIENCE, lines.next_line()).await;
-            let Some(line) = line.context("chromedriver is not ready in time")?? else {
-                bail!("chromedriver ended at once");
-            };
-            if let Some((_, port)) = line.split_once("started successfully on port ") {
-                break port.trim_end_matches('.').parse().context("chromedriver names no port")?;
-            }
-        };
-        // Read to the end, so that it never waits for a reader.
-        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        let (process, port) = launch().await?;
         let http = Client::builder(TokioExecutor::new()).build_http();
         let mut driver = Self { http, port, session: String::new(), process };
         let answer = driver.send(Method::POST, "/session", Some(&capabilities())).await?;
@@ -138,6 +123,35 @@ impl Drop for Driver {
         }
         self.process.start_kill().ok();
     }
+}
+
+/// ChromeDriver, and the port on which it listens.
+async fn launch() -> anyhow::Result<(Child, u16)> {
+    let mut said = String::new();
+    for _ in 0..LAUNCHES {
+        let mut command = Command::new("chromedriver");
+        command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = command
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("`chromedriver` cannot be started; run as root: {INSTALL}"))?;
+        let output = process.stdout.take().context("chromedriver has no output")?;
+        let mut lines = BufReader::new(output).lines();
+        said.clear();
+        loop {
+            let line = tokio::time::timeout(PATIENCE, lines.next_line()).await;
+            let Some(line) = line.context("chromedriver is not ready in time")?? else { break };
+            if let Some((_, port)) = line.split_once("started successfully on port ") {
+                let port = port.trim_end_matches('.').parse().context("chromedriver names no port")?;
+                // Read to the end, so that it never waits for a reader.
+                tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+                return Ok((process, port));
+            }
+            said.push_str(&line);
+            said.push('\n');
+        }
+    }
+    bail!("chromedriver ended {LAUNCHES} times before it listened; the last time it said:\n{said}")
 }
 
 fn capabilities() -> Value {
