@@ -29,7 +29,7 @@ INSERT BEFORE .text;
 ";
 
 /// A name without its hash may fit so much more than what was run, in bytes; one that fits more keeps its hash.
-const SPARE: u64 = 32 << 10;
+const SPARE: u64 = 4096;
 
 #[derive(Args)]
 pub(crate) struct LayoutArguments {
