@@ -29,6 +29,19 @@ impl Refusal {
         refusal
     }
 
+    /// The parameters hold something that a person would not be shown. Nobody is asked about the rest of it.
+    #[cold]
+    pub(super) fn unshown(decision: &DecisionId, member: &str) -> Self {
+        let path = format!("/params/{}", member.replace('~', "~0").replace('/', "~1"));
+        let message = format!(
+            "a person must approve this call, and {path} is not shown to them; nothing was executed: call again without it"
+        );
+        let data = format!(r#"{{"path":{},"decision":{}}}"#, quote(&path), quote(decision.as_str()));
+        let mut refusal = Self::invalid(error_code::INVALID_PARAMS, message);
+        refusal.data = Some(data);
+        refusal
+    }
+
     /// A person has not answered yet. The identical call finds their answer.
     #[cold]
     pub(super) fn pending(decision: &DecisionId, name: &str, pending: &PendingApproval) -> Self {

@@ -1,11 +1,10 @@
 //! What was agreed to before the call came: an answer that is remembered, and a mandate.
 
 use highwater_core::annotation::ArgumentRole;
-use highwater_core::decide::{Answer, Effect, Escalation, Permit, Proof, Verdict};
+use highwater_core::decide::{Answer, Effect, Escalation, Permit, Proof};
 use highwater_mcp::text::members;
 
 use super::super::arrival::Course;
-use super::super::layout::Layout;
 use super::super::undertaking::Undertaking;
 use super::super::{Arrival, Refusal};
 use super::desk::{AtDesk, Settled, failed};
@@ -28,7 +27,7 @@ impl Gateway {
         arrival: &Arrival,
         course: &Course,
         undertaking: &mut Undertaking,
-        mut escalation: Escalation,
+        escalation: Escalation,
     ) -> Result<Result<Permit, Posed>, Refusal> {
         let open = |escalation| Ok(Err(Posed { escalation, offer: None }));
         let Some(desk) = self.desk() else { return open(escalation) };
@@ -36,16 +35,6 @@ impl Gateway {
         let Ok(signable) = Signable::of(arrival, course, undertaking, desk.server()) else {
             return open(escalation);
         };
-        // What is remembered is the canonical form, so that is what is sent and judged (G27).
-        if let Some(action) = signable.as_signed(&undertaking.action, undertaking.relayed.is_some()) {
-            undertaking.layout = Layout::of(&action);
-            undertaking.action = action;
-            escalation = match self.judge(undertaking).await {
-                Verdict::Allow(permit) => return Ok(Ok(permit)),
-                Verdict::Block(denial) => return Err(self.block(undertaking, &denial)),
-                Verdict::Escalate(escalation) => escalation,
-            };
-        }
         let here = AtDesk::of(desk, signable, undertaking);
         let escalation = match self.approved_before(&here, arrival, course, undertaking, escalation).await? {
             Settled::Granted(permit) => return Ok(Ok(permit)),

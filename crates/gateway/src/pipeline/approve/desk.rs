@@ -13,7 +13,6 @@ use highwater_mcp::text::string_member;
 use highwater_store::{ApprovalRequest, RequestState};
 
 use super::super::arrival::Course;
-use super::super::layout::Layout;
 use super::super::undertaking::Undertaking;
 use super::super::{Arrival, Refusal};
 use super::signable::{NotSignable, Signable};
@@ -67,16 +66,6 @@ impl Gateway {
             Err(NotSignable::Request(why)) => return Err(Refusal::invalid(INVALID_PARAMS, why)),
         };
         let mut escalation = escalation;
-        // What is signed is what is sent, so that is what is judged.
-        if let Some(action) = signable.as_signed(&undertaking.action, undertaking.relayed.is_some()) {
-            undertaking.layout = Layout::of(&action);
-            undertaking.action = action;
-            escalation = match self.judge(undertaking).await {
-                Verdict::Allow(permit) => return Ok(Approved::Granted(permit)),
-                Verdict::Block(denial) => return Err(self.block(undertaking, &denial)),
-                Verdict::Escalate(escalation) => escalation,
-            };
-        }
         let mut here = AtDesk::of(desk, signable, undertaking);
         // What its server verifies is no signature for us.
         let signed = here.signable.is_call && undertaking.relayed.is_none();

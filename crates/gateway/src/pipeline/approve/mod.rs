@@ -7,6 +7,7 @@ mod desk;
 mod form;
 mod native;
 mod pending;
+mod rebuild;
 mod release;
 mod round;
 mod signable;
@@ -34,11 +35,13 @@ use form::{Form, Shown};
 pub(crate) use pending::PendingQuestions;
 pub(super) use pending::WaitingReply;
 use pending::{Pending, Subject};
+use rebuild::{Allowed, Unshown, rebuilt};
 pub(crate) use signable::through;
 pub(super) use wait::PendingApproval;
 
 use super::arrival::Course;
 use super::gather::Letter;
+use super::layout::Layout;
 use super::undertaking::Undertaking;
 use super::{Arrival, Delivery, Flight, Refusal};
 use crate::approvals::{By, Desk, Offer, RememberScope};
@@ -140,7 +143,29 @@ impl Gateway {
         consent: Option<Consent>,
     ) -> Result<Approved<Permit>, Refusal> {
         undertaking.sealed = self.seals(undertaking);
+        let allowed = Allowed {
+            answers: consent.is_some() || undertaking.action.kind() == ActionKind::Answer,
+            relayed: undertaking.relayed.is_some(),
+        };
+        let rebuilt = match rebuilt(course, &undertaking.action, allowed) {
+            Ok(rebuilt) => rebuilt,
+            Err(Unshown(member)) => {
+                // On record as what nobody can be asked about.
+                drop(self.unasked(undertaking, &escalation.unasked()));
+                return Err(Refusal::unshown(&undertaking.decision, &member));
+            }
+        };
         let mut escalation = escalation;
+        // What a person is shown is what is sent, so that is what is judged.
+        if let Some(action) = rebuilt {
+            undertaking.layout = Layout::of(&action);
+            undertaking.action = action;
+            escalation = match self.judge(undertaking).await {
+                Verdict::Allow(permit) => return Ok(Approved::Granted(permit)),
+                Verdict::Block(denial) => return Err(self.block(undertaking, &denial)),
+                Verdict::Escalate(escalation) => escalation,
+            };
+        }
         let (mut form, page) = match consent {
             Some(Consent::Form(form)) => (Some(form), None),
             Some(Consent::Page(page, _)) => (None, Some(page)),

@@ -9,7 +9,6 @@ use highwater_mcp::error_code::INVALID_PARAMS;
 use highwater_upstream::Reply;
 
 use super::super::arrival::Course;
-use super::super::layout::Layout;
 use super::super::undertaking::Undertaking;
 use super::super::{Arrival, Refusal};
 use super::desk::{Settled, failed};
@@ -60,12 +59,6 @@ impl Gateway {
         let Ok(signable) = Signable::of(arrival, course, undertaking, desk.server()) else {
             return Ok(Settled::Open(escalation));
         };
-        // What was signed is what is sent, in every round.
-        let relayed = undertaking.relayed.is_some();
-        if let Some(action) = signable.as_signed(&undertaking.action, relayed).filter(|_| round.is_signed()) {
-            undertaking.layout = Layout::of(&action);
-            undertaking.action = action;
-        }
         self.refresh(course, undertaking)?;
         self.look_again(undertaking).await;
         let escalation = match self.judge(undertaking).await {

@@ -8,14 +8,12 @@ use highwater_core::approval::{
     ActionHash, CanonicalArguments, ReservedAction, ServerId, ToolName, Unsignable,
 };
 use highwater_core::pin::{PinDigest, PinKind};
-use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::text::{member, quote, string_member};
 
 use super::super::Arrival;
 use super::super::arrival::Course;
 use super::super::undertaking::Undertaking;
 use crate::catalog::OwnTool;
-use highwater_mcp::annotations::VERIFIED_APPROVAL;
 
 /// An action as it is signed.
 pub(super) struct Signable {
@@ -133,29 +131,6 @@ impl Signable {
     ) -> ActionHash {
         let called = self.called(undertaking, server).map(|called| called.hash);
         called.filter(|called| agreed == Some(*called)).unwrap_or(self.hash)
-    }
-
-    /// The action in the arguments that are signed, and without a signature that is for us; nothing if it is that already.
-    /// `relayed` is whether its signature is for its server.
-    pub(super) fn as_signed(&self, action: &Action, relayed: bool) -> Option<Arc<Action>> {
-        let params = action.params();
-        let canonical = self.sent.as_ref().map(CanonicalArguments::as_str);
-        let evidence =
-            !relayed && member(params, "_meta").is_some_and(|meta| member(meta, VERIFIED_APPROVAL).is_some());
-        let mut edits = Vec::new();
-        if canonical != member(params, "arguments") {
-            edits.extend(canonical.map(|canonical| ("arguments", Edit::Set(canonical))));
-        }
-        let without = [(VERIFIED_APPROVAL, Edit::Remove)];
-        if evidence {
-            edits.push(("_meta", Edit::Merge(&without)));
-        }
-        if edits.is_empty() {
-            return None;
-        }
-        let (upstream, method) = (action.upstream().clone(), Arc::clone(action.method()));
-        let target = Arc::clone(action.target());
-        Some(Arc::new(Action::new(action.kind(), upstream, method, target, edit_object(params, &edits))))
     }
 }
 
