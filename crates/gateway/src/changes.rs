@@ -117,7 +117,7 @@ impl Gateway {
     /// Raises a session's label before something that belongs to no call is said to its client. What cannot be stored is
     /// not said.
     async fn take_in(&self, session: &SessionHandle, label: &Label, of: &Contracts) -> Option<Joined> {
-        match self.absorb(session, label, of.server().trust.verified()).await {
+        match self.road.sessions.absorb(session, label, of.server().trust.verified()).await {
             Ok(absorbed) => Some(absorbed.joined),
             Err(error) => {
                 tracing::error!(%error, "withheld a notification: its label could not be stored");

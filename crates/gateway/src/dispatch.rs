@@ -61,7 +61,7 @@ impl Gateway {
         let name = frame.method().unwrap_or_default();
         let method = Method::parse(name);
         // A server that verifies approvals itself issues its own challenges.
-        let relayed = name == CREATE_CHALLENGE && apart(self.is_relayed(&client, &frame)).await;
+        let relayed = name == CREATE_CHALLENGE && apart(self.road.relay.is_relayed(&client, &frame)).await;
         let answered = match method {
             Some(known) if !known.exists_in(client.era()) => Err(not_here(name)),
             Some(Method::GetTask | Method::CancelTask | Method::UpdateTask) if !declares_tasks(&client) => {
@@ -111,7 +111,7 @@ impl Gateway {
                     return apart(self.act_as_meant(arrival)).await;
                 }
                 return match method {
-                    Some(Method::ResolveTool) => apart(self.foresee(arrival)).await,
+                    Some(Method::ResolveTool) => apart(self.foresee(&arrival)).await,
                     Some(Method::Subscribe | Method::Unsubscribe) => apart(self.subscribe(&arrival)).await,
                     _ => self.act(&arrival).await,
                 };
@@ -124,24 +124,6 @@ impl Gateway {
                 Answer { bytes, code: Some(unmet.code), _joined: None }
             }
         }
-    }
-
-    /// Says what would become of a call that is not made.
-    pub(crate) async fn foresee(&self, arrival: Arrival) -> Answer {
-        let delivery = match self.outlook(&arrival).await {
-            Ok(delivery) => delivery,
-            Err(refusal) => refusal.into_delivery(&arrival),
-        };
-        delivery.into_answer()
-    }
-
-    /// Takes an action down the road.
-    pub(crate) async fn act(&self, arrival: &Arrival) -> Answer {
-        let delivery = match self.run(arrival).await {
-            Ok(delivery) => delivery,
-            Err(refusal) => refusal.into_delivery(arrival),
-        };
-        delivery.into_answer()
     }
 
     /// Takes a subscription, or the end of one, down the road, and remembers what it means for the session.

@@ -18,8 +18,8 @@ use highwater_store::{
     AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret, Store, TokenRecord,
 };
 use highwater_upstream::{
-    EraSetting, Remember, RememberedEra, Retries, ServerSpec, Timeouts, Transport as UpstreamTransport,
-    Upstream,
+    EraSetting, Perform, Remember, RememberedEra, Retries, ServerSpec, Timeouts,
+    Transport as UpstreamTransport, Upstream,
 };
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -28,13 +28,12 @@ use crate::approvals::{Desk, DeskParts};
 use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
 use crate::front::http::Workers;
 use crate::pins::{Keeper, ToolNames};
-use crate::pipeline::{HeldCalls, PendingQuestions};
+use crate::pipeline::{Road, RoadParts};
 use crate::policy::{looks_at_origins, policy};
 use crate::registry::Registry;
-use crate::relayed::RelayedChallenges;
 use crate::session::Stories;
 use crate::tokens::Tokens;
-use crate::world::World;
+use crate::world::{CurrentWorld, World};
 
 /// How many notices of upstreams may wait before the newest are dropped.
 const NOTICE_BUFFER: usize = 1024;
@@ -46,37 +45,36 @@ const SERVER_GRACE: Duration = Duration::from_secs(2);
 pub(crate) const OUR_INFO: &str =
     concat!(r#"{"name":"highwater","title":"Highwater","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
+/// Makes the connection to a server; nothing is started by it.
+pub(crate) type OpenServer =
+    fn(ServerSpec, Arc<highwater_upstream::World>, Option<RememberedEra>) -> Box<dyn Perform>;
+
 /// A running gateway.
 pub struct Gateway {
     /// For work that outlives the request it came from.
     myself: Weak<Gateway>,
-    pub(crate) world: ArcSwap<World>,
-    pub(crate) settings: ArcSwap<Settings>,
+    pub(crate) world: Arc<CurrentWorld>,
+    pub(crate) settings: Arc<ArcSwap<Settings>>,
     pub(crate) audit: Arc<AuditLog>,
-    pub(crate) seal: Seal,
-    pub(crate) held: Arc<HeldCalls>,
-    /// Questions to people that wait for their answers.
-    pub(crate) pending: Arc<PendingQuestions>,
-    /// Challenges that servers issued through us.
-    pub(crate) relayed: RelayedChallenges,
+    /// What every call passes on its way.
+    pub(crate) road: Road,
     /// Where the labels of sessions and objects are.
     pub(crate) store: Store,
     /// Where people answer; nothing where nobody can be asked on a page.
     desk: Option<Arc<Desk>>,
-    pub(crate) stories: Stories,
+    pub(crate) stories: Arc<Stories>,
     pub(crate) registry: Registry,
     pub(crate) agent_token: String,
     pub(crate) tokens: Tokens,
     pub(crate) operator_token: String,
     upstream_world: Arc<highwater_upstream::World>,
+    /// Makes the connection to a server.
+    open: OpenServer,
     remembered: Arc<RememberedServers>,
     /// Which tools each server has.
     tool_names: Arc<ToolNames>,
     /// The fingerprint each server was opened with: what is learned about it counts for that alone.
     prints: Arc<Mutex<BTreeMap<String, String>>>,
-    /// Makes decision ids of this run unlike those of any other.
-    boot: String,
-    decisions: AtomicU64,
     /// The threads of the HTTP front, once it serves. They outlive it: a call may go on without its connection.
     pub(crate) workers: OnceLock<Workers>,
 }
@@ -124,6 +122,11 @@ pub(crate) fn now() -> Timestamp {
 impl Gateway {
     /// Starts a gateway. Servers are started when they are first needed, or now if they are `start: eager`.
     pub fn start(parts: Parts) -> Result<Arc<Self>, StartError> {
+        Self::start_with(parts, |spec, world, era| Box::new(Upstream::new(spec, world, era)))
+    }
+
+    /// Starts a gateway whose servers are reached in another way.
+    pub(crate) fn start_with(parts: Parts, open: OpenServer) -> Result<Arc<Self>, StartError> {
         let Parts { settings, data_dir, store, tokens, approvals, guard, safe_env } = parts;
         let tokens = Tokens::new(tokens, &settings, store.is_shared());
         let key = data_dir.secret(Secret::SealKey)?;
@@ -145,28 +148,37 @@ impl Gateway {
         if desk.is_none() {
             Desk::tidy_up_for_nobody(&store);
         }
+        let world = Arc::new(CurrentWorld::from_pointee(World::empty()));
+        let shared_settings = Arc::new(ArcSwap::from_pointee(settings.clone()));
+        let stories: Arc<Stories> = Arc::default();
         let gateway = Arc::new_cyclic(|myself| Self {
             myself: Weak::clone(myself),
-            world: ArcSwap::from_pointee(World::empty()),
+            road: Road::new(RoadParts {
+                gateway: Weak::clone(myself),
+                world: Arc::clone(&world),
+                settings: Arc::clone(&shared_settings),
+                store: store.clone(),
+                stories: Arc::clone(&stories),
+                audit: Arc::clone(&audit),
+                seal,
+                service: desk.clone(),
+                ids: DecisionIds::of_run(boot),
+            }),
+            world,
+            settings: shared_settings,
             audit,
-            seal,
-            held: Arc::default(),
-            pending: Arc::default(),
             desk,
-            relayed: RelayedChallenges::default(),
             store,
-            stories: Stories::default(),
+            stories,
             registry: Registry::default(),
             agent_token,
             tokens,
             operator_token,
             upstream_world,
+            open,
             remembered,
             tool_names: Arc::default(),
             prints,
-            boot,
-            decisions: AtomicU64::new(1),
-            settings: ArcSwap::from_pointee(settings.clone()),
             workers: OnceLock::new(),
         });
         gateway.adopt(settings);
@@ -265,7 +277,7 @@ impl Gateway {
         let print = fingerprint(server);
         let guess = self.remembered.era(&server.name, &print).as_deref().and_then(remembered_era);
         self.prints.lock().unwrap_or_else(PoisonError::into_inner).insert(server.name.clone(), print);
-        let upstream = Upstream::new(spec(server), Arc::clone(&self.upstream_world), guess);
+        let upstream = (self.open)(spec(server), Arc::clone(&self.upstream_world), guess);
         let keeper = Keeper::new(self.store.clone(), server, wanted(server), Arc::clone(&self.tool_names));
         Station::new(upstream, keeper, self.upstream_world.notices.clone())
     }
@@ -274,8 +286,7 @@ impl Gateway {
     pub async fn stop(&self) {
         let drain = self.settings.load().limits.drain;
         self.registry.close_listeners();
-        self.held.clear();
-        self.pending.clear();
+        self.road.suspended.clear();
         let idle = async {
             while self.registry.running() > 0 {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -318,17 +329,33 @@ impl Gateway {
     pub(crate) fn myself(&self) -> Weak<Gateway> {
         Weak::clone(&self.myself)
     }
+}
+
+/// Names for decisions.
+pub(crate) struct DecisionIds {
+    /// Makes those of this run unlike those of any other.
+    boot: String,
+    next: AtomicU64,
+}
+
+// === impl DecisionIds ===
+
+impl DecisionIds {
+    /// The names of one run of the gateway.
+    pub(crate) fn of_run(boot: String) -> Self {
+        Self { boot, next: AtomicU64::new(1) }
+    }
 
     /// A name for the next decision.
-    pub(crate) fn next_decision(&self) -> DecisionId {
-        decision_id(&self.boot, self.decisions.fetch_add(1, Ordering::Relaxed))
+    pub(crate) fn next(&self) -> DecisionId {
+        decision_id(&self.boot, self.next.fetch_add(1, Ordering::Relaxed))
     }
+}
 
-    /// An identifier that nobody can guess.
-    pub(crate) fn fresh_id(&self) -> String {
-        // Without randomness there is no id that would be safe to hand out; an empty one matches nothing.
-        random_text(16).unwrap_or_default()
-    }
+/// An identifier that nobody can guess.
+pub(crate) fn fresh_id() -> String {
+    // Without randomness there is no id that would be safe to hand out; an empty one matches nothing.
+    random_text(16).unwrap_or_default()
 }
 
 impl World {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use highwater_core::decide::{FlowPolicies, Overlooked};
 use highwater_core::id::{UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
@@ -13,6 +14,9 @@ use crate::catalog::{Station, VirtualServer};
 
 /// The virtual server at `/mcp`.
 pub(crate) const DEFAULT_VIRTUAL_SERVER: &str = "default";
+
+/// The state of the gateway that new requests see.
+pub(crate) type CurrentWorld = ArcSwap<World>;
 
 /// One consistent state of the gateway. A request keeps the one it began with.
 pub(crate) struct World {

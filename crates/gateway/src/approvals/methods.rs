@@ -40,7 +40,7 @@ impl Gateway {
     ) -> Result<Vec<u8>, Unmet> {
         let unknown = || Unmet::new(METHOD_NOT_FOUND, format!("method `{method}` is not offered here"));
         let Some(desk) = self.desk() else {
-            return Err(self.unissued(client, method).unwrap_or_else(unknown));
+            return Err(self.road.relay.unissued(client, method).unwrap_or_else(unknown));
         };
         let caller = client.caller();
         let result = match method {

@@ -12,7 +12,7 @@ use highwater_core::id::UpstreamId;
 use highwater_upstream::control::{ControlMessage, ControlReply, ListKind, Listing, LogLevel};
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{Notice, NoticeKind, NoticeSink};
-use highwater_upstream::{Greeting, Upstream};
+use highwater_upstream::{Greeting, Perform};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -24,7 +24,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 
 /// An upstream and its stock.
 pub(crate) struct Station {
-    pub(crate) upstream: Arc<Upstream>,
+    pub(crate) upstream: Box<dyn Perform>,
     /// Holds the server to what was approved.
     pub(crate) keeper: Keeper,
     /// Whoever changes the stock keeps others from changing it meanwhile.
@@ -77,7 +77,7 @@ impl Stock {
 // === impl Station ===
 
 impl Station {
-    pub(crate) fn new(upstream: Arc<Upstream>, keeper: Keeper, notices: NoticeSink) -> Arc<Self> {
+    pub(crate) fn new(upstream: Box<dyn Perform>, keeper: Keeper, notices: NoticeSink) -> Arc<Self> {
         Arc::new(Self {
             upstream,
             keeper,
@@ -304,7 +304,7 @@ impl Station {
 
     /// Nothing is in stock before it is known what was approved of it.
     async fn put(self: &Arc<Self>, mut stock: Stock) {
-        stock.observed = Arc::new(self.keeper.observe(&self.upstream, &stock).await);
+        stock.observed = Arc::new(self.keeper.observe(&*self.upstream, &stock).await);
         // Looked at again soon where something could not be had, and when a manifest ceases to count.
         let expires =
             stock.observed.expires().map(|time| Duration::from_millis(time.0.saturating_sub(now().0)));

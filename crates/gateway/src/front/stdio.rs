@@ -19,7 +19,7 @@ use tokio::task::AbortHandle;
 
 use super::{LISTEN, Serving, busy_response, client_rules};
 use crate::client::{Caller, Client, LegacySession, Outlet};
-use crate::gateway::{Gateway, now};
+use crate::gateway::{Gateway, fresh_id, now};
 use crate::greet::{is_modern, modern_client};
 use crate::session::{Place, client_session_id, left};
 use crate::tokens::{Closed, Slot, Token};
@@ -108,7 +108,7 @@ async fn serve_one(
     let StdioToken { token, shown } = token;
     let (outlet, messages) = channel::channel(OUTBOUND_BUFFER);
     let written = tokio::spawn(write_all(writer, messages));
-    let id: Arc<str> = format!("stdio-{}", gateway.fresh_id()).into();
+    let id: Arc<str> = format!("stdio-{}", fresh_id()).into();
     let virtual_server = VirtualServerId::new(virtual_server.as_deref().unwrap_or(DEFAULT_VIRTUAL_SERVER));
     let caller = gateway.open_caller(token, virtual_server, None, Place::Connection(&id)).await;
     let connection = Arc::new(Connection { caller, shown, gateway, id, outlet, state: Mutex::default() });

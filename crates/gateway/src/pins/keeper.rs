@@ -11,7 +11,7 @@ use highwater_core::pin::{
     Basis, Concern, Definition, Drift, Hold, ManifestKey, PinKey, PinKind, Terms, hidden_in, names_in,
 };
 use highwater_store::{Observation, Store, StoreError, StoredPin};
-use highwater_upstream::Upstream;
+use highwater_upstream::Perform;
 use serde_json::Value;
 
 use super::manifest::{self, Checked};
@@ -105,7 +105,7 @@ impl Keeper {
     }
 
     /// What is known of a server that lists this.
-    pub(crate) async fn observe(&self, upstream: &Arc<Upstream>, stock: &Stock) -> Observed {
+    pub(crate) async fn observe(&self, upstream: &dyn Perform, stock: &Stock) -> Observed {
         let settings = self.manifest.load_full();
         let key = settings
             .as_deref()
@@ -144,7 +144,7 @@ impl Keeper {
     /// What is known, after what is new has been written down.
     async fn written(
         &self,
-        upstream: &Arc<Upstream>,
+        upstream: &dyn Perform,
         settings: Option<&ManifestSettings>,
         stock: &Stock,
         definitions: &Definitions,

@@ -13,7 +13,7 @@ use highwater_core::policy::ManifestState;
 use highwater_mcp::text::{is_true, pointer, string_member};
 use highwater_store::{Observation, StoredPin};
 use highwater_upstream::control::{ControlMessage, ControlReply};
-use highwater_upstream::{Upstream, fetch};
+use highwater_upstream::{Perform, fetch};
 
 use crate::catalog::Stock;
 
@@ -74,7 +74,7 @@ impl Checked {
 
 /// What a server's manifest comes to.
 pub(super) async fn check(
-    upstream: &std::sync::Arc<Upstream>,
+    upstream: &dyn Perform,
     wanted: Option<&ManifestSettings>,
     address: Option<&str>,
     stock: &Stock,
@@ -161,7 +161,7 @@ pub(super) fn listed(stock: &Stock) -> Vec<(PinKey, String)> {
 }
 
 /// The manifest's text; `None` if there is none, a reason if it cannot be had.
-async fn found(upstream: &std::sync::Arc<Upstream>, from: &ManifestSource) -> Result<Option<String>, String> {
+async fn found(upstream: &dyn Perform, from: &ManifestSource) -> Result<Option<String>, String> {
     let bytes = match from {
         ManifestSource::Server => match upstream.control(ControlMessage::Manifest).await {
             Ok(ControlReply::Manifest(bytes)) => bytes,

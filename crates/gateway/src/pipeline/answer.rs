@@ -4,23 +4,26 @@ use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::audit::Outcome;
-use highwater_core::decide::{Permit, PermittedAction, Verdict};
+use highwater_core::decide::PermittedAction;
 use highwater_mcp::frame::Frame;
 use highwater_upstream::event::Ask;
 
 use super::Arrival;
-use super::arrival::Course;
-use super::layout::Layout;
-use super::record::{End, OpenRecord};
-use super::undertaking::Undertaking;
-use crate::gateway::Gateway;
+use super::arrival::{Route, RoutedAction};
+use super::ask::ServerQuestions;
+use super::judge::Settled;
+use super::permitted::{Basis, Granted};
+use super::proposed::Proposed;
+use super::record::End;
 
-impl Gateway {
+// === impl ServerQuestions ===
+
+impl ServerQuestions {
     /// Gives a legacy client's answer to the upstream that asked.
-    pub(super) async fn give(&self, arrival: &Arrival, course: &Course, ask: Ask, answer: &Frame) {
+    pub(super) async fn give(&self, arrival: &Arrival, route: &Route, ask: Ask, answer: &Frame) {
         match (answer.result(), answer.error()) {
-            (Some(result), _) => self.give_text(arrival, course, ask, result, false).await,
-            (None, Some(error)) => self.give_text(arrival, course, ask, error, true).await,
+            (Some(result), _) => self.give_text(arrival, route, ask, result, false).await,
+            (None, Some(error)) => self.give_text(arrival, route, ask, error, true).await,
             (None, None) => {}
         }
     }
@@ -30,30 +33,31 @@ impl Gateway {
     pub(super) async fn give_text(
         &self,
         arrival: &Arrival,
-        course: &Course,
+        route: &Route,
         ask: Ask,
         answer: &str,
         is_error: bool,
     ) {
         let method = if is_error { "error" } else { ask.method.as_str() };
         let action =
-            Action::new(ActionKind::Answer, course.upstream().clone(), method, ask.method.as_str(), answer);
-        let layout = Layout::of(&action);
-        let mut undertaking = self.gather(arrival, course, Arc::new(action), layout).await;
-        let Some(permit) = self.may_answer(&mut undertaking).await else { return };
-        if let Err(error) = self.mark_written(&mut undertaking).await {
-            tracing::error!(%error, "what an answer writes could not be marked, so it is not given");
-            return;
-        }
-        let written = match self.record_permit(&undertaking, &permit) {
-            Ok(written) => written,
+            Action::new(ActionKind::Answer, route.upstream().clone(), method, ask.method.as_str(), answer);
+        let proposed = self.judge.gather(arrival, RoutedAction::new(action, route.clone())).await;
+        let Some((proposed, granted)) = self.may_answer(proposed).await else { return };
+        let proposed = match self.sessions.mark_written(proposed).await {
+            Ok((proposed, _)) => proposed,
+            Err((_, error)) => {
+                tracing::error!(%error, "what an answer writes could not be marked, so it is not given");
+                return;
+            }
+        };
+        let mut record = match self.recorder.permit(&proposed, &granted) {
+            Ok(record) => record,
             Err(error) => {
                 tracing::error!(%error, "an answer could not be recorded and is not given");
                 return;
             }
         };
-        let mut record = OpenRecord::open(Arc::clone(&self.audit), undertaking.decision.clone(), written);
-        match PermittedAction::bind(Arc::clone(&undertaking.action), permit) {
+        match PermittedAction::bind(Arc::clone(&proposed.action), granted.permit) {
             Ok(permitted) => ask.answer.give(permitted),
             Err(error) => {
                 tracing::error!(%error, "an answer is not given");
@@ -66,13 +70,14 @@ impl Gateway {
     }
 
     /// Whether an answer may go out. A person who has just answered is not asked whether they may.
-    async fn may_answer(&self, undertaking: &mut Undertaking) -> Option<Permit> {
-        let denial = match self.judge(undertaking).await {
-            Verdict::Allow(permit) => return Some(permit),
-            Verdict::Escalate(escalation) => escalation.unasked(),
-            Verdict::Block(denial) => denial,
-        };
-        self.block(undertaking, &denial);
-        None
+    async fn may_answer(&self, proposed: Proposed) -> Option<(Proposed, Granted)> {
+        match self.judge.judge(proposed).await {
+            Ok((proposed, Settled::Granted(granted))) => Some((proposed, granted)),
+            Ok((proposed, Settled::Open(escalation))) => {
+                self.recorder.block(&proposed, &escalation.unasked(), &Basis::default());
+                None
+            }
+            Err(_) => None,
+        }
     }
 }

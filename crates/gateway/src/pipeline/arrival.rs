@@ -38,17 +38,17 @@ pub(crate) struct Arrival {
 
 /// An action whose destination is known, not judged yet.
 pub(crate) struct RoutedAction {
-    pub(crate) action: Action,
-    pub(crate) course: Course,
+    pub(crate) action: Arc<Action>,
+    pub(crate) route: Route,
     /// Where the parts of its parameters are.
     pub(super) layout: Layout,
     /// Where it brings answers to a call that a person agreed to: the session, if it has heard nobody else since.
     pub(super) heard: Option<Box<Undisturbed>>,
 }
 
-/// All that is needed to bring a reply home.
+/// Where an action goes, and all that is needed to bring its reply home.
 #[derive(Clone)]
-pub(crate) struct Course {
+pub(crate) struct Route {
     pub(crate) station: Arc<Station>,
     /// Keeps the server up, even if the configuration no longer has it.
     pub(crate) _bound: Arc<()>,
@@ -61,8 +61,6 @@ pub(crate) struct Course {
     /// The tool as the client calls it, and as its server does.
     pub(crate) tool: Option<ToolName>,
     pub(crate) method: Option<Method>,
-    /// The client's own progress token as JSON text, if it wants progress.
-    pub(crate) progress: Option<Box<str>>,
     /// How we speak of tasks for a client that does not.
     pub(crate) task: TaskBridge,
 }
@@ -103,6 +101,11 @@ impl Arrival {
             }
     }
 
+    /// The client's own progress token as JSON text, if it wants progress.
+    pub(crate) fn progress_token(&self) -> Option<&str> {
+        self.frame.meta(meta_key::PROGRESS_TOKEN)
+    }
+
     /// What the client calls itself. Nobody has checked it.
     pub(crate) fn caller_name(&self) -> String {
         match &self.client {
@@ -118,14 +121,14 @@ impl Arrival {
 // === impl RoutedAction ===
 
 impl RoutedAction {
-    pub(super) fn new(action: Action, course: Course) -> Self {
-        Self { layout: Layout::of(&action), action, course, heard: None }
+    pub(super) fn new(action: Action, route: Route) -> Self {
+        Self { layout: Layout::of(&action), action: Arc::new(action), route, heard: None }
     }
 }
 
-// === impl Course ===
+// === impl Route ===
 
-impl Course {
+impl Route {
     pub(crate) fn upstream(&self) -> &UpstreamId {
         self.station.id()
     }

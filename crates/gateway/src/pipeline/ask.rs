@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use highwater_core::audit::Question;
+use highwater_core::audit::{Happened, Question};
 use highwater_core::decide::{AskFacts, AskKind, AskVerdict, decide_ask};
 use highwater_core::label::Label;
 use highwater_mcp::annotations::result_says;
@@ -19,11 +19,11 @@ use highwater_upstream::event::Ask;
 use tokio::sync::oneshot;
 
 use super::Arrival;
-use super::absorb::Absorbed;
-use super::arrival::Course;
-use super::undertaking::Undertaking;
+use super::judge::Judge;
+use super::permitted::Permitted;
+use super::record::Recorder;
+use super::sessions::{Absorbed, Sessions};
 use crate::client::{LegacySession, declares};
-use crate::gateway::Gateway;
 
 /// How long a person may think before the question is taken back.
 const QUESTION_PATIENCE: Duration = Duration::from_secs(900);
@@ -69,48 +69,57 @@ pub(super) struct Cleared {
     pub(super) label: Label,
 }
 
-impl Gateway {
+/// Puts servers' questions to clients, and brings the answers back.
+pub(crate) struct ServerQuestions {
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) recorder: Recorder,
+    pub(super) judge: Arc<Judge>,
+}
+
+// === impl ServerQuestions ===
+
+impl ServerQuestions {
     /// Whether this question may be put to this client; recorded either way. It is text of an upstream, so it is in the
     /// session's label before anybody reads it.
     pub(super) async fn clear_ask(
         &self,
         arrival: &Arrival,
-        undertaking: &Undertaking,
+        permitted: &Permitted,
         method: &str,
         params: &str,
     ) -> Option<Cleared> {
         let kind = ask_kind(method, params)?;
         let declared = declares(arrival.client.capabilities(), kind);
         let says = result_says(params);
-        let now = self.label_of_moment(undertaking.session()).await;
-        let standing = undertaking.caller.standing();
-        let during = undertaking.facts_of_reply(&now.label, &standing.grant);
+        let now = self.sessions.current(permitted.session()).await;
+        let standing = permitted.caller.standing();
+        let during = permitted.facts_of_reply(&now.label, &standing.grant);
         let facts = AskFacts {
             during: Some(&during),
-            upstream: undertaking.action.upstream(),
+            upstream: permitted.action.upstream(),
             kind,
             declared,
             claims: &says.claims,
         };
-        let verdict = decide_ask(&undertaking.policy, &undertaking.decision, &facts);
+        let verdict = decide_ask(&permitted.policy, &permitted.decision, &facts);
         let (judgement, label) = match &verdict {
             AskVerdict::Put(pass) => (pass.judgement(), Some(pass.label())),
             AskVerdict::Refuse(denial) => (denial.judgement(), None),
         };
-        let decision = &undertaking.decision;
+        let decision = &permitted.decision;
         let absorbed = match label {
-            Some(label) => self.absorb_of(undertaking, label).await.map_err(|error| {
+            Some(label) => self.sessions.absorb_of(permitted, label).await.map_err(|error| {
                 tracing::error!(%error, %decision, "a question's label could not be stored, so it is not asked");
             }),
             None => Err(()),
         };
-        let upstream = undertaking.action.upstream();
+        let upstream = permitted.action.upstream();
         let raised = absorbed.as_ref().is_ok_and(|absorbed| absorbed.raised);
         let put = absorbed.is_ok();
-        let provenance = Some(undertaking.provenance());
+        let provenance = Some(permitted.provenance());
         let label_put = label.filter(|_| put);
         let question = Question { upstream, kind, judgement, put, label: label_put, raised, provenance };
-        let recorded = self.record_question(undertaking, question);
+        let recorded = self.recorder.happened(permitted, Happened::Question(question));
         let recorded = recorded.map_err(|error| {
             tracing::error!(%error, %decision, "a question could not be recorded and is not asked");
         });
@@ -127,8 +136,7 @@ impl Gateway {
         &self,
         arrival: &Arrival,
         session: Arc<LegacySession>,
-        course: &Course,
-        during: Arc<Undertaking>,
+        during: Arc<Permitted>,
         ask: Ask,
     ) {
         let params = ask.params.clone().unwrap_or_default();
@@ -140,58 +148,16 @@ impl Gateway {
         };
         // Unanswered, `ask` is dropped, and its upstream is told so.
         let params = params.map(without_ours);
-        if let Some(answer) =
-            self.put_cleared(arrival, &session, &ask.method, params.as_deref(), cleared).await
-        {
-            self.give(arrival, course, ask, &answer).await;
+        if let Some(answer) = put_cleared(arrival, &session, &ask.method, params.as_deref(), cleared).await {
+            self.give(arrival, &during.route, ask, &answer).await;
         }
-    }
-
-    /// Asks a legacy client what an upstream wants to know.
-    pub(super) async fn put_cleared(
-        &self,
-        arrival: &Arrival,
-        session: &LegacySession,
-        method: &str,
-        params: Option<&str>,
-        cleared: Cleared,
-    ) -> Option<Frame> {
-        let asked = self.send_question(arrival, session, method, params).await;
-        // Nobody lowers the label before the question is out; the answer may take as long as it takes.
-        drop(cleared);
-        asked?.answer().await
-    }
-
-    /// Asks a legacy client in our own name and waits for its answer.
-    pub(super) async fn put(
-        &self,
-        arrival: &Arrival,
-        session: &LegacySession,
-        method: &str,
-        params: Option<&str>,
-    ) -> Option<Frame> {
-        self.send_question(arrival, session, method, params).await?.answer().await
-    }
-
-    async fn send_question<'a>(
-        &self,
-        arrival: &Arrival,
-        session: &'a LegacySession,
-        method: &str,
-        params: Option<&str>,
-    ) -> Option<Asked<'a>> {
-        let (number, answer) = session.ask();
-        let asked = Asked { session, number, answer };
-        let message = error_code::request(&number.to_string(), method, params);
-        arrival.outlet.send(message.into()).await.ok()?;
-        Some(asked)
     }
 
     /// Whether a modern client may be asked this; a question it may not be asked is refused here and now.
     pub(super) async fn may_hold(
         &self,
         arrival: &Arrival,
-        during: &Undertaking,
+        during: &Permitted,
         ask: Ask,
     ) -> Option<(Ask, Cleared)> {
         let params = ask.params.clone().unwrap_or_default();
@@ -204,6 +170,43 @@ impl Gateway {
             }
         }
     }
+}
+
+/// Asks a legacy client what an upstream wants to know.
+pub(super) async fn put_cleared(
+    arrival: &Arrival,
+    session: &LegacySession,
+    method: &str,
+    params: Option<&str>,
+    cleared: Cleared,
+) -> Option<Frame> {
+    let asked = send_question(arrival, session, method, params).await;
+    // Nobody lowers the label before the question is out; the answer may take as long as it takes.
+    drop(cleared);
+    asked?.answer().await
+}
+
+/// Asks a legacy client in our own name and waits for its answer.
+pub(super) async fn put(
+    arrival: &Arrival,
+    session: &LegacySession,
+    method: &str,
+    params: Option<&str>,
+) -> Option<Frame> {
+    send_question(arrival, session, method, params).await?.answer().await
+}
+
+async fn send_question<'a>(
+    arrival: &Arrival,
+    session: &'a LegacySession,
+    method: &str,
+    params: Option<&str>,
+) -> Option<Asked<'a>> {
+    let (number, answer) = session.ask();
+    let asked = Asked { session, number, answer };
+    let message = error_code::request(&number.to_string(), method, params);
+    arrival.outlet.send(message.into()).await.ok()?;
+    Some(asked)
 }
 
 /// Refuses a question in the manner its method has for that.

@@ -5,22 +5,20 @@ use highwater_core::session::{Assurance, Contributor, Contributors};
 use highwater_mcp::annotations::emit::{Context, context_meta};
 use highwater_mcp::era::ClientMeta;
 
-use super::arrival::Course;
 use super::layout::Meta;
-use super::undertaking::Undertaking;
-use crate::gateway::Gateway;
+use super::proposed::Proposed;
 
 /// What an upstream is told in `_meta`.
-pub(super) struct Told {
+pub(super) struct SentMeta {
     /// The one that the client sent.
     sent: Option<Meta>,
     /// What we say, the client's words in it where it said anything of its own; `None` where those stay as they are.
     said: Option<String>,
 }
 
-// === impl Told ===
+// === impl SentMeta ===
 
-impl Told {
+impl SentMeta {
     pub(super) fn as_meta(&self) -> ClientMeta<'_> {
         match (&self.sent, self.said.as_deref()) {
             (None, said) => ClientMeta::Absent(said),
@@ -31,35 +29,32 @@ impl Told {
             (Some(_), None) => ClientMeta::Kept,
         }
     }
-}
 
-impl Gateway {
     /// What the upstream of an action is told in `_meta`.
-    pub(super) fn context_for(&self, course: &Course, undertaking: &Undertaking) -> Told {
-        let session = &undertaking.before.label;
-        let contributors =
-            course.contracts.has_flow_policy().then(|| contributors(&undertaking.policy, undertaking));
-        let context =
-            Context { session, share: course.contracts.share(), contributors: contributors.as_ref() };
-        let sent = undertaking.layout.meta.clone();
+    pub(super) fn of(proposed: &Proposed) -> Self {
+        let contracts = &proposed.route.contracts;
+        let session = &proposed.before.label;
+        let contributors = contracts.has_flow_policy().then(|| contributors(&proposed.policy, proposed));
+        let context = Context { session, share: contracts.share(), contributors: contributors.as_ref() };
+        let sent = proposed.layout.meta.clone();
         let own = sent.as_ref().filter(|meta| !meta.formal);
-        let own = own.and_then(|meta| undertaking.action.params().get(meta.at.clone()));
-        Told { said: context_meta(own, &context), sent }
+        let own = own.and_then(|meta| proposed.action.params().get(meta.at.clone()));
+        Self { said: context_meta(own, &context), sent }
     }
 }
 
 /// Everybody who contributed to the session: the user, the servers its origins name, and whoever the client says. Unless
 /// the operator says that this host reads nothing elsewhere, there may be others.
-fn contributors(policy: &Policy, undertaking: &Undertaking) -> Contributors {
-    let origins = undertaking.before.label.origins();
+fn contributors(policy: &Policy, proposed: &Proposed) -> Contributors {
+    let origins = proposed.before.label.origins();
     let servers = origins.members().iter().map(|origin| match policy.contributor_of(origin) {
         Some((_, contributor)) => contributor.clone(),
         None => Contributor::unnamed(Assurance::Unverified),
     });
-    let sole = policy.flow(&undertaking.caller.virtual_server).sole_gateway;
+    let sole = policy.flow(&proposed.caller.virtual_server).sole_gateway;
     let complete = sole && !origins.is_open();
     let known = Contributors::new(std::iter::once(Contributor::user()).chain(servers), complete);
-    match &undertaking.request.contributors {
+    match &proposed.request.contributors {
         Some(said) => known.and(said),
         None => known,
     }

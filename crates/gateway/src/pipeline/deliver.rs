@@ -18,14 +18,16 @@ use highwater_store::{Appended, Joined};
 use highwater_upstream::Reply;
 use highwater_upstream::apart;
 
-use super::absorb::Absorbed;
-use super::arrival::Course;
-use super::gather::Letter;
+use super::arrival::Route;
+use super::gather::Answered;
+use super::permitted::Permitted;
 use super::record::End;
-use super::undertaking::Undertaking;
-use super::{Arrival, Flight, Refusal, objects};
+use super::sent::Sent;
+use super::sessions::Absorbed;
+use super::withheld::unrecorded;
+use super::{Arrival, Refusal, Road, objects};
 use crate::client::Answer;
-use crate::gateway::{Gateway, now};
+use crate::gateway::now;
 
 /// What the record says of a reply that was released while its label waits for the store.
 const UNSTORED: &str = "its label waits for the session store, which fails; no decision looks at it";
@@ -58,113 +60,106 @@ impl Delivery {
     }
 }
 
-impl Gateway {
-    /// Stores everything that must be stored before the first byte of a reply, and makes the answer of it.
-    pub(super) async fn commit(
-        &self,
-        arrival: &Arrival,
-        course: &Course,
-        mut flight: Flight,
-        pass: Pass<Letter>,
-    ) -> Result<Delivery, Refusal> {
-        let undertaking = Arc::clone(&flight.undertaking);
-        let decision = &undertaking.decision;
-        let (label, judgement) = (pass.label().clone(), pass.judgement().clone());
-        let letter = pass.into_reply(|_, _| Err(())).map_err(|()| self.unredacted(&mut flight))?;
-        let Letter { reply, resources } = letter;
-        let handles = objects::handles(course.upstream(), &resources, &reply.frame);
-        if let Err(error) = self.mark_handles(&undertaking, &handles, &label).await {
-            return Err(self.unlabelled(&mut flight, &error));
-        }
-        let Absorbed { joined, raised, .. } = match self.absorb_of(&undertaking, &label).await {
-            Ok(absorbed) => absorbed,
-            Err(error) => return Err(self.unlabelled(&mut flight, &error)),
-        };
-        // The outcome is on record before the first byte is released.
-        let outcome = if reply.frame.error().is_some() { Outcome::UpstreamError } else { Outcome::Delivered };
-        let bytes = reply.frame.bytes().len();
-        let detail = joined.is_postponed().then_some(UNSTORED);
-        let provenance = Some(undertaking.provenance());
-        let end = End { bytes, detail, judgement: Some(&judgement), label: Some(&label), raised, provenance };
-        let recorded = flight.record.settle_with_others(outcome, end).await;
-        let recorded = recorded.map_err(|error| self.unrecorded(decision, error))?;
-        let (bytes, code) = self.answer(arrival, course, &undertaking, &reply, &label, &joined).await?;
-        // On a store that others share the proof does not hold for ever.
-        let renewed = joined.renewed(|label| self.world.load().overlooks(label)).await;
-        let joined = renewed.map_err(|error| Refusal::unlabelled(decision, &error))?;
-        Ok(Delivery::released(bytes, code, recorded, joined))
+/// Stores everything that must be stored before the first byte of a reply, and makes the answer of it.
+pub(super) async fn commit(
+    road: &Road,
+    arrival: &Arrival,
+    mut sent: Sent,
+    pass: Pass<Answered>,
+) -> Result<Delivery, Refusal> {
+    let permitted = Arc::clone(&sent.permitted);
+    let decision = &permitted.decision;
+    let (label, judgement) = (pass.label().clone(), pass.judgement().clone());
+    let answered = pass.into_reply(|_, _| Err(())).map_err(|()| sent.unredacted())?;
+    let Answered { reply, resources } = answered;
+    let handles = objects::handles(permitted.route.upstream(), &resources, &reply.frame);
+    if let Err(error) = road.sessions.mark_handles(&permitted, &handles, &label).await {
+        return Err(sent.unlabelled(&error));
     }
+    let Absorbed { joined, raised, .. } = match road.sessions.absorb_of(&permitted, &label).await {
+        Ok(absorbed) => absorbed,
+        Err(error) => return Err(sent.unlabelled(&error)),
+    };
+    // The outcome is on record before the first byte is released.
+    let outcome = if reply.frame.error().is_some() { Outcome::UpstreamError } else { Outcome::Delivered };
+    let bytes = reply.frame.bytes().len();
+    let detail = joined.is_postponed().then_some(UNSTORED);
+    let provenance = Some(permitted.provenance());
+    let end = End { bytes, detail, judgement: Some(&judgement), label: Some(&label), raised, provenance };
+    let recorded = sent.record.settle_with_others(outcome, end).await;
+    let recorded = recorded.map_err(|error| unrecorded(decision, &error))?;
+    let (bytes, code) = answer(road, arrival, &permitted, &reply, (&label, &joined)).await?;
+    // On a store that others share the proof does not hold for ever.
+    let renewed = joined.renewed(|label| road.world.load().overlooks(label)).await;
+    let joined = renewed.map_err(|error| Refusal::unlabelled(decision, &error))?;
+    Ok(Delivery::released(bytes, code, recorded, joined))
+}
 
-    /// The answer to a request out of the upstream's reply, with its error code if it is an error.
-    async fn answer(
-        &self,
-        arrival: &Arrival,
-        course: &Course,
-        undertaking: &Undertaking,
-        reply: &Reply,
-        label: &Label,
-        joined: &Joined,
-    ) -> Result<(Vec<u8>, Option<i64>), Refusal> {
-        let to = arrival.client.era();
-        if let Some(error) = reply.frame.error() {
-            if let Some(result) = apart(self.url_round(arrival, undertaking, error, reply.era)).await {
-                return Ok((error_code::result_response(arrival.id(), &result), None));
-            }
-            let error = shape::error(error, course.method, reply.era, to);
-            let error = in_clients_words(arrival, course, error);
-            let error = without_oracle(error);
-            let code = member(&error, "code").and_then(|code| code.parse().ok());
-            return Ok((error_message(arrival.id(), &error), code));
-        }
-        let result = shape::result_of(&reply.frame, course.method, reply.era, to);
-        let result = course.names.schemes.rewrite_result(course.upstream(), &result);
-        let result = self.wrap_task_ids(arrival, course, &reply.frame, &result);
-        let state = (to == Era::Modern && reply.era == Era::Modern)
-            .then(|| reply.frame.result_member("requestState").and_then(unquote))
-            .flatten();
-        let round = state
-            .as_deref()
-            .and_then(|state| self.left_open(arrival, course, undertaking, (reply, now()), state));
-        let result = match state {
-            // What goes on with an approval comes back with it, and once.
-            Some(_) if round.is_some() => {
-                let sealed = round.and_then(|round| self.round_state(arrival, round));
-                let sealed = sealed.ok_or_else(|| Refusal::internal(&undertaking.decision))?;
-                edit_object(&result, &[("requestState", Edit::Set(&quote(&sealed)))]).into()
-            }
-            // A foreign state that looks like ours would be refused when it comes back, so it travels inside one of ours.
-            Some(state) if Purpose::RequestState.claims(&state) => {
-                let wrapped = self
-                    .wrap_state(arrival, &state)
-                    .ok_or_else(|| Refusal::internal(&undertaking.decision))?;
-                edit_object(&result, &[("requestState", Edit::Set(&quote(&wrapped)))]).into()
-            }
-            _ => result,
-        };
-        // A challenge goes on as it came, and without a `_meta` of ours.
-        if undertaking.action.kind() == ActionKind::CreateChallenge {
-            let result = self.issued(course, undertaking, &result);
+/// The answer to a request out of the upstream's reply, with its error code if it is an error.
+async fn answer(
+    road: &Road,
+    arrival: &Arrival,
+    permitted: &Permitted,
+    reply: &Reply,
+    (label, joined): (&Label, &Joined),
+) -> Result<(Vec<u8>, Option<i64>), Refusal> {
+    let (to, route) = (arrival.client.era(), &permitted.route);
+    if let Some(error) = reply.frame.error() {
+        if let Some(result) = apart(road.questions.url_round(arrival, permitted, error, reply.era)).await {
             return Ok((error_code::result_response(arrival.id(), &result), None));
         }
-        // A receipt holds nothing to be labelled, and strict clients take it only empty.
-        if matches!(course.method, Some(Method::Subscribe | Method::Unsubscribe)) {
-            return Ok((error_code::result_response(arrival.id(), &result), None));
-        }
-        let note = ReplyNote {
-            reply: label,
-            session: &joined.state().label,
-            decision: undertaking.decision.as_str(),
-        };
-        let own = reply.frame.result_member("_meta").and_then(|_| member(&result, "_meta"));
-        let meta = emit::reply_meta(own, &note);
-        let mut out = Vec::with_capacity(arrival.id().len() + result.len() + meta.len() + 48);
-        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-        out.extend_from_slice(arrival.id().as_bytes());
-        out.extend_from_slice(br#","result":"#);
-        emit::with_meta(&mut out, &result, own, &meta);
-        out.push(b'}');
-        Ok((out, None))
+        let error = shape::error(error, route.method, reply.era, to);
+        let error = in_clients_words(arrival, route, error);
+        let error = without_oracle(error);
+        let code = member(&error, "code").and_then(|code| code.parse().ok());
+        return Ok((error_message(arrival.id(), &error), code));
     }
+    let result = shape::result_of(&reply.frame, route.method, reply.era, to);
+    let result = route.names.schemes.rewrite_result(route.upstream(), &result);
+    let result = road.seals.wrap_task_ids(arrival, route, &reply.frame, &result);
+    let state = (to == Era::Modern && reply.era == Era::Modern)
+        .then(|| reply.frame.result_member("requestState").and_then(unquote))
+        .flatten();
+    let round = state
+        .as_deref()
+        .and_then(|state| road.approvals.left_open(arrival, permitted, (reply, now()), state));
+    let result = match state {
+        // What goes on with an approval comes back with it, and once.
+        Some(_) if round.is_some() => {
+            let sealed = round.and_then(|round| road.seals.round_state(arrival, round));
+            let sealed = sealed.ok_or_else(|| Refusal::internal(&permitted.decision))?;
+            edit_object(&result, &[("requestState", Edit::Set(&quote(&sealed)))]).into()
+        }
+        // A foreign state that looks like ours would be refused when it comes back, so it travels inside one of ours.
+        Some(state) if Purpose::RequestState.claims(&state) => {
+            let wrapped = road
+                .seals
+                .wrap_state(arrival, &state)
+                .ok_or_else(|| Refusal::internal(&permitted.decision))?;
+            edit_object(&result, &[("requestState", Edit::Set(&quote(&wrapped)))]).into()
+        }
+        _ => result,
+    };
+    // A challenge goes on as it came, and without a `_meta` of ours.
+    if permitted.action.kind() == ActionKind::CreateChallenge {
+        let result = road.relay.issued(permitted, &result);
+        return Ok((error_code::result_response(arrival.id(), &result), None));
+    }
+    // A receipt holds nothing to be labelled, and strict clients take it only empty.
+    if matches!(route.method, Some(Method::Subscribe | Method::Unsubscribe)) {
+        return Ok((error_code::result_response(arrival.id(), &result), None));
+    }
+    let note =
+        ReplyNote { reply: label, session: &joined.state().label, decision: permitted.decision.as_str() };
+    let own = reply.frame.result_member("_meta").and_then(|_| member(&result, "_meta"));
+    let meta = emit::reply_meta(own, &note);
+    let mut out = Vec::with_capacity(arrival.id().len() + result.len() + meta.len() + 48);
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    out.extend_from_slice(arrival.id().as_bytes());
+    out.extend_from_slice(br#","result":"#);
+    emit::with_meta(&mut out, &result, own, &meta);
+    out.push(b'}');
+    Ok((out, None))
 }
 
 /// An error without what an upstream's flow policy says of who contributed: a hijacked model would learn which way is
@@ -179,8 +174,8 @@ fn without_oracle(error: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// An error that names the resource names it as the client did.
-fn in_clients_words<'a>(arrival: &Arrival, course: &Course, error: Cow<'a, str>) -> Cow<'a, str> {
-    let asked = arrival.frame.param("uri").filter(|_| course.method == Some(Method::ReadResource));
+fn in_clients_words<'a>(arrival: &Arrival, route: &Route, error: Cow<'a, str>) -> Cow<'a, str> {
+    let asked = arrival.frame.param("uri").filter(|_| route.method == Some(Method::ReadResource));
     match asked {
         Some(asked) if pointer(&error, &["data", "uri"]).is_some() => {
             Cow::Owned(edit_object(&error, &[("data", Edit::Merge(&[("uri", Edit::Set(asked))]))]))

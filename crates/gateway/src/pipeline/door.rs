@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use highwater_upstream::Doorkeeper;
 
-use super::arrival::Course;
+use super::arrival::Route;
 use crate::catalog::{Contracts, Station};
 
 /// A server as a call was judged by it.
@@ -23,11 +23,11 @@ pub(super) struct Door {
 
 impl Door {
     /// Where this call goes; `None` if its server may say what it likes.
-    pub(super) fn of(course: &Course) -> Option<Self> {
-        course.contracts.is_kept_to_its_word().then(|| Self {
-            station: Arc::clone(&course.station),
-            judged: Arc::clone(&course.contracts),
-            tool: course.tool.as_ref().map(|tool| Arc::clone(&tool.own)),
+    pub(super) fn of(route: &Route) -> Option<Self> {
+        route.contracts.is_kept_to_its_word().then(|| Self {
+            station: Arc::clone(&route.station),
+            judged: Arc::clone(&route.contracts),
+            tool: route.tool.as_ref().map(|tool| Arc::clone(&tool.own)),
         })
     }
 }

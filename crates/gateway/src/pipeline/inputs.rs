@@ -12,12 +12,12 @@ use highwater_mcp::method::Method;
 use highwater_mcp::text::{elements, member, members, quote, string_member, unquote};
 use highwater_upstream::Reply;
 
-use super::arrival::{Course, RoutedAction};
-use super::ask::{ask_kind, legacy_question, modern_question};
-use super::undertaking::Undertaking;
+use super::arrival::RoutedAction;
+use super::ask::{ServerQuestions, ask_kind, legacy_question, modern_question, put_cleared};
+use super::permitted::Permitted;
 use super::{Arrival, Refusal};
 use crate::client::Client;
-use crate::gateway::Gateway;
+use crate::gateway::fresh_id;
 
 /// What a modern upstream wants to know before it goes on.
 pub(super) struct Questions {
@@ -46,24 +46,25 @@ impl Questions {
     }
 }
 
-impl Gateway {
-    /// The questions in a reply to a legacy client, which must be put to it as requests.
-    pub(super) fn questions_for_legacy(&self, arrival: &Arrival, reply: &Reply) -> Option<Questions> {
-        self.asks_of_legacy(arrival, reply).then(|| reply.frame.result().map(Questions::read)).flatten()
-    }
+/// The questions in a reply to a legacy client, which must be put to it as requests.
+pub(super) fn questions_for_legacy(arrival: &Arrival, reply: &Reply) -> Option<Questions> {
+    asks_of_legacy(arrival, reply).then(|| reply.frame.result().map(Questions::read)).flatten()
+}
 
-    /// Whether a reply asks something of a client that knows no such reply.
-    pub(super) fn asks_of_legacy(&self, arrival: &Arrival, reply: &Reply) -> bool {
-        arrival.client.era() == Era::Legacy
-            && reply::type_of(&reply.frame, reply.era) == reply::ResultType::InputRequired
-    }
+/// Whether a reply asks something of a client that knows no such reply.
+pub(super) fn asks_of_legacy(arrival: &Arrival, reply: &Reply) -> bool {
+    arrival.client.era() == Era::Legacy
+        && reply::type_of(&reply.frame, reply.era) == reply::ResultType::InputRequired
+}
 
+// === impl ServerQuestions ===
+
+impl ServerQuestions {
     /// Puts the questions to the client and makes the call that brings the answers back.
     pub(super) async fn collect_answers(
         &self,
         arrival: &Arrival,
-        course: &Course,
-        asked: &Undertaking,
+        asked: &Permitted,
         questions: Questions,
     ) -> Result<RoutedAction, Refusal> {
         let answers = self.ask_all(arrival, asked, &questions).await?;
@@ -73,17 +74,18 @@ impl Gateway {
             None => edits.push(("requestState", Edit::Remove)),
         }
         let params = edit_object(asked.action.params(), &edits);
-        let method = course.method.map_or("", Method::as_str);
+        let route = &asked.route;
+        let method = route.method.map_or("", Method::as_str);
         // An answer is an action: it carries the client's data to the server that asked.
-        let action = Action::new(ActionKind::Answer, course.upstream().clone(), method, method, params);
-        Ok(RoutedAction::new(action, course.clone()))
+        let action = Action::new(ActionKind::Answer, route.upstream().clone(), method, method, params);
+        Ok(RoutedAction::new(action, route.clone()))
     }
 
     /// Puts the questions to a legacy client one after the other; the answers as the JSON of `inputResponses`.
     pub(super) async fn ask_all(
         &self,
         arrival: &Arrival,
-        during: &Undertaking,
+        during: &Permitted,
         questions: &Questions,
     ) -> Result<String, Refusal> {
         let Client::Legacy(session) = &arrival.client else {
@@ -94,8 +96,8 @@ impl Gateway {
             let answer = match self.clear_ask(arrival, during, method, params).await {
                 None => None,
                 Some(cleared) => {
-                    let params = legacy_question(method, params, || self.fresh_id());
-                    self.put_cleared(arrival, session, method, Some(&params), cleared).await
+                    let params = legacy_question(method, params, fresh_id);
+                    put_cleared(arrival, session, method, Some(&params), cleared).await
                 }
             };
             let answer = answer.as_ref().and_then(|answer| answer.result()).map(str::to_owned);
@@ -113,7 +115,7 @@ impl Gateway {
     pub(super) async fn url_round(
         &self,
         arrival: &Arrival,
-        during: &Undertaking,
+        during: &Permitted,
         error: &str,
         from: Era,
     ) -> Option<String> {

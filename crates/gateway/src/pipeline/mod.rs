@@ -2,66 +2,69 @@
 //!
 //! Read `run` from top to bottom; each verb is a file beside this one.
 
-mod absorb;
 mod again;
 mod answer;
 mod approve;
 mod arrival;
 mod ask;
 mod context;
-mod decide;
 mod deliver;
 mod door;
-mod forward;
 mod gather;
-mod held;
 mod inputs;
-mod journey;
+mod judge;
 mod layout;
-mod marks;
+mod legs;
 mod objects;
 mod outlook;
+mod permitted;
+mod proposed;
 mod record;
 mod refuse;
 mod relay;
 mod resolve;
+mod resume;
+mod road;
 mod route;
+mod seals;
 mod search;
+mod sent;
+mod sessions;
+mod suspended;
 mod tasks;
 mod unapproved;
-mod undertaking;
+mod withheld;
 
 use std::pin::pin;
 use std::sync::Arc;
 
-use highwater_core::action::ActionKind;
-use highwater_core::decide::{PermittedAction, ReplyVerdict, Verdict, decide_reply, label_reply};
-use highwater_upstream::Reply;
-use highwater_upstream::apart;
+use highwater_core::decide::{PermittedAction, ReplyVerdict, decide_reply, label_reply};
+use highwater_upstream::{Reply, apart};
 
-use approve::Approved;
-pub(crate) use approve::PendingQuestions;
 pub(crate) use approve::through;
-use approve::{Consent, WaitingReply};
+use approve::{Approved, Consent, ReplyApproved, WaitingReply};
 pub(crate) use arrival::Arrival;
-use arrival::{Course, RoutedAction};
+use arrival::RoutedAction;
 pub(crate) use deliver::Delivery;
-use forward::{Flight, Landing, Leave};
-pub(crate) use held::HeldCalls;
-use held::Resumed;
-use journey::{Journey, Leg};
-use layout::Layout;
+use deliver::commit;
+use judge::Settled;
+use legs::{Leg, Legs, next_leg};
 pub(crate) use objects::may_keep;
+use permitted::Permitted;
 pub(crate) use refuse::Refusal;
 pub(crate) use relay::CREATE_CHALLENGE;
+use resume::{Resumed, resume};
+pub(crate) use road::{Road, RoadParts};
+use search::Served;
+use sent::{CallEnd, Sent, line_up};
 
-use crate::client::Client;
+use crate::client::{Answer, Client};
 use crate::gateway::Gateway;
 
 /// How the first stretch of the road ends.
 enum Departure {
     /// The action is on its way.
-    Gone(Flight, Course),
+    Sent(Sent),
     /// A person is asked first, by ending the client's request.
     Asked(Delivery),
 }
@@ -69,52 +72,55 @@ enum Departure {
 impl Gateway {
     /// Takes one action from its arrival to its delivery.
     pub(crate) async fn run(&self, arrival: &Arrival) -> Result<Delivery, Refusal> {
+        let road = &self.road;
         // A request that answers a question we hold open continues the call that asked it.
-        let resumed = match held::own_state(arrival) {
+        let resumed = match seals::own_state(arrival) {
             None => Resumed::Fresh(None, None),
-            Some(state) => apart(self.resume(arrival, &state)).await?,
+            Some(state) => apart(resume(road, arrival, &state)).await?,
         };
-        let (mut flight, mut course) = match resumed {
-            Resumed::Continued(held) => *held,
+        let mut sent = match resumed {
+            Resumed::Continued(sent) => *sent,
             Resumed::AskedAgain(delivery) => return Ok(delivery),
             Resumed::Released(waiting, answer) => {
-                let WaitingReply { flight, course, held } = *waiting;
-                return apart(self.release_approved(arrival, &course, flight, held, answer)).await;
+                let WaitingReply { sent, held } = *waiting;
+                let approved = apart(road.approvals.release_answered(sent, held, answer)).await?;
+                return self.deliver_approved(arrival, approved).await;
             }
             Resumed::Fetched(waiting, request) => {
-                let WaitingReply { flight, course, held } = *waiting;
+                let WaitingReply { sent, held } = *waiting;
                 let request = request.map(|request| *request);
-                return apart(self.release_granted(arrival, &course, flight, held, request)).await;
+                let approved = apart(road.approvals.release_granted(sent, held, request)).await?;
+                return self.deliver_approved(arrival, approved).await;
             }
             Resumed::Fresh(state, consent) => {
                 arrival.session.note_call();
-                let routed = self.route(arrival, state.as_deref()).await?;
+                let routed = road.router.route(arrival, state.as_deref()).await?;
                 // Pinned where it is made: it is large, and would be moved twice on its way into this future.
                 match pin!(self.depart(arrival, routed, consent)).await? {
-                    Departure::Gone(flight, course) => (flight, course),
+                    Departure::Sent(sent) => sent,
                     Departure::Asked(delivery) => return Ok(delivery),
                 }
             }
         };
-        let mut journey = Journey::default();
+        let mut legs = Legs::default();
         let reply = loop {
-            match self.accompany(arrival, &course, &mut flight).await {
+            match sent.accompany(&road.questions, arrival).await {
                 // A modern client is asked by ending its request; the call itself stays open.
-                Landing::Asked(ask, cleared) => return self.hold(arrival, course, flight, ask, cleared),
-                Landing::Reply(reply) => {
-                    match self.next_leg(arrival, &course, &mut flight, reply, &mut journey).await? {
-                        Leg::Arrived(reply) => break reply,
-                        Leg::On(routed, round) => match self.depart(arrival, *routed, round).await? {
-                            Departure::Gone(next, onward) => (flight, course) = (next, onward),
-                            Departure::Asked(delivery) => return Ok(delivery),
-                        },
-                    }
+                CallEnd::Asked(ask, cleared) => {
+                    return road.suspended.suspend(&road.seals, arrival, sent, ask, cleared);
                 }
-                Landing::Failed(error) => return Err(apart(self.upstream_failed(flight, error)).await),
+                CallEnd::Reply(reply) => match next_leg(road, arrival, &mut sent, reply, &mut legs).await? {
+                    Leg::Arrived(reply) => break reply,
+                    Leg::On(routed, consent) => match self.depart(arrival, *routed, consent).await? {
+                        Departure::Sent(next) => sent = next,
+                        Departure::Asked(delivery) => return Ok(delivery),
+                    },
+                },
+                CallEnd::Failed(error) => return Err(apart(sent.failed(&road.sessions, error)).await),
             }
         };
-        journey.ended();
-        pin!(self.arrive(arrival, &course, flight, reply)).await
+        legs.ended();
+        pin!(self.arrive(arrival, sent, reply)).await
     }
 
     /// Judges an action and, if it may happen, sends it off with its trace already written.
@@ -124,97 +130,111 @@ impl Gateway {
         routed: RoutedAction,
         consent: Option<Consent>,
     ) -> Result<Departure, Refusal> {
-        let RoutedAction { action, course, layout, heard } = routed;
+        let road = &self.road;
         // A person's answer is about exactly the action they were asked about.
-        let (action, layout) = match &consent {
-            Some(consent) if !matches!(consent, Consent::Round(_)) => {
-                let asked = consent.asked(action);
-                let layout = Layout::of(&asked);
-                (asked, layout)
-            }
-            Some(_) | None => (Arc::new(action), layout),
+        let routed = match &consent {
+            Some(consent) => consent.asked(routed),
+            None => routed,
         };
         // Taken before anything is waited for: writes that are kept in order keep the order in which they came.
-        let mut turn = self.line_up(&course, &action)?;
-        let mut undertaking = self.gather(arrival, &course, action, layout).await;
-        if let Some(heard) = heard {
-            apart(self.listen_again(&mut undertaking, &heard)).await;
-        }
+        let turn = line_up(&routed.route, &routed.action)?;
+        let proposed = road.judge.gather(arrival, routed).await;
         // A server that verifies approvals itself is not called without what it verifies.
-        if undertaking.known.gated {
-            self.meet_gate(arrival, &course, &mut undertaking)?;
-        }
-        let permit = match self.judge(&mut undertaking).await {
-            Verdict::Allow(permit) => permit,
-            Verdict::Escalate(escalation) => {
+        let proposed =
+            if proposed.known().gated { road.relay.meet_gate(arrival, proposed)? } else { proposed };
+        let judged = road.judge.judge(proposed).await;
+        let (proposed, granted, turn) = match judged.map_err(|refusal| refusal.hiding(arrival))? {
+            (proposed, Settled::Granted(granted)) => (proposed, granted, turn),
+            (proposed, Settled::Open(escalation)) => {
                 // Nobody waits for somebody else's question to be answered.
-                drop(turn.take());
+                drop(turn);
                 // Rare and large: boxed, or every call would be born with the room for it.
-                let approving = self.approve(arrival, &course, &mut undertaking, escalation, consent);
-                match apart(approving).await? {
-                    Approved::Granted(permit) => {
-                        turn = self.line_up(&course, &undertaking.action)?;
-                        permit
+                match apart(road.approvals.approve(arrival, proposed, escalation, consent)).await? {
+                    Approved::Granted(proposed, granted) => {
+                        let turn = line_up(&proposed.route, &proposed.action)?;
+                        (proposed, granted, turn)
                     }
                     Approved::Asked(delivery) => return Ok(Departure::Asked(delivery)),
                 }
             }
-            Verdict::Block(denial) => {
-                return Err(self.block(&undertaking, &denial).hiding(&denial, arrival));
-            }
         };
         // Nothing can be removed from a reply yet, so what would need that is not done.
-        if !permit.obligations().redactions().is_empty() {
-            return Err(self.unredactable(&undertaking, &permit));
+        if !granted.permit.obligations().redactions().is_empty() {
+            return Err(road.recorder.unredactable(&proposed, &granted.permit));
         }
-        self.spend_relayed(arrival, &course, &undertaking, &permit)?;
-        if undertaking.action.kind() == ActionKind::CreateChallenge {
-            undertaking.agreement = permit.agreement().cloned();
-        }
+        road.relay.spend_relayed(arrival, &proposed, &granted.permit)?;
         // Whoever reads what this writes reads what the session has read.
-        self.mark_written(&mut undertaking)
+        let (proposed, marks_before) = road
+            .sessions
+            .mark_written(proposed)
             .await
-            .map_err(|error| Refusal::unmarked(&undertaking.decision, &error))?;
+            .map_err(|(proposed, error)| Refusal::unmarked(&proposed.decision, &error))?;
         // Write-ahead: an irreversible call leaves its trace before it happens.
-        let record = self
-            .record_departure(&undertaking, &permit)
+        let record = road
+            .recorder
+            .departure(&proposed, &granted)
             .await
-            .map_err(|error| Refusal::unrecorded(&undertaking.decision, &error))?;
-        let obligations = permit.obligations();
-        undertaking.consented = permit.consented().cloned();
-        let permitted = PermittedAction::bind(Arc::clone(&undertaking.action), permit)
-            .map_err(|_| Refusal::internal(&undertaking.decision))?;
+            .map_err(|error| Refusal::unrecorded(&proposed.decision, &error))?;
+        let permitted = Permitted::new(proposed, &granted, marks_before);
+        let action = PermittedAction::bind(Arc::clone(&permitted.action), granted.permit)
+            .map_err(|_| Refusal::internal(&permitted.decision))?;
         if let (Client::Modern(_), Some(level)) = (&arrival.client, arrival.client.log_level()) {
-            course.station.want_log_level(level).await;
+            permitted.route.station.want_log_level(level).await;
         }
-        let leave = Leave { permitted, obligations, turn };
-        let flight = self.forward(arrival, &course, Arc::new(undertaking), leave, record);
-        Ok(Departure::Gone(flight, course))
+        Ok(Departure::Sent(Sent::send(arrival, permitted, action, turn, record)))
     }
 
     /// Labels a reply, judges it, and releases it once its label and its outcome are stored.
-    async fn arrive(
+    async fn arrive(&self, arrival: &Arrival, mut sent: Sent, reply: Reply) -> Result<Delivery, Refusal> {
+        let road = &self.road;
+        let permitted = Arc::clone(&sent.permitted);
+        let received = road.sessions.gather_reply(&permitted, reply).await;
+        let policy = &permitted.policy;
+        // The session as it is before this reply, with whatever else came meanwhile.
+        let now = road.sessions.current(permitted.session()).await;
+        let standing = permitted.caller.standing();
+        let facts = permitted.facts_of_reply(&now.label, &standing.grant);
+        let labelled = label_reply(policy, &facts, received);
+        match decide_reply(policy, &facts, permitted.obligations, labelled) {
+            ReplyVerdict::Pass(pass) => commit(road, arrival, sent, pass).await,
+            ReplyVerdict::Hold(held) => {
+                let approved = apart(road.approvals.approve_reply(arrival, sent, held)).await?;
+                self.deliver_approved(arrival, approved).await
+            }
+            ReplyVerdict::Withhold(denial) => Err(sent.withhold(&denial)),
+        }
+    }
+
+    /// Releases a reply that a person agreed to, or asks them.
+    async fn deliver_approved(
         &self,
         arrival: &Arrival,
-        course: &Course,
-        mut flight: Flight,
-        reply: Reply,
+        approved: ReplyApproved,
     ) -> Result<Delivery, Refusal> {
-        let undertaking = Arc::clone(&flight.undertaking);
-        let received = self.gather_reply(&undertaking, reply).await;
-        let policy = &undertaking.policy;
-        // The session as it is before this reply, with whatever else came meanwhile.
-        let now = self.label_of_moment(undertaking.session()).await;
-        let standing = undertaking.caller.standing();
-        let facts = undertaking.facts_of_reply(&now.label, &standing.grant);
-        let labelled = label_reply(policy, &facts, received);
-        let pass = match decide_reply(policy, &facts, flight.obligations, labelled) {
-            ReplyVerdict::Pass(pass) => pass,
-            ReplyVerdict::Hold(held) => {
-                return apart(self.approve_reply(arrival, course, flight, held)).await;
-            }
-            ReplyVerdict::Withhold(denial) => return Err(self.withhold(&mut flight, &denial)),
-        };
-        self.commit(arrival, course, flight, pass).await
+        match approved {
+            ReplyApproved::Passed(sent, pass) => apart(commit(&self.road, arrival, sent, pass)).await,
+            ReplyApproved::Asked(delivery) => Ok(delivery),
+        }
+    }
+
+    /// Says what would become of a call that is not made.
+    pub(crate) async fn foresee(&self, arrival: &Arrival) -> Answer {
+        let delivery = outlook::outlook(&self.road, arrival).await;
+        delivery.unwrap_or_else(|refusal| refusal.into_delivery(arrival)).into_answer()
+    }
+
+    /// Takes an action down the road.
+    pub(crate) async fn act(&self, arrival: &Arrival) -> Answer {
+        let delivery = self.run(arrival).await;
+        delivery.unwrap_or_else(|refusal| refusal.into_delivery(arrival)).into_answer()
+    }
+
+    /// Serves a request that names a tool where some virtual server offers tools of our own.
+    pub(crate) async fn act_as_meant(&self, arrival: Arrival) -> Answer {
+        match search::serve(&self.road, arrival).await {
+            Served::Call(arrival) => self.act(&arrival).await,
+            Served::Outlook(arrival) => self.foresee(&arrival).await,
+            Served::Answered(delivery) => delivery.into_answer(),
+        }
     }
 }

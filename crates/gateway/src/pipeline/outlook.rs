@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
+use highwater_core::annotation::Contract;
 use highwater_core::decide::{Effect, demands};
 use highwater_core::label::{Label, TextSet};
 use highwater_mcp::annotations::emit::{Outlook, resolution, resolution_of_tool};
@@ -11,75 +12,67 @@ use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code;
 
-use super::arrival::{Course, ToolName};
-use super::layout::Layout;
-use super::undertaking::Undertaking;
-use super::{Arrival, Delivery, Refusal};
-use crate::gateway::Gateway;
+use super::arrival::{RoutedAction, ToolName};
+use super::proposed::Proposed;
+use super::{Arrival, Delivery, Refusal, Road};
 
 /// A call that is not made, judged.
 pub(super) struct Foreseen {
-    course: Course,
     tool: ToolName,
-    pub(super) undertaking: Undertaking,
+    pub(super) proposed: Proposed,
     pub(super) effect: Effect,
 }
 
-impl Gateway {
-    /// Says what would become of a call.
-    pub(crate) async fn outlook(&self, arrival: &Arrival) -> Result<Delivery, Refusal> {
-        let Foreseen { course, tool, undertaking, effect } = self.foreseen(arrival).await?;
-        let no_tool = || Refusal::unknown("tool", "", &[]);
-        let outlook = Outlook { effect: effect.as_str(), would_taint: taints(&undertaking) };
-        let entry = course.names.tools.get(&tool.shown).ok_or_else(no_tool)?;
-        let result = match arrival.client.era() {
-            Era::Modern => {
-                // Of a call through a variant it speaks under the name that was asked about.
-                let asked = arrival.variant.map_or(&*tool.shown, |variant| variant.as_str());
-                let plain = resolution(asked, &undertaking.told, outlook);
-                edit_object(&plain, &[("resultType", Edit::Set(r#""complete""#))])
-            }
-            Era::Legacy => match course.names.listed_tool(entry) {
-                Some(shown) => resolution_of_tool(shown, &undertaking.told, outlook),
-                None => return Err(no_tool()),
-            },
-        };
-        Ok(Delivery::ours(error_code::result_response(arrival.id(), &result), None))
-    }
+/// Says what would become of a call.
+pub(super) async fn outlook(road: &Road, arrival: &Arrival) -> Result<Delivery, Refusal> {
+    let Foreseen { tool, proposed, effect } = foresee(road, arrival).await?;
+    let no_tool = || Refusal::unknown("tool", "", &[]);
+    let outlook = Outlook { effect: effect.as_str(), would_taint: taints(&proposed) };
+    let (names, contract) = (&proposed.route.names, &proposed.reply_contract);
+    let entry = names.tools.get(&tool.shown).ok_or_else(no_tool)?;
+    let result = match arrival.client.era() {
+        Era::Modern => {
+            // Of a call through a variant it speaks under the name that was asked about.
+            let asked = arrival.variant.map_or(&*tool.shown, |variant| variant.as_str());
+            let plain = resolution(asked, contract, outlook);
+            edit_object(&plain, &[("resultType", Edit::Set(r#""complete""#))])
+        }
+        Era::Legacy => match names.listed_tool(entry) {
+            Some(shown) => resolution_of_tool(shown, contract, outlook),
+            None => return Err(no_tool()),
+        },
+    };
+    Ok(Delivery::ours(error_code::result_response(arrival.id(), &result), None))
+}
 
-    /// Judges a call that is not made.
-    pub(super) async fn foreseen(&self, arrival: &Arrival) -> Result<Foreseen, Refusal> {
-        let routed = self.route(arrival, None).await?;
-        let course = routed.course;
-        let no_tool = || Refusal::unknown("tool", "", &[]);
-        let tool = course.tool.clone().ok_or_else(no_tool)?;
-        // Judged as the call it speaks of, which is not made.
-        let params = routed.action.params().to_owned();
-        let action = Action::new(
-            ActionKind::CallTool,
-            course.upstream().clone(),
-            "tools/call",
-            Arc::clone(&tool.own),
-            params,
-        );
-        let standing = arrival.client.caller().standing();
-        if !standing.grant.reaches_tool(course.upstream(), &tool.own) {
-            return Err(Refusal::unknown("tool", &tool.shown, &[]));
-        }
-        let layout = Layout::of(&action);
-        let undertaking = self.gather(arrival, &course, Arc::new(action), layout).await;
-        // What is held is not described either.
-        if undertaking.known.is_held() {
-            return Err(Refusal::unknown("tool", &tool.shown, &[]));
-        }
-        let effect = demands(&undertaking.policy, &undertaking.facts()).effect;
-        Ok(Foreseen { course, tool, undertaking, effect })
+/// Judges a call that is not made.
+pub(super) async fn foresee(road: &Road, arrival: &Arrival) -> Result<Foreseen, Refusal> {
+    let RoutedAction { action, route, .. } = road.router.route(arrival, None).await?;
+    let tool = route.tool.clone().ok_or_else(|| Refusal::unknown("tool", "", &[]))?;
+    // Judged as the call it speaks of, which is not made.
+    let (upstream, own) = (route.upstream().clone(), Arc::clone(&tool.own));
+    let action = Action::new(ActionKind::CallTool, upstream, "tools/call", own, action.params().to_owned());
+    let standing = arrival.client.caller().standing();
+    if !standing.grant.reaches_tool(route.upstream(), &tool.own) {
+        return Err(Refusal::unknown("tool", &tool.shown, &[]));
     }
+    let proposed = road.judge.gather(arrival, RoutedAction::new(action, route)).await;
+    // What is held is not described either.
+    if proposed.known().is_held() {
+        return Err(Refusal::unknown("tool", &tool.shown, &[]));
+    }
+    let effect = demands(&proposed.policy, &proposed.facts()).effect;
+    Ok(Foreseen { tool, proposed, effect })
 }
 
 /// Whether the reply to a call would raise its session's label.
-pub(super) fn taints(undertaking: &Undertaking) -> bool {
-    !undertaking.before.label.covers(&without_origins(undertaking.told.reply_label()))
+pub(super) fn taints(proposed: &Proposed) -> bool {
+    would_taint(&proposed.before.label, &proposed.reply_contract)
+}
+
+/// Whether a reply by this contract would raise this label.
+pub(super) fn would_taint(session: &Label, contract: &Contract) -> bool {
+    !session.covers(&without_origins(contract.reply_label()))
 }
 
 /// What of a label changes what a session may do: where something came from does not.

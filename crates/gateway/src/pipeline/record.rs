@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::audit::{AuditEvent, Decision, Ended, Happened, Outcome, Provenance, Question, Ruling};
+use highwater_core::audit::{AuditEvent, Decision, Ended, Happened, Outcome, Provenance, Ruling};
 use highwater_core::decide::{Answer, Escalation, Judgement, Permit, QuestionDigest};
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
@@ -11,8 +11,9 @@ use highwater_store::{Appended, AuditError, AuditLog};
 use tokio::time::Instant;
 
 use super::Refusal;
-use super::undertaking::Undertaking;
-use crate::gateway::{Gateway, now};
+use super::permitted::{Basis, Granted};
+use super::proposed::Proposed;
+use crate::gateway::now;
 
 /// How an action ended, with whatever there is to say about it.
 #[derive(Clone, Copy, Default)]
@@ -29,104 +30,114 @@ pub(super) struct End<'a> {
     pub(super) provenance: Option<Provenance<'a>>,
 }
 
-impl Gateway {
-    /// Writes down that an action was allowed, with whatever was found about it.
-    pub(super) fn record_permit(
-        &self,
-        undertaking: &Undertaking,
-        permit: &Permit,
-    ) -> Result<Appended, AuditError> {
-        self.record_decision(undertaking, permit.judgement(), ruling_of(permit))
-    }
-
-    /// Writes down that a person is to be asked.
-    pub(super) fn record_escalation(
-        &self,
-        undertaking: &Undertaking,
-        escalation: &Escalation,
-    ) -> Result<(), Refusal> {
-        let judged = self.record_decision(undertaking, escalation.judgement(), Ruling::Asked);
-        judged.map(|_| ()).map_err(|error| Refusal::unrecorded(&undertaking.decision, &error))
-    }
-
-    /// Writes down that a question went out to a person.
-    pub(super) fn record_asked(
-        &self,
-        undertaking: &Undertaking,
-        question: QuestionDigest,
-        how: &str,
-    ) -> Result<(), Refusal> {
-        let question = (!undertaking.sealed).then_some(question);
-        self.note(undertaking, Happened::Asked { question, how })
-    }
-
-    /// Writes down what a person said.
-    pub(super) fn record_answer(
-        &self,
-        undertaking: &Undertaking,
-        question: QuestionDigest,
-        answer: Answer,
-    ) -> Result<(), Refusal> {
-        self.record_answer_by(undertaking, question, answer, undertaking.caller.principal.as_str())
-    }
-
-    /// The same, where it is known who.
-    pub(super) fn record_answer_by(
-        &self,
-        undertaking: &Undertaking,
-        question: QuestionDigest,
-        answer: Answer,
-        by: &str,
-    ) -> Result<(), Refusal> {
-        let question = (!undertaking.sealed).then_some(question);
-        self.note(undertaking, Happened::Answered { question, answer, by })
-    }
-
-    fn note(&self, undertaking: &Undertaking, happened: Happened<'_>) -> Result<(), Refusal> {
-        let event = AuditEvent { time: now(), id: Some(&undertaking.decision), happened };
-        let noted = self.audit.append(&event);
-        noted.map(|_| ()).map_err(|error| Refusal::unrecorded(&undertaking.decision, &error))
-    }
-
-    /// Writes a decision down.
-    pub(super) fn record_decision(
-        &self,
-        undertaking: &Undertaking,
-        judgement: &Judgement,
-        ruling: Ruling,
-    ) -> Result<Appended, AuditError> {
-        self.audit.append(&decided(undertaking, &undertaking.facts(), judgement, ruling))
-    }
-
-    /// Writes down that an upstream asked something.
-    pub(super) fn record_question(
-        &self,
-        undertaking: &Undertaking,
-        question: Question<'_>,
-    ) -> Result<Appended, AuditError> {
-        self.audit.append(&AuditEvent {
-            time: now(),
-            id: Some(&undertaking.decision),
-            happened: Happened::Question(question),
-        })
-    }
+/// Writes to the audit log.
+#[derive(Clone)]
+pub(crate) struct Recorder {
+    audit: Arc<AuditLog>,
 }
 
-impl Gateway {
-    /// Writes down that an action was allowed, with what other calls write down now, and opens its page.
-    pub(super) async fn record_departure(
+// === impl Recorder ===
+
+impl Recorder {
+    pub(crate) fn new(audit: Arc<AuditLog>) -> Self {
+        Self { audit }
+    }
+
+    /// Writes down that an action was allowed, with whatever was found about it, and opens its page.
+    pub(super) fn permit(&self, proposed: &Proposed, granted: &Granted) -> Result<OpenRecord, AuditError> {
+        let (judgement, ruling) = (granted.permit.judgement(), ruling_of(&granted.permit));
+        let written = self.decision_on(proposed, judgement, ruling, &granted.basis)?;
+        Ok(OpenRecord::open(Arc::clone(&self.audit), proposed.decision.clone(), written))
+    }
+
+    /// The same, with what other calls write down now.
+    pub(super) async fn departure(
         &self,
-        undertaking: &Undertaking,
-        permit: &Permit,
+        proposed: &Proposed,
+        granted: &Granted,
     ) -> Result<OpenRecord, AuditError> {
-        let facts = undertaking.facts();
-        let event = decided(undertaking, &facts, permit.judgement(), ruling_of(permit));
-        let mut record = OpenRecord::of(Arc::clone(&self.audit), undertaking.decision.clone());
+        let (facts, permit) = (proposed.facts(), &granted.permit);
+        let event = decided(proposed, &facts, permit.judgement(), ruling_of(permit), &granted.basis);
+        let mut record = OpenRecord::of(Arc::clone(&self.audit), proposed.decision.clone());
         // Dropped before the page, so that the decision of a call given up meanwhile is written before its end.
         let appending = self.audit.append_with_others(&event);
         record.settled = false;
         appending.written().await.inspect_err(|_| record.settled = true)?;
         Ok(record)
+    }
+
+    /// Writes down that a person is to be asked.
+    pub(super) fn escalation(&self, proposed: &Proposed, escalation: &Escalation) -> Result<(), Refusal> {
+        let judged = self.decision(proposed, escalation.judgement(), Ruling::Asked);
+        judged.map(|_| ()).map_err(|error| Refusal::unrecorded(&proposed.decision, &error))
+    }
+
+    /// Writes down that a question went out to a person.
+    pub(super) fn asked(
+        &self,
+        proposed: &Proposed,
+        question: QuestionDigest,
+        how: &str,
+    ) -> Result<(), Refusal> {
+        let question = (!proposed.sealed).then_some(question);
+        self.note(proposed, Happened::Asked { question, how })
+    }
+
+    /// Writes down what a person said.
+    pub(super) fn answer(
+        &self,
+        proposed: &Proposed,
+        question: QuestionDigest,
+        answer: Answer,
+    ) -> Result<(), Refusal> {
+        self.answer_by(proposed, question, answer, proposed.caller.principal.as_str())
+    }
+
+    /// The same, where it is known who.
+    pub(super) fn answer_by(
+        &self,
+        proposed: &Proposed,
+        question: QuestionDigest,
+        answer: Answer,
+        by: &str,
+    ) -> Result<(), Refusal> {
+        let question = (!proposed.sealed).then_some(question);
+        self.note(proposed, Happened::Answered { question, answer, by })
+    }
+
+    fn note(&self, proposed: &Proposed, happened: Happened<'_>) -> Result<(), Refusal> {
+        let noted = self.happened(proposed, happened);
+        noted.map(|_| ()).map_err(|error| Refusal::unrecorded(&proposed.decision, &error))
+    }
+
+    /// Writes down something that happened in the course of a call.
+    pub(super) fn happened(
+        &self,
+        proposed: &Proposed,
+        happened: Happened<'_>,
+    ) -> Result<Appended, AuditError> {
+        self.audit.append(&AuditEvent { time: now(), id: Some(&proposed.decision), happened })
+    }
+
+    /// Writes a decision down.
+    pub(super) fn decision(
+        &self,
+        proposed: &Proposed,
+        judgement: &Judgement,
+        ruling: Ruling,
+    ) -> Result<Appended, AuditError> {
+        self.decision_on(proposed, judgement, ruling, &Basis::default())
+    }
+
+    /// The same with what it rests on.
+    pub(super) fn decision_on(
+        &self,
+        proposed: &Proposed,
+        judgement: &Judgement,
+        ruling: Ruling,
+        basis: &Basis,
+    ) -> Result<Appended, AuditError> {
+        self.audit.append(&decided(proposed, &proposed.facts(), judgement, ruling, basis))
     }
 }
 
@@ -143,7 +154,7 @@ pub(super) struct OpenRecord {
 
 impl OpenRecord {
     /// Opens the page; the decision itself must be in the log already.
-    pub(super) fn open(audit: Arc<AuditLog>, decision: DecisionId, _written: Appended) -> Self {
+    fn open(audit: Arc<AuditLog>, decision: DecisionId, _written: Appended) -> Self {
         let mut record = Self::of(audit, decision);
         record.settled = false;
         record
@@ -186,16 +197,17 @@ impl OpenRecord {
 }
 
 fn decided<'a>(
-    undertaking: &'a Undertaking,
+    proposed: &'a Proposed,
     facts: &'a Facts<'a>,
     judgement: &'a Judgement,
     ruling: Ruling,
+    basis: &'a Basis,
 ) -> AuditEvent<'a> {
-    let (session, epoch) = (undertaking.session().key(), undertaking.before.epoch);
-    let policy = &undertaking.policy;
-    let (sealed, receipts) = (undertaking.sealed, undertaking.receipts.as_slice());
+    let (session, epoch) = (proposed.session().key(), proposed.before.epoch);
+    let policy = &proposed.policy;
+    let (sealed, receipts) = (proposed.sealed, basis.receipts.as_slice());
     let decision = Decision { session, epoch, policy, facts, judgement, ruling, sealed, receipts };
-    AuditEvent { time: now(), id: Some(&undertaking.decision), happened: Happened::Decision(decision) }
+    AuditEvent { time: now(), id: Some(&proposed.decision), happened: Happened::Decision(decision) }
 }
 
 fn ruling_of(permit: &Permit) -> Ruling {

@@ -1,12 +1,9 @@
 //! The exits of the road. A refusal says what happened in our words, never in an upstream's, and names no rule: the
 //! full reason is on record under the decision's id.
 
-use std::sync::Arc;
-
-use highwater_core::audit::{Outcome, Ruling};
+use highwater_core::audit::Ruling;
 use highwater_core::decide::{
     Answer, Asking, Denial, Effect, Finding, FindingId, Permit, Reason, misjudged, refusal, ungranted,
-    withheld,
 };
 use highwater_core::grant::{CallVariant, Permission};
 use highwater_core::id::{DecisionId, UpstreamId};
@@ -15,13 +12,12 @@ use highwater_mcp::error_code;
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, unquote};
 use highwater_store::{AuditError, StoreError};
-use highwater_upstream::error::{Cause, UpstreamError};
 
-use super::record::End;
+use super::permitted::Basis;
+use super::proposed::Proposed;
+use super::record::Recorder;
 use super::route::unknown;
-use super::undertaking::Undertaking;
-use super::{Arrival, Delivery, Flight};
-use crate::gateway::Gateway;
+use super::{Arrival, Delivery};
 
 /// Why there is no reply.
 #[derive(Debug)]
@@ -39,6 +35,8 @@ pub(crate) struct Refusal {
     lack: Option<Lack>,
     /// The name leads nowhere.
     unknown: bool,
+    /// Whether the caller may know that there is what was refused.
+    hidden: Hidden,
     /// Where a person can answer, as a member of `_meta`.
     pub(super) approval: Option<String>,
 }
@@ -50,6 +48,17 @@ enum Lack {
     Permission(Permission),
     /// The variant is below this class.
     Variant(CallVariant),
+}
+
+/// Who must not know that there is what was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hidden {
+    /// Anybody may.
+    No,
+    /// Whoever searches: they were never shown what is held.
+    FromSearch,
+    /// Every caller: it was never granted to them.
+    FromCaller,
 }
 
 /// Whether an authorisation that is missing can be had.
@@ -76,6 +85,7 @@ impl Refusal {
             denied: None,
             lack: None,
             unknown: false,
+            hidden: Hidden::No,
             approval: None,
         }
     }
@@ -237,11 +247,11 @@ impl Refusal {
 
     /// The same refusal, but if what was asked for was never granted it reads as if it did not exist: the client must not
     /// learn what else there is.
-    pub(super) fn hiding(self, denial: &Denial, arrival: &Arrival) -> Self {
-        // Whoever searches has never been shown what is held, so to them it is unknown.
-        let held = |finding: &Finding| finding.id == FindingId::Quarantine && arrival.variant.is_some();
-        if !denial.findings().iter().any(|finding| is_out_of_reach(finding) || held(finding)) {
-            return self;
+    pub(super) fn hiding(self, arrival: &Arrival) -> Self {
+        match self.hidden {
+            Hidden::No => return self,
+            Hidden::FromSearch if arrival.variant.is_none() => return self,
+            Hidden::FromSearch | Hidden::FromCaller => {}
         }
         let shown = |key| arrival.frame.param(key).and_then(unquote).unwrap_or_default();
         match arrival.method {
@@ -320,12 +330,27 @@ fn is_out_of_reach(finding: &Finding) -> bool {
     }
 }
 
+// === impl Hidden ===
+
+impl Hidden {
+    fn of(denial: &Denial) -> Self {
+        let findings = denial.findings();
+        if findings.iter().any(is_out_of_reach) {
+            Self::FromCaller
+        } else if findings.iter().any(|finding| finding.id == FindingId::Quarantine) {
+            Self::FromSearch
+        } else {
+            Self::No
+        }
+    }
+}
+
 // === impl Lack ===
 
 impl Lack {
     /// What stands between a caller and a call that was blocked, if that is all.
-    fn of(undertaking: &Undertaking, denial: &Denial) -> Option<Self> {
-        let facts = undertaking.facts();
+    fn of(proposed: &Proposed, denial: &Denial) -> Option<Self> {
+        let facts = proposed.facts();
         let found = |id: FindingId| denial.findings().iter().any(|finding| finding.id == id);
         if found(FindingId::Token) {
             return facts.missing().map(Self::Permission);
@@ -360,140 +385,73 @@ impl Remediation {
     }
 }
 
-impl Gateway {
+// === impl Recorder ===
+
+impl Recorder {
     /// Records a blocked action and refuses it. What led here is on record under the decision's id and nowhere in the
     /// words: they would tell a hijacked model where to try next.
     #[cold]
-    pub(super) fn block(&self, undertaking: &Undertaking, denial: &Denial) -> Refusal {
-        let refusal =
-            self.deny(undertaking, denial, Asking::NotNeeded, error_code::REFUSED, Remediation::Unavailable);
+    pub(super) fn block(&self, proposed: &Proposed, denial: &Denial, basis: &Basis) -> Refusal {
+        let (code, remediation) = (error_code::REFUSED, Remediation::Unavailable);
+        let refusal = self.deny(proposed, denial, basis, Asking::NotNeeded, code, remediation);
         let recorded = refusal.denied.is_some();
-        match Lack::of(undertaking, denial).filter(|_| recorded) {
-            Some(lack) => Refusal { message: lack.words(undertaking.name()), lack: Some(lack), ..refusal },
+        let refusal = match Lack::of(proposed, denial).filter(|_| recorded) {
+            Some(lack) => Refusal { message: lack.words(proposed.name()), lack: Some(lack), ..refusal },
             None if recorded
                 && denial.findings().iter().any(|finding| finding.id == FindingId::Quarantine) =>
             {
-                Refusal::held(denial.decision(), undertaking.name(), undertaking.action.upstream())
+                Refusal::held(denial.decision(), proposed.name(), proposed.action.upstream())
             }
             None => refusal,
-        }
+        };
+        Refusal { hidden: Hidden::of(denial), ..refusal }
     }
 
     /// Records that a reply would have to be edited, which nobody can yet.
     #[cold]
-    pub(super) fn unredactable(&self, undertaking: &Undertaking, permit: &Permit) -> Refusal {
-        if let Err(error) = self.record_decision(undertaking, permit.judgement(), Ruling::Blocked) {
-            return Refusal::unrecorded(&undertaking.decision, &error);
+    pub(super) fn unredactable(&self, proposed: &Proposed, permit: &Permit) -> Refusal {
+        if let Err(error) = self.decision(proposed, permit.judgement(), Ruling::Blocked) {
+            return Refusal::unrecorded(&proposed.decision, &error);
         }
-        let message = refusal(Effect::Block, Asking::NotNeeded, undertaking.name());
+        let message = refusal(Effect::Block, Asking::NotNeeded, proposed.name());
         Refusal {
             denied: Some(Remediation::Unavailable),
-            ..Refusal::about(&undertaking.decision, error_code::REFUSED, &message)
+            ..Refusal::about(&proposed.decision, error_code::REFUSED, &message)
         }
     }
 
     /// Records that a person said no, or nothing.
     #[cold]
-    pub(super) fn declined(&self, undertaking: &Undertaking, denial: &Denial) -> Refusal {
+    pub(super) fn declined(&self, proposed: &Proposed, denial: &Denial) -> Refusal {
         let (asking, code) = (Asking::Answered(Answer::Decline), error_code::APPROVAL_DECLINED);
-        self.deny(undertaking, denial, asking, code, Remediation::Unavailable)
+        self.deny(proposed, denial, &Basis::default(), asking, code, Remediation::Unavailable)
     }
 
     /// Records that a person should have been asked and cannot be.
     #[cold]
-    pub(super) fn unasked(&self, undertaking: &Undertaking, denial: &Denial) -> Refusal {
+    pub(super) fn unasked(&self, proposed: &Proposed, denial: &Denial) -> Refusal {
         let (asking, code) = (Asking::Impossible, error_code::NEEDS_APPROVAL);
-        self.deny(undertaking, denial, asking, code, Remediation::Undisclosed)
+        self.deny(proposed, denial, &Basis::default(), asking, code, Remediation::Undisclosed)
     }
 
     fn deny(
         &self,
-        undertaking: &Undertaking,
+        proposed: &Proposed,
         denial: &Denial,
+        basis: &Basis,
         asking: Asking,
         code: i64,
         remediation: Remediation,
     ) -> Refusal {
-        if let Err(error) = self.record_decision(undertaking, denial.judgement(), Ruling::Blocked) {
-            return Refusal::unrecorded(&undertaking.decision, &error);
+        if let Err(error) = self.decision_on(proposed, denial.judgement(), Ruling::Blocked, basis) {
+            return Refusal::unrecorded(&proposed.decision, &error);
         }
         // What was asked about is what a person would have had to agree to, not the refusal that follows.
         let effect = match asking {
             Asking::NotNeeded => denial.judgement().effect(),
             Asking::Impossible | Asking::Answered(_) => Effect::Confirm,
         };
-        let message = refusal(effect, asking, undertaking.name());
+        let message = refusal(effect, asking, proposed.name());
         Refusal { denied: Some(remediation), ..Refusal::about(denial.decision(), code, &message) }
-    }
-
-    /// Records that no reply came, or none that can be passed on.
-    pub(super) async fn upstream_failed(&self, mut flight: Flight, error: UpstreamError) -> Refusal {
-        let (outcome, code) = match &error.cause {
-            Cause::TimedOut(_) => (Outcome::TimedOut, error_code::UPSTREAM_UNAVAILABLE),
-            Cause::TooLarge { .. } | Cause::Malformed(_) => (Outcome::Failed, error_code::RESULT_WITHHELD),
-            _ => (Outcome::Failed, error_code::UPSTREAM_UNAVAILABLE),
-        };
-        let text = error.to_string();
-        tracing::warn!(decision = %flight.decision(), "{text}");
-        let raised = error.sent && self.note_sent(&flight.undertaking).await;
-        let end = End { detail: Some(&text), raised, ..End::default() };
-        if let Err(error) = flight.record.settle(outcome, end) {
-            return self.unrecorded(flight.decision(), error);
-        }
-        let advice = if error.sent {
-            "it may have taken effect: check before calling again"
-        } else {
-            "nothing was executed: try again later or use another tool"
-        };
-        Refusal::about(flight.decision(), code, &format!("{text}; {advice}"))
-    }
-
-    /// Records that a reply is not passed on. The call has run, so the refusal never says that nothing happened.
-    #[cold]
-    pub(super) fn withhold(&self, flight: &mut Flight, denial: &Denial) -> Refusal {
-        let undertaking = Arc::clone(&flight.undertaking);
-        let provenance = Some(undertaking.provenance());
-        let end = End { judgement: Some(denial.judgement()), provenance, ..End::default() };
-        if let Err(error) = flight.record.settle(Outcome::Withheld, end) {
-            return self.unrecorded(flight.decision(), error);
-        }
-        let message = withheld(flight.undertaking.name());
-        Refusal::about(flight.decision(), error_code::REPLY_WITHHELD, &message)
-    }
-
-    /// The label of a reply could not be stored: it stays here.
-    #[cold]
-    pub(super) fn unlabelled(&self, flight: &mut Flight, error: &StoreError) -> Refusal {
-        let undertaking = Arc::clone(&flight.undertaking);
-        let end = End {
-            detail: Some("the call has run, but the label of its reply could not be stored"),
-            provenance: Some(undertaking.provenance()),
-            ..End::default()
-        };
-        if let Err(error) = flight.record.settle(Outcome::Withheld, end) {
-            return self.unrecorded(flight.decision(), error);
-        }
-        Refusal::unlabelled(flight.decision(), error)
-    }
-
-    /// Something must be removed from a reply that cannot be removed: it stays here.
-    #[cold]
-    pub(super) fn unredacted(&self, flight: &mut Flight) -> Refusal {
-        let undertaking = Arc::clone(&flight.undertaking);
-        let provenance = Some(undertaking.provenance());
-        let end = End { detail: Some("it would have to be redacted"), provenance, ..End::default() };
-        if let Err(error) = flight.record.settle(Outcome::Withheld, end) {
-            return self.unrecorded(flight.decision(), error);
-        }
-        let message = withheld(flight.undertaking.name());
-        Refusal::about(flight.decision(), error_code::REPLY_WITHHELD, &message)
-    }
-
-    /// The outcome could not be recorded: the reply stays here.
-    #[cold]
-    pub(super) fn unrecorded(&self, decision: &DecisionId, error: AuditError) -> Refusal {
-        tracing::error!(%error, %decision, "withheld: the outcome could not be recorded");
-        let message = "the call has run, but its result could not be recorded and is withheld";
-        Refusal::about(decision, error_code::RESULT_WITHHELD, message)
     }
 }

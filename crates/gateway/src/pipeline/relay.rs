@@ -19,15 +19,19 @@ use highwater_mcp::error_code::{APPROVAL_REJECTED, INVALID_PARAMS, NEEDS_APPROVA
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, pointer, quote, string_member, unquote};
 
-use super::arrival::{Course, RoutedAction, TaskBridge, ToolName};
+use super::arrival::{Route, RoutedAction, TaskBridge, ToolName};
+use super::permitted::Permitted;
+use super::proposed::Proposed;
+use super::record::Recorder;
 use super::refuse::Remediation;
-use super::route::{Found, Subject, era_of, text_param, unknown};
-use super::undertaking::Undertaking;
+use super::route::{Found, Router, Subject, era_of, text_param, unknown};
 use super::{Arrival, Refusal};
+use crate::approvals::Desk;
 use crate::catalog::{Known, Merged, Station, VirtualServer};
 use crate::client::Client;
-use crate::gateway::Gateway;
 use crate::greet::Unmet;
+use crate::relayed::RelayedChallenges;
+use crate::world::CurrentWorld;
 
 /// Asks for a challenge.
 pub(crate) const CREATE_CHALLENGE: &str = "approval/challenge/create";
@@ -37,14 +41,25 @@ pub(crate) const CREATE_CHALLENGE: &str = "approval/challenge/create";
 const SAID_BY: &str = "dev.highwater/displayText";
 
 /// Why evidence does not go on.
-enum Held {
+enum Unfit {
     /// For a reason of the text.
     Rejected(ApprovalReason),
     /// It cannot be signed at all.
     Unsignable(String),
 }
 
-impl Gateway {
+/// What passes between clients and servers that verify approvals themselves.
+pub(crate) struct Relay {
+    pub(super) challenges: RelayedChallenges,
+    pub(super) recorder: Recorder,
+    /// Where people answer; nothing where nobody can be asked on a page.
+    pub(super) service: Option<Arc<Desk>>,
+    pub(super) world: Arc<CurrentWorld>,
+}
+
+// === impl Relay ===
+
+impl Relay {
     /// Whether a request asks for a challenge of a tool whose server verifies approvals itself. Of one that does so in
     /// some cases alone, ours come first where we may ask too.
     pub(crate) async fn is_relayed(&self, client: &Client, frame: &Frame) -> bool {
@@ -87,6 +102,144 @@ impl Gateway {
         })
     }
 
+    /// Whether the evidence that came with a call goes to its server: it goes to nobody but the one who issued its
+    /// challenge.
+    pub(super) fn passes_evidence(&self, arrival: &Arrival, route: &Route, known: &Known) -> bool {
+        if !known.gated || !route.contracts.verifies() {
+            return false;
+        }
+        if known.contract.requires_verified() {
+            return true;
+        }
+        // A server that asks in some cases alone: where it did not ask, the evidence is for somebody else.
+        let evidence = Evidence::parse(arrival.frame.meta(VERIFIED_APPROVAL)).ok();
+        let principal = &arrival.client.caller().principal;
+        let find =
+            |evidence: Evidence| self.challenges.find(principal, route.upstream(), evidence.challenge());
+        evidence.and_then(find).is_some()
+    }
+
+    /// Holds a call of a tool whose server verifies approvals to what a client of it must keep to. What the judgement
+    /// refuses anyway is left to it.
+    pub(super) fn meet_gate(&self, arrival: &Arrival, proposed: Proposed) -> Result<Proposed, Refusal> {
+        if proposed.action.kind() != ActionKind::CallTool {
+            return Ok(proposed);
+        }
+        let required = proposed.known().contract.requires_verified();
+        let evidence = pointer(proposed.action.params(), &["_meta", VERIFIED_APPROVAL]).map(str::to_owned);
+        if !required && evidence.is_none() {
+            return Ok(proposed);
+        }
+        let unmet = match self.weigh_evidence(arrival, &proposed, evidence.as_deref()) {
+            Ok(relayed) => return Ok(proposed.with_evidence(relayed)),
+            Err(unmet) => unmet,
+        };
+        let judgement = judge(&proposed.policy, &proposed.facts());
+        let blocks = |finding: &Finding| finding.effect == Effect::Block;
+        if judgement.findings().iter().any(blocks) {
+            return Ok(proposed);
+        }
+        if let Err(error) = self.recorder.decision(&proposed, &judgement, Ruling::Blocked) {
+            return Err(Refusal::unrecorded(&proposed.decision, &error));
+        }
+        let route = &proposed.route;
+        let (name, server) = (proposed.name(), route.upstream().as_str());
+        let decision = &proposed.decision;
+        Err(match unmet {
+            _ if !route.contracts.verifies() => {
+                Refusal::about(decision, REFUSED, &unverifiable(name, server)).with(Remediation::Unavailable)
+            }
+            Unfit::Unsignable(why) => Refusal::invalid(INVALID_PARAMS, why),
+            Unfit::Rejected(ApprovalReason::MissingEvidence)
+                if evidence.is_none() && !self.carries(arrival, &proposed) =>
+            {
+                let message = format!(
+                    "`{name}` must be approved with a passkey at its own server, `{server}`, and this client cannot \
+                     carry that approval; no approval given to Highwater can take its place. Tell the user: it takes a \
+                     client that supports verified approval (SEP-2672), or doing it at `{server}` itself. Do not call \
+                     it again unchanged"
+                );
+                Refusal::about(decision, NEEDS_APPROVAL, &message).with(Remediation::Undisclosed)
+            }
+            Unfit::Rejected(reason) => Refusal::rejected(&reason.into(), None),
+        })
+    }
+
+    fn weigh_evidence(
+        &self,
+        arrival: &Arrival,
+        proposed: &Proposed,
+        evidence: Option<&str>,
+    ) -> Result<RelayedApproval, Unfit> {
+        let arguments = member(proposed.action.params(), "arguments");
+        let arguments =
+            CanonicalArguments::read(arguments).map_err(|why| Unfit::Unsignable(why.to_string()))?;
+        let call = call_of(proposed, &arguments);
+        // The rest of a call that its server let begin.
+        if goes_on(arrival, &proposed.route)
+            && let Some(begun) = self.challenges.going_on(&call)
+        {
+            return Ok(begun);
+        }
+        let evidence = Evidence::parse(evidence).map_err(Unfit::Rejected)?;
+        let known = self.challenges.find(call.principal, call.upstream, evidence.challenge());
+        relay(&evidence, known.as_ref(), &call).map_err(Unfit::Rejected)
+    }
+
+    /// Uses the challenge up that a call rests on, which is about to be sent. Of two calls with one challenge the second
+    /// is not.
+    pub(super) fn spend_relayed(
+        &self,
+        arrival: &Arrival,
+        proposed: &Proposed,
+        permit: &Permit,
+    ) -> Result<(), Refusal> {
+        let Some(relayed) = &proposed.relayed else { return Ok(()) };
+        let principal = &proposed.caller.principal;
+        let spent = self.challenges.spend(principal, proposed.route.upstream(), relayed.challenge());
+        match spent {
+            Ok(()) => Ok(()),
+            Err(ApprovalReason::ChallengeConsumed) if goes_on(arrival, &proposed.route) => Ok(()),
+            Err(reason) => {
+                if let Err(error) = self.recorder.decision(proposed, permit.judgement(), Ruling::Blocked) {
+                    return Err(Refusal::unrecorded(&proposed.decision, &error));
+                }
+                Err(Refusal::rejected(&reason.into(), None))
+            }
+        }
+    }
+
+    /// Remembers the challenge that a server issued, and says beside its words whose they are.
+    pub(super) fn issued(&self, permitted: &Permitted, result: &str) -> String {
+        let arguments = member(permitted.action.params(), "arguments");
+        let id = string_member(result, "challengeId").map(|id| ChallengeId::new(&*id));
+        let remembered = match (id, CanonicalArguments::read(arguments)) {
+            (Some(id), Ok(arguments)) => {
+                let (call, agreed) = (call_of(permitted, &arguments), permitted.agreement.clone());
+                self.challenges.issued(id, &call, agreed)
+            }
+            _ => false,
+        };
+        if !remembered {
+            tracing::warn!(server = %permitted.route.upstream(), "its answer holds no challenge; nothing can be approved with it");
+        }
+        let server = quote(permitted.route.upstream().as_str());
+        let said = format!(r#"{{"heading":"the server says","server":{server}}}"#);
+        edit_object(result, &[(SAID_BY, Edit::Set(&said))])
+    }
+
+    /// Whether this client can carry an approval from a person to a server.
+    fn carries(&self, arrival: &Arrival, proposed: &Proposed) -> bool {
+        let principal = &arrival.client.caller().principal;
+        arrival.client.speaks_approval()
+            || self.challenges.is_native(principal)
+            || self.service.as_ref().is_some_and(|desk| desk.is_native(principal, proposed.standing.native))
+    }
+}
+
+// === impl Router ===
+
+impl Router {
     /// Routes a request for a challenge to the server whose tool it is about. The name is put into its words, and nothing
     /// else is touched.
     pub(super) async fn route_challenge(
@@ -113,168 +266,21 @@ impl Gateway {
         let found = Found { entry: tool.entry, names, subject };
         self.named(arrival, ActionKind::CreateChallenge, "toolName", found, None)
     }
-
-    /// Whether the evidence that came with a call goes to its server: it goes to nobody but the one who issued its
-    /// challenge.
-    pub(super) fn passes_evidence(&self, arrival: &Arrival, course: &Course, known: &Known) -> bool {
-        if !known.gated || !course.contracts.verifies() {
-            return false;
-        }
-        if known.contract.requires_verified() {
-            return true;
-        }
-        // A server that asks in some cases alone: where it did not ask, the evidence is for somebody else.
-        let evidence = Evidence::parse(arrival.frame.meta(VERIFIED_APPROVAL)).ok();
-        let principal = &arrival.client.caller().principal;
-        let find = |evidence: Evidence| self.relayed.find(principal, course.upstream(), evidence.challenge());
-        evidence.and_then(find).is_some()
-    }
-
-    /// Holds a call of a tool whose server verifies approvals to what a client of it must keep to. What the judgement
-    /// refuses anyway is left to it.
-    pub(super) fn meet_gate(
-        &self,
-        arrival: &Arrival,
-        course: &Course,
-        undertaking: &mut Undertaking,
-    ) -> Result<(), Refusal> {
-        if undertaking.action.kind() != ActionKind::CallTool {
-            return Ok(());
-        }
-        let required = undertaking.known.contract.requires_verified();
-        let evidence = pointer(undertaking.action.params(), &["_meta", VERIFIED_APPROVAL]).map(str::to_owned);
-        if !required && evidence.is_none() {
-            return Ok(());
-        }
-        let held = match self.weigh_evidence(arrival, course, undertaking, evidence.as_deref()) {
-            Ok(relayed) => {
-                undertaking.relayed = Some(relayed);
-                return Ok(());
-            }
-            Err(held) => held,
-        };
-        let judgement = judge(&undertaking.policy, &undertaking.facts());
-        let blocks = |finding: &Finding| finding.effect == Effect::Block;
-        if judgement.findings().iter().any(blocks) {
-            return Ok(());
-        }
-        if let Err(error) = self.record_decision(undertaking, &judgement, Ruling::Blocked) {
-            return Err(Refusal::unrecorded(&undertaking.decision, &error));
-        }
-        let (name, server) = (undertaking.name(), course.upstream().as_str());
-        let decision = &undertaking.decision;
-        Err(match held {
-            _ if !course.contracts.verifies() => {
-                Refusal::about(decision, REFUSED, &unverifiable(name, server)).with(Remediation::Unavailable)
-            }
-            Held::Unsignable(why) => Refusal::invalid(INVALID_PARAMS, why),
-            Held::Rejected(ApprovalReason::MissingEvidence)
-                if evidence.is_none() && !self.carries(arrival, undertaking) =>
-            {
-                let message = format!(
-                    "`{name}` must be approved with a passkey at its own server, `{server}`, and this client cannot \
-                     carry that approval; no approval given to Highwater can take its place. Tell the user: it takes a \
-                     client that supports verified approval (SEP-2672), or doing it at `{server}` itself. Do not call \
-                     it again unchanged"
-                );
-                Refusal::about(decision, NEEDS_APPROVAL, &message).with(Remediation::Undisclosed)
-            }
-            Held::Rejected(reason) => Refusal::rejected(&reason.into(), None),
-        })
-    }
-
-    fn weigh_evidence(
-        &self,
-        arrival: &Arrival,
-        course: &Course,
-        undertaking: &Undertaking,
-        evidence: Option<&str>,
-    ) -> Result<RelayedApproval, Held> {
-        let arguments = member(undertaking.action.params(), "arguments");
-        let arguments =
-            CanonicalArguments::read(arguments).map_err(|why| Held::Unsignable(why.to_string()))?;
-        let call = call_of(course, undertaking, &arguments);
-        // The rest of a call that its server let begin.
-        if goes_on(arrival, course)
-            && let Some(begun) = self.relayed.going_on(&call)
-        {
-            return Ok(begun);
-        }
-        let evidence = Evidence::parse(evidence).map_err(Held::Rejected)?;
-        let known = self.relayed.find(call.principal, call.upstream, evidence.challenge());
-        relay(&evidence, known.as_ref(), &call).map_err(Held::Rejected)
-    }
-
-    /// Uses the challenge up that a call rests on, which is about to be sent. Of two calls with one challenge the second
-    /// is not.
-    pub(super) fn spend_relayed(
-        &self,
-        arrival: &Arrival,
-        course: &Course,
-        undertaking: &Undertaking,
-        permit: &Permit,
-    ) -> Result<(), Refusal> {
-        let Some(relayed) = &undertaking.relayed else { return Ok(()) };
-        let principal = &undertaking.caller.principal;
-        let spent = self.relayed.spend(principal, course.upstream(), relayed.challenge());
-        match spent {
-            Ok(()) => Ok(()),
-            Err(ApprovalReason::ChallengeConsumed) if goes_on(arrival, course) => Ok(()),
-            Err(reason) => {
-                if let Err(error) = self.record_decision(undertaking, permit.judgement(), Ruling::Blocked) {
-                    return Err(Refusal::unrecorded(&undertaking.decision, &error));
-                }
-                Err(Refusal::rejected(&reason.into(), None))
-            }
-        }
-    }
-
-    /// Remembers the challenge that a server issued, and says beside its words whose they are.
-    pub(super) fn issued(&self, course: &Course, undertaking: &Undertaking, result: &str) -> String {
-        let arguments = member(undertaking.action.params(), "arguments");
-        let id = string_member(result, "challengeId").map(|id| ChallengeId::new(&*id));
-        let remembered = match (id, CanonicalArguments::read(arguments)) {
-            (Some(id), Ok(arguments)) => {
-                let (call, agreed) =
-                    (call_of(course, undertaking, &arguments), undertaking.agreement.clone());
-                self.relayed.issued(id, &call, agreed)
-            }
-            _ => false,
-        };
-        if !remembered {
-            tracing::warn!(server = %course.upstream(), "its answer holds no challenge; nothing can be approved with it");
-        }
-        let server = quote(course.upstream().as_str());
-        let said = format!(r#"{{"heading":"the server says","server":{server}}}"#);
-        edit_object(result, &[(SAID_BY, Edit::Set(&said))])
-    }
-
-    /// Whether this client can carry an approval from a person to a server.
-    fn carries(&self, arrival: &Arrival, undertaking: &Undertaking) -> bool {
-        let principal = &arrival.client.caller().principal;
-        arrival.client.speaks_approval()
-            || self.relayed.is_native(principal)
-            || self.desk().is_some_and(|desk| desk.is_native(principal, undertaking.standing.native))
-    }
 }
 
 /// Whether a call may be the rest of one that its server let begin. Only the modern era has such.
-fn goes_on(arrival: &Arrival, course: &Course) -> bool {
+fn goes_on(arrival: &Arrival, route: &Route) -> bool {
     let answers = arrival.client.era() == Era::Modern && arrival.frame.param("requestState").is_some();
-    (answers || course.task == TaskBridge::Modern) && era_of(course) == Some(Era::Modern)
+    (answers || route.task == TaskBridge::Modern) && era_of(route) == Some(Era::Modern)
 }
 
-fn call_of<'a>(
-    course: &Course,
-    undertaking: &'a Undertaking,
-    arguments: &'a CanonicalArguments,
-) -> RelayedCall<'a> {
-    let action = &undertaking.action;
+fn call_of<'a>(proposed: &'a Proposed, arguments: &'a CanonicalArguments) -> RelayedCall<'a> {
+    let (action, route) = (&proposed.action, &proposed.route);
     RelayedCall {
-        principal: &undertaking.caller.principal,
+        principal: &proposed.caller.principal,
         upstream: action.upstream(),
         tool: action.target(),
-        definition: course.contracts.definition(PinKind::Tool, action.target()),
+        definition: route.contracts.definition(PinKind::Tool, action.target()),
         arguments,
     }
 }

@@ -1,7 +1,7 @@
 //! Asks a server about one call before it is judged: `tools/resolve`. The arguments leave with that, so it is an action of
 //! its own; where it is not plainly allowed nobody is asked, and the tool's declared possible set stands at its worst.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use highwater_core::action::{Action, ActionKind};
@@ -13,61 +13,58 @@ use highwater_mcp::era::ClientMeta;
 use highwater_mcp::text::quote;
 use highwater_upstream::{CallClient, Doorkeeper, channel};
 
-use super::arrival::Course;
+use super::arrival::Route;
 use super::door::Door;
-use super::record::{End, OpenRecord};
-use super::undertaking::{Held, Undertaking};
-use crate::gateway::Gateway;
+use super::judge::Judge;
+use super::layout::Layout;
+use super::permitted::Granted;
+use super::proposed::{EffectiveContract, Proposed};
+use super::record::End;
 
 /// How long a server may think about a call that has not been made yet.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-impl Gateway {
+// === impl Judge ===
+
+impl Judge {
     /// What the server says of this call, if it may be asked and answers.
-    pub(super) async fn resolve(&self, course: &Course, call: &Undertaking) -> Option<Claims> {
-        if is_settled(&call.judged) {
+    pub(super) async fn resolve(&self, call: &Proposed) -> Option<Claims> {
+        if is_settled(&call.contract) {
             return None;
         }
+        let route = &call.route;
         let own = call.action.target();
         let params = format!(r#"{{"name":{},"arguments":{}}}"#, quote(own), call.arguments());
         let upstream = call.action.upstream().clone();
         let action = Action::new(ActionKind::ResolveTool, upstream, "tools/resolve", Arc::clone(own), params);
-        let resolving = Held::Listed(Arc::clone(course.contracts.resolving()));
-        let mut asking = Undertaking {
-            policy: Arc::clone(&call.policy),
+        let resolving = Arc::clone(route.contracts.resolving());
+        let contract = EffectiveContract::Listed(Arc::clone(&resolving));
+        let asking = Proposed {
             decision: self.next_decision(),
-            layout: super::layout::Layout::of(&action),
+            layout: Layout::of(&action),
             action: Arc::new(action),
-            caller: call.caller.clone(),
-            standing: Arc::clone(&call.standing),
             variant: None,
-            before: Arc::clone(&call.before),
-            judged: resolving.clone(),
-            told: resolving,
-            known: Arc::clone(course.contracts.resolving()),
-            server: call.server,
-            request: call.request.clone(),
-            tool: call.tool.clone(),
-            unstored: call.unstored,
-            met: None,
+            contract: contract.clone(),
+            reply_contract: contract,
+            route: Route { known: resolving, ..route.clone() },
             relayed: None,
-            agreed: None,
-            consented: None,
-            agreement: None,
-            said: Mutex::default(),
             // It has the arguments of the call that it is about.
             sealed: self.seals(call),
-            receipts: Vec::new(),
+            policy: Arc::clone(&call.policy),
+            caller: call.caller.clone(),
+            standing: Arc::clone(&call.standing),
+            before: Arc::clone(&call.before),
+            server: call.server,
+            request: call.request.clone(),
+            unstored: call.unstored,
             now: call.now,
         };
-        let Verdict::Allow(permit) = self.judge(&mut asking).await else {
-            return None;
-        };
-        let written = self.record_permit(&asking, &permit).ok()?;
-        let mut record = OpenRecord::open(Arc::clone(&self.audit), asking.decision.clone(), written);
-        let permitted = PermittedAction::bind(Arc::clone(&asking.action), permit).ok()?;
+        let (asking, Verdict::Allow(permit)) = self.verdict(asking).await else { return None };
+        let granted = Granted::from(permit);
+        let mut record = self.recorder.permit(&asking, &granted).ok()?;
+        let permitted = PermittedAction::bind(Arc::clone(&asking.action), granted.permit).ok()?;
         let capabilities = format!(r#"{{"extensions":{{"{TOOL_RESOLUTION}":{{}}}}}}"#);
-        let door = Door::of(course);
+        let door = Door::of(route);
         let client = CallClient {
             capabilities: &capabilities,
             log_level: None,
@@ -77,8 +74,8 @@ impl Gateway {
         };
         // Whatever it says besides its answer is heard by nobody; nor does anybody try this again.
         let (events, _) = channel::channel(1);
-        let answer =
-            tokio::time::timeout(PATIENCE, course.station.upstream.perform(permitted, client, &events));
+        let perform = route.station.upstream.perform(permitted, client, &events, None);
+        let answer = tokio::time::timeout(PATIENCE, perform);
         let reply = match answer.await {
             Ok(Ok(reply)) => reply,
             Ok(Err(error)) => {
@@ -95,7 +92,7 @@ impl Gateway {
         let end = End { bytes: reply.frame.bytes().len(), provenance, ..End::default() };
         record.settle(Outcome::Delivered, end).ok()?;
         let result = reply.frame.result()?;
-        let by = if call.known.believed { Authority::ResolvedVerified } else { Authority::Resolved };
+        let by = if call.known().believed { Authority::ResolvedVerified } else { Authority::Resolved };
         match resolved_claims(result, own, by) {
             Ok(reading) => {
                 for notice in &reading.notices {
@@ -104,7 +101,7 @@ impl Gateway {
                 Some(reading.claims)
             }
             Err(error) => {
-                tracing::warn!(%error, server = %course.upstream(), "a resolution is not used");
+                tracing::warn!(%error, server = %route.upstream(), "a resolution is not used");
                 None
             }
         }

@@ -12,13 +12,13 @@ use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, string_member, unquote};
 use highwater_upstream::apart;
 
-use super::arrival::{Course, RoutedAction, TaskBridge, ToolName};
+use super::arrival::{Route, RoutedAction, TaskBridge, ToolName};
 use super::layout::{Layout, Splice};
-use super::relay::CREATE_CHALLENGE;
+use super::relay::{CREATE_CHALLENGE, Relay};
+use super::seals::Seals;
 use super::tasks::OpenTask;
 use super::{Arrival, Refusal};
 use crate::catalog::{Entry, Known, Merged, VirtualServer};
-use crate::gateway::Gateway;
 
 /// Where a name leads.
 pub(super) struct Found {
@@ -49,7 +49,15 @@ impl Subject {
     }
 }
 
-impl Gateway {
+/// Finds out where actions go.
+pub(crate) struct Router {
+    pub(super) seals: Arc<Seals>,
+    pub(super) relay: Arc<Relay>,
+}
+
+// === impl Router ===
+
+impl Router {
     /// Routes an arrival. `state` replaces the request's `requestState`, if we had wrapped the upstream's own.
     pub(super) async fn route(
         &self,
@@ -87,7 +95,7 @@ impl Gateway {
                 if tool.needs_task
                     && arrival.method == Some(Method::CallTool)
                     && (arrival.client.era() == Era::Modern || unasked)
-                    && era_of(&routed.course) == Some(Era::Legacy)
+                    && era_of(&routed.route) == Some(Era::Legacy)
                 {
                     routed = as_task(routed);
                 }
@@ -131,6 +139,7 @@ impl Gateway {
             Some(Method::GetTask | Method::TaskResult | Method::CancelTask | Method::UpdateTask) => {
                 let shown = text_param(arrival, "taskId")?;
                 let OpenTask { upstream, own, tool } = self
+                    .seals
                     .open_task_id(arrival, &shown)
                     .filter(|task| arrival.world.stations.contains_key(&task.upstream))
                     .ok_or_else(|| Refusal::invalid(INVALID_PARAMS, "unknown task"))?;
@@ -161,7 +170,7 @@ impl Gateway {
         state: Option<&str>,
     ) -> Result<RoutedAction, Refusal> {
         let Found { entry, names, subject } = found;
-        let course = self.course(arrival, kind, &entry, names, subject)?;
+        let route = self.towards(arrival, kind, &entry, names, subject)?;
         let own_name = quote(&entry.name);
         let state = state.map(quote);
         let mut edits = vec![(member, Edit::Set(own_name.as_str()))];
@@ -171,14 +180,14 @@ impl Gateway {
         // Tasks of 2025-11-25 mean nothing to a modern server: the tool is called plainly.
         if arrival.client.era() == Era::Legacy
             && arrival.frame.param("task").is_some()
-            && era_of(&course) == Some(Era::Modern)
+            && era_of(&route) == Some(Era::Modern)
         {
             edits.push(("task", Edit::Remove));
         }
         let without_evidence = [(VERIFIED_APPROVAL, Edit::Remove)];
         if kind == ActionKind::CallTool
             && arrival.frame.meta(VERIFIED_APPROVAL).is_some()
-            && !self.passes_evidence(arrival, &course, &course.known)
+            && !self.relay.passes_evidence(arrival, &route, &route.known)
         {
             edits.push(("_meta", Edit::Merge(&without_evidence)));
         }
@@ -200,7 +209,7 @@ impl Gateway {
         let method = arrival.frame.method().unwrap_or_default();
         let action = Action::new(kind, entry.upstream, method, entry.name, params);
         let layout = layout.unwrap_or_else(|| Layout::of(&action));
-        Ok(RoutedAction { action, course, layout, heard: None })
+        Ok(RoutedAction { action: Arc::new(action), route, layout, heard: None })
     }
 
     async fn completion(&self, arrival: &Arrival, server: &VirtualServer) -> Result<RoutedAction, Refusal> {
@@ -234,13 +243,13 @@ impl Gateway {
             })
         });
         let subject = Subject { known, tool: None };
-        let course = self.course(arrival, ActionKind::Complete, &entry, names, subject)?;
+        let route = self.towards(arrival, ActionKind::Complete, &entry, names, subject)?;
         let own_name = quote(&entry.name);
         let inner = [(key, Edit::Set(own_name.as_str()))];
         let params = edit_object(arrival.frame.params().unwrap_or("{}"), &[("ref", Edit::Merge(&inner))]);
         let action =
             Action::new(ActionKind::Complete, entry.upstream, "completion/complete", entry.name, params);
-        Ok(RoutedAction::new(action, course))
+        Ok(RoutedAction::new(action, route))
     }
 
     /// A method outside MCP goes to the one server it is listed for.
@@ -261,10 +270,10 @@ impl Gateway {
         }
         let entry = Entry { upstream: taker.id().clone(), name: method.into() };
         let names = self.met(arrival, server, taker.id()).await?.unwrap_or_else(|| server.known());
-        let course = self.course(arrival, ActionKind::ExtraMethod, &entry, names, Subject::default())?;
+        let route = self.towards(arrival, ActionKind::ExtraMethod, &entry, names, Subject::default())?;
         let params = arrival.frame.params().unwrap_or("{}");
         let action = Action::new(ActionKind::ExtraMethod, taker.id().clone(), method, method, params);
-        Ok(RoutedAction::new(action, course))
+        Ok(RoutedAction::new(action, route))
     }
 
     /// A server that is kept to its word is looked at before it is used: when it was not seen yet, and when it came
@@ -286,14 +295,14 @@ impl Gateway {
         Ok(Some(server.known()))
     }
 
-    fn course(
+    fn towards(
         &self,
         arrival: &Arrival,
         kind: ActionKind,
         entry: &Entry,
         names: Arc<Merged>,
         subject: Subject,
-    ) -> Result<Course, Refusal> {
+    ) -> Result<Route, Refusal> {
         let upstream = &entry.upstream;
         let no_server = || Refusal::unknown("server", upstream.as_str(), &[]);
         let station = arrival.world.stations.get(upstream).ok_or_else(no_server)?;
@@ -309,7 +318,7 @@ impl Gateway {
             | ActionKind::Answer
             | ActionKind::ExtraMethod => Arc::clone(contracts.unknown()),
         });
-        Ok(Course {
+        Ok(Route {
             station: Arc::clone(station),
             _bound: station.bound(),
             contracts,
@@ -317,7 +326,6 @@ impl Gateway {
             tool: subject.tool,
             names,
             method: arrival.method,
-            progress: arrival.frame.meta("progressToken").map(Into::into),
             task: TaskBridge::None,
         })
     }
@@ -326,16 +334,16 @@ impl Gateway {
 /// The same call, asked for as a task.
 #[cold]
 fn as_task(routed: RoutedAction) -> RoutedAction {
-    let RoutedAction { action, course, .. } = routed;
+    let RoutedAction { action, route, .. } = routed;
     let params = edit_object(action.params(), &[("task", Edit::Set("{}"))]);
     let target = Arc::clone(action.target());
     let action =
         Action::new(action.kind(), action.upstream().clone(), Arc::clone(action.method()), target, params);
-    RoutedAction::new(action, Course { task: TaskBridge::Legacy, ..course })
+    RoutedAction::new(action, Route { task: TaskBridge::Legacy, ..route })
 }
 
-pub(super) fn era_of(course: &Course) -> Option<Era> {
-    course.station.stock().map(|stock| stock.greeting.era)
+pub(super) fn era_of(route: &Route) -> Option<Era> {
+    route.station.stock().map(|stock| stock.greeting.era)
 }
 
 pub(super) fn text_param(arrival: &Arrival, key: &'static str) -> Result<String, Refusal> {

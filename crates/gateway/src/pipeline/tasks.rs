@@ -12,8 +12,8 @@ use highwater_mcp::text::{member, pointer, quote, unquote};
 use memchr::memmem;
 
 use super::Arrival;
-use super::arrival::Course;
-use crate::gateway::Gateway;
+use super::arrival::Route;
+use super::seals::Seals;
 
 /// Where a legacy result names the task it belongs to.
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
@@ -27,7 +27,9 @@ pub(super) struct OpenTask {
     pub(super) tool: Option<String>,
 }
 
-impl Gateway {
+// === impl Seals ===
+
+impl Seals {
     /// The upstream and its own id behind a task id, if it was given to this principal.
     pub(super) fn open_task_id(&self, arrival: &Arrival, shown: &str) -> Option<OpenTask> {
         let (principal, upstream, own, tool): (String, String, String, Option<String>) =
@@ -36,16 +38,24 @@ impl Gateway {
         theirs.then(|| OpenTask { upstream: UpstreamId::new(upstream), own, tool })
     }
 
+    /// The id that a client is given for an upstream's own, which is JSON text.
+    pub(super) fn task_id(&self, arrival: &Arrival, route: &Route, own: &str) -> Option<String> {
+        let own = unquote(own)?;
+        let principal = arrival.client.caller().principal.as_str();
+        let tool = route.tool.as_ref().map(|tool| &*tool.own);
+        self.seal.close(Purpose::TaskId, &(principal, route.upstream().as_str(), own, tool))
+    }
+
     /// The result with the task ids that belong to it sealed. Where they are depends on what was asked, never on what
     /// the result looks like.
     pub(super) fn wrap_task_ids<'a>(
         &self,
         arrival: &Arrival,
-        course: &Course,
+        route: &Route,
         reply: &Frame,
         result: &'a str,
     ) -> Cow<'a, str> {
-        let speaks_of_tasks = match course.method {
+        let speaks_of_tasks = match route.method {
             Some(Method::CallTool) => {
                 arrival.frame.param("task").is_some()
                     || reply.result_member("resultType").and_then(unquote).as_deref() == Some("task")
@@ -56,19 +66,12 @@ impl Gateway {
         if !speaks_of_tasks || memmem::find(result.as_bytes(), b"taskId").is_none() {
             return Cow::Borrowed(result);
         }
-        let seal = |raw: &str| {
-            let own = unquote(raw)?;
-            let principal = arrival.client.caller().principal.as_str();
-            let tool = course.tool.as_ref().map(|tool| &*tool.own);
-            self.seal
-                .close(Purpose::TaskId, &(principal, course.upstream().as_str(), own, tool))
-                .map(|id| quote(&id))
-        };
+        let seal = |raw: &str| self.task_id(arrival, route, raw).map(|id| quote(&id));
         let flat = member(result, "taskId").and_then(seal);
         let nested = pointer(result, &["task", "taskId"]).and_then(seal);
         let related = pointer(result, &["_meta", RELATED_TASK, "taskId"]).and_then(seal);
-        let inlined = member(result, "result")
-            .map(|inner| course.names.schemes.rewrite_result(course.upstream(), inner));
+        let inlined =
+            member(result, "result").map(|inner| route.names.schemes.rewrite_result(route.upstream(), inner));
 
         let nested_edit = nested.as_deref().map(|id| [("taskId", Edit::Set(id))]);
         let related_id = related.as_deref().map(|id| [("taskId", Edit::Set(id))]);

@@ -23,6 +23,7 @@ use super::sessions::HttpSession;
 use super::stream_log::Manner;
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
+use crate::gateway::fresh_id;
 use crate::in_place::boxed;
 use crate::session::{Place, client_session_id};
 use crate::tokens::{Slot, Token};
@@ -88,7 +89,7 @@ impl HttpFront {
             let bytes = error_code::error_response(frame.id(), INVALID_REQUEST, &message, None);
             return response::json(StatusCode::SERVICE_UNAVAILABLE, bytes);
         }
-        let id: Arc<str> = self.gateway.fresh_id().into();
+        let id: Arc<str> = fresh_id().into();
         let Ok(id_header) = HeaderValue::from_str(&id) else {
             return response::text(StatusCode::INTERNAL_SERVER_ERROR, "no session id could be made");
         };

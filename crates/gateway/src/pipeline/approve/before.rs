@@ -1,62 +1,76 @@
 //! What was agreed to before the call came: an answer that is remembered, and a mandate.
 
 use highwater_core::annotation::ArgumentRole;
-use highwater_core::decide::{Answer, Effect, Escalation, Permit, Proof};
+use highwater_core::decide::{Answer, Effect, Escalation, Proof};
 use highwater_mcp::text::members;
 
-use super::super::arrival::Course;
-use super::super::undertaking::Undertaking;
+use super::super::judge::Settled;
+use super::super::permitted::{Basis, Granted};
+use super::super::proposed::Proposed;
 use super::super::{Arrival, Refusal};
-use super::desk::{AtDesk, Settled, failed};
+use super::Approvals;
+use super::desk::{AtDesk, failed};
 use super::native::around;
 use super::signable::Signable;
 use crate::approvals::{Mandated, Offer, Recalled, Rememberable};
-use crate::gateway::Gateway;
 
 /// A question that a form puts, and what may be kept of its answer.
 pub(super) struct Posed {
+    pub(super) proposed: Proposed,
     pub(super) escalation: Escalation,
     pub(super) offer: Option<Box<Offer>>,
 }
 
-impl Gateway {
+/// What is found before a form is shown.
+pub(super) enum Before {
+    /// A yes that was given earlier.
+    Granted(Proposed, Granted),
+    /// Nothing: the question is put.
+    Posed(Box<Posed>),
+}
+
+// === impl Approvals ===
+
+impl Approvals {
     /// Looks for a yes that was given before, for a client that would show a form, and for what may be offered there: the
     /// same as on the page, and never more.
     pub(super) async fn before_form(
         &self,
         arrival: &Arrival,
-        course: &Course,
-        undertaking: &mut Undertaking,
+        proposed: Proposed,
         escalation: Escalation,
-    ) -> Result<Result<Permit, Posed>, Refusal> {
-        let open = |escalation| Ok(Err(Posed { escalation, offer: None }));
-        let Some(desk) = self.desk() else { return open(escalation) };
+    ) -> Result<Before, Refusal> {
         // What cannot be signed is asked about as it came, and nothing of it is remembered.
-        let Ok(signable) = Signable::of(arrival, course, undertaking, desk.server()) else {
-            return open(escalation);
+        let signable = self.service.as_ref().and_then(|desk| {
+            let signable = Signable::of(arrival, &proposed, desk.server()).ok()?;
+            Some(AtDesk::of(desk, signable, &proposed))
+        });
+        let Some(here) = signable else {
+            return Ok(Before::Posed(Box::new(Posed { proposed, escalation, offer: None })));
         };
-        let here = AtDesk::of(desk, signable, undertaking);
-        let escalation = match self.approved_before(&here, arrival, course, undertaking, escalation).await? {
-            Settled::Granted(permit) => return Ok(Ok(permit)),
-            Settled::Open(escalation) => escalation,
-        };
-        let offer = offer(&here, undertaking, &escalation).map(Box::new);
-        Ok(Err(Posed { escalation, offer }))
+        let (proposed, settled) = self.approved_before(&here, arrival, proposed, escalation).await?;
+        Ok(match settled {
+            Settled::Granted(granted) => Before::Granted(proposed, granted),
+            Settled::Open(escalation) => {
+                let offer = offer(&here, &proposed, &escalation).map(Box::new);
+                Before::Posed(Box::new(Posed { proposed, escalation, offer }))
+            }
+        })
     }
 
     /// A yes that was given when the challenge of this call was asked for: one call is one question.
     pub(super) async fn agreed_with_challenge(
         &self,
-        undertaking: &mut Undertaking,
+        proposed: Proposed,
         escalation: Escalation,
-    ) -> Result<Settled, Refusal> {
-        let Some(relayed) = &undertaking.relayed else { return Ok(Settled::Open(escalation)) };
+    ) -> Result<(Proposed, Settled), Refusal> {
+        let Some(relayed) = &proposed.relayed else { return Ok((proposed, Settled::Open(escalation))) };
         let question = escalation.question();
         let approved = escalation.agreed(relayed);
         if approved.is_ok() {
-            self.record_answer_by(undertaking, question, Answer::Approve, "with its challenge")?;
+            self.recorder.answer_by(&proposed, question, Answer::Approve, "with its challenge")?;
         }
-        self.settle(undertaking, approved).await
+        self.judge.judge_answered(proposed, approved, Basis::default()).await
     }
 
     /// Looks for a yes that was given before and covers this call.
@@ -64,57 +78,51 @@ impl Gateway {
         &self,
         here: &AtDesk<'_>,
         arrival: &Arrival,
-        course: &Course,
-        undertaking: &mut Undertaking,
+        proposed: Proposed,
         escalation: Escalation,
-    ) -> Result<Settled, Refusal> {
-        let escalation = match self.remembered(here, course, undertaking, escalation).await? {
-            Settled::Open(escalation) => escalation,
-            granted @ Settled::Granted(_) => return Ok(granted),
-        };
-        if !here.signable.is_call || here.quorum.is_some() {
-            return Ok(Settled::Open(escalation));
+    ) -> Result<(Proposed, Settled), Refusal> {
+        let (proposed, settled) = self.remembered(here, proposed, escalation).await?;
+        match settled {
+            Settled::Open(escalation) if here.signable.is_call && here.quorum.is_none() => {
+                self.mandated(here, arrival, proposed, escalation).await
+            }
+            settled => Ok((proposed, settled)),
         }
-        self.mandated(here, arrival, undertaking, escalation).await
     }
 
     /// An answer that is remembered. Never one for a passkey.
     async fn remembered(
         &self,
         here: &AtDesk<'_>,
-        course: &Course,
-        undertaking: &mut Undertaking,
+        proposed: Proposed,
         escalation: Escalation,
-    ) -> Result<Settled, Refusal> {
+    ) -> Result<(Proposed, Settled), Refusal> {
         if escalation.grade() != Effect::Confirm {
-            return Ok(Settled::Open(escalation));
+            return Ok((proposed, Settled::Open(escalation)));
         }
         let told = escalation.told();
         let call = Recalled {
-            principal: &undertaking.caller.principal,
-            session: undertaking.session().key(),
+            principal: &proposed.caller.principal,
+            session: proposed.session().key(),
             tool: &here.signable.tool,
-            upstream: Some(undertaking.action.upstream()),
+            upstream: Some(proposed.action.upstream()),
             definition: here.signable.definition,
             arguments: &here.signable.arguments,
             is_direct: here.signable.is_direct,
-            contract: &undertaking.judged,
-            label: &undertaking.before.label,
+            contract: &proposed.contract,
+            label: &proposed.before.label,
             told: &told,
         };
-        let recalled = here.desk.recall(&call).await.map_err(|fault| failed(undertaking, &fault))?;
-        let Some(answer) = recalled else { return Ok(Settled::Open(escalation)) };
+        let recalled = here.desk.recall(&call).await.map_err(|fault| failed(&proposed, &fault))?;
+        let Some(answer) = recalled else { return Ok((proposed, Settled::Open(escalation))) };
         let beside = here.desk.use_beside(&call, here.signable.hash).await;
-        beside.map_err(|fault| failed(undertaking, &fault))?;
+        beside.map_err(|fault| failed(&proposed, &fault))?;
         let by = format!("remembered {} by {}", answer.id, answer.user);
         let question = escalation.question();
-        self.record_answer_by(undertaking, question, Answer::Approve, &by)?;
+        self.recorder.answer_by(&proposed, question, Answer::Approve, &by)?;
         let approved = escalation.answered(question, Answer::Approve);
-        if approved.is_ok() {
-            self.refresh(course, undertaking)?;
-            undertaking.agreed = Some(by.into());
-        }
-        self.settle(undertaking, approved).await
+        let proposed = if approved.is_ok() { self.judge.renewed(proposed)? } else { proposed };
+        self.judge.judge_answered(proposed, approved, Basis::on_record(by)).await
     }
 
     /// A mandate that covers the call, used once.
@@ -122,61 +130,62 @@ impl Gateway {
         &self,
         here: &AtDesk<'_>,
         arrival: &Arrival,
-        undertaking: &mut Undertaking,
+        proposed: Proposed,
         escalation: Escalation,
-    ) -> Result<Settled, Refusal> {
+    ) -> Result<(Proposed, Settled), Refusal> {
         let signable = &here.signable;
-        let Some(called) = signable.called(undertaking, here.desk.server()) else {
-            return Ok(Settled::Open(escalation));
+        let Some(called) = signable.called(&proposed, here.desk.server()) else {
+            return Ok((proposed, Settled::Open(escalation)));
         };
         let names: Vec<String> =
             members(called.arguments.as_str()).map(|(name, _)| name.into_owned()).collect();
         let aims: Vec<&str> = names
             .iter()
             .map(String::as_str)
-            .filter(|name| match undertaking.judged.role(&name.replace('~', "~0").replace('/', "~1")) {
+            .filter(|name| match proposed.contract.role(&name.replace('~', "~0").replace('/', "~1")) {
                 ArgumentRole::Scalar | ArgumentRole::Content => false,
                 ArgumentRole::Query | ArgumentRole::Object | ArgumentRole::Target => true,
             })
             .collect();
-        let around = around(arrival, undertaking, &escalation);
-        let principal = undertaking.caller.principal.clone();
+        let around = around(arrival, &proposed, &escalation);
         let call = Mandated {
-            principal: &principal,
+            principal: &proposed.caller.principal,
             tool: &called.tool,
-            upstream: Some(undertaking.action.upstream()),
+            upstream: Some(proposed.action.upstream()),
             definition: signable.definition,
             arguments: called.arguments,
             delegable: here.delegable,
             aims: &aims,
-            label: &undertaking.before.label,
+            label: &proposed.before.label,
             around: &around,
         };
-        let used = here.desk.use_mandate(&call).await.map_err(|fault| failed(undertaking, &fault))?;
-        let Some((mandate, spent, receipt)) = used else { return Ok(Settled::Open(escalation)) };
-        undertaking.receipts = vec![receipt];
+        let used = here.desk.use_mandate(&call).await.map_err(|fault| failed(&proposed, &fault))?;
+        let Some((mandate, spent, receipt)) = used else {
+            return Ok((proposed, Settled::Open(escalation)));
+        };
         let by = format!("mandate {} of {}", mandate.id, mandate.user);
-        self.record_answer_by(undertaking, escalation.question(), Answer::Approve, &by)?;
-        undertaking.agreed = Some(by.into());
-        self.with_proof(undertaking, escalation, Proof::Mandate(spent), called.hash).await
+        self.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, &by)?;
+        let basis = Basis::on_record(by).with_receipts(vec![receipt]);
+        let signed = escalation.signed(Proof::Mandate(spent), called.hash);
+        self.judge.judge_answered(proposed, signed, basis).await
     }
 }
 
 /// What may be kept of a yes to this question, if anything.
-fn offer(here: &AtDesk<'_>, undertaking: &Undertaking, escalation: &Escalation) -> Option<Offer> {
+fn offer(here: &AtDesk<'_>, proposed: &Proposed, escalation: &Escalation) -> Option<Offer> {
     if escalation.grade() != Effect::Confirm {
         return None;
     }
-    let (signable, label) = (&here.signable, &undertaking.before.label);
+    let (signable, label) = (&here.signable, &proposed.before.label);
     Some(Offer {
-        user: undertaking.standing.user.clone(),
-        principal: undertaking.caller.principal.clone(),
-        session: undertaking.session().key().clone(),
+        user: proposed.standing.user.clone(),
+        principal: proposed.caller.principal.clone(),
+        session: proposed.session().key().clone(),
         tool: signable.tool.clone(),
-        upstream: Some(undertaking.action.upstream().clone()),
+        upstream: Some(proposed.action.upstream().clone()),
         // Of a sealed call nothing is kept that could be compared.
-        definition: signable.definition.filter(|_| !undertaking.sealed)?,
-        same: Rememberable::of(&signable.arguments, signable.is_direct, &undertaking.judged, label)?,
+        definition: signable.definition.filter(|_| !proposed.sealed)?,
+        same: Rememberable::of(&signable.arguments, signable.is_direct, &proposed.contract, label)?,
         told: serde_json::to_string(&escalation.told()).ok()?.into(),
     })
 }

@@ -7,7 +7,7 @@ use highwater_core::decide::{Finding, FindingId};
 use highwater_core::policy::{Effect, FlowRule};
 use highwater_mcp::text::{elements, member, members, string_member, unquote};
 
-use super::super::undertaking::Undertaking;
+use super::super::proposed::Proposed;
 use super::signable::Signable;
 use super::words;
 use crate::approvals::{AbsentView, AskView, ContextView, OriginView, Rememberable, ServerSays};
@@ -24,19 +24,19 @@ const MAX_TEXT: usize = 8 * 1024;
 
 /// Everything around a call. `definition` is the tool's as its server wrote it.
 pub(super) fn around(
-    undertaking: &Undertaking,
+    proposed: &Proposed,
     findings: &[Finding],
     signable: &Signable,
     story: &Story,
     definition: Option<&str>,
 ) -> ContextView {
-    let label = &undertaking.before.label;
+    let label = &proposed.before.label;
     let arguments = &signable.arguments;
     let mut asks: Vec<(u8, AskView)> = findings
         .iter()
         .filter(|finding| finding.effect >= Effect::Confirm)
         .map(|finding| {
-            let says = words::sentence(undertaking, finding, story);
+            let says = words::sentence(proposed, finding, story);
             (rank(&finding.id), AskView { rule: finding.id.to_string(), says })
         })
         .collect();
@@ -49,13 +49,13 @@ pub(super) fn around(
         origins: origins
             .map(|(origin, vouched)| OriginView { origin: origin.to_string(), vouched })
             .collect(),
-        destination: Some(destination(undertaking)),
-        trust: Some(trust(undertaking)),
+        destination: Some(destination(proposed)),
+        trust: Some(trust(proposed)),
         absent: definition.map(|definition| absent(definition, arguments)).unwrap_or_default(),
         server_says: definition.map(server_says),
-        decision: Some(undertaking.decision.to_string()),
-        session: Some(undertaking.session().key().to_string()),
-        rememberable: Rememberable::of(arguments, signable.is_direct, &undertaking.judged, label),
+        decision: Some(proposed.decision.to_string()),
+        session: Some(proposed.session().key().to_string()),
+        rememberable: Rememberable::of(arguments, signable.is_direct, &proposed.contract, label),
     }
 }
 
@@ -68,8 +68,8 @@ fn rank(id: &FindingId) -> u8 {
     }
 }
 
-fn destination(undertaking: &Undertaking) -> String {
-    let members = undertaking.judged.destination().members();
+fn destination(proposed: &Proposed) -> String {
+    let members = proposed.contract.destination().members();
     let words: Vec<&str> = members.iter().map(|destination| destination.as_str()).collect();
     match words.as_slice() {
         [] => "nobody".to_owned(),
@@ -82,8 +82,8 @@ fn destination(undertaking: &Undertaking) -> String {
     }
 }
 
-fn trust(undertaking: &Undertaking) -> String {
-    if undertaking.vouched() { "verified by the operator" } else { "not verified" }.to_owned()
+fn trust(proposed: &Proposed) -> String {
+    if proposed.is_verified() { "verified by the operator" } else { "not verified" }.to_owned()
 }
 
 /// Optional arguments that are not there, with the defaults that the schema declares for them.

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use highwater_core::approval::{ActionHash, AuthenticatorClass, Grant, GrantOutcome, Quorum};
-use highwater_core::decide::{Answer, Approval, Effect, Escalation, Permit, Proof, Unapproved, Verdict};
+use highwater_core::approval::{AuthenticatorClass, Grant, GrantOutcome, Quorum};
+use highwater_core::decide::{Answer, Effect, Escalation, Proof};
 use highwater_core::grant::CallVariant;
 use highwater_core::pin::PinDigest;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
@@ -12,14 +12,14 @@ use highwater_mcp::error_code::INVALID_PARAMS;
 use highwater_mcp::text::string_member;
 use highwater_store::{ApprovalRequest, RequestState};
 
-use super::super::arrival::Course;
-use super::super::undertaking::Undertaking;
+use super::super::judge::Settled;
+use super::super::permitted::Basis;
+use super::super::proposed::Proposed;
 use super::super::{Arrival, Refusal};
 use super::signable::{NotSignable, Signable};
 use super::wait::Waited;
-use super::{Approved, MAX_QUESTIONS, context};
+use super::{Approvals, Approved, MAX_QUESTIONS, context};
 use crate::approvals::{AskAnswer, By, ContextView, Desk, DeskFault, NewAsk, told_of};
-use crate::gateway::Gateway;
 
 /// What the person in front of a modern client did when they were sent to the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,99 +41,95 @@ pub(super) struct AtDesk<'a> {
     pub(super) delegable: bool,
 }
 
-/// What becomes of a question that may have been answered.
-pub(super) enum Settled {
-    /// It was, and the action may be done.
-    Granted(Permit),
-    /// This one is still open.
-    Open(Escalation),
-}
+// === impl Approvals ===
 
-impl Gateway {
+impl Approvals {
     /// Holds an action until a person has answered at the desk.
     pub(super) async fn approve_at_desk(
         &self,
         desk: &Arc<Desk>,
         arrival: &Arrival,
-        course: &Course,
-        undertaking: &mut Undertaking,
+        proposed: Proposed,
         escalation: Escalation,
         mut page: Option<PageAnswer>,
-    ) -> Result<Approved<Permit>, Refusal> {
-        let signable = match Signable::of(arrival, course, undertaking, desk.server()) {
+    ) -> Result<Approved, Refusal> {
+        let signable = match Signable::of(arrival, &proposed, desk.server()) {
             Ok(signable) => signable,
-            Err(NotSignable::Kind) => return Err(self.unasked(undertaking, &escalation.unasked())),
+            Err(NotSignable::Kind) => return Err(self.recorder.unasked(&proposed, &escalation.unasked())),
             Err(NotSignable::Request(why)) => return Err(Refusal::invalid(INVALID_PARAMS, why)),
         };
-        let mut escalation = escalation;
-        let mut here = AtDesk::of(desk, signable, undertaking);
+        let (mut proposed, mut escalation) = (proposed, escalation);
+        let mut here = AtDesk::of(desk, signable, &proposed);
         // What its server verifies is no signature for us.
-        let signed = here.signable.is_call && undertaking.relayed.is_none();
+        let signed = here.signable.is_call && proposed.relayed.is_none();
         let evidence = signed.then(|| arrival.frame.meta(VERIFIED_APPROVAL)).flatten();
         if let Some(evidence) = evidence {
-            desk.note_native(&undertaking.caller.principal);
+            desk.note_native(&proposed.caller.principal);
             // The evidence holds one signature: where several people must sign, it is none.
             if here.quorum.is_none() {
-                let permit = self.approve_natively(&here, arrival, course, undertaking, escalation, evidence);
-                return permit.await.map(Approved::Granted);
+                return self.approve_natively(&here, arrival, proposed, escalation, evidence).await;
             }
         }
         for _ in 0..MAX_QUESTIONS {
-            escalation = match self.approved_before(&here, arrival, course, undertaking, escalation).await? {
-                Settled::Granted(permit) => return Ok(Approved::Granted(permit)),
+            let (renewed, settled) = self.approved_before(&here, arrival, proposed, escalation).await?;
+            escalation = match settled {
+                Settled::Granted(granted) => return Ok(Approved::Granted(renewed, granted)),
                 Settled::Open(escalation) => escalation,
             };
-            undertaking.sealed = undertaking.sealed || self.seals(undertaking);
-            let request = self.ask_at_desk(&here, arrival, course, undertaking, &escalation).await;
-            let request = match request.map_err(|fault| failed(undertaking, &fault))? {
+            let sealed = renewed.sealed || self.judge.seals(&renewed);
+            proposed = renewed.sealed_if(sealed);
+            let request = self.ask_at_desk(&here, arrival, &proposed, &escalation).await;
+            let request = match request.map_err(|fault| failed(&proposed, &fault))? {
                 AskAnswer::Open(request) => *request,
-                AskAnswer::Declined => return Err(self.declined(undertaking, &escalation.declined())),
-                AskAnswer::TooMany => return Err(Refusal::too_many_questions(&undertaking.decision)),
-                AskAnswer::Paused => return Err(Refusal::paused(&undertaking.decision, undertaking.name())),
-                AskAnswer::Resetting => {
-                    return Err(Refusal::resetting(&undertaking.decision, undertaking.name()));
-                }
+                AskAnswer::Declined => return Err(self.recorder.declined(&proposed, &escalation.declined())),
+                AskAnswer::TooMany => return Err(Refusal::too_many_questions(&proposed.decision)),
+                AskAnswer::Paused => return Err(Refusal::paused(&proposed.decision, proposed.name())),
+                AskAnswer::Resetting => return Err(Refusal::resetting(&proposed.decision, proposed.name())),
             };
             let said = page.take();
             if said == Some(PageAnswer::Refused) {
-                let by = By::Client(undertaking.caller.principal.as_str());
-                desk.decline(&request.id, by).await.map_err(|fault| failed(undertaking, &fault))?;
-                return Err(self.declined(undertaking, &escalation.declined()));
+                let by = By::Client(proposed.caller.principal.as_str());
+                desk.decline(&request.id, by).await.map_err(|fault| failed(&proposed, &fault))?;
+                return Err(self.recorder.declined(&proposed, &escalation.declined()));
             }
             let request = if request.state == RequestState::Approved {
                 request
             } else {
-                match self.await_person(&here, arrival, undertaking, &request, said).await? {
+                match self.await_person(&here, arrival, &proposed, &request, said).await? {
                     Waited::Approved(request) => *request,
                     Waited::Asked(delivery) => return Ok(Approved::Asked(delivery)),
-                    Waited::Declined => return Err(self.declined(undertaking, &escalation.declined())),
+                    Waited::Declined => {
+                        return Err(self.recorder.declined(&proposed, &escalation.declined()));
+                    }
                     Waited::Over => continue,
                 }
             };
             // Never without somebody who waits for it: the answer stays for the identical call that comes next.
             if !arrival.is_awaited() {
-                return Err(Refusal::gone(&undertaking.decision));
+                return Err(Refusal::gone(&proposed.decision));
             }
-            self.refresh(course, undertaking)?;
-            here.signable.definition = self.definition_now(undertaking, &here.signable);
-            self.look_again(undertaking).await;
-            escalation = match self.judge(undertaking).await {
-                Verdict::Allow(permit) => return Ok(Approved::Granted(permit)),
-                Verdict::Block(denial) => return Err(self.block(undertaking, &denial)),
-                Verdict::Escalate(escalation) => escalation,
+            proposed = self.judge.renewed(proposed)?;
+            here.signable.definition = self.definition_now(&proposed, &here.signable);
+            let (renewed, settled) = self.judge.judge(self.sessions.read_again(proposed).await).await?;
+            proposed = renewed;
+            escalation = match settled {
+                Settled::Granted(granted) => return Ok(Approved::Granted(proposed, granted)),
+                Settled::Open(escalation) => escalation,
             };
             if !escalation.is_answered_by(&granted(&request)) {
                 let ended = desk.end(&request, "it does not cover what is found now").await;
-                ended.map_err(|fault| failed(undertaking, &fault))?;
-                self.record_escalation(undertaking, &escalation)?;
+                ended.map_err(|fault| failed(&proposed, &fault))?;
+                self.recorder.escalation(&proposed, &escalation)?;
                 continue;
             }
-            escalation = match self.use_up(&here, undertaking, &request, escalation).await? {
-                Settled::Granted(permit) => return Ok(Approved::Granted(permit)),
+            let (renewed, settled) = self.use_up(&here, proposed, &request, escalation).await?;
+            proposed = renewed;
+            escalation = match settled {
+                Settled::Granted(granted) => return Ok(Approved::Granted(proposed, granted)),
                 Settled::Open(escalation) => escalation,
             };
         }
-        Err(self.declined(undertaking, &escalation.unasked()))
+        Err(self.recorder.declined(&proposed, &escalation.unasked()))
     }
 
     /// Puts the question to the desk.
@@ -141,27 +137,26 @@ impl Gateway {
         &self,
         here: &AtDesk<'_>,
         arrival: &Arrival,
-        course: &Course,
-        undertaking: &Undertaking,
+        proposed: &Proposed,
         escalation: &Escalation,
     ) -> Result<AskAnswer, DeskFault> {
         let told = escalation.told();
-        let definition = definition_text(course, undertaking);
-        let context = self.stories.with(undertaking.session().key(), |story| {
+        let definition = definition_text(proposed);
+        let context = self.sessions.stories.with(proposed.session().key(), |story| {
             let findings = escalation.findings();
-            context::around(undertaking, findings, &here.signable, story, definition.as_deref())
+            context::around(proposed, findings, &here.signable, story, definition.as_deref())
         });
         // What is remembered is compared, and so would have to be kept.
         let context =
-            ContextView { rememberable: context.rememberable.filter(|_| !undertaking.sealed), ..context };
+            ContextView { rememberable: context.rememberable.filter(|_| !proposed.sealed), ..context };
         let ask = NewAsk {
             kind: escalation.grade(),
-            user: undertaking.standing.user.clone(),
-            principal: &undertaking.caller.principal,
-            session: undertaking.session().key(),
+            user: proposed.standing.user.clone(),
+            principal: &proposed.caller.principal,
+            session: proposed.session().key(),
             caller: arrival.caller_name(),
             tool: &here.signable.tool,
-            upstream: Some(undertaking.action.upstream()),
+            upstream: Some(proposed.action.upstream()),
             definition: here.signable.definition,
             arguments: &here.signable.arguments,
             action: here.signable.hash,
@@ -170,8 +165,8 @@ impl Gateway {
             question: escalation.question(),
             class: here.class,
             quorum: here.quorum.clone().filter(|_| escalation.grade() == Effect::Passkey),
-            sealed: undertaking.sealed,
-            decision: &undertaking.decision,
+            sealed: proposed.sealed,
+            decision: &proposed.decision,
         };
         here.desk.ask(ask).await
     }
@@ -180,78 +175,51 @@ impl Gateway {
     async fn use_up(
         &self,
         here: &AtDesk<'_>,
-        undertaking: &mut Undertaking,
+        proposed: Proposed,
         request: &ApprovalRequest,
         escalation: Escalation,
-    ) -> Result<Settled, Refusal> {
+    ) -> Result<(Proposed, Settled), Refusal> {
         let (hash, definition) = (here.signable.hash, here.signable.definition);
-        let principal = undertaking.caller.principal.clone();
-        let used = here.desk.use_grant(request, &principal, hash, definition).await;
-        let used = used.map_err(|fault| failed(undertaking, &fault))?;
+        let used = here.desk.use_grant(request, &proposed.caller.principal, hash, definition).await;
+        let used = used.map_err(|fault| failed(&proposed, &fault))?;
         let spent = match granted(request).spend(used) {
             Ok(spent) => spent,
-            Err(GrantOutcome::Declined) => return Err(self.declined(undertaking, &escalation.declined())),
-            Err(GrantOutcome::Changed) => return Err(Refusal::changed(&undertaking.decision)),
+            Err(GrantOutcome::Declined) => {
+                return Err(self.recorder.declined(&proposed, &escalation.declined()));
+            }
+            Err(GrantOutcome::Changed) => return Err(Refusal::changed(&proposed.decision)),
             // Somebody else was faster, or its time is over: it is asked anew.
-            Err(_) => return Ok(Settled::Open(escalation)),
+            Err(_) => return Ok((proposed, Settled::Open(escalation))),
         };
-        if request.kind == Effect::Passkey {
+        let basis = Basis::on_record(format!("approval {}", request.id));
+        let basis = if request.kind == Effect::Passkey {
             let receipts = here.desk.receipts_for(&request.id).await;
-            undertaking.receipts = receipts.map_err(|fault| failed(undertaking, &fault))?;
-        }
+            basis.with_receipts(receipts.map_err(|fault| failed(&proposed, &fault))?)
+        } else {
+            basis
+        };
         let by = request.decided_by.as_deref().unwrap_or_default();
-        self.record_answer_by(undertaking, escalation.question(), Answer::Approve, by)?;
-        undertaking.agreed = Some(format!("approval {}", request.id).into());
-        self.with_proof(undertaking, escalation, Proof::Grant(spent), hash).await
-    }
-
-    /// Judges an action with the proof that a person agreed to it.
-    pub(super) async fn with_proof(
-        &self,
-        undertaking: &mut Undertaking,
-        escalation: Escalation,
-        proof: Proof,
-        action: ActionHash,
-    ) -> Result<Settled, Refusal> {
-        let approved = escalation.signed(proof, action);
-        self.settle(undertaking, approved).await
-    }
-
-    /// Judges an approved call once more, or says why it is not approved. What the approval does not answer stays open.
-    pub(super) async fn settle(
-        &self,
-        undertaking: &mut Undertaking,
-        approved: Result<Approval, Unapproved>,
-    ) -> Result<Settled, Refusal> {
-        match approved {
-            Ok(approval) => match self.judge_approved(undertaking, approval).await {
-                Verdict::Allow(permit) => Ok(Settled::Granted(permit)),
-                Verdict::Escalate(another) => Ok(Settled::Open(another)),
-                Verdict::Block(denial) => Err(self.block(undertaking, &denial)),
-            },
-            Err(Unapproved::Declined(denial)) => Err(self.declined(undertaking, &denial)),
-            Err(Unapproved::AnotherQuestion(escalation)) => Ok(Settled::Open(escalation)),
-        }
+        self.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, by)?;
+        let signed = escalation.signed(Proof::Grant(spent), hash);
+        self.judge.judge_answered(proposed, signed, basis).await
     }
 
     /// How what is called is defined now (G16).
-    pub(super) fn definition_now(&self, undertaking: &Undertaking, signable: &Signable) -> Option<PinDigest> {
+    pub(super) fn definition_now(&self, proposed: &Proposed, signable: &Signable) -> Option<PinDigest> {
         let (kind, name) = signable.defined.as_ref()?;
-        let world = self.world.load_full();
-        let names = world.virtual_server(&undertaking.caller.virtual_server)?.known();
-        names.contracts(undertaking.action.upstream())?.definition(*kind, name)
+        self.judge.definition_now(proposed, *kind, name)
     }
 }
 
 // === impl AtDesk ===
 
 impl<'a> AtDesk<'a> {
-    pub(super) fn of(desk: &'a Arc<Desk>, signable: Signable, undertaking: &Undertaking) -> Self {
+    pub(super) fn of(desk: &'a Arc<Desk>, signable: Signable, proposed: &Proposed) -> Self {
         let settings = desk.settings();
-        let action = &undertaking.action;
+        let action = &proposed.action;
         let called = signable.defined.as_ref().map_or(&**action.target(), |(_, name)| name);
         let said = settings.tool(action.upstream(), called).filter(|_| signable.is_call);
-        let destructive = undertaking.told.variant() == CallVariant::Destructive;
+        let destructive = proposed.reply_contract.variant() == CallVariant::Destructive;
         Self {
             desk,
             class: said.map(|said| said.class).unwrap_or_default(),
@@ -274,15 +242,15 @@ pub(super) fn granted(request: &ApprovalRequest) -> Grant {
 }
 
 /// The tool as its server defines it.
-fn definition_text(course: &Course, undertaking: &Undertaking) -> Option<String> {
-    let tool = undertaking.tool.as_ref()?;
-    let stock = course.station.stock()?;
+fn definition_text(proposed: &Proposed) -> Option<String> {
+    let tool = proposed.route.tool.as_ref()?;
+    let stock = proposed.route.station.stock()?;
     let mut items = stock.tools.items.iter().filter_map(|item| std::str::from_utf8(item).ok());
     items.find(|item| string_member(item, "name").as_deref() == Some(&tool.own)).map(str::to_owned)
 }
 
 /// The desk could not do its part, so nothing is done.
-pub(super) fn failed(undertaking: &Undertaking, fault: &DeskFault) -> Refusal {
-    tracing::error!(error = %fault, decision = %undertaking.decision, "refused: a person could not be asked");
-    Refusal::unaskable(&undertaking.decision, undertaking.name())
+pub(super) fn failed(proposed: &Proposed, fault: &DeskFault) -> Refusal {
+    tracing::error!(error = %fault, decision = %proposed.decision, "refused: a person could not be asked");
+    Refusal::unaskable(&proposed.decision, proposed.name())
 }

@@ -7,10 +7,9 @@ use highwater_core::action::Action;
 use highwater_core::decide::{HeldReply, QuestionDigest};
 use highwater_core::id::{ApprovalId, Principal};
 
-use super::super::Flight;
-use super::super::arrival::Course;
-use super::super::gather::Letter;
-use super::super::held::HOLD;
+use super::super::gather::Answered;
+use super::super::sent::Sent;
+use super::super::suspended::SUSPENSION;
 use super::form::Shown;
 use crate::approvals::Offer;
 
@@ -47,9 +46,8 @@ pub(super) enum Subject {
 
 /// A reply that a person must see first, with the call it belongs to.
 pub(in crate::pipeline) struct WaitingReply {
-    pub(in crate::pipeline) flight: Flight,
-    pub(in crate::pipeline) course: Course,
-    pub(in crate::pipeline) held: HeldReply<Letter>,
+    pub(in crate::pipeline) sent: Sent,
+    pub(in crate::pipeline) held: HeldReply<Answered>,
 }
 
 /// Too many questions wait already.
@@ -70,7 +68,7 @@ impl PendingQuestions {
         }
         let all: Weak<Self> = Arc::downgrade(all);
         tokio::spawn(async move {
-            tokio::time::sleep(HOLD).await;
+            tokio::time::sleep(SUSPENSION).await;
             if let Some(all) = all.upgrade() {
                 all.take(&id);
             }

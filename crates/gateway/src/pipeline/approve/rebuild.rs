@@ -10,7 +10,7 @@ use highwater_core::approval::CanonicalArguments;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::text::{is_string, member, members, quote};
 
-use super::super::arrival::{Course, TaskBridge};
+use super::super::arrival::{Route, TaskBridge};
 
 /// The trace that a call belongs to, as the W3C writes it.
 const TRACE_PARENT: &str = "traceparent";
@@ -30,7 +30,7 @@ pub(super) struct Unshown(pub(super) String);
 
 /// The action as it is sent once a person has agreed; nothing if it is that already.
 pub(super) fn rebuilt(
-    course: &Course,
+    route: &Route,
     action: &Action,
     allowed: Allowed,
 ) -> Result<Option<Arc<Action>>, Unshown> {
@@ -60,7 +60,7 @@ pub(super) fn rebuilt(
             }
             "inputResponses" | "requestState" if allowed.answers => push(&key, value),
             // We ask for a task ourselves where a tool can only be called as one.
-            "task" if course.task == TaskBridge::Legacy => push("task", value),
+            "task" if route.task == TaskBridge::Legacy => push("task", value),
             known_key if known.contains(&known_key) => push(known_key, value),
             _ => return Err(Unshown(key.into_owned())),
         }

@@ -3,39 +3,40 @@
 use std::sync::Arc;
 
 use highwater_core::approval::{ActionHash, CanonicalArguments, ReservedAction, ToolName};
-use highwater_core::decide::{Answer, HeldReply, Proof, ReplyVerdict, decide_reply_approved};
+use highwater_core::decide::{Answer, HeldReply, Proof};
 use highwater_core::id::ApprovalId;
 use highwater_store::{ApprovalRequest, RequestState};
 use tokio::time::Instant;
 
-use super::super::arrival::Course;
-use super::super::gather::Letter;
-use super::super::held::Resumed;
-use super::super::undertaking::Undertaking;
-use super::super::{Arrival, Delivery, Flight, Refusal};
+use super::super::gather::Answered;
+use super::super::permitted::Permitted;
+use super::super::resume::Resumed;
+use super::super::sent::Sent;
+use super::super::{Arrival, Delivery, Refusal};
 use super::desk::{PageAnswer, failed, granted};
 use super::form::{Page, Shown, input_required_again};
 use super::pending::{Subject, WaitingReply};
 use super::wait::RETRY_WAIT;
+use super::{Approvals, ReplyApproved};
 use crate::approvals::{AskAnswer, AskView, By, ContextView, Desk, DeskFault, NewAsk, rules_of};
-use crate::gateway::Gateway;
 
-impl Gateway {
+// === impl Approvals ===
+
+impl Approvals {
     /// Holds a reply until a person has answered at the desk, and releases it if they agreed.
     pub(super) async fn release_at_desk(
         &self,
         desk: &Arc<Desk>,
         arrival: &Arrival,
-        course: &Course,
-        mut flight: Flight,
-        held: HeldReply<Letter>,
-    ) -> Result<Delivery, Refusal> {
-        let undertaking = Arc::clone(&flight.undertaking);
-        let answer = match self.ask_about_reply(desk, arrival, &undertaking, &held, "page").await {
+        mut sent: Sent,
+        held: HeldReply<Answered>,
+    ) -> Result<ReplyApproved, Refusal> {
+        let permitted = Arc::clone(&sent.permitted);
+        let answer = match self.ask_about_reply(desk, arrival, &permitted, &held, "page").await {
             Ok(Some(request)) => {
                 let until = Instant::now() + desk.settings().hold;
                 let settled = desk.settled(&request.id, until).await;
-                settled.map_err(|fault| failed(&undertaking, &fault))
+                settled.map_err(|fault| failed(&permitted, &fault))
             }
             Ok(None) => Ok(None),
             Err(refusal) => Err(refusal),
@@ -46,10 +47,10 @@ impl Gateway {
                 let agreed = |request: &ApprovalRequest| {
                     request.state == RequestState::Approved && arrival.is_awaited()
                 };
-                self.release_granted(arrival, course, flight, held, request.filter(agreed)).await
+                self.release_granted(sent, held, request.filter(agreed)).await
             }
             Err(refusal) => {
-                drop(self.withhold(&mut flight, &held.unasked()));
+                drop(sent.withhold(&held.unasked()));
                 Err(refusal)
             }
         }
@@ -61,28 +62,27 @@ impl Gateway {
         &self,
         desk: &Arc<Desk>,
         arrival: &Arrival,
-        course: &Course,
-        mut flight: Flight,
-        held: HeldReply<Letter>,
+        mut sent: Sent,
+        held: HeldReply<Answered>,
     ) -> Result<Delivery, Refusal> {
-        let undertaking = Arc::clone(&flight.undertaking);
-        let request = match self.ask_about_reply(desk, arrival, &undertaking, &held, "url").await {
+        let permitted = Arc::clone(&sent.permitted);
+        let request = match self.ask_about_reply(desk, arrival, &permitted, &held, "url").await {
             Ok(Some(request)) => request,
-            Ok(None) => return Err(self.withhold(&mut flight, &held.unasked())),
+            Ok(None) => return Err(sent.withhold(&held.unasked())),
             Err(refusal) => {
-                drop(self.withhold(&mut flight, &held.unasked()));
+                drop(sent.withhold(&held.unasked()));
                 return Err(refusal);
             }
         };
         let text = format!(
             "Let the agent read a reply, or withhold it: {} on {}",
-            undertaking.name(),
-            undertaking.action.upstream()
+            permitted.name(),
+            permitted.action.upstream()
         );
         let shown = Shown::Page(Page { url: desk.url(&request.id), text });
-        let waiting = Box::new(WaitingReply { flight, course: course.clone(), held });
+        let waiting = Box::new(WaitingReply { sent, held });
         let subject = Subject::ReplyAtPage(waiting, request.id);
-        let state = self.keep_question(arrival, &undertaking, subject, &shown)?;
+        let state = self.keep_question(arrival, &permitted, subject, &shown)?;
         // The call has run, so nothing here says that it has not.
         Ok(Delivery::ours(input_required_again(arrival.id(), &shown, &state), None))
     }
@@ -96,7 +96,7 @@ impl Gateway {
         said: PageAnswer,
     ) -> Result<Resumed, Refusal> {
         let again = || self.question_again(arrival, id, state).map(Resumed::AskedAgain);
-        let desk = self.desk().ok_or_else(Refusal::expired)?;
+        let desk = self.service.as_ref().ok_or_else(Refusal::expired)?;
         let lost = |fault: DeskFault| {
             tracing::error!(error = %fault, "a reply stays here: nobody could be asked about it");
             Refusal::expired()
@@ -116,7 +116,7 @@ impl Gateway {
             return again();
         }
         // Taken, and so used up, whatever the answer is.
-        match self.pending.take(id).map(|pending| pending.subject) {
+        match self.questions.take(id).map(|pending| pending.subject) {
             Some(Subject::ReplyAtPage(waiting, _)) => {
                 let agreed = settled.filter(|_| state_now == RequestState::Approved);
                 Ok(Resumed::Fetched(waiting, agreed.map(Box::new)))
@@ -128,36 +128,24 @@ impl Gateway {
     /// Releases a reply if a person agreed at the desk, judged again with everything as it is now.
     pub(in crate::pipeline) async fn release_granted(
         &self,
-        arrival: &Arrival,
-        course: &Course,
-        mut flight: Flight,
-        held: HeldReply<Letter>,
+        mut sent: Sent,
+        held: HeldReply<Answered>,
         request: Option<ApprovalRequest>,
-    ) -> Result<Delivery, Refusal> {
-        let undertaking = Arc::clone(&flight.undertaking);
-        let (Some(desk), Some(request)) = (self.desk(), request) else {
-            return Err(self.withhold(&mut flight, &held.unasked()));
+    ) -> Result<ReplyApproved, Refusal> {
+        let permitted = Arc::clone(&sent.permitted);
+        let (Some(desk), Some(request)) = (&self.service, request) else {
+            return Err(sent.withhold(&held.unasked()));
         };
-        let principal = &undertaking.caller.principal;
-        let used = desk.use_grant(&request, principal, request.action, None).await;
+        let used = desk.use_grant(&request, &permitted.caller.principal, request.action, None).await;
         let grant = granted(&request);
         let Some(spent) = used.ok().and_then(|used| grant.spend(used).ok()) else {
-            return Err(self.withhold(&mut flight, &held.unasked()));
+            return Err(sent.withhold(&held.unasked()));
         };
         let by = request.decided_by.as_deref().unwrap_or_default();
-        self.record_answer_by(&undertaking, held.escalation().question(), Answer::Approve, by)?;
-        let approved = match held.signed(Proof::Grant(spent), request.action) {
-            Ok(approved) => approved,
-            Err(denial) => return Err(self.withhold(&mut flight, &denial)),
-        };
-        let policy = Arc::clone(&self.world.load().policy);
-        let now = self.label_of_moment(undertaking.session()).await;
-        let standing = undertaking.caller.standing();
-        let facts = undertaking.facts_of_reply(&now.label, &standing.grant);
-        match decide_reply_approved(&policy, &facts, approved) {
-            ReplyVerdict::Pass(pass) => self.commit(arrival, course, flight, pass).await,
-            ReplyVerdict::Hold(held) => Err(self.withhold(&mut flight, &held.unasked())),
-            ReplyVerdict::Withhold(denial) => Err(self.withhold(&mut flight, &denial)),
+        self.recorder.answer_by(&permitted, held.escalation().question(), Answer::Approve, by)?;
+        match held.signed(Proof::Grant(spent), request.action) {
+            Ok(approved) => self.release(sent, approved).await,
+            Err(denial) => Err(sent.withhold(&denial)),
         }
     }
 
@@ -166,32 +154,32 @@ impl Gateway {
         &self,
         desk: &Arc<Desk>,
         arrival: &Arrival,
-        undertaking: &Undertaking,
-        held: &HeldReply<Letter>,
+        permitted: &Permitted,
+        held: &HeldReply<Answered>,
         how: &'static str,
     ) -> Result<Option<ApprovalRequest>, Refusal> {
         let escalation = held.escalation();
         let reply: String = held.digest().iter().map(|byte| format!("{byte:02x}")).collect();
-        let text = format!(r#"{{"action":"{}","reply":"{reply}"}}"#, undertaking.action.digest());
+        let text = format!(r#"{{"action":"{}","reply":"{reply}"}}"#, permitted.action.digest());
         let Ok(arguments) = CanonicalArguments::read(Some(&text)) else { return Ok(None) };
         let tool = ToolName::reserved(ReservedAction::Release);
-        let says = super::words::question_about_reply(undertaking, escalation.findings());
+        let says = super::words::question_about_reply(permitted, escalation.findings());
         let told = escalation.told();
         let asks = rules_of(&told).into_iter().map(|rule| AskView { rule, says: says.clone() }).collect();
         let context = ContextView {
             asks,
-            decision: Some(undertaking.decision.to_string()),
-            session: Some(undertaking.session().key().to_string()),
+            decision: Some(permitted.decision.to_string()),
+            session: Some(permitted.session().key().to_string()),
             ..ContextView::default()
         };
         let ask = NewAsk {
             kind: escalation.grade(),
-            user: undertaking.standing.user.clone(),
-            principal: &undertaking.caller.principal,
-            session: undertaking.session().key(),
+            user: permitted.standing.user.clone(),
+            principal: &permitted.caller.principal,
+            session: permitted.session().key(),
             caller: arrival.caller_name(),
             tool: &tool,
-            upstream: Some(undertaking.action.upstream()),
+            upstream: Some(permitted.action.upstream()),
             definition: None,
             arguments: &arguments,
             action: ActionHash::of(&tool, &arguments, desk.server()),
@@ -201,11 +189,11 @@ impl Gateway {
             class: Default::default(),
             quorum: None,
             // It holds digests of the call and of its reply.
-            sealed: undertaking.sealed || self.seals(undertaking),
-            decision: &undertaking.decision,
+            sealed: permitted.sealed || self.judge.seals(permitted),
+            decision: &permitted.decision,
         };
-        self.record_asked(undertaking, escalation.question(), how)?;
-        let asked = desk.ask(ask).await.map_err(|fault| failed(undertaking, &fault))?;
+        self.recorder.asked(permitted, escalation.question(), how)?;
+        let asked = desk.ask(ask).await.map_err(|fault| failed(permitted, &fault))?;
         let AskAnswer::Open(request) = asked else { return Ok(None) };
         Ok(Some(*request))
     }

@@ -2,103 +2,103 @@
 //! sealed when the question leaves, and taken once when the answers come.
 
 use highwater_core::approval::{LeftOpen, Round, RoundCall, RoundFault, RoundOutcome};
-use highwater_core::decide::{Answer, Escalation, Proof, Verdict};
+use highwater_core::decide::{Answer, Escalation, Proof};
 use highwater_core::id::Timestamp;
 use highwater_mcp::era::reply as shape;
-use highwater_mcp::error_code::INVALID_PARAMS;
 use highwater_upstream::Reply;
 
-use super::super::arrival::Course;
-use super::super::undertaking::Undertaking;
+use super::super::judge::Settled;
+use super::super::permitted::{Basis, Permitted};
+use super::super::proposed::Proposed;
+use super::super::seals::foreign_state;
 use super::super::{Arrival, Refusal};
-use super::desk::{Settled, failed};
+use super::Approvals;
+use super::desk::failed;
 use super::signable::Signable;
-use crate::gateway::{Gateway, now};
+use crate::gateway::{fresh_id, now};
 
-impl Gateway {
+// === impl Approvals ===
+
+impl Approvals {
     /// Seals what an approved call needs to go on, where its server wants something back. Nothing for every other reply:
     /// a server that keeps no state is asked anew, and so are people. Its question is in the session's label by now.
     pub(in crate::pipeline) fn left_open(
         &self,
         arrival: &Arrival,
-        course: &Course,
-        undertaking: &Undertaking,
+        permitted: &Permitted,
         (reply, asked): (&Reply, Timestamp),
         state: &str,
     ) -> Option<String> {
-        let consented = undertaking.consented.as_ref()?;
+        let consented = permitted.consented.as_ref()?;
         if shape::type_of(&reply.frame, reply.era) != shape::ResultType::InputRequired {
             return None;
         }
-        let server = self.desk()?.server();
-        let signable = Signable::of(arrival, course, undertaking, server).ok()?;
+        let server = self.service.as_ref()?.server();
+        let signable = Signable::of(arrival, permitted, server).ok()?;
         let open = LeftOpen {
-            id: &self.fresh_id(),
-            by: undertaking.agreed.as_deref().unwrap_or_default(),
-            session: undertaking.session().key(),
-            upstream: undertaking.action.upstream(),
-            action: signable.hash_for(consented.signed(), undertaking, server),
+            id: &fresh_id(),
+            by: permitted.reference.as_deref().unwrap_or_default(),
+            session: permitted.session().key(),
+            upstream: permitted.action.upstream(),
+            action: signable.hash_for(consented.signed(), permitted, server),
             definition: signable.definition,
             state,
-            said: &undertaking.said(),
+            said: &permitted.heard(),
             now: asked,
         };
-        consented.leave_open(&self.seal, &open)
+        self.seals.leave_open(consented, &open)
     }
 
     /// Goes on with an approved call, judged with everything as it is now. What the person was not told is asked.
     pub(super) async fn go_on(
         &self,
         arrival: &Arrival,
-        course: &Course,
-        undertaking: &mut Undertaking,
+        proposed: Proposed,
         escalation: Escalation,
         round: Round,
-    ) -> Result<Settled, Refusal> {
-        let Some(desk) = self.desk() else { return Ok(Settled::Open(escalation)) };
-        let Ok(signable) = Signable::of(arrival, course, undertaking, desk.server()) else {
-            return Ok(Settled::Open(escalation));
+    ) -> Result<(Proposed, Settled), Refusal> {
+        let Some(desk) = &self.service else { return Ok((proposed, Settled::Open(escalation))) };
+        let Ok(signable) = Signable::of(arrival, &proposed, desk.server()) else {
+            return Ok((proposed, Settled::Open(escalation)));
         };
-        self.refresh(course, undertaking)?;
-        self.look_again(undertaking).await;
-        let escalation = match self.judge(undertaking).await {
-            Verdict::Allow(permit) => return Ok(Settled::Granted(permit)),
-            Verdict::Block(denial) => return Err(self.block(undertaking, &denial)),
-            Verdict::Escalate(escalation) => escalation,
+        let proposed = self.sessions.read_again(self.judge.renewed(proposed)?).await;
+        let (proposed, settled) = self.judge.judge(proposed).await?;
+        let escalation = match settled {
+            Settled::Open(escalation) => escalation,
+            granted @ Settled::Granted(_) => return Ok((proposed, granted)),
         };
-        let hash = signable.hash_for(Some(round.action()), undertaking, desk.server());
+        let hash = signable.hash_for(Some(round.action()), &proposed, desk.server());
         let call = RoundCall {
-            principal: &undertaking.caller.principal,
-            session: undertaking.session().key(),
-            action: &undertaking.action,
+            principal: &proposed.caller.principal,
+            session: proposed.session().key(),
+            action: &proposed.action,
             hash,
-            definition: self.definition_now(undertaking, &signable),
+            definition: self.definition_now(&proposed, &signable),
             now: now(),
         };
         let round = round.resume(&call).map_err(|fault| match fault {
-            RoundFault::Foreign => {
-                Refusal::invalid(INVALID_PARAMS, "`params.requestState` was not made for this request")
-            }
+            RoundFault::Foreign => foreign_state(),
             RoundFault::Expired => Refusal::expired(),
-            RoundFault::Changed => Refusal::changed(&undertaking.decision),
+            RoundFault::Changed => Refusal::changed(&proposed.decision),
         })?;
         // Not taken: whoever answers the new question lets this very round go on.
         if !escalation.goes_on_with(&round) {
-            return Ok(Settled::Open(escalation));
+            return Ok((proposed, Settled::Open(escalation)));
         }
         if !arrival.is_awaited() {
-            return Err(Refusal::gone(&undertaking.decision));
+            return Err(Refusal::gone(&proposed.decision));
         }
         let taken = desk.take_round(round.id(), round.ends()).await;
-        let taken = taken.map_err(|fault| failed(undertaking, &fault))?;
+        let taken = taken.map_err(|fault| failed(&proposed, &fault))?;
         let spent = round.spend(taken).map_err(|outcome| match outcome {
             RoundOutcome::Expired => Refusal::expired(),
             RoundOutcome::Taken | RoundOutcome::AlreadyTaken => Refusal::taken(),
         })?;
-        self.record_escalation(undertaking, &escalation)?;
+        self.recorder.escalation(&proposed, &escalation)?;
         let by = format!("continued, {}", spent.round().by());
-        self.record_answer_by(undertaking, escalation.question(), Answer::Approve, &by)?;
-        undertaking.agreed = Some(spent.round().by().into());
-        self.with_proof(undertaking, escalation, Proof::Round(spent), hash).await
+        self.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, &by)?;
+        let basis = Basis::on_record(spent.round().by());
+        let signed = escalation.signed(Proof::Round(spent), hash);
+        self.judge.judge_answered(proposed, signed, basis).await
     }
 }

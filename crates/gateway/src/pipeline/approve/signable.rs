@@ -11,8 +11,8 @@ use highwater_core::pin::{PinDigest, PinKind};
 use highwater_mcp::text::{member, quote, string_member};
 
 use super::super::Arrival;
-use super::super::arrival::Course;
-use super::super::undertaking::Undertaking;
+use super::super::arrival::Route;
+use super::super::proposed::Proposed;
 use crate::catalog::OwnTool;
 
 /// An action as it is signed.
@@ -50,19 +50,14 @@ pub(super) enum NotSignable {
 // === impl Signable ===
 
 impl Signable {
-    pub(super) fn of(
-        arrival: &Arrival,
-        course: &Course,
-        undertaking: &Undertaking,
-        server: &ServerId,
-    ) -> Result<Self, NotSignable> {
-        let action = &undertaking.action;
-        let (kind, target) = subject(course, action);
+    pub(super) fn of(arrival: &Arrival, proposed: &Proposed, server: &ServerId) -> Result<Self, NotSignable> {
+        let (action, route) = (&proposed.action, &proposed.route);
+        let (kind, target) = subject(route, action);
         let of = |kind| target.clone().map(|target| (kind, target));
         let (tool, arguments, sent, defined) = match kind {
             ActionKind::CallTool => {
                 let sent = CanonicalArguments::read(member(action.params(), "arguments"))?;
-                let shown = undertaking.name();
+                let shown = proposed.name();
                 let (tool, arguments) = match arrival.variant {
                     // What the client called is the variant; the tool it meant is among its arguments (G16).
                     Some(variant) => {
@@ -105,18 +100,18 @@ impl Signable {
         let hash = ActionHash::of(&tool, &arguments, server);
         let is_call = kind == ActionKind::CallTool;
         let is_direct = is_call && arrival.variant.is_none();
-        let definition = defined.as_ref().and_then(|(kind, name)| course.contracts.definition(*kind, name));
+        let definition = defined.as_ref().and_then(|(kind, name)| route.contracts.definition(*kind, name));
         Ok(Self { tool, arguments, hash, definition, defined, is_call, is_direct, sent })
     }
 
     /// The call by the tool's own name. What was agreed to of a tool before it is called names the tool and its own
     /// arguments, and not the variant through which a client may call it.
-    pub(super) fn called(&self, undertaking: &Undertaking, server: &ServerId) -> Option<Called<'_>> {
+    pub(super) fn called(&self, proposed: &Proposed, server: &ServerId) -> Option<Called<'_>> {
         if self.is_direct {
             return Some(Called { tool: self.tool.clone(), arguments: &self.arguments, hash: self.hash });
         }
         let arguments = self.sent.as_ref().filter(|_| self.is_call)?;
-        let tool = ToolName::exposed(undertaking.name()).ok()?;
+        let tool = ToolName::exposed(proposed.name()).ok()?;
         let hash = ActionHash::of(&tool, arguments, server);
         Some(Called { tool, arguments, hash })
     }
@@ -126,17 +121,17 @@ impl Signable {
     pub(super) fn hash_for(
         &self,
         agreed: Option<ActionHash>,
-        undertaking: &Undertaking,
+        proposed: &Proposed,
         server: &ServerId,
     ) -> ActionHash {
-        let called = self.called(undertaking, server).map(|called| called.hash);
+        let called = self.called(proposed, server).map(|called| called.hash);
         called.filter(|called| agreed == Some(*called)).unwrap_or(self.hash)
     }
 }
 
 /// What kind of action this is to whoever is asked about it, and what it acts on. What brings a call the answers to its
 /// server's questions is that call.
-fn subject(course: &Course, action: &Action) -> (ActionKind, Option<Arc<str>>) {
+fn subject(route: &Route, action: &Action) -> (ActionKind, Option<Arc<str>>) {
     let kind = match (action.kind(), &**action.method()) {
         (ActionKind::Answer, "tools/call") => ActionKind::CallTool,
         (ActionKind::Answer, "prompts/get") => ActionKind::GetPrompt,
@@ -144,7 +139,7 @@ fn subject(course: &Course, action: &Action) -> (ActionKind, Option<Arc<str>>) {
         (kind, _) => return (kind, Some(Arc::clone(action.target()))),
     };
     let named = || string_member(action.params(), "name").map(Into::into);
-    (kind, course.tool.as_ref().map(|tool| Arc::clone(&tool.own)).or_else(named))
+    (kind, route.tool.as_ref().map(|tool| Arc::clone(&tool.own)).or_else(named))
 }
 
 /// The arguments of a variant that calls this tool.

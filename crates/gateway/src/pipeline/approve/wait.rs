@@ -11,13 +11,14 @@ use highwater_mcp::text::{quote, string_member};
 use highwater_store::{ApprovalRequest, RequestState};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::super::undertaking::Undertaking;
+use super::super::ask::put;
+use super::super::proposed::Proposed;
 use super::super::{Arrival, Delivery, Refusal};
+use super::Approvals;
 use super::desk::{AtDesk, PageAnswer, failed};
 use super::form::APPROVAL;
 use crate::approvals::By;
 use crate::client::{Client, LegacySession, declares};
-use crate::gateway::Gateway;
 
 /// How long a retry that says the page was opened waits for the answer there.
 pub(super) const RETRY_WAIT: Duration = Duration::from_secs(45);
@@ -52,148 +53,50 @@ enum Way<'a> {
     Hold,
 }
 
-impl Gateway {
+// === impl Approvals ===
+
+impl Approvals {
     /// Waits for a person in the way that the client has.
     pub(super) async fn await_person(
         &self,
         here: &AtDesk<'_>,
         arrival: &Arrival,
-        undertaking: &Undertaking,
+        proposed: &Proposed,
         request: &ApprovalRequest,
         said: Option<PageAnswer>,
     ) -> Result<Waited, Refusal> {
         if !arrival.attended {
-            return Err(Refusal::pending(
-                &undertaking.decision,
-                undertaking.name(),
-                &self.pending(here, request),
-            ));
+            return Err(Refusal::pending(&proposed.decision, proposed.name(), &pending(here, request)));
         }
         let question = request.question;
-        match way(here, arrival, undertaking) {
+        match way(here, arrival, proposed) {
             Way::Native => {
-                self.record_asked(undertaking, question, "missing-evidence")?;
+                self.recorder.asked(proposed, question, "missing-evidence")?;
                 let url = here.desk.url(&request.id);
                 Err(Refusal::rejected(&ApprovalReason::MissingEvidence.into(), Some(&url)))
             }
             Way::Return => {
                 if said == Some(PageAnswer::Opened) {
-                    let waited = self.held(here, arrival, undertaking, request, None, RETRY_WAIT).await?;
+                    let waited = held(here, arrival, proposed, request, None, RETRY_WAIT).await?;
                     if let Some(waited) = waited {
                         return Ok(waited);
                     }
                 }
-                self.record_asked(undertaking, question, "url")?;
-                self.send_to_page(here, arrival, undertaking, request).map(Waited::Asked)
+                self.recorder.asked(proposed, question, "url")?;
+                self.send_to_page(here, arrival, proposed, request).map(Waited::Asked)
             }
             Way::Inline(session) => {
-                self.record_asked(undertaking, question, "url")?;
+                self.recorder.asked(proposed, question, "url")?;
                 let longest = hold(here, arrival, &session.name);
-                let waited = self.held(here, arrival, undertaking, request, Some(session), longest).await?;
-                self.or_pending(waited, here, undertaking, request)
+                let waited = held(here, arrival, proposed, request, Some(session), longest).await?;
+                or_pending(waited, here, proposed, request)
             }
             Way::Hold => {
-                self.record_asked(undertaking, question, "page")?;
+                self.recorder.asked(proposed, question, "page")?;
                 let longest = hold(here, arrival, &arrival.caller_name());
-                let waited = self.held(here, arrival, undertaking, request, None, longest).await?;
-                self.or_pending(waited, here, undertaking, request)
+                let waited = held(here, arrival, proposed, request, None, longest).await?;
+                or_pending(waited, here, proposed, request)
             }
-        }
-    }
-
-    fn or_pending(
-        &self,
-        waited: Option<Waited>,
-        here: &AtDesk<'_>,
-        undertaking: &Undertaking,
-        request: &ApprovalRequest,
-    ) -> Result<Waited, Refusal> {
-        waited.ok_or_else(|| {
-            Refusal::pending(&undertaking.decision, undertaking.name(), &self.pending(here, request))
-        })
-    }
-
-    /// Holds a call until its request is answered; nothing if it is still open when the time is over.
-    async fn held(
-        &self,
-        here: &AtDesk<'_>,
-        arrival: &Arrival,
-        undertaking: &Undertaking,
-        request: &ApprovalRequest,
-        session: Option<&Arc<LegacySession>>,
-        longest: Duration,
-    ) -> Result<Option<Waited>, Refusal> {
-        let url = here.desk.url(&request.id);
-        let settled = here.desk.settled(&request.id, Instant::now() + longest);
-        tokio::pin!(settled);
-        let mut asking =
-            session.map(|session| Box::pin(self.elicit(arrival, session, request, &url, undertaking)));
-        let token = arrival.frame.meta("progressToken");
-        let mut ticks = interval_at(Instant::now() + PROGRESS_EVERY, PROGRESS_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut count = 0u32;
-        let settled = loop {
-            tokio::select! {
-                settled = &mut settled => break settled,
-                answer = answered(&mut asking), if asking.is_some() => {
-                    asking = None;
-                    // To agree to open the page is not to agree to the call.
-                    if matches!(answer, Elicited::Refused) {
-                        let by = By::Client(undertaking.caller.principal.as_str());
-                        here.desk.decline(&request.id, by).await.map_err(|fault| failed(undertaking, &fault))?;
-                    }
-                }
-                _ = ticks.tick(), if token.is_some() => {
-                    count = count.saturating_add(1);
-                    if let Some(token) = token {
-                        progress(arrival, token, count, &url).await;
-                    }
-                }
-            }
-        };
-        drop(asking);
-        let settled = settled.map_err(|fault| failed(undertaking, &fault))?;
-        let state = settled.as_ref().map_or(RequestState::Expired, |request| request.state);
-        if session.is_some() && state != RequestState::Pending {
-            let params = format!(r#"{{"elicitationId":{}}}"#, quote(request.id.as_str()));
-            let told = error_code::notification("notifications/elicitation/complete", Some(&params));
-            // Whoever does not hear it sees the answer.
-            arrival.outlet.send(told.into()).await.ok();
-        }
-        Ok(match (state, settled) {
-            (RequestState::Approved, Some(request)) => Some(Waited::Approved(Box::new(request))),
-            (RequestState::Pending, _) => None,
-            (RequestState::Declined, _) => Some(Waited::Declined),
-            (RequestState::Approved | RequestState::Consumed | RequestState::Expired, _) => {
-                Some(Waited::Over)
-            }
-        })
-    }
-
-    /// Asks a legacy client to send its person to the page.
-    async fn elicit(
-        &self,
-        arrival: &Arrival,
-        session: &LegacySession,
-        request: &ApprovalRequest,
-        url: &str,
-        undertaking: &Undertaking,
-    ) -> Elicited {
-        let params = format!(
-            r#"{{"mode":"url","elicitationId":{},"url":{},"message":{}}}"#,
-            quote(request.id.as_str()),
-            quote(url),
-            quote(&message(request, undertaking)),
-        );
-        let answer = self.put(arrival, session, "elicitation/create", Some(&params)).await;
-        let action = answer
-            .as_ref()
-            .and_then(|answer| answer.result())
-            .and_then(|result| string_member(result, "action").map(|action| action.into_owned()));
-        match action.as_deref() {
-            Some("decline" | "cancel") => Elicited::Refused,
-            // Also a client that cannot after all: the page is there whatever it says.
-            _ => Elicited::Opened,
         }
     }
 
@@ -202,25 +105,113 @@ impl Gateway {
         &self,
         here: &AtDesk<'_>,
         arrival: &Arrival,
-        undertaking: &Undertaking,
+        proposed: &Proposed,
         request: &ApprovalRequest,
     ) -> Result<Delivery, Refusal> {
-        let decision = &undertaking.decision;
-        let state = self.page_state(arrival, &request.id, &undertaking.action);
+        let decision = &proposed.decision;
+        let state = self.seals.page_state(arrival, &request.id, &proposed.action);
         let state = state.ok_or_else(|| Refusal::internal(decision))?;
         let (url, text, state) =
-            (quote(&here.desk.url(&request.id)), quote(&message(request, undertaking)), quote(&state));
+            (quote(&here.desk.url(&request.id)), quote(&message(request, proposed)), quote(&state));
         let decision = quote(decision.as_str());
         let result = format!(
             r#"{{"resultType":"input_required","inputRequests":{{"{APPROVAL}":{{"method":"elicitation/create","params":{{"mode":"url","url":{url},"message":{text}}}}}}},"requestState":{state},"_meta":{{"io.modelcontextprotocol/authorization":{{"reason":"insufficient_authorization","remediation":"available","authorizationContextId":{decision},"remediationHints":[{{"type":"url"}}]}},"dev.highwater/decision":{{"id":{decision}}}}}}}"#
         );
         Ok(Delivery::ours(error_code::result_response(arrival.id(), &result), None))
     }
+}
 
-    /// Where a request stands, for hosts that know us.
-    fn pending(&self, here: &AtDesk<'_>, request: &ApprovalRequest) -> PendingApproval {
-        PendingApproval { url: here.desk.url(&request.id), expires: to_iso(request.expires) }
+fn or_pending(
+    waited: Option<Waited>,
+    here: &AtDesk<'_>,
+    proposed: &Proposed,
+    request: &ApprovalRequest,
+) -> Result<Waited, Refusal> {
+    waited.ok_or_else(|| Refusal::pending(&proposed.decision, proposed.name(), &pending(here, request)))
+}
+
+/// Holds a call until its request is answered; nothing if it is still open when the time is over.
+async fn held(
+    here: &AtDesk<'_>,
+    arrival: &Arrival,
+    proposed: &Proposed,
+    request: &ApprovalRequest,
+    session: Option<&Arc<LegacySession>>,
+    longest: Duration,
+) -> Result<Option<Waited>, Refusal> {
+    let url = here.desk.url(&request.id);
+    let settled = here.desk.settled(&request.id, Instant::now() + longest);
+    tokio::pin!(settled);
+    let mut asking = session.map(|session| Box::pin(elicit(arrival, session, request, &url, proposed)));
+    let token = arrival.frame.meta("progressToken");
+    let mut ticks = interval_at(Instant::now() + PROGRESS_EVERY, PROGRESS_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut count = 0u32;
+    let settled = loop {
+        tokio::select! {
+            settled = &mut settled => break settled,
+            answer = answered(&mut asking), if asking.is_some() => {
+                asking = None;
+                // To agree to open the page is not to agree to the call.
+                if matches!(answer, Elicited::Refused) {
+                    let by = By::Client(proposed.caller.principal.as_str());
+                    here.desk.decline(&request.id, by).await.map_err(|fault| failed(proposed, &fault))?;
+                }
+            }
+            _ = ticks.tick(), if token.is_some() => {
+                count = count.saturating_add(1);
+                if let Some(token) = token {
+                    progress(arrival, token, count, &url).await;
+                }
+            }
+        }
+    };
+    drop(asking);
+    let settled = settled.map_err(|fault| failed(proposed, &fault))?;
+    let state = settled.as_ref().map_or(RequestState::Expired, |request| request.state);
+    if session.is_some() && state != RequestState::Pending {
+        let params = format!(r#"{{"elicitationId":{}}}"#, quote(request.id.as_str()));
+        let told = error_code::notification("notifications/elicitation/complete", Some(&params));
+        // Whoever does not hear it sees the answer.
+        arrival.outlet.send(told.into()).await.ok();
     }
+    Ok(match (state, settled) {
+        (RequestState::Approved, Some(request)) => Some(Waited::Approved(Box::new(request))),
+        (RequestState::Pending, _) => None,
+        (RequestState::Declined, _) => Some(Waited::Declined),
+        (RequestState::Approved | RequestState::Consumed | RequestState::Expired, _) => Some(Waited::Over),
+    })
+}
+
+/// Asks a legacy client to send its person to the page.
+async fn elicit(
+    arrival: &Arrival,
+    session: &LegacySession,
+    request: &ApprovalRequest,
+    url: &str,
+    proposed: &Proposed,
+) -> Elicited {
+    let params = format!(
+        r#"{{"mode":"url","elicitationId":{},"url":{},"message":{}}}"#,
+        quote(request.id.as_str()),
+        quote(url),
+        quote(&message(request, proposed)),
+    );
+    let answer = put(arrival, session, "elicitation/create", Some(&params)).await;
+    let action = answer
+        .as_ref()
+        .and_then(|answer| answer.result())
+        .and_then(|result| string_member(result, "action").map(|action| action.into_owned()));
+    match action.as_deref() {
+        Some("decline" | "cancel") => Elicited::Refused,
+        // Also a client that cannot after all: the page is there whatever it says.
+        _ => Elicited::Opened,
+    }
+}
+
+/// Where a request stands, for hosts that know us.
+fn pending(here: &AtDesk<'_>, request: &ApprovalRequest) -> PendingApproval {
+    PendingApproval { url: here.desk.url(&request.id), expires: to_iso(request.expires) }
 }
 
 /// A request that nobody has answered yet.
@@ -244,20 +235,20 @@ async fn answered<F: Future<Output = Elicited> + Unpin>(asking: &mut Option<F>) 
 }
 
 /// Names the tool and the server, and nothing from the arguments or the server.
-fn message(request: &ApprovalRequest, undertaking: &Undertaking) -> String {
+fn message(request: &ApprovalRequest, proposed: &Proposed) -> String {
     let how = match request.kind {
         highwater_core::decide::Effect::Passkey => "Approve with your passkey",
         _ => "Approve or decline",
     };
-    format!("{how}: {} on {}", undertaking.name(), undertaking.action.upstream())
+    format!("{how}: {} on {}", proposed.name(), proposed.action.upstream())
 }
 
-fn way<'a>(here: &AtDesk<'_>, arrival: &'a Arrival, undertaking: &Undertaking) -> Way<'a> {
+fn way<'a>(here: &AtDesk<'_>, arrival: &'a Arrival, proposed: &Proposed) -> Way<'a> {
     let client = &arrival.client;
-    let native = client.speaks_approval() || undertaking.standing.native;
+    let native = client.speaks_approval() || proposed.standing.native;
     // A call that brings what its server verifies has no room for a signature of ours.
-    let is_open = here.signable.is_call && undertaking.relayed.is_none();
-    if is_open && here.desk.is_native(&undertaking.caller.principal, native) {
+    let is_open = here.signable.is_call && proposed.relayed.is_none();
+    if is_open && here.desk.is_native(&proposed.caller.principal, native) {
         return Way::Native;
     }
     let pages = declares(client.capabilities(), AskKind::ElicitUrl);

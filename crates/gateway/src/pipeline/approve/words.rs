@@ -9,7 +9,7 @@ use highwater_core::decide::{Finding, FindingId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Effect, FlowRule};
 
-use super::super::undertaking::Undertaking;
+use super::super::proposed::Proposed;
 use crate::session::Story;
 
 /// How many origins are named.
@@ -19,16 +19,11 @@ const MAX_ORIGINS: usize = 3;
 const MAX_ORIGIN: usize = 120;
 
 /// The whole question.
-pub(super) fn question(
-    undertaking: &Undertaking,
-    findings: &[Finding],
-    story: &Story,
-    offers: bool,
-) -> String {
-    let mut text = format!("Allow {}?\n", subject(undertaking));
+pub(super) fn question(proposed: &Proposed, findings: &[Finding], story: &Story, offers: bool) -> String {
+    let mut text = format!("Allow {}?\n", subject(proposed));
     let mut told = Vec::new();
     for finding in findings.iter().filter(|finding| finding.effect >= Effect::Confirm) {
-        let sentence = sentence(undertaking, finding, story);
+        let sentence = sentence(proposed, finding, story);
         if !told.contains(&sentence) {
             told.push(sentence);
         }
@@ -43,8 +38,8 @@ pub(super) fn question(
 }
 
 /// Why one finding makes it a question.
-pub(super) fn sentence(undertaking: &Undertaking, finding: &Finding, story: &Story) -> String {
-    let session = &undertaking.before.label;
+pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) -> String {
+    let session = &proposed.before.label;
     match &finding.id {
         FindingId::Flow(FlowRule::Write) => private(session, story),
         FindingId::Flow(FlowRule::Act) => {
@@ -65,8 +60,8 @@ pub(super) fn sentence(undertaking: &Undertaking, finding: &Finding, story: &Sto
 }
 
 /// The question about a reply that is held back.
-pub(super) fn question_about_reply(undertaking: &Undertaking, findings: &[Finding]) -> String {
-    let mut text = format!("Let the agent read the reply to {}?\n", subject(undertaking));
+pub(super) fn question_about_reply(proposed: &Proposed, findings: &[Finding]) -> String {
+    let mut text = format!("Let the agent read the reply to {}?\n", subject(proposed));
     for finding in findings.iter().filter(|finding| finding.effect >= Effect::Confirm) {
         let sentence = match (&finding.id, &finding.message) {
             (FindingId::Rule(name), Some(message)) => format!("\nRule `{name}`: {message}"),
@@ -81,9 +76,9 @@ pub(super) fn question_about_reply(undertaking: &Undertaking, findings: &[Findin
 }
 
 /// What is to be done, in names that are ours.
-fn subject(undertaking: &Undertaking) -> String {
-    let server = undertaking.action.upstream();
-    match (&undertaking.tool, undertaking.action.kind()) {
+fn subject(proposed: &Proposed) -> String {
+    let server = proposed.action.upstream();
+    match (&proposed.route.tool, proposed.action.kind()) {
         (Some(tool), _) => format!("`{}` of server `{server}`", tool.shown),
         (None, ActionKind::ReadResource | ActionKind::Subscribe) => {
             format!("reading a resource of server `{server}`")

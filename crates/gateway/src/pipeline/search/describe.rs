@@ -4,48 +4,47 @@ use highwater_core::search::Prospect;
 use highwater_mcp::text::quote;
 
 use super::arguments::Given;
-use super::prospect::Told;
+use super::prospect::{Told, outset, prospect};
+use super::retrieve::look;
+use super::through::call_of;
 use super::{granted, told};
 use crate::catalog::OwnTool;
-use crate::gateway::Gateway;
-use crate::pipeline::outlook::taints;
+use crate::pipeline::outlook::{foresee, taints};
 use crate::pipeline::route::unknown;
-use crate::pipeline::{Arrival, Delivery, Refusal};
+use crate::pipeline::{Arrival, Delivery, Refusal, Road};
 
-impl Gateway {
-    /// Describes a tool. One that the caller cannot find is unknown.
-    pub(super) async fn describe(&self, arrival: &Arrival) -> Result<Delivery, Refusal> {
-        granted(arrival, OwnTool::Describe)?;
-        let given = Given::read(arrival, &["name", "arguments"])?;
-        let (name, arguments) = (given.tool()?, given.object("arguments")?);
-        let (names, view) = self.look(arrival).await?;
-        let nobody = || unknown(arrival, "tool", &name).for_the_model();
-        let tool = view.named(&names, &name).ok_or_else(nobody)?;
-        let said = match arguments {
-            None => {
-                let outset = self.outset(arrival).await;
-                self.prospect(arrival, &outset, &names, &tool).ok_or_else(nobody)?
+/// Describes a tool. One that the caller cannot find is unknown.
+pub(super) async fn describe(road: &Road, arrival: &Arrival) -> Result<Delivery, Refusal> {
+    granted(arrival, OwnTool::Describe)?;
+    let given = Given::read(arrival, &["name", "arguments"])?;
+    let (name, arguments) = (given.tool()?, given.object("arguments")?);
+    let (names, view) = look(arrival).await?;
+    let nobody = || unknown(arrival, "tool", &name).for_the_model();
+    let tool = view.named(&names, &name).ok_or_else(nobody)?;
+    let said = match arguments {
+        None => {
+            let outset = outset(road, arrival).await;
+            prospect(arrival, &outset, &names, &tool).ok_or_else(nobody)?
+        }
+        Some(arguments) => {
+            let call = Arrival {
+                client: arrival.client.clone(),
+                session: arrival.session.clone(),
+                method: arrival.method,
+                frame: call_of(road, arrival, &name, Some(arguments))?,
+                outlet: arrival.outlet.clone(),
+                attended: arrival.attended,
+                variant: None,
+                world: std::sync::Arc::clone(&arrival.world),
+            };
+            let foreseen = Box::pin(foresee(road, &call)).await?;
+            Told {
+                class: foreseen.proposed.reply_contract.variant(),
+                prospect: Prospect::of(foreseen.effect),
+                would_taint: taints(&foreseen.proposed),
             }
-            Some(arguments) => {
-                let call = Arrival {
-                    client: arrival.client.clone(),
-                    session: arrival.session.clone(),
-                    method: arrival.method,
-                    frame: self.call_of(arrival, &name, Some(arguments))?,
-                    outlet: arrival.outlet.clone(),
-                    attended: arrival.attended,
-                    variant: None,
-                    world: std::sync::Arc::clone(&arrival.world),
-                };
-                let foreseen = Box::pin(self.foreseen(&call)).await?;
-                Told {
-                    class: foreseen.undertaking.told.variant(),
-                    prospect: Prospect::of(foreseen.effect),
-                    would_taint: taints(&foreseen.undertaking),
-                }
-            }
-        };
-        let (server, definition) = (quote(tool.upstream.as_str()), tool.definition);
-        Ok(told(arrival, &format!(r#"{{"tool":{definition},"server":{server},{}}}"#, said.members())))
-    }
+        }
+    };
+    let (server, definition) = (quote(tool.upstream.as_str()), tool.definition);
+    Ok(told(arrival, &format!(r#"{{"tool":{definition},"server":{server},{}}}"#, said.members())))
 }

@@ -14,10 +14,11 @@ use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, unquote};
 
 use super::route::unknown;
-use super::{Arrival, Delivery, Refusal};
+use super::{Arrival, Delivery, Refusal, Road};
 use crate::catalog::OwnTool;
-use crate::client::Answer;
-use crate::gateway::Gateway;
+use describe::describe;
+use retrieve::retrieve;
+use through::through;
 
 /// What a request that names a tool is about.
 enum Meant {
@@ -29,27 +30,39 @@ enum Meant {
     Unoffered,
 }
 
-impl Gateway {
-    /// Serves a request that names a tool where some virtual server offers tools of our own.
-    pub(crate) async fn act_as_meant(&self, arrival: Arrival) -> Answer {
-        let refused = match (meant(&arrival), arrival.method) {
-            (Meant::Theirs, Some(Method::ResolveTool)) => return self.foresee(arrival).await,
-            (Meant::Theirs, _) => return self.act(&arrival).await,
-            (Meant::Ours(OwnTool::Call(variant)), method) => match self.through(&arrival) {
-                Ok(frame) => {
-                    let call = Arrival { frame, variant: Some(variant), ..arrival };
-                    return match method {
-                        Some(Method::ResolveTool) => self.foresee(call).await,
-                        _ => self.act(&call).await,
-                    };
-                }
-                Err(refusal) => Err(refusal),
-            },
-            (Meant::Ours(OwnTool::Retrieve), Some(Method::CallTool)) => self.retrieve(&arrival).await,
-            (Meant::Ours(OwnTool::Describe), Some(Method::CallTool)) => self.describe(&arrival).await,
-            (Meant::Ours(_) | Meant::Unoffered, _) => Err(unoffered(&arrival)),
-        };
-        refused.unwrap_or_else(|refusal| refusal.into_delivery(&arrival)).into_answer()
+/// What becomes of a request that names a tool.
+pub(super) enum Served {
+    /// It is a call of a server's tool.
+    Call(Arrival),
+    /// It asks what would become of one.
+    Outlook(Arrival),
+    /// One of our own tools has answered.
+    Answered(Delivery),
+}
+
+/// Serves a request that names a tool where some virtual server offers tools of our own.
+pub(super) async fn serve(road: &Road, arrival: Arrival) -> Served {
+    let answered = match (meant(&arrival), arrival.method) {
+        (Meant::Theirs, method) => return Served::of(method, arrival),
+        (Meant::Ours(OwnTool::Call(variant)), method) => match through(road, &arrival) {
+            Ok(frame) => return Served::of(method, Arrival { frame, variant: Some(variant), ..arrival }),
+            Err(refusal) => Err(refusal),
+        },
+        (Meant::Ours(OwnTool::Retrieve), Some(Method::CallTool)) => retrieve(road, &arrival).await,
+        (Meant::Ours(OwnTool::Describe), Some(Method::CallTool)) => describe(road, &arrival).await,
+        (Meant::Ours(_) | Meant::Unoffered, _) => Err(unoffered(&arrival)),
+    };
+    Served::Answered(answered.unwrap_or_else(|refusal| refusal.into_delivery(&arrival)))
+}
+
+// === impl Served ===
+
+impl Served {
+    fn of(method: Option<Method>, arrival: Arrival) -> Self {
+        match method {
+            Some(Method::ResolveTool) => Self::Outlook(arrival),
+            _ => Self::Call(arrival),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What would become of a call of a tool whose arguments are not known yet, judged as the call itself would be.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::decide::demands;
@@ -12,13 +12,10 @@ use highwater_store::SessionState;
 
 use crate::catalog::{Merged, Shown};
 use crate::client::Caller;
-use crate::gateway::{Gateway, now};
-use crate::pipeline::Arrival;
-use crate::pipeline::arrival::ToolName;
-use crate::pipeline::gather::{Said, worst};
-use crate::pipeline::layout::Layout;
-use crate::pipeline::outlook::taints;
-use crate::pipeline::undertaking::{Held, Undertaking};
+use crate::gateway::now;
+use crate::pipeline::outlook::would_taint;
+use crate::pipeline::sessions::{ClientContext, worst};
+use crate::pipeline::{Arrival, Road};
 use crate::tokens::Standing;
 
 /// Who asks, and what their session has taken in.
@@ -27,7 +24,6 @@ pub(super) struct Outset {
     standing: Arc<Standing>,
     before: Arc<SessionState>,
     request: RequestFacts,
-    unstored: bool,
 }
 
 /// What is said of a tool besides its definition.
@@ -39,59 +35,42 @@ pub(super) struct Told {
     pub(super) would_taint: bool,
 }
 
-impl Gateway {
-    /// What is known of a caller before any tool is looked at.
-    pub(super) async fn outset(&self, arrival: &Arrival) -> Outset {
-        let caller = Caller { session: arrival.session.clone(), ..arrival.client.caller().clone() };
-        let Said { request, unstored } = self.take_request_in(arrival, &caller).await;
-        let before = if unstored { worst() } else { self.label_of_moment(&caller.session).await };
-        Outset { standing: caller.standing(), caller, before, request, unstored }
-    }
+/// What is known of a caller before any tool is looked at.
+pub(super) async fn outset(road: &Road, arrival: &Arrival) -> Outset {
+    let caller = Caller { session: arrival.session.clone(), ..arrival.client.caller().clone() };
+    let ClientContext { request, unstored } = road.sessions.take_context(arrival, &caller).await;
+    let before = if unstored { worst() } else { road.sessions.current(&caller.session).await };
+    Outset { standing: caller.standing(), caller, before, request }
+}
 
-    /// What would become of a call of this tool. Its server is not asked, and its contract stands at its worst: arguments
-    /// can make the answer milder, never stricter than this.
-    pub(super) fn prospect(
-        &self,
-        arrival: &Arrival,
-        outset: &Outset,
-        names: &Merged,
-        tool: &Shown<'_>,
-    ) -> Option<Told> {
-        let held = Held::Listed(Arc::clone(tool.known));
-        let (upstream, own) = (tool.upstream.clone(), Arc::clone(tool.own));
-        let undertaking = Undertaking {
-            policy: Arc::clone(&arrival.world.policy),
-            decision: DecisionId::new(""),
-            action: Arc::new(Action::new(ActionKind::CallTool, upstream, "tools/call", own, "{}")),
-            caller: outset.caller.clone(),
-            standing: Arc::clone(&outset.standing),
-            variant: Some(tool.known.contract.variant()),
-            before: Arc::clone(&outset.before),
-            judged: held.clone(),
-            told: held,
-            known: Arc::clone(tool.known),
-            server: *names.contracts(tool.upstream)?.server(),
-            request: outset.request.clone(),
-            tool: Some(ToolName { shown: Arc::clone(tool.name), own: Arc::clone(tool.own) }),
-            met: None,
-            relayed: None,
-            agreed: None,
-            consented: None,
-            agreement: None,
-            said: Mutex::default(),
-            sealed: false,
-            receipts: Vec::new(),
-            unstored: outset.unstored,
-            layout: Layout::default(),
-            now: now(),
-        };
-        let facts = Facts { arguments: Arguments::Unknown, ..undertaking.facts() };
-        Some(Told {
-            class: tool.known.contract.variant(),
-            prospect: Prospect::of(demands(&undertaking.policy, &facts).effect),
-            would_taint: taints(&undertaking),
-        })
-    }
+/// What would become of a call of this tool. Its server is not asked, and its contract stands at its worst: arguments
+/// can make the answer milder, never stricter than this.
+pub(super) fn prospect(arrival: &Arrival, outset: &Outset, names: &Merged, tool: &Shown<'_>) -> Option<Told> {
+    let (known, policy) = (tool.known, &arrival.world.policy);
+    let (upstream, own) = (tool.upstream.clone(), Arc::clone(tool.own));
+    let action = Action::new(ActionKind::CallTool, upstream, "tools/call", own, "{}");
+    let (decision, caller) = (DecisionId::new(""), &outset.caller);
+    let facts = Facts {
+        tool_id: Some(tool.name),
+        tool_name: Some(tool.own),
+        tool_status: known.status,
+        hold: known.hold,
+        grant: &outset.standing.grant,
+        variant: Some(known.contract.variant()),
+        class: Some(known.contract.variant()),
+        contract: &known.contract,
+        server: names.contracts(tool.upstream)?.server(),
+        session: &outset.before.label,
+        request: &outset.request,
+        arguments: Arguments::Unknown,
+        now: now(),
+        ..Facts::of(&decision, &caller.principal, &caller.virtual_server, &action)
+    };
+    Some(Told {
+        class: known.contract.variant(),
+        prospect: Prospect::of(demands(policy, &facts).effect),
+        would_taint: would_taint(&outset.before.label, &known.contract),
+    })
 }
 
 // === impl Told ===

@@ -8,31 +8,28 @@ use highwater_mcp::text::quote;
 
 use super::arguments::Given;
 use crate::front::client_rules;
-use crate::gateway::Gateway;
-use crate::pipeline::{Arrival, Refusal};
+use crate::pipeline::{Arrival, Refusal, Road};
 
-impl Gateway {
-    /// The request as if the client had called the tool by its own name.
-    pub(super) fn through(&self, arrival: &Arrival) -> Result<Frame, Refusal> {
-        let given = Given::read(arrival, &["name", "arguments"])?;
-        let name = given.tool()?;
-        self.call_of(arrival, &name, given.object("arguments")?)
-    }
+/// The request as if the client had called the tool by its own name.
+pub(super) fn through(road: &Road, arrival: &Arrival) -> Result<Frame, Refusal> {
+    let given = Given::read(arrival, &["name", "arguments"])?;
+    let name = given.tool()?;
+    call_of(road, arrival, &name, given.object("arguments")?)
+}
 
-    /// The request as a call of this tool with these arguments.
-    pub(super) fn call_of(
-        &self,
-        arrival: &Arrival,
-        name: &str,
-        arguments: Option<&str>,
-    ) -> Result<Frame, Refusal> {
-        let name = quote(name);
-        let edits = [("name", Edit::Set(&name)), ("arguments", arguments.map_or(Edit::Remove, Edit::Set))];
-        let params = edit_object(arrival.frame.params().unwrap_or("{}"), &edits);
-        let method = arrival.frame.method().unwrap_or_default();
-        let message = error_code::request(arrival.id(), method, Some(&params));
-        // Scanned like everything a client sends: the name of a tool is held to what names are.
-        Frame::parse(message.into(), &client_rules(&self.settings.load()))
-            .map_err(|error| Refusal::invalid(INVALID_PARAMS, error.to_string()))
-    }
+/// The request as a call of this tool with these arguments.
+pub(super) fn call_of(
+    road: &Road,
+    arrival: &Arrival,
+    name: &str,
+    arguments: Option<&str>,
+) -> Result<Frame, Refusal> {
+    let name = quote(name);
+    let edits = [("name", Edit::Set(&name)), ("arguments", arguments.map_or(Edit::Remove, Edit::Set))];
+    let params = edit_object(arrival.frame.params().unwrap_or("{}"), &edits);
+    let method = arrival.frame.method().unwrap_or_default();
+    let message = error_code::request(arrival.id(), method, Some(&params));
+    // Scanned like everything a client sends: the name of a tool is held to what names are.
+    Frame::parse(message.into(), &client_rules(&road.settings.load()))
+        .map_err(|error| Refusal::invalid(INVALID_PARAMS, error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! Sends a permitted action off and keeps it company: relays what precedes the reply, puts questions to the client.
+//! A call under way: sends a permitted action off and keeps it company, relays what precedes the reply, puts questions to the client.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -9,7 +9,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::audit::Outcome;
 use highwater_core::decide::{
-    Obligations, PermittedAction, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply, label_reply,
+    PermittedAction, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply, label_reply,
 };
 use highwater_core::id::DecisionId;
 use highwater_mcp::annotations::result_says;
@@ -27,14 +27,14 @@ use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{Ask, CallEvent, CallSink};
 use highwater_upstream::{CallClient, Doorkeeper, Reply, Turn};
 
-use super::arrival::{Course, TaskBridge};
-use super::ask::Cleared;
+use super::arrival::{Route, TaskBridge};
+use super::ask::{Cleared, ServerQuestions};
+use super::context::SentMeta;
 use super::door::Door;
+use super::permitted::Permitted;
 use super::record::{End, OpenRecord};
-use super::undertaking::Undertaking;
 use super::{Arrival, Refusal};
 use crate::client::Client;
-use crate::gateway::Gateway;
 use crate::greet::TASKS_EXTENSION;
 use crate::in_place::boxed;
 
@@ -42,7 +42,7 @@ use crate::in_place::boxed;
 const EVENT_BUFFER: usize = 16;
 
 /// A call under way. Dropping it cancels the call upstream and records that.
-pub(super) struct Flight {
+pub(super) struct Sent {
     work: Pin<Box<dyn Future<Output = Result<Reply, UpstreamError>> + Send>>,
     events: channel::Receiver<CallEvent>,
     /// Held, and declared after the receiver, so that the end of the work does not close the channel: that would wake
@@ -50,21 +50,11 @@ pub(super) struct Flight {
     _open: CallSink,
     pub(super) record: OpenRecord,
     /// What was judged; whatever comes back is judged with it.
-    pub(super) undertaking: Arc<Undertaking>,
-    /// What the decision left to be done with the reply.
-    pub(super) obligations: Obligations,
-}
-
-/// What an action needs to set off.
-pub(super) struct Leave {
-    pub(super) permitted: PermittedAction,
-    pub(super) obligations: Obligations,
-    /// Its place among the writes to its server, where these are kept in order.
-    pub(super) turn: Option<Turn>,
+    pub(super) permitted: Arc<Permitted>,
 }
 
 /// How a stretch of a call ends.
-pub(super) enum Landing {
+pub(super) enum CallEnd {
     /// With a reply: a result or an error of the upstream.
     Reply(Reply),
     /// With a question to a modern client.
@@ -73,9 +63,9 @@ pub(super) enum Landing {
     Failed(UpstreamError),
 }
 
-// === impl Flight ===
+// === impl Sent ===
 
-impl Flight {
+impl Sent {
     pub(super) fn decision(&self) -> &DecisionId {
         self.record.decision()
     }
@@ -84,46 +74,31 @@ impl Flight {
     /// next round is recorded.
     pub(super) fn settle_round(&mut self, reply: &Reply) {
         let (bytes, detail) = (reply.frame.bytes().len(), Some("asked back"));
-        let provenance = Some(self.undertaking.provenance());
+        let provenance = Some(self.permitted.provenance());
         let end = End { bytes, detail, provenance, ..End::default() };
         if let Err(error) = self.record.settle(Outcome::Delivered, end) {
             tracing::error!(%error, "a round of questions could not be recorded");
         }
     }
-}
 
-impl Gateway {
-    /// Takes a place among the writes to a server that wants them in order. Nothing for what writes nothing by its kind,
-    /// and for every other server.
-    pub(super) fn line_up(&self, course: &Course, action: &Action) -> Result<Option<Turn>, Refusal> {
-        match action.kind() {
-            ActionKind::CallTool | ActionKind::ExtraMethod => course
-                .station
-                .upstream
-                .line_up()
-                .map_err(|error| Refusal::invalid(UPSTREAM_UNAVAILABLE, error.to_string())),
-            _ => Ok(None),
-        }
-    }
-
-    /// Starts a permitted action whose decision is on record.
-    pub(super) fn forward(
-        &self,
+    /// Sends a permitted action whose decision is on record. `turn` is its place among the writes to its server, where
+    /// these are kept in order.
+    pub(super) fn send(
         arrival: &Arrival,
-        course: &Course,
-        undertaking: Arc<Undertaking>,
-        leave: Leave,
+        permitted: Permitted,
+        action: PermittedAction,
+        turn: Option<Turn>,
         record: OpenRecord,
-    ) -> Flight {
-        let Leave { permitted, obligations, turn } = leave;
-        let told = self.context_for(course, &undertaking);
+    ) -> Self {
+        let meta = SentMeta::of(&permitted);
         let (sender, events) = channel::channel(EVENT_BUFFER);
         let open = sender.clone();
-        let station = Arc::clone(&course.station);
-        let door = Door::of(course);
+        let route = &permitted.route;
+        let station = Arc::clone(&route.station);
+        let door = Door::of(route);
         let client = arrival.client.clone();
-        let progress = course.progress.is_some();
-        let task = course.task;
+        let progress = arrival.progress_token().is_some();
+        let task = route.task;
         let work = boxed(|| async move {
             let log_level = client.log_level().map(LogLevel::as_str);
             let capabilities = match task {
@@ -134,93 +109,100 @@ impl Gateway {
                 capabilities: &capabilities,
                 log_level,
                 progress,
-                meta: told.as_meta(),
+                meta: meta.as_meta(),
                 doorkeeper: door.as_ref().map(|door| door as &dyn Doorkeeper),
             };
-            station.upstream.perform_in_turn(permitted, client, &sender, turn).await
+            station.upstream.perform(action, client, &sender, turn).await
         });
-        Flight { work, events, _open: open, record, undertaking, obligations }
+        Self { work, events, _open: open, record, permitted: Arc::new(permitted) }
     }
 
-    /// Stays with a call until it lands.
-    pub(super) async fn accompany(&self, arrival: &Arrival, course: &Course, flight: &mut Flight) -> Landing {
+    /// Stays with a call until it ends: relays what precedes the reply, puts questions to the client.
+    pub(super) async fn accompany(&mut self, questions: &ServerQuestions, arrival: &Arrival) -> CallEnd {
         // Made for the first question: most calls have none.
-        let mut questions = None;
-        let (undertaking, obligations) = (Arc::clone(&flight.undertaking), flight.obligations);
+        let mut open = None;
+        let permitted = Arc::clone(&self.permitted);
         loop {
             let event = tokio::select! {
                 // What came before the reply goes out before the reply.
                 biased;
-                Some(event) = flight.events.recv() => event,
-                Some(()) = next_of(&mut questions), if questions.is_some() => continue,
-                reply = &mut flight.work => {
-                    while let Some(event) = flight.events.try_recv() {
+                Some(event) = self.events.recv() => event,
+                Some(()) = next_of(&mut open), if open.is_some() => continue,
+                reply = &mut self.work => {
+                    while let Some(event) = self.events.try_recv() {
                         if let CallEvent::Progress(frame) | CallEvent::Notification(frame) = event {
-                            apart(self.relay(arrival, course, &undertaking, obligations, &frame)).await;
+                            apart(questions.relay(arrival, &permitted, &frame)).await;
                         }
                     }
-                    return reply.map_or_else(Landing::Failed, Landing::Reply);
+                    return reply.map_or_else(CallEnd::Failed, CallEnd::Reply);
                 }
             };
             match event {
                 CallEvent::Progress(frame) | CallEvent::Notification(frame) => {
-                    apart(self.relay(arrival, course, &undertaking, obligations, &frame)).await
+                    apart(questions.relay(arrival, &permitted, &frame)).await
                 }
-                CallEvent::Retry(retry) => apart(self.try_again(&undertaking, retry)).await,
+                CallEvent::Retry(retry) => apart(questions.judge.try_again(&permitted, retry)).await,
                 CallEvent::Ask(ask) => match &arrival.client {
                     Client::Legacy(session) => {
-                        let (session, undertaking) = (Arc::clone(session), Arc::clone(&undertaking));
-                        let question = self.question(arrival, session, course, undertaking, ask);
-                        questions.get_or_insert_with(FuturesUnordered::new).push(apart(question));
+                        let (session, during) = (Arc::clone(session), Arc::clone(&permitted));
+                        let question = questions.question(arrival, session, during, ask);
+                        open.get_or_insert_with(FuturesUnordered::new).push(apart(question));
                     }
                     Client::Modern(_) => {
-                        if let Some((ask, cleared)) = apart(self.may_hold(arrival, &undertaking, ask)).await {
-                            return Landing::Asked(ask, cleared);
+                        if let Some((ask, cleared)) =
+                            apart(questions.may_hold(arrival, &permitted, ask)).await
+                        {
+                            return CallEnd::Asked(ask, cleared);
                         }
                     }
                 },
             }
         }
     }
+}
 
+/// Takes a place among the writes to a server that wants them in order. Nothing for what writes nothing by its kind,
+/// and for every other server.
+pub(super) fn line_up(route: &Route, action: &Action) -> Result<Option<Turn>, Refusal> {
+    match action.kind() {
+        ActionKind::CallTool | ActionKind::ExtraMethod => route
+            .station
+            .upstream
+            .line_up()
+            .map_err(|error| Refusal::invalid(UPSTREAM_UNAVAILABLE, error.to_string())),
+        _ => Ok(None),
+    }
+}
+
+// === impl ServerQuestions ===
+
+impl ServerQuestions {
     /// Passes a notification of a call on to its caller: judged and labelled like a reply, since it is text of the
     /// upstream too.
-    async fn relay(
-        &self,
-        arrival: &Arrival,
-        course: &Course,
-        undertaking: &Undertaking,
-        obligations: Obligations,
-        frame: &Frame,
-    ) {
-        let Some(message) = outward_notification(arrival, course, frame) else { return };
-        let cleared = self.clear_notification(undertaking, obligations, frame).await;
+    async fn relay(&self, arrival: &Arrival, permitted: &Permitted, frame: &Frame) {
+        let Some(message) = outward_notification(arrival, frame) else { return };
+        let cleared = self.clear_notification(permitted, frame).await;
         let Some(_joined) = cleared else { return };
         if arrival.outlet.send(message.into()).await.is_err() {
             tracing::debug!("nobody reads the events of a call any more");
         }
     }
 
-    async fn clear_notification(
-        &self,
-        undertaking: &Undertaking,
-        obligations: Obligations,
-        frame: &Frame,
-    ) -> Option<Joined> {
+    async fn clear_notification(&self, permitted: &Permitted, frame: &Frame) -> Option<Joined> {
         let claims = frame.params().map(result_says).unwrap_or_default().claims;
-        let policy = &undertaking.policy;
-        let now = self.label_of_moment(undertaking.session()).await;
-        let standing = undertaking.caller.standing();
-        let facts = undertaking.facts_of_reply(&now.label, &standing.grant);
-        let marks = self.marks(undertaking).await;
+        let policy = &permitted.policy;
+        let now = self.sessions.current(permitted.session()).await;
+        let standing = permitted.caller.standing();
+        let facts = permitted.facts_of_reply(&now.label, &standing.grant);
+        let marks = self.sessions.marks(permitted).await;
         let known = ReplyFacts { claims, marks, ..ReplyFacts::new(ResultType::Complete) };
         let labelled = label_reply(policy, &facts, Received::new((), known));
-        match decide_reply(policy, &facts, obligations, labelled) {
+        match decide_reply(policy, &facts, permitted.obligations, labelled) {
             ReplyVerdict::Pass(pass) if pass.redactions().is_empty() => {
-                match self.absorb_of(undertaking, pass.label()).await {
+                match self.sessions.absorb_of(permitted, pass.label()).await {
                     Ok(absorbed) => Some(absorbed.joined),
                     Err(error) => {
-                        let decision = &undertaking.decision;
+                        let decision = &permitted.decision;
                         tracing::error!(%error, %decision, "withheld a notification: its label could not be stored");
                         None
                     }
@@ -228,7 +210,7 @@ impl Gateway {
             }
             // Nobody is asked about a progress message, and nobody mends one.
             ReplyVerdict::Pass(_) | ReplyVerdict::Hold(_) | ReplyVerdict::Withhold(_) => {
-                tracing::info!(decision = %undertaking.decision, "withheld a notification by policy");
+                tracing::info!(decision = %permitted.decision, "withheld a notification by policy");
                 None
             }
         }
@@ -251,7 +233,7 @@ fn with_tasks(capabilities: &str) -> String {
 }
 
 /// The notification as the caller should see it, if the caller should see it at all.
-fn outward_notification(arrival: &Arrival, course: &Course, frame: &Frame) -> Option<Vec<u8>> {
+fn outward_notification(arrival: &Arrival, frame: &Frame) -> Option<Vec<u8>> {
     let method = frame.method()?;
     let unforged = frame.params().map(without_ours);
     let params = unforged.as_deref();
@@ -262,7 +244,7 @@ fn outward_notification(arrival: &Arrival, course: &Course, frame: &Frame) -> Op
     };
     match method {
         "notifications/progress" => {
-            let token = course.progress.as_deref()?;
+            let token = arrival.progress_token()?;
             let params = edit_object(params?, &[("progressToken", Edit::Set(token))]);
             Some(error_code::notification(method, Some(&params)))
         }

@@ -1,0 +1,151 @@
+//! Judges an action under the session's label, and says what the verdict leads to. On a store that other gateways share
+//! the label known here may be old: the action is judged twice, and the store is asked only where that could make a
+//! difference.
+
+use std::sync::Arc;
+
+use highwater_core::action::ActionKind;
+use highwater_core::decide::{
+    Approval, Effect, Escalation, Unapproved, Verdict, decide, decide_approved, demands,
+};
+use highwater_core::id::DecisionId;
+use highwater_core::pin::{PinDigest, PinKind};
+
+use super::Refusal;
+use super::permitted::{Basis, Granted};
+use super::proposed::Proposed;
+use super::record::Recorder;
+use super::sessions::Sessions;
+use crate::approvals::Desk;
+use crate::gateway::{DecisionIds, now};
+use crate::world::CurrentWorld;
+
+/// Gathers what is known of actions and judges them.
+pub(crate) struct Judge {
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) recorder: Recorder,
+    pub(super) world: Arc<CurrentWorld>,
+    /// Where people answer; nothing where nobody can be asked on a page.
+    pub(super) service: Option<Arc<Desk>>,
+    pub(super) ids: DecisionIds,
+}
+
+/// What a verdict leads to; a block is a refusal.
+pub(super) enum Settled {
+    /// The action may be done.
+    Granted(Granted),
+    /// A person is asked first.
+    Open(Escalation),
+}
+
+// === impl Judge ===
+
+impl Judge {
+    /// Judges an action. What is blocked is on record and refused.
+    pub(super) async fn judge(&self, proposed: Proposed) -> Result<(Proposed, Settled), Refusal> {
+        let (proposed, verdict) = self.verdict(proposed).await;
+        self.settle(proposed, verdict, Basis::default())
+    }
+
+    /// Judges an action again with what a person said, as everything is now. What the answer does not cover stays open.
+    pub(super) async fn judge_answered(
+        &self,
+        proposed: Proposed,
+        answered: Result<Approval, Unapproved>,
+        basis: Basis,
+    ) -> Result<(Proposed, Settled), Refusal> {
+        match answered {
+            Ok(approval) => {
+                let proposed = self.sessions.read_again(proposed).await.at(now());
+                let verdict = decide_approved(&proposed.policy, &proposed.facts(), approval);
+                self.settle(proposed, verdict, basis)
+            }
+            Err(Unapproved::AnotherQuestion(escalation)) => Ok((proposed, Settled::Open(escalation))),
+            Err(Unapproved::Declined(denial)) => Err(self.recorder.declined(&proposed, &denial)),
+        }
+    }
+
+    /// What is decided of an action, which may be judged under a label that was read anew.
+    pub(super) async fn verdict(&self, proposed: Proposed) -> (Proposed, Verdict) {
+        let proposed = if self.sessions.store.is_shared() && !is_certain(&proposed) {
+            self.sessions.read_again(proposed).await
+        } else {
+            proposed
+        };
+        let verdict = decide(&proposed.policy, &proposed.facts());
+        (proposed, verdict)
+    }
+
+    fn settle(
+        &self,
+        proposed: Proposed,
+        verdict: Verdict,
+        basis: Basis,
+    ) -> Result<(Proposed, Settled), Refusal> {
+        match verdict {
+            Verdict::Allow(permit) => Ok((proposed, Settled::Granted(Granted { permit, basis }))),
+            Verdict::Escalate(escalation) => Ok((proposed, Settled::Open(escalation))),
+            Verdict::Block(denial) => Err(self.recorder.block(&proposed, &denial, &basis)),
+        }
+    }
+
+    /// The action under the policy of this moment, unless its tool's definition changed: a person may have thought for
+    /// long.
+    pub(super) fn renewed(&self, proposed: Proposed) -> Result<Proposed, Refusal> {
+        let world = self.world.load_full();
+        let gone = || Refusal::changed(&proposed.decision);
+        let server = world.virtual_server(&proposed.caller.virtual_server).ok_or_else(gone)?;
+        let names = server.known();
+        let contracts = names.contracts(proposed.action.upstream()).ok_or_else(gone)?;
+        if let Some(tool) = &proposed.route.tool
+            && contracts.tool(&tool.own).contract != proposed.known().contract
+        {
+            return Err(gone());
+        }
+        Ok(proposed.by(Arc::clone(&world.policy)))
+    }
+
+    /// How something of the action's server is defined now (G16).
+    pub(super) fn definition_now(&self, proposed: &Proposed, kind: PinKind, name: &str) -> Option<PinDigest> {
+        let world = self.world.load_full();
+        let names = world.virtual_server(&proposed.caller.virtual_server)?.known();
+        names.contracts(proposed.action.upstream())?.definition(kind, name)
+    }
+
+    /// Whether nothing of a call that waits for a person may stay behind but what an auditor can open. What is read is
+    /// named in the log, so its address is no secret.
+    pub(super) fn seals(&self, proposed: &Proposed) -> bool {
+        let Some(service) = &self.service else { return false };
+        let action = &proposed.action;
+        match action.kind() {
+            // What a call is given later goes with its arguments.
+            ActionKind::CallTool
+            | ActionKind::CreateChallenge
+            | ActionKind::GetPrompt
+            | ActionKind::Answer => {}
+            ActionKind::ResolveTool
+            | ActionKind::Complete
+            | ActionKind::ReadResource
+            | ActionKind::Subscribe
+            | ActionKind::TaskStep
+            | ActionKind::ExtraMethod => return false,
+        }
+        let tool = proposed.route.tool.as_ref().map(|tool| &*tool.own);
+        service.seals(action.upstream(), tool, &proposed.before.label, &proposed.contract)
+    }
+
+    /// A name for the next decision.
+    pub(super) fn next_decision(&self) -> DecisionId {
+        self.ids.next()
+    }
+}
+
+/// Whether no label that the session could have would make the answer another. Only a plain yes is certain: a refusal
+/// may rest on a label that a person has lowered elsewhere.
+fn is_certain(proposed: &Proposed) -> bool {
+    let policy = &proposed.policy;
+    let known = demands(policy, &proposed.facts());
+    known.effect <= Effect::Redact
+        && policy.rules().monotone()
+        && known == demands(policy, &proposed.facts().at_worst())
+}

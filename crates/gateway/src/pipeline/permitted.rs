@@ -1,0 +1,105 @@
+//! An action that may happen: judged, marked, on record. What comes back is judged with it.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use highwater_core::action::ActionKind;
+use highwater_core::approval::Consented;
+use highwater_core::decide::{Agreement, Obligations, Permit};
+use highwater_core::label::Label;
+
+use super::proposed::Proposed;
+
+/// A permit, and what it rests on.
+pub(super) struct Granted {
+    pub(super) permit: Permit,
+    pub(super) basis: Basis,
+}
+
+/// What a permit rests on where a person agreed; empty where nobody was asked.
+#[derive(Default)]
+pub(super) struct Basis {
+    /// The reference of the approval in the audit log.
+    pub(super) reference: Option<Box<str>>,
+    /// The receipts of those who signed.
+    pub(super) receipts: Vec<String>,
+}
+
+/// What has been permitted.
+pub(super) struct Permitted {
+    proposed: Proposed,
+    /// What the decision left to be done with the reply.
+    pub(super) obligations: Obligations,
+    /// The reference of the approval in the audit log, where there was one.
+    pub(super) reference: Option<Box<str>>,
+    /// What a person agreed to, where one did.
+    pub(super) consented: Option<Arc<Consented>>,
+    /// The same for whoever brings the signature later, where it is a challenge that is asked for.
+    pub(super) agreement: Option<Agreement>,
+    /// The marks of what it reads as they were before it set its own, where it sets any.
+    pub(super) marks_before: Option<Label>,
+    /// What the session has taken in of its server since, where that is asked after.
+    heard: Mutex<Label>,
+}
+
+// === impl Basis ===
+
+impl Basis {
+    /// An approval that is on record under this reference.
+    pub(super) fn on_record(reference: impl Into<Box<str>>) -> Self {
+        Self { reference: Some(reference.into()), receipts: Vec::new() }
+    }
+
+    /// The same with the receipts of those who signed.
+    pub(super) fn with_receipts(self, receipts: Vec<String>) -> Self {
+        Self { receipts, ..self }
+    }
+}
+
+// === impl Granted ===
+
+impl From<Permit> for Granted {
+    /// Nobody had to be asked.
+    fn from(permit: Permit) -> Self {
+        Self { permit, basis: Basis::default() }
+    }
+}
+
+// === impl Permitted ===
+
+impl Permitted {
+    pub(super) fn new(proposed: Proposed, granted: &Granted, marks_before: Option<Label>) -> Self {
+        let permit = &granted.permit;
+        let is_challenge = proposed.action.kind() == ActionKind::CreateChallenge;
+        Self {
+            obligations: permit.obligations(),
+            reference: granted.basis.reference.clone(),
+            consented: permit.consented().cloned(),
+            agreement: permit.agreement().filter(|_| is_challenge).cloned(),
+            marks_before,
+            heard: Mutex::default(),
+            proposed,
+        }
+    }
+
+    /// Notes what its server has said, once that is in the session's label.
+    pub(super) fn note_heard(&self, label: &Label) {
+        // What a person agreed to may go on, and so may what brings it answers.
+        if self.consented.is_some() || self.action.kind() == ActionKind::Answer {
+            self.heard.lock().unwrap_or_else(PoisonError::into_inner).join(label);
+        }
+    }
+
+    /// What the session has taken in of its server.
+    pub(super) fn heard(&self) -> Label {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Deref for Permitted {
+    type Target = Proposed;
+
+    fn deref(&self) -> &Proposed {
+        &self.proposed
+    }
+}
