@@ -46,8 +46,11 @@ pub(crate) const OUR_INFO: &str =
     concat!(r#"{"name":"highwater","title":"Highwater","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
 /// Makes the connection to a server; nothing is started by it.
-pub(crate) type OpenServer =
-    fn(ServerSpec, Arc<highwater_upstream::World>, Option<RememberedEra>) -> Box<dyn Perform>;
+pub(crate) type OpenServer = Box<
+    dyn Fn(ServerSpec, Arc<highwater_upstream::World>, Option<RememberedEra>) -> Box<dyn Perform>
+        + Send
+        + Sync,
+>;
 
 /// A running gateway.
 pub struct Gateway {
@@ -122,7 +125,7 @@ pub(crate) fn now() -> Timestamp {
 impl Gateway {
     /// Starts a gateway. Servers are started when they are first needed, or now if they are `start: eager`.
     pub fn start(parts: Parts) -> Result<Arc<Self>, StartError> {
-        Self::start_with(parts, |spec, world, era| Box::new(Upstream::new(spec, world, era)))
+        Self::start_with(parts, Box::new(|spec, world, era| Box::new(Upstream::new(spec, world, era))))
     }
 
     /// Starts a gateway whose servers are reached in another way.

@@ -108,7 +108,8 @@ pub type NoticeSink = mpsc::Sender<Notice>;
 // === impl Retry ===
 
 impl Retry {
-    pub(crate) fn new(number: u32, failure: &UpstreamError) -> (Self, oneshot::Receiver<()>) {
+    /// A further attempt after a failure, and the word that it may be made.
+    pub fn new(number: u32, failure: &UpstreamError) -> (Self, oneshot::Receiver<()>) {
         let (word, given) = oneshot::channel();
         (Self { number, why: failure.cause.clone(), sent: failure.sent, word }, given)
     }
@@ -127,6 +128,17 @@ impl AnswerSlot {
     pub(crate) fn new() -> (Self, oneshot::Receiver<Answer>) {
         let (sender, receiver) = oneshot::channel();
         (Self { sender, clock: None }, receiver)
+    }
+
+    /// A slot, and the JSON text of the result that is put into it; nothing where none is.
+    pub fn pair() -> (Self, impl Future<Output = Option<String>> + Send + use<>) {
+        let (slot, answer) = Self::new();
+        (slot, async move {
+            match answer.await {
+                Ok(Answer::Given(permitted)) => Some(permitted.action().params().to_owned()),
+                Ok(Answer::Refused { .. }) | Err(_) => None,
+            }
+        })
     }
 
     pub(crate) fn stop_clock(&mut self, clock: OpenQuestion) {

@@ -32,6 +32,9 @@ mod sent;
 mod sessions;
 mod suspended;
 mod tasks;
+#[cfg(test)]
+mod tests;
+mod trace;
 mod unapproved;
 mod withheld;
 
@@ -40,6 +43,7 @@ use std::sync::Arc;
 
 use highwater_core::decide::{PermittedAction, ReplyVerdict, decide_reply, label_reply};
 use highwater_upstream::{Reply, apart};
+use tracing::Instrument;
 
 pub(crate) use approve::through;
 use approve::{Approved, Consent, ReplyApproved, WaitingReply};
@@ -139,6 +143,8 @@ impl Gateway {
         // Taken before anything is waited for: writes that are kept in order keep the order in which they came.
         let turn = line_up(&routed.route, &routed.action)?;
         let proposed = road.judge.gather(arrival, routed).await;
+        trace::name(&proposed);
+        tracing::debug!(decision = %proposed.decision, "gathered");
         // A server that verifies approvals itself is not called without what it verifies.
         let proposed =
             if proposed.known().gated { road.relay.meet_gate(arrival, proposed)? } else { proposed };
@@ -146,6 +152,7 @@ impl Gateway {
         let (proposed, granted, turn) = match judged.map_err(|refusal| refusal.hiding(arrival))? {
             (proposed, Settled::Granted(granted)) => (proposed, granted, turn),
             (proposed, Settled::Open(escalation)) => {
+                tracing::debug!(decision = %proposed.decision, grade = escalation.grade().as_str(), "a person is asked");
                 // Nobody waits for somebody else's question to be answered.
                 drop(turn);
                 // Rare and large: boxed, or every call would be born with the room for it.
@@ -175,12 +182,14 @@ impl Gateway {
             .departure(&proposed, &granted)
             .await
             .map_err(|error| Refusal::unrecorded(&proposed.decision, &error))?;
+        tracing::debug!(decision = %proposed.decision, "allowed and on record");
         let permitted = Permitted::new(proposed, &granted, marks_before);
         let action = PermittedAction::bind(Arc::clone(&permitted.action), granted.permit)
             .map_err(|_| Refusal::internal(&permitted.decision))?;
         if let (Client::Modern(_), Some(level)) = (&arrival.client, arrival.client.log_level()) {
             permitted.route.station.want_log_level(level).await;
         }
+        tracing::debug!(decision = %permitted.decision, "sent");
         Ok(Departure::Sent(Sent::send(arrival, permitted, action, turn, record)))
     }
 
@@ -188,6 +197,7 @@ impl Gateway {
     async fn arrive(&self, arrival: &Arrival, mut sent: Sent, reply: Reply) -> Result<Delivery, Refusal> {
         let road = &self.road;
         let permitted = Arc::clone(&sent.permitted);
+        tracing::debug!(decision = %permitted.decision, bytes = reply.frame.bytes().len(), "answered");
         let received = road.sessions.gather_reply(&permitted, reply).await;
         let policy = &permitted.policy;
         // The session as it is before this reply, with whatever else came meanwhile.
@@ -225,8 +235,9 @@ impl Gateway {
 
     /// Takes an action down the road.
     pub(crate) async fn act(&self, arrival: &Arrival) -> Answer {
-        let delivery = self.run(arrival).await;
-        delivery.unwrap_or_else(|refusal| refusal.into_delivery(arrival)).into_answer()
+        let delivery =
+            async { self.run(arrival).await.unwrap_or_else(|refusal| refusal.into_delivery(arrival)) };
+        delivery.instrument(trace::span_of(arrival)).await.into_answer()
     }
 
     /// Serves a request that names a tool where some virtual server offers tools of our own.

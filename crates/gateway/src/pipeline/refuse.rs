@@ -267,6 +267,11 @@ impl Refusal {
     /// The refusal as the answer to its request.
     #[cold]
     pub(crate) fn into_delivery(self, arrival: &Arrival) -> Delivery {
+        tracing::debug!(
+            decision = self.decision.as_ref().map(DecisionId::as_str),
+            code = self.code,
+            "refused"
+        );
         let decision = self.decision.as_ref().map(|decision| quote(decision.as_str()));
         // The name of a tool that is called through a variant is an argument.
         let as_tool_result = self.as_tool_result || (self.unknown && arrival.variant.is_some());
