@@ -11,8 +11,8 @@ use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, pointer};
 use highwater_store::{Joined, SessionHandle};
-use highwater_upstream::channel;
 use highwater_upstream::control::LogLevel;
+use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 
 use crate::catalog::Viewer;
@@ -105,7 +105,7 @@ pub(crate) type HangUp = Box<dyn Fn() + Send + Sync>;
 pub(crate) type Presence = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// Where whatever precedes the answer to a request goes.
-pub(crate) type Outlet = channel::Sender<Bytes>;
+pub(crate) type Outlet = mpsc::Sender<Bytes>;
 
 /// The answer to a request.
 #[derive(Debug)]

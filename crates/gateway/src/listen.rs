@@ -10,8 +10,8 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
 use highwater_mcp::scan::ScanRules;
 use highwater_mcp::text::{elements, is_array, is_object, is_true, member, quote, unquote};
-use highwater_upstream::channel;
 use tokio::sync::Notify;
+use tokio::sync::mpsc;
 
 use crate::client::{Caller, Client, ModernClient, Outlet};
 use crate::gateway::Gateway;
@@ -146,7 +146,7 @@ impl Gateway {
         let message = error_code::request("0", method.as_str(), Some(&params));
         let Ok(frame) = Frame::parse(message.into(), &ScanRules::FROM_CLIENT) else { return false };
         // Nothing precedes the answer to a subscription, so nobody has to read here.
-        let (outlet, _events) = channel::channel(1);
+        let (outlet, _events) = mpsc::channel(1);
         let world = self.world.load_full();
         let session = client.caller().session.clone();
         let arrival = Arrival {

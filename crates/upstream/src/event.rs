@@ -6,7 +6,6 @@ use highwater_core::id::UpstreamId;
 use highwater_mcp::frame::Frame;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::channel;
 use crate::error::{Cause, UpstreamError};
 use crate::pulse::OpenQuestion;
 use crate::upstream::HealthState;
@@ -99,7 +98,7 @@ pub enum NoticeKind {
 }
 
 /// Where a call's events go. Bounded: a caller that does not read slows its own upstream call, nobody else's.
-pub type CallSink = channel::Sender<CallEvent>;
+pub type CallSink = mpsc::Sender<CallEvent>;
 
 /// Where notices go. A link never waits for it: a full channel means the notice is logged and dropped, so the
 /// reader keeps it short.

@@ -7,7 +7,6 @@
 //! made anew on next use.
 
 mod apart;
-pub mod channel;
 pub mod control;
 pub mod error;
 pub mod event;
@@ -15,7 +14,6 @@ mod fetch;
 mod greeting;
 mod http;
 pub mod inlet;
-mod late;
 mod link;
 mod listing;
 mod perform;
@@ -27,7 +25,6 @@ mod upstream;
 
 pub use apart::apart;
 pub use fetch::{deliver, fetch};
-pub use late::Late;
 pub use link::Greeting;
 pub use perform::{Perform, Performing};
 pub use spec::{EraSetting, RememberedEra, Retries, ServerSpec, Timeouts, Transport};

@@ -111,7 +111,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn events_restart_the_clock_and_open_questions_stop_it() {
-        let (sink, mut received) = crate::channel::channel(4);
+        let (sink, mut received) = tokio::sync::mpsc::channel(4);
         let events = CallEvents::new(&sink, Instant::now());
         let patience = Duration::from_secs(10);
         assert_eq!(events.deadline(patience), Some(Instant::now() + patience));

@@ -12,8 +12,8 @@ use highwater_mcp::error_code::{self, INVALID_REQUEST, REFUSED};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::scan::ScanRules;
 use highwater_store::TokenDigest;
-use highwater_upstream::channel;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
@@ -106,7 +106,7 @@ async fn serve_one(
     token: StdioToken,
 ) {
     let StdioToken { token, shown } = token;
-    let (outlet, messages) = channel::channel(OUTBOUND_BUFFER);
+    let (outlet, messages) = mpsc::channel(OUTBOUND_BUFFER);
     let written = tokio::spawn(write_all(writer, messages));
     let id: Arc<str> = format!("stdio-{}", fresh_id()).into();
     let virtual_server = VirtualServerId::new(virtual_server.as_deref().unwrap_or(DEFAULT_VIRTUAL_SERVER));
@@ -395,7 +395,7 @@ fn begun(work: impl Future<Output = ()>) -> (impl Future<Output = ()>, oneshot::
 }
 
 /// Writes messages, one a line. A message with line breaks in it, which JSON allows between its parts, is put on one.
-async fn write_all(mut writer: Writer, mut messages: channel::Receiver<Bytes>) {
+async fn write_all(mut writer: Writer, mut messages: mpsc::Receiver<Bytes>) {
     while let Some(bytes) = messages.recv().await {
         let mut line = Vec::with_capacity(bytes.len() + 1);
         // A scanned message has line breaks only between its tokens, so each can become a space.

@@ -43,14 +43,14 @@ impl ServerQuestions {
             Action::new(ActionKind::Answer, route.upstream().clone(), method, ask.method.as_str(), answer);
         let proposed = self.judge.gather(arrival, RoutedAction::new(action, route.clone())).await;
         let Some((proposed, granted)) = self.may_answer(proposed).await else { return };
-        let proposed = match self.sessions.mark_written(proposed).await {
+        let proposed = match self.judge.sessions.mark_written(proposed).await {
             Ok((proposed, _)) => proposed,
             Err((_, error)) => {
                 tracing::error!(%error, "what an answer writes could not be marked, so it is not given");
                 return;
             }
         };
-        let mut record = match self.recorder.permit(&proposed, &granted) {
+        let mut record = match self.judge.recorder.permit(&proposed, &granted) {
             Ok(record) => record,
             Err(error) => {
                 tracing::error!(%error, "an answer could not be recorded and is not given");
@@ -74,7 +74,7 @@ impl ServerQuestions {
         match self.judge.judge(proposed).await {
             Ok((proposed, Settled::Granted(granted))) => Some((proposed, granted)),
             Ok((proposed, Settled::Open(escalation))) => {
-                self.recorder.block(&proposed, &escalation.unasked(), &Basis::default());
+                self.judge.recorder.block(&proposed, &escalation.unasked(), &Basis::default());
                 None
             }
             Err(_) => None,

@@ -21,8 +21,7 @@ use tokio::sync::oneshot;
 use super::Arrival;
 use super::judge::Judge;
 use super::permitted::Permitted;
-use super::record::Recorder;
-use super::sessions::{Absorbed, Sessions};
+use super::sessions::Absorbed;
 use crate::client::{LegacySession, declares};
 
 /// How long a person may think before the question is taken back.
@@ -71,8 +70,6 @@ pub(super) struct Cleared {
 
 /// Puts servers' questions to clients, and brings the answers back.
 pub(crate) struct ServerQuestions {
-    pub(super) sessions: Arc<Sessions>,
-    pub(super) recorder: Recorder,
     pub(super) judge: Arc<Judge>,
 }
 
@@ -91,7 +88,7 @@ impl ServerQuestions {
         let kind = ask_kind(method, params)?;
         let declared = declares(arrival.client.capabilities(), kind);
         let says = result_says(params);
-        let now = self.sessions.current(permitted.session()).await;
+        let now = self.judge.sessions.current(permitted.session()).await;
         let standing = permitted.caller.standing();
         let during = permitted.facts_of_reply(&now.label, &standing.grant);
         let facts = AskFacts {
@@ -108,7 +105,7 @@ impl ServerQuestions {
         };
         let decision = &permitted.decision;
         let absorbed = match label {
-            Some(label) => self.sessions.absorb_of(permitted, label).await.map_err(|error| {
+            Some(label) => self.judge.sessions.absorb_of(permitted, label).await.map_err(|error| {
                 tracing::error!(%error, %decision, "a question's label could not be stored, so it is not asked");
             }),
             None => Err(()),
@@ -119,7 +116,7 @@ impl ServerQuestions {
         let provenance = Some(permitted.provenance());
         let label_put = label.filter(|_| put);
         let question = Question { upstream, kind, judgement, put, label: label_put, raised, provenance };
-        let recorded = self.recorder.happened(permitted, Happened::Question(question));
+        let recorded = self.judge.recorder.happened(permitted, Happened::Question(question));
         let recorded = recorded.map_err(|error| {
             tracing::error!(%error, %decision, "a question could not be recorded and is not asked");
         });

@@ -22,6 +22,7 @@ use super::arrival::Route;
 use super::gather::Answered;
 use super::permitted::Permitted;
 use super::record::End;
+use super::seals::GoesOn;
 use super::sent::Sent;
 use super::sessions::Absorbed;
 use super::withheld::unrecorded;
@@ -127,7 +128,7 @@ async fn answer(
     let result = match state {
         // What goes on with an approval comes back with it, and once.
         Some(_) if round.is_some() => {
-            let sealed = round.and_then(|round| road.seals.round_state(arrival, round));
+            let sealed = round.and_then(|round| road.seals.state(arrival, GoesOn::Round(round)));
             let sealed = sealed.ok_or_else(|| Refusal::internal(&permitted.decision))?;
             edit_object(&result, &[("requestState", Edit::Set(&quote(&sealed)))]).into()
         }
@@ -135,7 +136,7 @@ async fn answer(
         Some(state) if Purpose::RequestState.claims(&state) => {
             let wrapped = road
                 .seals
-                .wrap_state(arrival, &state)
+                .state(arrival, GoesOn::Wrapped(state.into_owned()))
                 .ok_or_else(|| Refusal::internal(&permitted.decision))?;
             edit_object(&result, &[("requestState", Edit::Set(&quote(&wrapped)))]).into()
         }

@@ -15,7 +15,7 @@ use highwater_mcp::scan::ScanRules;
 use highwater_mcp::text::{member, pointer, quote, string_member};
 use highwater_upstream::Reply;
 use highwater_upstream::apart;
-use highwater_upstream::channel;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::approve::Consent;
@@ -231,7 +231,7 @@ fn watch(road: &Road, arrival: &Arrival, route: &Route, task: &str) -> Option<Ta
     let params = format!(r#"{{"taskId":{}}}"#, quote(&shown));
     let message = error_code::request("0", "tasks/cancel", Some(&params));
     let frame = Frame::parse(message.into(), &ScanRules::FROM_CLIENT).ok()?;
-    let (outlet, _) = channel::channel(1);
+    let (outlet, _) = mpsc::channel(1);
     let (client, world) = (arrival.client.clone(), Arc::clone(&arrival.world));
     let session = arrival.session.clone();
     let method = Some(Method::CancelTask);

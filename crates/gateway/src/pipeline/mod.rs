@@ -159,7 +159,7 @@ impl Gateway {
                 match apart(road.approvals.approve(arrival, proposed, escalation, consent)).await? {
                     Approved::Granted(proposed, granted) => {
                         let turn = line_up(&proposed.route, &proposed.action)?;
-                        (proposed, granted, turn)
+                        (*proposed, granted, turn)
                     }
                     Approved::Asked(delivery) => return Ok(Departure::Asked(delivery)),
                 }

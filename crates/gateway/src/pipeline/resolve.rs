@@ -11,7 +11,8 @@ use highwater_core::decide::{PermittedAction, Verdict};
 use highwater_mcp::annotations::{TOOL_RESOLUTION, resolved_claims};
 use highwater_mcp::era::ClientMeta;
 use highwater_mcp::text::quote;
-use highwater_upstream::{CallClient, Doorkeeper, channel};
+use highwater_upstream::{CallClient, Doorkeeper};
+use tokio::sync::mpsc;
 
 use super::arrival::Route;
 use super::door::Door;
@@ -73,7 +74,7 @@ impl Judge {
             doorkeeper: door.as_ref().map(|door| door as &dyn Doorkeeper),
         };
         // Whatever it says besides its answer is heard by nobody; nor does anybody try this again.
-        let (events, _) = channel::channel(1);
+        let (events, _) = mpsc::channel(1);
         let perform = route.station.upstream.perform(permitted, client, &events, None);
         let answer = tokio::time::timeout(PATIENCE, perform);
         let reply = match answer.await {

@@ -7,7 +7,7 @@ use highwater_store::ApprovalRequest;
 use highwater_upstream::apart;
 
 use super::approve::{APPROVAL, Carried, Consent, PageAnswer, Resolved, WaitingReply};
-use super::seals::{State, foreign_state};
+use super::seals::{GoesOn, foreign_state};
 use super::sent::Sent;
 use super::suspended::{QUESTION, SuspendedCall, input_required};
 use super::{Arrival, Delivery, Refusal, Road};
@@ -28,28 +28,20 @@ pub(super) enum Resumed {
 
 /// Opens the state of a request.
 pub(super) async fn resume(road: &Road, arrival: &Arrival, text: &str) -> Result<Resumed, Refusal> {
-    let state: State = road.seals.open_state(arrival, text)?;
-    if let Some(id) = &state.asked {
-        if let Some(request) = road.suspended.questions.at_page(id) {
-            let said = page_answer(arrival);
-            return apart(road.approvals.resume_at_page(arrival, (id, text), &request, said)).await;
+    let id = match road.seals.open_state(arrival, text)? {
+        GoesOn::Suspended(id) => id,
+        GoesOn::Asked(id) => return answered(road, arrival, &id, text).await,
+        GoesOn::Page { state, answers } => {
+            let consent = Consent::Page(page_answer(arrival), Carried { state, answers });
+            return Ok(Resumed::Fresh(None, Some(consent)));
         }
-        return Ok(match road.approvals.answered(arrival, id)? {
-            Some(Resolved::Call(consent)) => Resumed::Fresh(None, Some(consent)),
-            Some(Resolved::Reply(waiting, answer)) => Resumed::Released(waiting, answer),
-            None => Resumed::AskedAgain(road.approvals.question_again(arrival, id, text)?),
-        });
-    }
-    if state.page.is_some() {
-        let carried = Carried { state: state.inner, answers: state.answers };
-        return Ok(Resumed::Fresh(None, Some(Consent::Page(page_answer(arrival), carried))));
-    }
-    if let Some(round) = &state.round {
-        let round = road.seals.open_round(round).ok_or_else(foreign_state)?;
-        let own = round.state().to_owned();
-        return Ok(Resumed::Fresh(Some(own), Some(Consent::Round(Box::new(round)))));
-    }
-    let Some(id) = state.held else { return Ok(Resumed::Fresh(state.inner, None)) };
+        GoesOn::Round(round) => {
+            let round = road.seals.open_round(&round).ok_or_else(foreign_state)?;
+            let own = round.state().to_owned();
+            return Ok(Resumed::Fresh(Some(own), Some(Consent::Round(Box::new(round)))));
+        }
+        GoesOn::Wrapped(state) => return Ok(Resumed::Fresh(Some(state), None)),
+    };
     let SuspendedCall { principal, sent, ask, label } =
         road.suspended.calls.take(&id).ok_or_else(Refusal::expired)?;
     let answer = arrival.frame.param("inputResponses").and_then(|answers| member(answers, QUESTION));
@@ -65,6 +57,20 @@ pub(super) async fn resume(road: &Road, arrival: &Arrival, text: &str) -> Result
     };
     apart(road.questions.give_text(arrival, &sent.permitted.route, ask, answer, false)).await;
     Ok(Resumed::Continued(Box::new(sent)))
+}
+
+/// Takes up a question to a person.
+async fn answered(road: &Road, arrival: &Arrival, id: &str, state: &str) -> Result<Resumed, Refusal> {
+    let approvals = &road.approvals;
+    if let Some(request) = road.suspended.questions.at_page(id) {
+        let said = page_answer(arrival);
+        return apart(approvals.resume_at_page(arrival, (id, state), &request, said)).await;
+    }
+    Ok(match approvals.answered(arrival, id)? {
+        Some(Resolved::Call(consent)) => Resumed::Fresh(None, Some(consent)),
+        Some(Resolved::Reply(waiting, answer)) => Resumed::Released(waiting, answer),
+        None => Resumed::AskedAgain(approvals.question_again(arrival, id, state)?),
+    })
 }
 
 /// What a person did who was sent to a page, as their client says.

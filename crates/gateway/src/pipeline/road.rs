@@ -75,25 +75,17 @@ impl Road {
             sessions: Arc::clone(&sessions),
             recorder: recorder.clone(),
             world: Arc::clone(&world),
-            service: service.clone(),
+            service,
             ids,
         });
         Self {
             router: Router { seals: Arc::clone(&seals), relay: Arc::clone(&relay) },
             approvals: Approvals {
-                sessions: Arc::clone(&sessions),
-                recorder: recorder.clone(),
                 judge: Arc::clone(&judge),
                 seals: Arc::clone(&seals),
                 questions: Arc::clone(&suspended.questions),
-                service,
-                world: Arc::clone(&world),
             },
-            questions: ServerQuestions {
-                sessions: Arc::clone(&sessions),
-                recorder: recorder.clone(),
-                judge: Arc::clone(&judge),
-            },
+            questions: ServerQuestions { judge: Arc::clone(&judge) },
             gateway,
             world,
             settings,

@@ -9,7 +9,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_core::action::Action;
 use highwater_core::approval::{Consented, LeftOpen, ROUND_LIFETIME_MS, Round};
 use highwater_core::grant::CallVariant;
-use highwater_core::id::ApprovalId;
 use highwater_core::seal::{Purpose, Seal};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::error_code::INVALID_PARAMS;
@@ -28,7 +27,7 @@ pub(crate) struct Seals {
 
 /// What our `requestState` says.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct State {
+struct State {
     principal: String,
     session: String,
     method: String,
@@ -36,35 +35,24 @@ pub(super) struct State {
     params: String,
     /// In milliseconds since the Unix epoch.
     expires: u64,
-    /// The held call this continues.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) held: Option<String>,
-    /// The question to a person that this answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) asked: Option<String>,
-    /// The request that a person was sent to a page for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) page: Option<String>,
-    /// The upstream's own state, where that had to be wrapped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) inner: Option<String>,
-    /// What the client has answered the upstream, where a person is asked before it gets there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) answers: Option<String>,
-    /// The approved execution that this goes on with, sealed once more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) round: Option<String>,
+    #[serde(flatten)]
+    goes_on: GoesOn,
 }
 
-/// What a state is for.
-#[derive(Default)]
-struct Content {
-    held: Option<String>,
-    asked: Option<String>,
-    page: Option<String>,
-    inner: Option<String>,
-    answers: Option<String>,
-    round: Option<String>,
+/// What a request with our state goes on with.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum GoesOn {
+    /// A suspended call.
+    Suspended(String),
+    /// A question to a person, which this answers.
+    Asked(String),
+    /// A call for which a person was sent to a page, with what it brings back to its upstream.
+    Page { state: Option<String>, answers: Option<String> },
+    /// An approved execution, sealed once more.
+    Round(String),
+    /// The upstream's own state, which had to be wrapped.
+    Wrapped(String),
 }
 
 // === impl Seals ===
@@ -75,7 +63,7 @@ impl Seals {
     }
 
     /// Opens a state that was made for this request.
-    pub(super) fn open_state(&self, arrival: &Arrival, text: &str) -> Result<State, Refusal> {
+    pub(super) fn open_state(&self, arrival: &Arrival, text: &str) -> Result<GoesOn, Refusal> {
         let Client::Modern(_) = &arrival.client else { return Err(foreign_state()) };
         let state: State = self.seal.open(Purpose::RequestState, text).ok_or_else(foreign_state)?;
         let fits = state.principal == arrival.client.caller().principal.as_str()
@@ -88,12 +76,7 @@ impl Seals {
         if state.expires < now().0 {
             return Err(Refusal::expired());
         }
-        Ok(state)
-    }
-
-    /// The state of a call that is suspended.
-    pub(super) fn suspended_state(&self, arrival: &Arrival, id: &str) -> Option<String> {
-        self.seal_state(arrival, Content { held: Some(id.to_owned()), ..Content::default() })
+        Ok(state.goes_on)
     }
 
     /// Opens what an approved execution needs to go on.
@@ -106,52 +89,33 @@ impl Seals {
         consented.leave_open(&self.seal, open)
     }
 
-    /// Wraps an upstream's own state that looks like ours.
-    pub(super) fn wrap_state(&self, arrival: &Arrival, inner: &str) -> Option<String> {
-        self.seal_state(arrival, Content { inner: Some(inner.to_owned()), ..Content::default() })
-    }
-
-    /// The state of an approved execution that its upstream left open.
-    pub(super) fn round_state(&self, arrival: &Arrival, round: String) -> Option<String> {
-        self.seal_state(arrival, Content { round: Some(round), ..Content::default() })
-    }
-
-    /// The state of a question to a person.
-    pub(super) fn asked_state(&self, arrival: &Arrival, id: String) -> Option<String> {
-        self.seal_state(arrival, Content { asked: Some(id), ..Content::default() })
-    }
-
-    /// The state of a request that a person is sent to a page for. What the action brings back to its upstream stays with
-    /// it meanwhile.
-    pub(super) fn page_state(&self, arrival: &Arrival, id: &ApprovalId, action: &Action) -> Option<String> {
-        let inner = member(action.params(), "requestState").and_then(unquote).map(Cow::into_owned);
-        let answers = member(action.params(), "inputResponses").map(str::to_owned);
-        let page = Some(id.as_str().to_owned());
-        self.seal_state(arrival, Content { page, inner, answers, ..Content::default() })
-    }
-
-    fn seal_state(&self, arrival: &Arrival, kept: Content) -> Option<String> {
-        let Content { held, asked, page, inner, answers, round } = kept;
-        let caller = arrival.client.caller();
-        let hold = match round {
+    /// Seals what the client's next request goes on with.
+    pub(super) fn state(&self, arrival: &Arrival, goes_on: GoesOn) -> Option<String> {
+        let lasts = match goes_on {
             // When exactly it is over is inside.
-            Some(_) => ROUND_LIFETIME_MS,
-            None => u64::try_from(SUSPENSION.as_millis()).unwrap_or(u64::MAX),
+            GoesOn::Round(_) => ROUND_LIFETIME_MS,
+            _ => u64::try_from(SUSPENSION.as_millis()).unwrap_or(u64::MAX),
         };
         let state = State {
-            principal: caller.principal.as_str().to_owned(),
+            principal: arrival.client.caller().principal.as_str().to_owned(),
             session: arrival.session.key().as_str().to_owned(),
             method: arrival.frame.method().unwrap_or_default().to_owned(),
             params: params_digest(arrival),
-            expires: now().0.saturating_add(hold),
-            held,
-            asked,
-            page,
-            inner,
-            answers,
-            round,
+            expires: now().0.saturating_add(lasts),
+            goes_on,
         };
         self.seal.close(Purpose::RequestState, &state)
+    }
+}
+
+// === impl GoesOn ===
+
+impl GoesOn {
+    /// A call for which a person is sent to a page. What it brings back to its upstream stays with it meanwhile.
+    pub(super) fn page(action: &Action) -> Self {
+        let state = member(action.params(), "requestState").and_then(unquote).map(Cow::into_owned);
+        let answers = member(action.params(), "inputResponses").map(str::to_owned);
+        Self::Page { state, answers }
     }
 }
 

@@ -21,11 +21,11 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::text::string_member;
 use highwater_store::Joined;
 use highwater_upstream::apart;
-use highwater_upstream::channel;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{Ask, CallEvent, CallSink};
 use highwater_upstream::{CallClient, Doorkeeper, Reply, Turn};
+use tokio::sync::mpsc;
 
 use super::arrival::{Route, TaskBridge};
 use super::ask::{Cleared, ServerQuestions};
@@ -44,7 +44,7 @@ const EVENT_BUFFER: usize = 16;
 /// A call under way. Dropping it cancels the call upstream and records that.
 pub(super) struct Sent {
     work: Pin<Box<dyn Future<Output = Result<Reply, UpstreamError>> + Send>>,
-    events: channel::Receiver<CallEvent>,
+    events: mpsc::Receiver<CallEvent>,
     /// Held, and declared after the receiver, so that the end of the work does not close the channel: that would wake
     /// this very task for nothing, and another core with it.
     _open: CallSink,
@@ -91,7 +91,7 @@ impl Sent {
         record: OpenRecord,
     ) -> Self {
         let meta = SentMeta::of(&permitted);
-        let (sender, events) = channel::channel(EVENT_BUFFER);
+        let (sender, events) = mpsc::channel(EVENT_BUFFER);
         let open = sender.clone();
         let route = &permitted.route;
         let station = Arc::clone(&route.station);
@@ -129,7 +129,7 @@ impl Sent {
                 Some(event) = self.events.recv() => event,
                 Some(()) = next_of(&mut open), if open.is_some() => continue,
                 reply = &mut self.work => {
-                    while let Some(event) = self.events.try_recv() {
+                    while let Ok(event) = self.events.try_recv() {
                         if let CallEvent::Progress(frame) | CallEvent::Notification(frame) = event {
                             apart(questions.relay(arrival, &permitted, &frame)).await;
                         }
@@ -191,15 +191,15 @@ impl ServerQuestions {
     async fn clear_notification(&self, permitted: &Permitted, frame: &Frame) -> Option<Joined> {
         let claims = frame.params().map(result_says).unwrap_or_default().claims;
         let policy = &permitted.policy;
-        let now = self.sessions.current(permitted.session()).await;
+        let now = self.judge.sessions.current(permitted.session()).await;
         let standing = permitted.caller.standing();
         let facts = permitted.facts_of_reply(&now.label, &standing.grant);
-        let marks = self.sessions.marks(permitted).await;
+        let marks = self.judge.sessions.marks(permitted).await;
         let known = ReplyFacts { claims, marks, ..ReplyFacts::new(ResultType::Complete) };
         let labelled = label_reply(policy, &facts, Received::new((), known));
         match decide_reply(policy, &facts, permitted.obligations, labelled) {
             ReplyVerdict::Pass(pass) if pass.redactions().is_empty() => {
-                match self.sessions.absorb_of(permitted, pass.label()).await {
+                match self.judge.sessions.absorb_of(permitted, pass.label()).await {
                     Ok(absorbed) => Some(absorbed.joined),
                     Err(error) => {
                         let decision = &permitted.decision;

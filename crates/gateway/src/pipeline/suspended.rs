@@ -14,7 +14,7 @@ use highwater_upstream::event::Ask;
 
 use super::approve::PendingQuestions;
 use super::ask::{Cleared, modern_question};
-use super::seals::Seals;
+use super::seals::{GoesOn, Seals};
 use super::sent::Sent;
 use super::{Arrival, Delivery, Refusal};
 use crate::gateway::fresh_id;
@@ -74,7 +74,9 @@ impl Suspended {
     ) -> Result<Delivery, Refusal> {
         let decision = sent.decision().clone();
         let id = fresh_id();
-        let state = seals.suspended_state(arrival, &id).ok_or_else(|| Refusal::internal(&decision))?;
+        let state = seals
+            .state(arrival, GoesOn::Suspended(id.clone()))
+            .ok_or_else(|| Refusal::internal(&decision))?;
         let answer = input_required(arrival, &ask, &state);
         let Cleared { recorded, joined, label } = cleared;
         let principal = arrival.client.caller().principal.clone();

@@ -15,7 +15,7 @@ use highwater_mcp::scan::ScanRules;
 use highwater_mcp::schema_headers::header_values;
 use highwater_mcp::text::{is_object, member};
 use tokio::sync::SemaphorePermit;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::Upstream;
 use super::retry::Failed;
@@ -23,7 +23,6 @@ use super::turns::{Turn, Turns};
 use crate::apart;
 use crate::error::{Cause, UpstreamError};
 use crate::event::CallSink;
-use crate::late::Late;
 use crate::link::{Link, Outbound};
 use crate::pulse::CallEvents;
 
@@ -231,7 +230,7 @@ impl Upstream {
     ) -> Result<Frame, UpstreamError> {
         let patience = self.spec.timeouts.call;
         let mut exchange = pin!(link.exchange(outbound));
-        let mut alarm = Late::after(began, patience);
+        let mut alarm = pin!(sleep_until(began + patience));
         loop {
             tokio::select! {
                 biased;
@@ -242,8 +241,8 @@ impl Upstream {
                         Some(deadline) if deadline <= now => {
                             return Err(self.wire.fail(Cause::TimedOut(patience), true));
                         }
-                        Some(deadline) => alarm.reset(deadline),
-                        None => alarm.reset(now + patience),
+                        Some(deadline) => alarm.as_mut().reset(deadline),
+                        None => alarm.as_mut().reset(now + patience),
                     }
                 }
             }

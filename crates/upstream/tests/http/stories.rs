@@ -2,10 +2,10 @@
 
 use highwater_core::action::ActionKind;
 use highwater_mcp::era::Era;
-use highwater_upstream::channel::channel;
 use highwater_upstream::control::{ControlMessage, ControlReply, ListKind, LogLevel};
 use highwater_upstream::event::{CallEvent, NoticeKind};
 use serde_json::Value;
+use tokio::sync::mpsc::channel;
 use tokio::time::timeout;
 
 use super::support::{ALL, CLIENT, LONG, Speaks, call, permit, text};

@@ -14,7 +14,6 @@ use highwater_core::policy::{Admission, Facts, Policy};
 use highwater_mcp::era::ClientMeta;
 use highwater_testkit::fixture::http::{self, Transport as Served};
 use highwater_testkit::fixture::{Eras, Fixture, Options};
-use highwater_upstream::channel::channel;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{CallEvent, Notice, NoticeKind};
 use highwater_upstream::{CallClient, EraSetting, Reply, ServerSpec, Timeouts, Transport, Upstream, World};
@@ -22,6 +21,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::channel;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 

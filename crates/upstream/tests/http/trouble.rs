@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use highwater_mcp::era::Era;
-use highwater_upstream::channel::channel;
 use highwater_upstream::error::Cause;
 use highwater_upstream::{Health, HealthState};
+use tokio::sync::mpsc::channel;
 
 use super::support::{ALL, CLIENT, LONG, Speaks, call};
 

@@ -2,9 +2,9 @@
 
 use crate::support::{CLIENT, Stage, permit, script};
 use highwater_core::action::ActionKind;
-use highwater_upstream::channel::channel;
 use highwater_upstream::control::{ControlMessage, LogLevel};
 use serde_json::{Value, json};
+use tokio::sync::mpsc::channel;
 
 async fn change(stage: &Stage, method: &str, uri: &str) -> Value {
     let action = permit(ActionKind::Subscribe, method, uri, &json!({ "uri": uri }).to_string());

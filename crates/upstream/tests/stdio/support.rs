@@ -12,7 +12,6 @@ use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
 use highwater_mcp::era::ClientMeta;
-use highwater_upstream::channel::{Receiver, channel};
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{CallEvent, Notice, NoticeKind};
 use highwater_upstream::{
@@ -21,6 +20,7 @@ use highwater_upstream::{
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::timeout;
 
 /// Longer than anything here should take, on however busy a machine.

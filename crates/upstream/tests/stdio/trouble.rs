@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use crate::support::{CLIENT, LONG, call, script, stage};
 use highwater_core::id::UpstreamId;
-use highwater_upstream::channel::channel;
 use highwater_upstream::control::{ControlMessage, ListKind};
 use highwater_upstream::error::Cause;
 use highwater_upstream::event::NoticeKind;
 use highwater_upstream::{EraSetting, HealthState, RememberedEra, ServerSpec, Timeouts, Transport};
+use tokio::sync::mpsc::channel;
 use tokio::time::timeout;
 
 #[tokio::test]

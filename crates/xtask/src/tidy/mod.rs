@@ -7,6 +7,7 @@ mod licence;
 mod links;
 mod lints;
 mod scenarios;
+mod shipped;
 mod sources;
 
 use std::process::ExitCode;
@@ -31,6 +32,10 @@ pub(crate) fn run(repository: &Repository) -> Result<ExitCode> {
         }
         check.print_problems();
     }
+    let lines = shipped::lines(&Files::walk(&repository.root)?);
+    let total: usize = lines.iter().map(|(_, lines)| lines).sum();
+    let each: Vec<String> = lines.iter().map(|(name, lines)| format!("{name} {lines}")).collect();
+    println!("shipped lines of code, without tests and comments: {total} ({})", each.join(", "));
     let clean = checks.iter().all(|check| check.problems.is_empty());
     Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

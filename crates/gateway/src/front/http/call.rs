@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use highwater_upstream::channel;
+use tokio::sync::mpsc;
 
 use crate::client::{Answer, Outlet};
 
@@ -28,7 +28,7 @@ pub(super) enum Orphan {
 /// A request under way.
 pub(super) struct Call {
     work: Option<Work>,
-    messages: channel::Receiver<Bytes>,
+    messages: mpsc::Receiver<Bytes>,
     /// Held, and declared after the receiver, so that the end of the work does not close the channel: that would wake
     /// this very task for nothing, and another core with it.
     _open: Outlet,
@@ -52,7 +52,7 @@ pub(super) enum Step {
 impl Call {
     /// Starts nothing yet; `work` is made with the outlet for what precedes its answer.
     pub(super) fn new(orphan: Orphan, work: impl FnOnce(Outlet) -> Work) -> Self {
-        let (outlet, messages) = channel::channel(CALL_BUFFER);
+        let (outlet, messages) = mpsc::channel(CALL_BUFFER);
         let work = work(outlet.clone());
         Self { work: Some(work), messages, _open: outlet, orphan, end: None }
     }

@@ -11,10 +11,9 @@ use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::headers::{CLIENT_SESSION_ID, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use highwater_store::SessionHandle;
-use highwater_upstream::{Late, apart};
+use highwater_upstream::apart;
 use http::header::HeaderValue;
 use http::{Response, StatusCode};
-use tokio::time::Instant;
 
 use super::call::{Call, Orphan, Step};
 use super::head::{Headers, plain};
@@ -148,7 +147,7 @@ impl HttpFront {
         let step = tokio::select! {
             biased;
             step = call.next() => Some(step),
-            () = Late::after(Instant::now(), PATIENCE) => None,
+            () = tokio::time::sleep(PATIENCE) => None,
         };
         match step {
             Some(Step::Answer(answer)) => response::json(StatusCode::OK, answer.bytes),

@@ -26,7 +26,7 @@ pub(super) enum Before {
     /// A yes that was given earlier.
     Granted(Proposed, Granted),
     /// Nothing: the question is put.
-    Posed(Box<Posed>),
+    Posed(Posed),
 }
 
 // === impl Approvals ===
@@ -41,19 +41,19 @@ impl Approvals {
         escalation: Escalation,
     ) -> Result<Before, Refusal> {
         // What cannot be signed is asked about as it came, and nothing of it is remembered.
-        let signable = self.service.as_ref().and_then(|desk| {
+        let signable = self.judge.service.as_ref().and_then(|desk| {
             let signable = Signable::of(arrival, &proposed, desk.server()).ok()?;
             Some(AtDesk::of(desk, signable, &proposed))
         });
         let Some(here) = signable else {
-            return Ok(Before::Posed(Box::new(Posed { proposed, escalation, offer: None })));
+            return Ok(Before::Posed(Posed { proposed, escalation, offer: None }));
         };
         let (proposed, settled) = self.approved_before(&here, arrival, proposed, escalation).await?;
         Ok(match settled {
             Settled::Granted(granted) => Before::Granted(proposed, granted),
             Settled::Open(escalation) => {
                 let offer = offer(&here, &proposed, &escalation).map(Box::new);
-                Before::Posed(Box::new(Posed { proposed, escalation, offer }))
+                Before::Posed(Posed { proposed, escalation, offer })
             }
         })
     }
@@ -68,7 +68,7 @@ impl Approvals {
         let question = escalation.question();
         let approved = escalation.agreed(relayed);
         if approved.is_ok() {
-            self.recorder.answer_by(&proposed, question, Answer::Approve, "with its challenge")?;
+            self.judge.recorder.answer_by(&proposed, question, Answer::Approve, "with its challenge")?;
         }
         self.judge.judge_answered(proposed, approved, Basis::default()).await
     }
@@ -119,7 +119,7 @@ impl Approvals {
         beside.map_err(|fault| failed(&proposed, &fault))?;
         let by = format!("remembered {} by {}", answer.id, answer.user);
         let question = escalation.question();
-        self.recorder.answer_by(&proposed, question, Answer::Approve, &by)?;
+        self.judge.recorder.answer_by(&proposed, question, Answer::Approve, &by)?;
         let approved = escalation.answered(question, Answer::Approve);
         let proposed = if approved.is_ok() { self.judge.renewed(proposed)? } else { proposed };
         self.judge.judge_answered(proposed, approved, Basis::on_record(by)).await
@@ -164,7 +164,7 @@ impl Approvals {
             return Ok((proposed, Settled::Open(escalation)));
         };
         let by = format!("mandate {} of {}", mandate.id, mandate.user);
-        self.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, &by)?;
+        self.judge.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, &by)?;
         let basis = Basis::on_record(by).with_receipts(vec![receipt]);
         let signed = escalation.signed(Proof::Mandate(spent), called.hash);
         self.judge.judge_answered(proposed, signed, basis).await

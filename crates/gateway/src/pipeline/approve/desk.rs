@@ -55,7 +55,9 @@ impl Approvals {
     ) -> Result<Approved, Refusal> {
         let signable = match Signable::of(arrival, &proposed, desk.server()) {
             Ok(signable) => signable,
-            Err(NotSignable::Kind) => return Err(self.recorder.unasked(&proposed, &escalation.unasked())),
+            Err(NotSignable::Kind) => {
+                return Err(self.judge.recorder.unasked(&proposed, &escalation.unasked()));
+            }
             Err(NotSignable::Request(why)) => return Err(Refusal::invalid(INVALID_PARAMS, why)),
         };
         let (mut proposed, mut escalation) = (proposed, escalation);
@@ -73,7 +75,7 @@ impl Approvals {
         for _ in 0..MAX_QUESTIONS {
             let (renewed, settled) = self.approved_before(&here, arrival, proposed, escalation).await?;
             escalation = match settled {
-                Settled::Granted(granted) => return Ok(Approved::Granted(renewed, granted)),
+                Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(renewed), granted)),
                 Settled::Open(escalation) => escalation,
             };
             let sealed = renewed.sealed || self.judge.seals(&renewed);
@@ -81,7 +83,9 @@ impl Approvals {
             let request = self.ask_at_desk(&here, arrival, &proposed, &escalation).await;
             let request = match request.map_err(|fault| failed(&proposed, &fault))? {
                 AskAnswer::Open(request) => *request,
-                AskAnswer::Declined => return Err(self.recorder.declined(&proposed, &escalation.declined())),
+                AskAnswer::Declined => {
+                    return Err(self.judge.recorder.declined(&proposed, &escalation.declined()));
+                }
                 AskAnswer::TooMany => return Err(Refusal::too_many_questions(&proposed.decision)),
                 AskAnswer::Paused => return Err(Refusal::paused(&proposed.decision, proposed.name())),
                 AskAnswer::Resetting => return Err(Refusal::resetting(&proposed.decision, proposed.name())),
@@ -90,7 +94,7 @@ impl Approvals {
             if said == Some(PageAnswer::Refused) {
                 let by = By::Client(proposed.caller.principal.as_str());
                 desk.decline(&request.id, by).await.map_err(|fault| failed(&proposed, &fault))?;
-                return Err(self.recorder.declined(&proposed, &escalation.declined()));
+                return Err(self.judge.recorder.declined(&proposed, &escalation.declined()));
             }
             let request = if request.state == RequestState::Approved {
                 request
@@ -99,7 +103,7 @@ impl Approvals {
                     Waited::Approved(request) => *request,
                     Waited::Asked(delivery) => return Ok(Approved::Asked(delivery)),
                     Waited::Declined => {
-                        return Err(self.recorder.declined(&proposed, &escalation.declined()));
+                        return Err(self.judge.recorder.declined(&proposed, &escalation.declined()));
                     }
                     Waited::Over => continue,
                 }
@@ -110,26 +114,26 @@ impl Approvals {
             }
             proposed = self.judge.renewed(proposed)?;
             here.signable.definition = self.definition_now(&proposed, &here.signable);
-            let (renewed, settled) = self.judge.judge(self.sessions.read_again(proposed).await).await?;
+            let (renewed, settled) = self.judge.judge(self.judge.sessions.read_again(proposed).await).await?;
             proposed = renewed;
             escalation = match settled {
-                Settled::Granted(granted) => return Ok(Approved::Granted(proposed, granted)),
+                Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
                 Settled::Open(escalation) => escalation,
             };
             if !escalation.is_answered_by(&granted(&request)) {
                 let ended = desk.end(&request, "it does not cover what is found now").await;
                 ended.map_err(|fault| failed(&proposed, &fault))?;
-                self.recorder.escalation(&proposed, &escalation)?;
+                self.judge.recorder.escalation(&proposed, &escalation)?;
                 continue;
             }
             let (renewed, settled) = self.use_up(&here, proposed, &request, escalation).await?;
             proposed = renewed;
             escalation = match settled {
-                Settled::Granted(granted) => return Ok(Approved::Granted(proposed, granted)),
+                Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
                 Settled::Open(escalation) => escalation,
             };
         }
-        Err(self.recorder.declined(&proposed, &escalation.unasked()))
+        Err(self.judge.recorder.declined(&proposed, &escalation.unasked()))
     }
 
     /// Puts the question to the desk.
@@ -142,7 +146,7 @@ impl Approvals {
     ) -> Result<AskAnswer, DeskFault> {
         let told = escalation.told();
         let definition = definition_text(proposed);
-        let context = self.sessions.stories.with(proposed.session().key(), |story| {
+        let context = self.judge.sessions.stories.with(proposed.session().key(), |story| {
             let findings = escalation.findings();
             context::around(proposed, findings, &here.signable, story, definition.as_deref())
         });
@@ -185,7 +189,7 @@ impl Approvals {
         let spent = match granted(request).spend(used) {
             Ok(spent) => spent,
             Err(GrantOutcome::Declined) => {
-                return Err(self.recorder.declined(&proposed, &escalation.declined()));
+                return Err(self.judge.recorder.declined(&proposed, &escalation.declined()));
             }
             Err(GrantOutcome::Changed) => return Err(Refusal::changed(&proposed.decision)),
             // Somebody else was faster, or its time is over: it is asked anew.
@@ -199,7 +203,7 @@ impl Approvals {
             basis
         };
         let by = request.decided_by.as_deref().unwrap_or_default();
-        self.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, by)?;
+        self.judge.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, by)?;
         let signed = escalation.signed(Proof::Grant(spent), hash);
         self.judge.judge_answered(proposed, signed, basis).await
     }

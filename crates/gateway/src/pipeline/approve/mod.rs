@@ -45,15 +45,12 @@ use super::judge::{Judge, Settled};
 use super::layout::Layout;
 use super::permitted::{Basis, Granted};
 use super::proposed::Proposed;
-use super::record::Recorder;
-use super::seals::Seals;
+use super::seals::{GoesOn, Seals};
 use super::sent::Sent;
-use super::sessions::Sessions;
 use super::{Arrival, Delivery, Refusal};
 use crate::approvals::{By, Desk, Offer, RememberScope};
 use crate::client::{Client, LegacySession, declares};
 use crate::gateway::fresh_id;
-use crate::world::CurrentWorld;
 
 /// How often a person is asked in the course of one call: what has changed while they thought is a new question.
 const MAX_QUESTIONS: usize = 3;
@@ -98,7 +95,7 @@ type Kept = (Box<Offer>, RememberScope);
 /// What becomes of an action that a person must see.
 pub(super) enum Approved {
     /// They agreed.
-    Granted(Proposed, Granted),
+    Granted(Box<Proposed>, Granted),
     /// The client's request ends with the question.
     Asked(Delivery),
 }
@@ -151,14 +148,9 @@ impl Consent {
 
 /// Asks people, and takes their answers.
 pub(crate) struct Approvals {
-    pub(super) sessions: Arc<Sessions>,
-    pub(super) recorder: Recorder,
     pub(super) judge: Arc<Judge>,
     pub(super) seals: Arc<Seals>,
     pub(super) questions: Arc<PendingQuestions>,
-    /// Where people answer; nothing where nobody can be asked on a page.
-    pub(super) service: Option<Arc<Desk>>,
-    pub(super) world: Arc<CurrentWorld>,
 }
 
 // === impl Approvals ===
@@ -176,7 +168,7 @@ impl Approvals {
         let (mut proposed, settled) =
             self.rebuilt(proposed.sealed_if(sealed), escalation, consent.is_some()).await?;
         let mut escalation = match settled {
-            Settled::Granted(granted) => return Ok(Approved::Granted(proposed, granted)),
+            Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
             Settled::Open(escalation) => escalation,
         };
         let (mut form, page) = match consent {
@@ -186,7 +178,7 @@ impl Approvals {
                 let (renewed, settled) = self.go_on(arrival, proposed, escalation, *round).await?;
                 proposed = renewed;
                 escalation = match settled {
-                    Settled::Granted(granted) => return Ok(Approved::Granted(proposed, granted)),
+                    Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
                     Settled::Open(escalation) => escalation,
                 };
                 (None, None)
@@ -194,12 +186,12 @@ impl Approvals {
             None => (None, None),
         };
         for _ in 0..MAX_QUESTIONS {
-            self.recorder.escalation(&proposed, &escalation)?;
+            self.judge.recorder.escalation(&proposed, &escalation)?;
             if form.is_none() && page.is_none() {
                 let (renewed, settled) = self.agreed_with_challenge(proposed, escalation).await?;
                 proposed = renewed;
                 escalation = match settled {
-                    Settled::Granted(granted) => return Ok(Approved::Granted(proposed, granted)),
+                    Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
                     Settled::Open(escalation) => escalation,
                 };
             }
@@ -213,30 +205,32 @@ impl Approvals {
                         let posed = self.before_form(arrival, proposed, escalation).await?;
                         let Posed { proposed: renewed, escalation: open, offer } = match posed {
                             Before::Granted(proposed, granted) => {
-                                return Ok(Approved::Granted(proposed, granted));
+                                return Ok(Approved::Granted(Box::new(proposed), granted));
                             }
-                            Before::Posed(posed) => *posed,
+                            Before::Posed(posed) => posed,
                         };
                         (proposed, escalation) = (renewed, open);
                         let form = self.form(&proposed, &escalation, offer.is_some());
-                        self.recorder.asked(&proposed, escalation.question(), "form")?;
+                        self.judge.recorder.asked(&proposed, escalation.question(), "form")?;
                         let (answer, scope) = ask_person(arrival, session, &form).await;
                         (escalation.question(), answer, offer.zip(scope))
                     }
                     Way::Return => {
                         return match self.before_form(arrival, proposed, escalation).await? {
-                            Before::Granted(proposed, granted) => Ok(Approved::Granted(proposed, granted)),
+                            Before::Granted(proposed, granted) => {
+                                Ok(Approved::Granted(Box::new(proposed), granted))
+                            }
                             Before::Posed(posed) => {
                                 let question = posed.escalation.question();
-                                self.recorder.asked(&posed.proposed, question, "form")?;
-                                Ok(Approved::Asked(self.return_question(arrival, *posed)?))
+                                self.judge.recorder.asked(&posed.proposed, question, "form")?;
+                                Ok(Approved::Asked(self.return_question(arrival, posed)?))
                             }
                         };
                     }
-                    Way::None => return Err(self.recorder.unasked(&proposed, &escalation.unasked())),
+                    Way::None => return Err(self.judge.recorder.unasked(&proposed, &escalation.unasked())),
                 },
             };
-            self.recorder.answer(&proposed, question, answer)?;
+            self.judge.recorder.answer(&proposed, question, answer)?;
             let answered = escalation.answered(question, answer);
             if answered.is_ok() {
                 // A legacy client can answer a form after the stream of its call broke.
@@ -252,11 +246,11 @@ impl Approvals {
             let (renewed, settled) = self.judge.judge_answered(proposed, answered, basis).await?;
             proposed = renewed;
             escalation = match settled {
-                Settled::Granted(granted) => return Ok(Approved::Granted(proposed, granted)),
+                Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
                 Settled::Open(escalation) => escalation,
             };
         }
-        Err(self.recorder.declined(&proposed, &escalation.unasked()))
+        Err(self.judge.recorder.declined(&proposed, &escalation.unasked()))
     }
 
     /// The action as it is sent once a person has agreed, judged as that: what they are shown is what is sent.
@@ -276,7 +270,7 @@ impl Approvals {
             Ok(Some(action)) => self.judge.judge(proposed.saying(action)).await,
             Err(Unshown(member)) => {
                 // On record as what nobody can be asked about.
-                drop(self.recorder.unasked(&proposed, &escalation.unasked()));
+                drop(self.judge.recorder.unasked(&proposed, &escalation.unasked()));
                 Err(Refusal::unshown(&proposed.decision, &member))
             }
         }
@@ -284,7 +278,7 @@ impl Approvals {
 
     /// Keeps what a person wants to be kept. Where that fails they are asked again next time, and nothing else is lost.
     async fn keep_answer(&self, proposed: &Proposed, (offer, scope): Kept) {
-        let Some(desk) = &self.service else { return };
+        let Some(desk) = &self.judge.service else { return };
         let by = By::Client(proposed.caller.principal.as_str());
         if let Err(error) = desk.take_offer(*offer, scope, by).await {
             tracing::error!(%error, decision = %proposed.decision, "an answer could not be remembered");
@@ -292,7 +286,7 @@ impl Approvals {
     }
 
     fn form(&self, proposed: &Proposed, escalation: &Escalation, offers: bool) -> Form {
-        let text = self.sessions.stories.with(proposed.session().key(), |story| {
+        let text = self.judge.sessions.stories.with(proposed.session().key(), |story| {
             words::question(proposed, escalation.findings(), story, offers)
         });
         Form { text, offers }
@@ -315,12 +309,12 @@ impl Approvals {
             }
             Way::Desk(desk) => self.release_at_desk(&desk, arrival, sent, held).await,
             Way::Inline(session) => {
-                self.recorder.asked(&permitted, question, "form")?;
+                self.judge.recorder.asked(&permitted, question, "form")?;
                 let (answer, _) = ask_person(arrival, session, &form).await;
                 self.release_answered(sent, held, answer).await
             }
             Way::Return => {
-                self.recorder.asked(&permitted, question, "form")?;
+                self.judge.recorder.asked(&permitted, question, "form")?;
                 let waiting = WaitingReply { sent, held };
                 let (subject, shown) = (Subject::Reply(Box::new(waiting)), Shown::Form(form));
                 let state = self.keep_question(arrival, &permitted, subject, &shown)?;
@@ -339,7 +333,7 @@ impl Approvals {
         answer: Answer,
     ) -> Result<ReplyApproved, Refusal> {
         let question = held.escalation().question();
-        self.recorder.answer(&sent.permitted, question, answer)?;
+        self.judge.recorder.answer(&sent.permitted, question, answer)?;
         match held.answered(question, answer) {
             Ok(approved) => self.release(sent, approved).await,
             Err(denial) => Err(sent.withhold(&denial)),
@@ -353,8 +347,8 @@ impl Approvals {
         approved: ApprovedReply<Answered>,
     ) -> Result<ReplyApproved, Refusal> {
         let permitted = Arc::clone(&sent.permitted);
-        let policy = Arc::clone(&self.world.load().policy);
-        let now = self.sessions.current(permitted.session()).await;
+        let policy = Arc::clone(&self.judge.world.load().policy);
+        let now = self.judge.sessions.current(permitted.session()).await;
         let standing = permitted.caller.standing();
         let facts = permitted.facts_of_reply(&now.label, &standing.grant);
         match decide_reply_approved(&policy, &facts, approved) {
@@ -385,7 +379,10 @@ impl Approvals {
     ) -> Result<String, Refusal> {
         let decision = &proposed.decision;
         let id = fresh_id();
-        let state = self.seals.asked_state(arrival, id.clone()).ok_or_else(|| Refusal::internal(decision))?;
+        let state = self
+            .seals
+            .state(arrival, GoesOn::Asked(id.clone()))
+            .ok_or_else(|| Refusal::internal(decision))?;
         let principal = proposed.caller.principal.clone();
         let pending = Pending { principal, subject, shown: shown.clone() };
         let kept = self.questions.put(&self.questions, id, pending);
@@ -441,7 +438,7 @@ impl Approvals {
             && page.is_none()
             && arrival.attended
             && declares(arrival.client.capabilities(), AskKind::ElicitForm);
-        if forms && !(self.service.is_some() && signed()) {
+        if forms && !(self.judge.service.is_some() && signed()) {
             match (&arrival.client, arrival.method) {
                 (Client::Legacy(session), _) => return Way::Inline(session),
                 (Client::Modern(_), Some(Method::CallTool | Method::GetPrompt | Method::ReadResource)) => {
@@ -451,7 +448,7 @@ impl Approvals {
             }
         }
         // Nobody is called to what nobody waits for.
-        let desk = self.service.as_ref().filter(|_| arrival.attended);
+        let desk = self.judge.service.as_ref().filter(|_| arrival.attended);
         desk.map_or(Way::None, |desk| Way::Desk(Arc::clone(desk)))
     }
 }

@@ -24,7 +24,7 @@ impl Approvals {
         evidence: &str,
     ) -> Result<Approved, Refusal> {
         let question = escalation.question();
-        self.recorder.asked(&proposed, question, "evidence")?;
+        self.judge.recorder.asked(&proposed, question, "evidence")?;
         let evidence =
             Evidence::parse(Some(evidence)).map_err(|reason| Refusal::rejected(&reason.into(), None))?;
         let signable = &here.signable;
@@ -43,15 +43,15 @@ impl Approvals {
             Err(fault) => return Err(failed(&proposed, &fault)),
         };
         let by = spent.verified().user().to_string();
-        self.recorder.answer_by(&proposed, question, Answer::Approve, &by)?;
+        self.judge.recorder.answer_by(&proposed, question, Answer::Approve, &by)?;
         let proposed = self.judge.renewed(proposed)?;
         let basis = Basis::on_record(format!("receipt {receipt}")).with_receipts(vec![receipt]);
         let signed = escalation.signed(Proof::Native(spent), signable.hash);
         let (proposed, settled) = self.judge.judge_answered(proposed, signed, basis).await?;
         match settled {
-            Settled::Granted(granted) => Ok(Approved::Granted(proposed, granted)),
+            Settled::Granted(granted) => Ok(Approved::Granted(Box::new(proposed), granted)),
             // Something was found in between that a signature does not answer.
-            Settled::Open(escalation) => Err(self.recorder.unasked(&proposed, &escalation.unasked())),
+            Settled::Open(escalation) => Err(self.judge.recorder.unasked(&proposed, &escalation.unasked())),
         }
     }
 }

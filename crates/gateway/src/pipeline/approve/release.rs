@@ -96,7 +96,7 @@ impl Approvals {
         said: PageAnswer,
     ) -> Result<Resumed, Refusal> {
         let again = || self.question_again(arrival, id, state).map(Resumed::AskedAgain);
-        let desk = self.service.as_ref().ok_or_else(Refusal::expired)?;
+        let desk = self.judge.service.as_ref().ok_or_else(Refusal::expired)?;
         let lost = |fault: DeskFault| {
             tracing::error!(error = %fault, "a reply stays here: nobody could be asked about it");
             Refusal::expired()
@@ -133,7 +133,7 @@ impl Approvals {
         request: Option<ApprovalRequest>,
     ) -> Result<ReplyApproved, Refusal> {
         let permitted = Arc::clone(&sent.permitted);
-        let (Some(desk), Some(request)) = (&self.service, request) else {
+        let (Some(desk), Some(request)) = (&self.judge.service, request) else {
             return Err(sent.withhold(&held.unasked()));
         };
         let used = desk.use_grant(&request, &permitted.caller.principal, request.action, None).await;
@@ -142,7 +142,7 @@ impl Approvals {
             return Err(sent.withhold(&held.unasked()));
         };
         let by = request.decided_by.as_deref().unwrap_or_default();
-        self.recorder.answer_by(&permitted, held.escalation().question(), Answer::Approve, by)?;
+        self.judge.recorder.answer_by(&permitted, held.escalation().question(), Answer::Approve, by)?;
         match held.signed(Proof::Grant(spent), request.action) {
             Ok(approved) => self.release(sent, approved).await,
             Err(denial) => Err(sent.withhold(&denial)),
@@ -192,7 +192,7 @@ impl Approvals {
             sealed: permitted.sealed || self.judge.seals(permitted),
             decision: &permitted.decision,
         };
-        self.recorder.asked(permitted, escalation.question(), how)?;
+        self.judge.recorder.asked(permitted, escalation.question(), how)?;
         let asked = desk.ask(ask).await.map_err(|fault| failed(permitted, &fault))?;
         let AskAnswer::Open(request) = asked else { return Ok(None) };
         Ok(Some(*request))

@@ -33,7 +33,7 @@ impl Approvals {
         if shape::type_of(&reply.frame, reply.era) != shape::ResultType::InputRequired {
             return None;
         }
-        let server = self.service.as_ref()?.server();
+        let server = self.judge.service.as_ref()?.server();
         let signable = Signable::of(arrival, permitted, server).ok()?;
         let open = LeftOpen {
             id: &fresh_id(),
@@ -57,11 +57,11 @@ impl Approvals {
         escalation: Escalation,
         round: Round,
     ) -> Result<(Proposed, Settled), Refusal> {
-        let Some(desk) = &self.service else { return Ok((proposed, Settled::Open(escalation))) };
+        let Some(desk) = &self.judge.service else { return Ok((proposed, Settled::Open(escalation))) };
         let Ok(signable) = Signable::of(arrival, &proposed, desk.server()) else {
             return Ok((proposed, Settled::Open(escalation)));
         };
-        let proposed = self.sessions.read_again(self.judge.renewed(proposed)?).await;
+        let proposed = self.judge.sessions.read_again(self.judge.renewed(proposed)?).await;
         let (proposed, settled) = self.judge.judge(proposed).await?;
         let escalation = match settled {
             Settled::Open(escalation) => escalation,
@@ -94,9 +94,9 @@ impl Approvals {
             RoundOutcome::Expired => Refusal::expired(),
             RoundOutcome::Taken | RoundOutcome::AlreadyTaken => Refusal::taken(),
         })?;
-        self.recorder.escalation(&proposed, &escalation)?;
+        self.judge.recorder.escalation(&proposed, &escalation)?;
         let by = format!("continued, {}", spent.round().by());
-        self.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, &by)?;
+        self.judge.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, &by)?;
         let basis = Basis::on_record(spent.round().by());
         let signed = escalation.signed(Proof::Round(spent), hash);
         self.judge.judge_answered(proposed, signed, basis).await

@@ -13,6 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::super::ask::put;
 use super::super::proposed::Proposed;
+use super::super::seals::GoesOn;
 use super::super::{Arrival, Delivery, Refusal};
 use super::Approvals;
 use super::desk::{AtDesk, PageAnswer, failed};
@@ -71,7 +72,7 @@ impl Approvals {
         let question = request.question;
         match way(here, arrival, proposed) {
             Way::Native => {
-                self.recorder.asked(proposed, question, "missing-evidence")?;
+                self.judge.recorder.asked(proposed, question, "missing-evidence")?;
                 let url = here.desk.url(&request.id);
                 Err(Refusal::rejected(&ApprovalReason::MissingEvidence.into(), Some(&url)))
             }
@@ -82,17 +83,17 @@ impl Approvals {
                         return Ok(waited);
                     }
                 }
-                self.recorder.asked(proposed, question, "url")?;
+                self.judge.recorder.asked(proposed, question, "url")?;
                 self.send_to_page(here, arrival, proposed, request).map(Waited::Asked)
             }
             Way::Inline(session) => {
-                self.recorder.asked(proposed, question, "url")?;
+                self.judge.recorder.asked(proposed, question, "url")?;
                 let longest = hold(here, arrival, &session.name);
                 let waited = held(here, arrival, proposed, request, Some(session), longest).await?;
                 or_pending(waited, here, proposed, request)
             }
             Way::Hold => {
-                self.recorder.asked(proposed, question, "page")?;
+                self.judge.recorder.asked(proposed, question, "page")?;
                 let longest = hold(here, arrival, &arrival.caller_name());
                 let waited = held(here, arrival, proposed, request, None, longest).await?;
                 or_pending(waited, here, proposed, request)
@@ -109,7 +110,7 @@ impl Approvals {
         request: &ApprovalRequest,
     ) -> Result<Delivery, Refusal> {
         let decision = &proposed.decision;
-        let state = self.seals.page_state(arrival, &request.id, &proposed.action);
+        let state = self.seals.state(arrival, GoesOn::page(&proposed.action));
         let state = state.ok_or_else(|| Refusal::internal(decision))?;
         let (url, text, state) =
             (quote(&here.desk.url(&request.id)), quote(&message(request, proposed)), quote(&state));

@@ -15,7 +15,6 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
 use highwater_mcp::scan::ScanRules;
 use highwater_store::{DataDir, Fault, Memory, StoreOptions};
-use highwater_upstream::channel;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -224,7 +223,7 @@ impl Agent {
             }
         };
         let frame = frame(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        let (outlet, mut heard) = channel::channel(64);
+        let (outlet, mut heard) = mpsc::channel(64);
         let arrival = Arrival {
             session: client.caller().session.clone(),
             client,
@@ -253,7 +252,7 @@ impl Agent {
             answer = self.gateway.act(&arrival) => answer,
             () = answers => unreachable!("the outlet is open"),
         };
-        while let Some(message) = heard.try_recv() {
+        while let Ok(message) = heard.try_recv() {
             listening.send(serde_json::from_slice(&message).unwrap()).unwrap();
         }
         let mut came = Vec::new();

@@ -24,13 +24,13 @@ use tokio::sync::mpsc;
 
 use self::server::Server;
 use super::HttpLink;
-use crate::channel::{Receiver, channel};
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, Notice};
 use crate::link::{LinkWorld, Outbound};
 use crate::pulse::CallEvents;
 use crate::spec::{EraSetting, RememberedEra, ServerSpec, Timeouts, Transport};
 use crate::upstream::World;
+use tokio::sync::mpsc::{Receiver, channel};
 
 /// Long enough for anything that does happen.
 const SOON: Duration = Duration::from_secs(20);

@@ -99,7 +99,7 @@ async fn what_a_server_says_before_its_answer_reaches_the_caller_in_order() {
     assert_eq!(answer.result(), Some("{}"));
     drop(call.events);
     let mut heard = Vec::new();
-    while let Some(event) = call.heard.try_recv() {
+    while let Ok(event) = call.heard.try_recv() {
         heard.push(match event {
             CallEvent::Progress(frame) | CallEvent::Notification(frame) => frame.method().unwrap().to_owned(),
             CallEvent::Ask(ask) => ask.method,

@@ -120,7 +120,7 @@ async fn a_question_belongs_to_the_only_call_in_flight() {
     let ((first, second), ()) = tokio::join!(exchanges, talk);
     first.unwrap();
     second.unwrap();
-    assert!(one.heard.try_recv().is_none() && two.heard.try_recv().is_none());
+    assert!(one.heard.try_recv().is_err() && two.heard.try_recv().is_err());
 }
 
 #[tokio::test]

@@ -1,0 +1,52 @@
+//! How many lines of code are shipped: without tests, comments and blank lines. A figure to be read, never a check.
+
+use super::files::Files;
+
+/// The crates that are part of the program.
+const SHIPPED: [&str; 8] = ["core", "mcp", "config", "store", "sandbox", "upstream", "gateway", "highwater"];
+
+/// The lines of each shipped crate.
+pub(super) fn lines(files: &Files) -> Vec<(&'static str, usize)> {
+    SHIPPED.into_iter().map(|name| (name, lines_of(files, name))).collect()
+}
+
+fn lines_of(files: &Files, name: &str) -> usize {
+    let folder = format!("crates/{name}/src/");
+    let rust = files.ending_in(".rs");
+    let shipped = rust.filter(|file| file.name.starts_with(&folder) && !is_test(&file.name));
+    shipped.map(|file| code_lines(&file.text)).sum()
+}
+
+fn is_test(path: &str) -> bool {
+    path.contains("/tests/") || path.ends_with("/tests.rs")
+}
+
+/// Lines that are neither blank nor comments, up to the unit tests at the end of the file.
+fn code_lines(text: &str) -> usize {
+    let mut lines = 0;
+    let mut rest = text.lines().map(str::trim).peekable();
+    while let Some(line) = rest.next() {
+        let opens_tests = rest.peek().is_some_and(|next| next.starts_with("mod ") && next.ends_with('{'));
+        if line == "#[cfg(test)]" && opens_tests {
+            break;
+        }
+        if !line.is_empty() && !line.starts_with("//") {
+            lines += 1;
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_comments_and_blank_lines_do_not_count() {
+        let text = "//! A file.\n\nuse a::b;\n// why\nfn f() {\n    g();\n}\n\n#[cfg(test)]\nmod tests {\n    fn t() {}\n}\n";
+        assert_eq!(code_lines(text), 4);
+        assert_eq!(code_lines("#[cfg(test)]\nmod tests;\nfn f() {}\n"), 3);
+        assert!(is_test("crates/core/src/decide/tests/mod.rs") && is_test("crates/core/src/audit/tests.rs"));
+        assert!(!is_test("crates/core/src/decide/mod.rs"));
+    }
+}
