@@ -45,8 +45,7 @@ pub struct Appended {
 #[derive(Debug)]
 pub struct AuditLog {
     folder: PathBuf,
-    /// Writers share it; only the change to the next segment is exclusive. Appends need no lock of ours, since the kernel
-    /// puts each write at the end of the file as a whole.
+    /// Writers and the flush share it; only the change to the next segment is exclusive.
     segment: Arc<RwLock<Segment>>,
     batches: [Mutex<Batch>; BATCHES],
 }
@@ -58,8 +57,9 @@ struct Segment {
     bytes: AtomicU64,
     /// Whether something was written since the last flush.
     dirty: AtomicBool,
-    /// Set when a write failed half-way: the next record starts on a line of its own.
-    torn: AtomicBool,
+    /// Whether the file ends within a line, because a write failed half-way: the next one starts a new line. Held while
+    /// writing, so that every writer knows how the one before it ended.
+    torn: Mutex<bool>,
 }
 
 /// The event is not in the log, so what it speaks of must not happen.
@@ -151,33 +151,31 @@ impl Segment {
             file.read_exact(&mut last)?;
             last != *b"\n"
         };
-        let (bytes, torn) = (AtomicU64::new(bytes), AtomicBool::new(torn));
+        let (bytes, torn) = (AtomicU64::new(bytes), Mutex::new(torn));
         Ok(Self { number, file, bytes, dirty: AtomicBool::new(false), torn })
     }
 
     /// Writes whole lines to the end.
-    fn append(&self, line: &mut Vec<u8>) -> io::Result<()> {
-        if self.torn.swap(false, Ordering::AcqRel) {
-            line.insert(0, b'\n');
+    fn append(&self, lines: &mut Vec<u8>) -> io::Result<()> {
+        let mut torn = self.torn.lock().unwrap_or_else(PoisonError::into_inner);
+        if *torn {
+            lines.insert(0, b'\n');
         }
         self.dirty.store(true, Ordering::Release);
-        self.bytes.fetch_add(line.len() as u64, Ordering::Relaxed);
-        // One write, so that records of several writers never mix.
+        // One write, so that what is there of a record is there in one piece.
         let written = loop {
-            match append_at_end(&self.file, line) {
+            match append_at_end(&self.file, lines) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                written => break written,
+                written => break written?,
             }
         };
-        match written {
-            Ok(length) if length == line.len() => Ok(()),
-            // A part of the line is there, and the disk has no room for the rest.
-            Ok(_) => {
-                self.torn.store(true, Ordering::Release);
-                Err(io::ErrorKind::WriteZero.into())
-            }
-            Err(error) => Err(error),
+        self.bytes.fetch_add(written as u64, Ordering::Relaxed);
+        // A write that fails as a whole leaves the end of the file as it was.
+        if let Some(last) = written.checked_sub(1).and_then(|last| lines.get(last)) {
+            *torn = *last != b'\n';
         }
+        // A part is there, and the disk has no room for the rest.
+        if written == lines.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     }
 
     fn flush(&self) -> io::Result<()> {
