@@ -64,7 +64,7 @@ async fn whoever_waits_hears_of_an_answer_at_another_replica() {
     // It is a hint, and a replica begins to listen a moment after it is open: so it may take more than one.
     for attempt in 0..50 {
         let request = scene.asked(&other, Effect::Confirm, &format!("p{attempt}"), None).await;
-        assert!(other.confirm(&request.id, "ada", other.now().await.unwrap()).await.unwrap());
+        assert!(other.confirm(&request.id, "ada", None, other.now().await.unwrap()).await.unwrap());
         if let Ok(id) = tokio::time::timeout(Duration::from_millis(500), heard.recv()).await {
             return assert!(id.unwrap().as_str().starts_with("apr_"));
         }

@@ -44,6 +44,8 @@ pub enum MandateOutcome {
     Exhausted,
     /// It was taken back.
     Revoked,
+    /// All credentials of the person who signed it are being reset.
+    Resetting,
     /// It has not begun, or it has ended.
     Outside,
     /// There is none of that id.
@@ -147,6 +149,7 @@ impl MandatedCall {
             MandateOutcome::Used { .. } => Ok(SpentMandate(self)),
             MandateOutcome::Exhausted
             | MandateOutcome::Revoked
+            | MandateOutcome::Resetting
             | MandateOutcome::Outside
             | MandateOutcome::Unknown => Err(outcome),
         }

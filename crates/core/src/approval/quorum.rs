@@ -34,6 +34,8 @@ pub enum PartialAnswer {
     Signed,
     /// They signed with a credential that was revoked since.
     Revoked,
+    /// They signed, and all their credentials are being reset.
+    Resetting,
     /// They declined.
     Declined,
 }
@@ -89,7 +91,7 @@ mod tests {
 
     #[test]
     fn distinct_approvers_count_and_nobody_else() {
-        use PartialAnswer::{Declined, Revoked, Signed};
+        use PartialAnswer::{Declined, Resetting, Revoked, Signed};
         assert_eq!(state(2, false, &[]), QuorumState::Missing(2));
         assert_eq!(state(2, false, &[("ben", Signed), ("ben", Signed)]), QuorumState::Missing(1));
         assert_eq!(state(2, false, &[("ben", Signed), ("eve", Signed)]), QuorumState::Missing(1));
@@ -97,6 +99,7 @@ mod tests {
         assert_eq!(state(2, true, &[("ben", Signed), ("ada", Signed)]), QuorumState::Reached);
         assert_eq!(state(2, false, &[("ben", Signed), ("cyd", Signed)]), QuorumState::Reached);
         assert_eq!(state(2, false, &[("ben", Signed), ("cyd", Revoked)]), QuorumState::Missing(1));
+        assert_eq!(state(2, false, &[("ben", Signed), ("cyd", Resetting)]), QuorumState::Missing(1));
         assert_eq!(
             state(2, false, &[("ben", Signed), ("cyd", Signed), ("ada", Declined)]),
             QuorumState::Declined

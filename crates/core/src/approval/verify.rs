@@ -66,7 +66,7 @@ pub enum ConsumeOutcome {
     AlreadyConsumed,
     /// It ended in between.
     Expired,
-    /// The credential was revoked in between.
+    /// The credential was revoked in between, or all of its person's are being reset.
     CredentialGone,
     /// Another assertion of the credential was stored in between, with a counter at least as high (G26).
     CounterRegressed,

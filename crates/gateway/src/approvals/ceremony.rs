@@ -100,6 +100,7 @@ impl Desk {
         let record = match self.store.put_challenge(&record, request).await? {
             Put::Done(record) => record,
             Put::TooMany => return Err(DeskFault::TooMany),
+            Put::Resetting => return Err(DeskFault::Resetting),
         };
         let upstream = record.upstream.as_ref().map(|upstream| upstream.as_str());
         Ok(ChallengeEnvelope {

@@ -39,6 +39,9 @@ pub enum DeskFault {
     /// Too often.
     #[error("too many attempts; wait a little")]
     TooMany,
+    /// All passkeys of the person are being reset.
+    #[error("all passkeys of this person are being reset, and sign nothing until that is done or stopped")]
+    Resetting,
     /// The reset is not due before this time.
     #[error("the reset is not due yet")]
     NotDue(highwater_core::id::Timestamp),
@@ -74,6 +77,7 @@ impl DeskFault {
             Self::NoWindow => "no_window",
             Self::NotRememberable => "not_rememberable",
             Self::TooMany => "too_many",
+            Self::Resetting => "resetting",
             Self::NotDue(_) => "not_due",
             Self::Mandate(_) => "mandate",
             Self::Unsealable | Self::NoEntropy | Self::Store(_) | Self::Audit(_) => "unavailable",

@@ -72,11 +72,13 @@ impl Desk {
         Ok(InboxView { pending, recent, credentials, windows, mandates, remembered, paused, resets })
     }
 
-    /// Who has signed a request so far.
+    /// Who has signed a request so far, without those whose passkeys are being reset.
     async fn signers(&self, id: &ApprovalId) -> Result<Vec<UserId>, DeskFault> {
         let receipts = self.store.receipts_of(id).await?;
+        let resets = self.store.resets().await?;
         let read = receipts.iter().filter_map(|stored| SignedReceipt::parse(&stored.text));
-        Ok(read.map(|receipt| UserId::new(receipt.receipt().user_ref.as_str())).collect())
+        let users = read.map(|receipt| UserId::new(receipt.receipt().user_ref.as_str()));
+        Ok(users.filter(|user| resets.iter().all(|reset| reset.user != *user)).collect())
     }
 
     async fn shown(&self, request: ApprovalRequest) -> Result<RequestView, DeskFault> {

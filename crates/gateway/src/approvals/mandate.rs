@@ -108,7 +108,7 @@ impl Desk {
         call: &Mandated<'_>,
     ) -> Result<Option<(StoredMandate, SpentMandate, String)>, DeskFault> {
         for stored in self.store.mandates(Some(call.principal), MOST).await? {
-            if stored.revoked.is_some() || self.is_resetting(&stored.user).await? {
+            if stored.revoked.is_some() {
                 continue;
             }
             let Some(covered) = self.covered(&stored, call) else { continue };

@@ -157,6 +157,11 @@ impl From<DeskFault> for Unmet {
     fn from(fault: DeskFault) -> Self {
         match fault {
             DeskFault::Rejected(rejection) => rejection.into(),
+            // The SEP has no reason for this; the nearest.
+            DeskFault::Resetting => {
+                let rejection = Rejection::from(ApprovalReason::NoEligibleCredential);
+                Self { message: fault.to_string(), ..rejection.into() }
+            }
             other => {
                 tracing::error!(error = %other, "a method of verified approval could not be answered");
                 Self::new(INTERNAL_ERROR, "approvals are not available now")

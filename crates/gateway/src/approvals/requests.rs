@@ -78,9 +78,6 @@ pub(crate) fn rules_of(told: &Told) -> Vec<String> {
 impl Desk {
     /// Asks a person, or joins a request for the same action that waits already.
     pub(crate) async fn ask(&self, ask: NewAsk<'_>) -> Result<AskAnswer, DeskFault> {
-        if ask.kind == Effect::Passkey && self.is_resetting(&ask.user).await? {
-            return Ok(AskAnswer::Resetting);
-        }
         let created = now();
         let lifetime = if ask.quorum.is_some() { QUORUM_LIFETIME_MS } else { REQUEST_LIFETIME_MS };
         let request = ApprovalRequest {
@@ -120,6 +117,7 @@ impl Desk {
             Asked::Declined { .. } => AskAnswer::Declined,
             Asked::TooMany => AskAnswer::TooMany,
             Asked::Paused => AskAnswer::Paused,
+            Asked::Resetting => AskAnswer::Resetting,
         })
     }
 
@@ -194,15 +192,18 @@ impl Desk {
         if request.kind != Effect::Confirm {
             return Err(DeskFault::NeedsPasskey);
         }
-        match by {
+        let user = match by {
             By::User(user) if *user != request.user => return Err(DeskFault::NotAsked),
             By::Client(_) => return Err(DeskFault::NotAsked),
-            By::User(_) | By::Operator(_) => {}
-        }
+            // It was a passkey that let them in.
+            By::User(user) if self.is_resetting(user).await? => return Err(DeskFault::Resetting),
+            By::User(user) => Some(user),
+            By::Operator(_) => None,
+        };
         let remembered = remember.map(|scope| self.to_remember(&request, scope)).transpose()?;
         let words = by.words();
         self.record(None, note("confirmed", &words, &request))?;
-        if !self.store.confirm(id, &words, now()).await? {
+        if !self.store.confirm(id, &words, user, now()).await? {
             return Err(self.over(id).await?);
         }
         if let Some(answer) = remembered {

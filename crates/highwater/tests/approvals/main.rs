@@ -10,6 +10,7 @@ mod mandated;
 mod person;
 mod released;
 mod remembered;
+mod reset;
 mod rounds;
 mod rounds_heard;
 mod rounds_lasting;

@@ -128,6 +128,21 @@ impl Stage {
         Self { gateway, person, passkey }
     }
 
+    /// A passkey of somebody else, that counts.
+    pub(crate) async fn enroll(&self, user: &str) -> Passkey {
+        let (status, opened) = self.api(Method::POST, "enroll", Some(&json!({ "user": user }))).await;
+        assert_eq!(status, 201, "{opened}");
+        let mut passkey = Passkey::fresh(Algorithm::Es256, self.person.origin());
+        self.person.enroll(user, opened["code"].as_str().unwrap(), &mut passkey).await;
+        passkey
+    }
+
+    /// Begins to reset all passkeys of somebody.
+    pub(crate) async fn reset(&self, user: &str) {
+        let (status, said) = self.api(Method::POST, "reset", Some(&json!({ "user": user }))).await;
+        assert_eq!(status, 201, "{said}");
+    }
+
     /// The same where tools are found and called through the gateway's own.
     pub(crate) async fn searching(hold: &str, change: impl FnOnce(&mut Value)) -> Self {
         let home = Home::new(PROGRAM, "servers: {}\n").unwrap();

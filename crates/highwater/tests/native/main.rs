@@ -7,4 +7,5 @@ mod calling;
 mod commands;
 mod enrolling;
 mod listing;
+mod reset;
 mod stage;

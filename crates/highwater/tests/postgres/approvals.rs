@@ -354,6 +354,29 @@ async fn g25_what_one_gateway_has_heard_the_other_knows_when_the_answers_come() 
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reset_begun_at_one_gateway_stops_native_calls_at_the_other() {
+    let two = Two::new("1s").await;
+    let clients = two.clients(&json!({ "extensions": { KEY: {} } })).await;
+    let arguments = json!({ "path": "reset" });
+    let params = json!({ "toolName": DELETE, "arguments": arguments });
+    let answer = clients[1].request("approval/challenge/create", params.clone()).await.unwrap();
+    let challenge = answer.result().unwrap_or_else(|error| panic!("{error:#}: {}", answer.raw()));
+    let response = two.passkey.get(&challenge["requestOptions"]).unwrap();
+    let evidence =
+        json!({ "method": "webauthn", "challengeId": challenge["challengeId"], "response": response });
+    let begun = api(&two.gateways[0], Method::POST, "/reset", Some(&json!({ "user": "owner" }))).await;
+    assert_eq!(begun["user"], "owner", "{begun}");
+    for client in clients {
+        let answer =
+            client.send(Request::call(DELETE, &arguments).meta(KEY, evidence.clone())).await.unwrap();
+        assert_eq!(two.ran("reset"), 0, "{}", answer.raw());
+        assert_eq!(answer.at("/error/data/reason"), "challenge_expired", "{}", answer.raw());
+        let answer = client.request("approval/challenge/create", params.clone()).await.unwrap();
+        assert_eq!(answer.at("/error/data/reason"), "no_eligible_credential", "{}", answer.raw());
+    }
+}
+
 /// What nobody may find.
 const SECRET: &str = "DE75512108001245126199";
 

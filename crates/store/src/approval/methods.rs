@@ -184,9 +184,17 @@ impl Store {
         Ok(done)
     }
 
-    /// A yes by button, for what takes no passkey. Whether it came in time.
-    pub async fn confirm(&self, id: &ApprovalId, by: &str, now: Timestamp) -> Result<bool, StoreError> {
-        let done = self.0.perform(operation::Confirm { id: id.clone(), by: by.to_owned(), now }).await?;
+    /// A yes by button, for what takes no passkey. `user` is the person whose passkey let them press it. Whether it came
+    /// in time, and their passkeys are not being reset.
+    pub async fn confirm(
+        &self,
+        id: &ApprovalId,
+        by: &str,
+        user: Option<&UserId>,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (by, user) = (by.to_owned(), user.cloned());
+        let done = self.0.perform(operation::Confirm { id: id.clone(), by, user, now }).await?;
         self.changed(id);
         Ok(done)
     }
@@ -392,7 +400,8 @@ impl Store {
         self.0.perform(operation::Forget(id.to_owned())).await
     }
 
-    /// Begins to start over for a person, if nobody has yet.
+    /// Begins to start over for a person, if nobody has yet. Until it is stopped or completed their passkeys sign nothing,
+    /// and what they signed counts for nothing.
     pub async fn begin_reset(
         &self,
         user: &UserId,

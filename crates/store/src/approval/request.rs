@@ -113,6 +113,8 @@ pub enum Asked {
     TooMany,
     /// The tool is paused for this principal until a person resumes it.
     Paused,
+    /// All passkeys of the person are being reset.
+    Resetting,
 }
 
 /// What came of storing a challenge.
@@ -122,6 +124,8 @@ pub enum Put {
     Done(Box<ChallengeRecord>),
     /// Its request has had too many, or waits no more.
     TooMany,
+    /// All passkeys of the person are being reset, and they sign nothing but that it is stopped.
+    Resetting,
 }
 
 /// Which requests to list. The default is all of them.

@@ -1,6 +1,7 @@
 //! What approvals mean, in the plainest words.
 
 mod over;
+mod recovery;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use highwater_core::approval::{
     ChallengeRecord, ConsumeOutcome, Credential, CredentialId, CredentialStanding, GrantOutcome,
     MandateOutcome, Partial, PartialAnswer, PendingEnrollment, QuorumState, RoundOutcome, ToolName,
 };
+use highwater_core::decide::Effect;
 use highwater_core::id::{ApprovalId, ChallengeId, Principal, Timestamp, UserId};
 
 use crate::approval::{
@@ -17,7 +19,7 @@ use crate::approval::{
     StoredCredential, StoredMandate, StoredReceipt,
 };
 use crate::operation::approval_model::{
-    AddCredential, Ask, Consume, ConsumeGrant, FoundChallenge, ListRequests, PutChallenge, STARTED_OVER,
+    AddCredential, Ask, Confirm, Consume, ConsumeGrant, FoundChallenge, ListRequests, PutChallenge,
     TakeRound, UseMandate, mandate_refusal, who_signed,
 };
 
@@ -59,19 +61,6 @@ fn millis(time: Timestamp) -> i64 {
 impl Approvals {
     pub(crate) fn window(&self, user: &UserId, now: Timestamp) -> Option<&EnrollmentWindow> {
         self.windows.get(user).filter(|window| window.expires > now)
-    }
-
-    pub(crate) fn end_recovery(&mut self, user: &UserId, by: &str, now: Timestamp) -> bool {
-        if self.recoveries.get(user).is_none_or(|recovery| recovery.due > now) {
-            return false;
-        }
-        self.recoveries.remove(user);
-        let of_them: Vec<CredentialId> =
-            self.list_credentials(Some(user)).into_iter().map(|it| it.credential.id).collect();
-        for id in of_them {
-            self.revoke_credential(&id, by, STARTED_OVER, now);
-        }
-        true
     }
 
     pub(crate) fn add_credential(&mut self, asked: &AddCredential) -> Added {
@@ -152,6 +141,9 @@ impl Approvals {
 
     pub(crate) fn ask(&mut self, asked: &Ask) -> Asked {
         let (new, now) = (&asked.new, millis(asked.now));
+        if new.kind == Effect::Passkey && self.is_resetting(&new.user) {
+            return Asked::Resetting;
+        }
         let counted = self.declines.get(&(new.principal.clone(), new.tool.as_str().to_owned()));
         if counted.is_some_and(|(count, _)| *count >= asked.limits.pause_after) {
             return Asked::Paused;
@@ -208,14 +200,16 @@ impl Approvals {
         open
     }
 
-    pub(crate) fn confirm(&mut self, id: &ApprovalId, by: &str, now: Timestamp) -> bool {
-        let confirm = highwater_core::decide::Effect::Confirm;
-        let Some(it) = self.requests.get_mut(id) else { return false };
-        if it.kind != confirm || it.state != RequestState::Pending || it.expires <= now {
+    pub(crate) fn confirm(&mut self, asked: &Confirm) -> bool {
+        if asked.user.as_ref().is_some_and(|user| self.is_resetting(user)) {
+            return false;
+        }
+        let Some(it) = self.requests.get_mut(&asked.id) else { return false };
+        if it.kind != Effect::Confirm || it.state != RequestState::Pending || it.expires <= asked.now {
             return false;
         }
         it.state = RequestState::Approved;
-        (it.decided, it.decided_by) = (Some(now), Some(by.to_owned()));
+        (it.decided, it.decided_by) = (Some(asked.now), Some(asked.by.clone()));
         let (principal, tool) = (it.principal.clone(), it.tool.clone());
         self.forget_declines(&principal, &tool);
         true
@@ -248,6 +242,9 @@ impl Approvals {
 
     pub(crate) fn put_challenge(&mut self, asked: &PutChallenge) -> Put {
         let now = millis(asked.record.issued);
+        if self.forbids(&asked.record.user, &asked.record.tool) {
+            return Put::Resetting;
+        }
         if let Some(approval) = &asked.approval {
             let waits = self.request(approval, now).is_some_and(|found| {
                 found.state == RequestState::Pending
@@ -304,6 +301,10 @@ impl Approvals {
         }
         challenge.record.consumed = true;
         challenge.credential = Some(asked.credential.clone());
+        let tool = challenge.record.tool.clone();
+        if self.forbids(&asked.user, &tool) {
+            return refused(ConsumeOutcome::CredentialGone);
+        }
         let credential = self.credentials.get_mut(&asked.credential.to_string());
         let Some(credential) = credential.filter(|it| it.credential.is_usable_by(&asked.user)) else {
             return refused(ConsumeOutcome::CredentialGone);
@@ -352,8 +353,13 @@ impl Approvals {
         let of = self.challenges.values().filter(|it| it.approval.as_ref() == Some(approval));
         let partial = |it: &Challenge| {
             let credential = self.credentials.get(&it.credential.as_ref()?.to_string())?;
-            let said =
-                if credential.revoked.is_some() { PartialAnswer::Revoked } else { PartialAnswer::Signed };
+            let said = if credential.revoked.is_some() {
+                PartialAnswer::Revoked
+            } else if self.is_resetting(&it.record.user) {
+                PartialAnswer::Resetting
+            } else {
+                PartialAnswer::Signed
+            };
             it.record.consumed.then(|| Partial { user: it.record.user.clone(), said })
         };
         of.filter_map(partial).collect()
@@ -421,10 +427,14 @@ impl Approvals {
         let usable = |it: &&mut StoredMandate| {
             it.remaining > 0 && it.revoked.is_none() && it.not_before <= asked.now && it.expires > asked.now
         };
+        let recoveries = &self.recoveries;
         let Some(mandate) = self.mandates.get_mut(&asked.id).filter(usable) else {
             let outcome = mandate_refusal(self.mandates.get(&asked.id));
             return MandateUsed { outcome, receipt: None };
         };
+        if recoveries.contains_key(&mandate.user) {
+            return MandateUsed { outcome: MandateOutcome::Resetting, receipt: None };
+        }
         mandate.remaining -= 1;
         let outcome = MandateOutcome::Used { left: mandate.remaining };
         MandateUsed { outcome, receipt: self.file(&asked.draft, "", asked.now) }

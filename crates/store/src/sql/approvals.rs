@@ -134,10 +134,10 @@ statements! {
             COALESCE(k.revoked_why,'') FROM challenge c LEFT JOIN credential k ON k.id=$1 WHERE c.id=$2";
     /// T1: consumes a challenge that a native client asked for.
     CONSUME_CHALLENGE = "UPDATE challenge SET consumed=$1, credential=$2 WHERE id=$3 AND principal=$4 AND action=$5 \
-            AND approval='' AND consumed=0 AND expires>$1";
+            AND approval='' AND consumed=0 AND expires>$1 RETURNING tool";
     /// T2: consumes a challenge of the page.
     CONSUME_FOR_REQUEST = "UPDATE challenge SET consumed=$1, credential=$2 WHERE id=$3 AND approval=$4 AND action=$5 \
-            AND consumed=0 AND expires>$1";
+            AND consumed=0 AND expires>$1 RETURNING tool";
     CHALLENGE_STATE = "SELECT consumed FROM challenge WHERE id=$1";
 
     /// Takes the next place of a chain, and holds the chain until the transaction ends.
@@ -159,7 +159,7 @@ statements! {
     REVOKE_MANDATE = "UPDATE mandate SET revoked=$1, revoked_by=$2, revoked_why=$3 WHERE id=$4 AND revoked=0";
     /// T4: uses a mandate once.
     USE_MANDATE = "UPDATE mandate SET remaining=remaining-1 WHERE id=$1 AND remaining>0 AND revoked=0 \
-            AND not_before<=$2 AND expires>$2 RETURNING remaining";
+            AND not_before<=$2 AND expires>$2 RETURNING remaining,person";
 
     /// Takes a round of an approved execution.
     TAKE_ROUND = "INSERT INTO taken_round(id,ends) VALUES($1,$2) ON CONFLICT DO NOTHING";
@@ -175,6 +175,12 @@ statements! {
     BEGIN_RECOVERY = "INSERT INTO recovery(person,begun_by,begun,due) VALUES($1,$2,$3,$4) ON CONFLICT DO NOTHING";
     CANCEL_RECOVERY = "DELETE FROM recovery WHERE person=$1";
     END_RECOVERY = "DELETE FROM recovery WHERE person=$1 AND due<=$2";
+    RECOVERY = "SELECT due FROM recovery WHERE person=$1";
+    /// What is open when a person starts over counts no more, also if that is stopped.
+    VOID_CHALLENGES_OF = "UPDATE challenge SET expires=0 WHERE person=$1 AND consumed=0";
+    VOID_GRANTS_OF = "UPDATE approval SET state='expired', decided=$1, ver=ver+1 WHERE person=$2 AND state='approved' \
+            RETURNING id";
+    REVOKE_MANDATES_OF = "UPDATE mandate SET revoked=$1, revoked_by=$2, revoked_why=$3 WHERE person=$4 AND revoked=0";
     RECOVERIES = "SELECT person,begun_by,begun,due FROM recovery ORDER BY due,person";
 
     /// After a start that may have lost something, nothing outstanding counts.

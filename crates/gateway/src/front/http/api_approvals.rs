@@ -91,7 +91,9 @@ async fn done(desk: &Desk, path: &[&str], act: &Act) -> Result<Response<Response
 fn refused(fault: &DeskFault) -> Response<ResponseBody> {
     let status = match fault {
         DeskFault::Unknown => StatusCode::NOT_FOUND,
-        DeskFault::Over(_) | DeskFault::NotDue(_) | DeskFault::Rejected(_) => StatusCode::CONFLICT,
+        DeskFault::Over(_) | DeskFault::Resetting | DeskFault::NotDue(_) | DeskFault::Rejected(_) => {
+            StatusCode::CONFLICT
+        }
         DeskFault::TooMany => StatusCode::TOO_MANY_REQUESTS,
         DeskFault::NeedsPasskey
         | DeskFault::NotAsked

@@ -5,6 +5,7 @@ use highwater_core::id::{ApprovalId, ChallengeId};
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, digest_text, millis, rebased, stamp, time, upstream_text};
+use super::recovery;
 use crate::StoreError;
 use crate::approval::{MOST_CHALLENGES, Put, RequestState, StoredCredential};
 use crate::sql::{Tx, Value, approvals as statement, first, only};
@@ -43,6 +44,9 @@ impl Operation for PutChallenge {
 
     async fn run<T: Tx>(&self, tx: &mut T) -> Result<Put, StoreError> {
         let now = tx.now(millis(self.record.issued)).await?;
+        if recovery::forbids(tx, &self.record.user, &self.record.tool).await? {
+            return Ok(Put::Resetting);
+        }
         if let Some(approval) = &self.approval {
             let id = Value::Text(approval.as_str());
             let found = first(tx.query(statement::TAKE_REQUEST, &[id]).await?);

@@ -2,16 +2,16 @@
 //! approves its request. All of it or nothing.
 
 use highwater_core::approval::{
-    ActionHash, ConsumeOutcome, CredentialId, Partial, PartialAnswer, QuorumState,
+    ActionHash, ConsumeOutcome, CredentialId, Partial, PartialAnswer, QuorumState, ToolName,
 };
 use highwater_core::id::{ApprovalId, ChallengeId, Principal, Timestamp, UserId};
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, APPROVALS_HINT, millis};
-use super::receipt;
+use super::{receipt, recovery};
 use crate::StoreError;
 use crate::approval::{ApprovalRequest, ChallengeUsed, ReceiptDraft, RequestState};
-use crate::sql::{Row, Tx, Value, approvals as statement, first};
+use crate::sql::{Tx, Value, approvals as statement, first};
 
 /// What a signature says, and what is to be recorded of it.
 #[derive(Debug)]
@@ -63,9 +63,16 @@ impl Operation for Consume {
         let now = tx.now(millis(self.now)).await?;
         // The challenge comes first: whoever loses the race for it is told that it is consumed, not that the counter
         // of the winner is higher (S57, G6).
-        if let Some(outcome) = self.consume(tx, now).await? {
+        let tool = match self.consume(tx, now).await? {
+            Ok(tool) => tool,
+            Err(outcome) => {
+                tx.give_up();
+                return Ok(ChallengeUsed::refused(outcome, None));
+            }
+        };
+        if recovery::forbids(tx, &self.user, &tool).await? {
             tx.give_up();
-            return Ok(ChallengeUsed::refused(outcome, None));
+            return Ok(ChallengeUsed::refused(ConsumeOutcome::CredentialGone, None));
         }
         if let Some(outcome) = self.raise(tx).await? {
             tx.give_up();
@@ -101,8 +108,12 @@ impl Operation for Consume {
 }
 
 impl Consume {
-    /// Uses up the challenge, or says why not.
-    async fn consume<T: Tx>(&self, tx: &mut T, now: i64) -> Result<Option<ConsumeOutcome>, StoreError> {
+    /// Uses up the challenge and gives what it is for, or says why not.
+    async fn consume<T: Tx>(
+        &self,
+        tx: &mut T,
+        now: i64,
+    ) -> Result<Result<ToolName, ConsumeOutcome>, StoreError> {
         let (credential, action) = (self.credential.to_string(), self.action.to_string());
         let id = Value::Text(self.challenge.as_str());
         let (text, whose) = match &self.approval {
@@ -110,12 +121,12 @@ impl Consume {
             Some(approval) => (statement::CONSUME_FOR_REQUEST, Value::Text(approval.as_str())),
         };
         let values = [Value::Int(now), Value::Text(&credential), id, whose, Value::Text(&action)];
-        if tx.execute(text, &values).await? == 1 {
-            return Ok(None);
+        if let Some(row) = first(tx.query(text, &values).await?) {
+            return codec::tool(&row, 0).map(Ok);
         }
         let state = first(tx.query(statement::CHALLENGE_STATE, &[id]).await?);
         let consumed = state.map(|row| row.int(0)).transpose()?.is_some_and(|consumed| consumed > 0);
-        Ok(Some(if consumed { ConsumeOutcome::AlreadyConsumed } else { ConsumeOutcome::Expired }))
+        Ok(Err(if consumed { ConsumeOutcome::AlreadyConsumed } else { ConsumeOutcome::Expired }))
     }
 
     /// Stores the counter, or says why not.
@@ -181,16 +192,25 @@ impl Consume {
 /// Who signed for a request, and whether it still counts.
 pub(super) async fn signatures<T: Tx>(tx: &mut T, of: &ApprovalId) -> Result<Vec<Partial>, StoreError> {
     let rows = tx.query(statement::SIGNATURES, &[Value::Text(of.as_str())]).await?;
-    let partial = |row: &Row| {
-        let said = if row.int(1)? > 0 { PartialAnswer::Revoked } else { PartialAnswer::Signed };
-        Ok(Partial { user: UserId::new(row.text(0)?), said })
-    };
-    rows.iter().map(partial).collect()
+    let mut signed = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let user = UserId::new(row.text(0)?);
+        let said = if row.int(1)? > 0 {
+            PartialAnswer::Revoked
+        } else if recovery::is_under_way(tx, &user).await? {
+            PartialAnswer::Resetting
+        } else {
+            PartialAnswer::Signed
+        };
+        signed.push(Partial { user, said });
+    }
+    Ok(signed)
 }
 
-/// The names of those who signed.
+/// The names of those whose signature counts.
 pub(crate) fn who_signed(signed: &[Partial]) -> String {
-    let mut names: Vec<&str> = signed.iter().map(|partial| partial.user.as_str()).collect();
+    let counts = signed.iter().filter(|partial| partial.said == PartialAnswer::Signed);
+    let mut names: Vec<&str> = counts.map(|partial| partial.user.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     names.join(", ")

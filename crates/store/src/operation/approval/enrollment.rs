@@ -1,4 +1,4 @@
-//! Enrolling: windows that a person opens, enrollments that were begun, and starting over.
+//! Enrolling: windows that a person opens, and enrollments that were begun.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use highwater_core::approval::{ENROLLMENT_LIFETIME_MS, Nonce, PendingEnrollment, encode_base64url};
@@ -7,7 +7,7 @@ use highwater_core::id::{Principal, Timestamp, UserId};
 use super::super::{Access, Durability, Operation};
 use super::codec::{array, bytes, millis, rebased, stamp, time};
 use crate::StoreError;
-use crate::approval::{CODE_ATTEMPTS, CodeTried, EnrollmentWindow, Recovery, WINDOW_MS};
+use crate::approval::{CODE_ATTEMPTS, CodeTried, EnrollmentWindow, WINDOW_MS};
 use crate::sql::{Row, Tx, Value, approvals as statement, first};
 
 /// Opens a window, or opens it anew.
@@ -45,34 +45,6 @@ pub(crate) struct BeginEnrollment(pub(crate) PendingEnrollment);
 /// Takes an enrollment away, so that it is finished once (G9).
 #[derive(Debug)]
 pub(crate) struct TakeEnrollment(pub(crate) Principal);
-
-/// Begins to start over.
-#[derive(Debug)]
-pub(crate) struct BeginRecovery {
-    pub(crate) user: UserId,
-    pub(crate) by: String,
-    pub(crate) delay_ms: u64,
-    pub(crate) now: Timestamp,
-}
-
-/// Stops it.
-#[derive(Debug)]
-pub(crate) struct CancelRecovery(pub(crate) UserId);
-
-/// Completes it, if it is due: no passkey of that person counts any more.
-#[derive(Debug)]
-pub(crate) struct EndRecovery {
-    pub(crate) user: UserId,
-    pub(crate) by: String,
-    pub(crate) now: Timestamp,
-}
-
-/// Everybody who starts over.
-#[derive(Debug)]
-pub(crate) struct ListRecoveries;
-
-/// Why the passkeys of somebody who starts over do not count any more.
-pub(crate) const STARTED_OVER: &str = "all passkeys were lost";
 
 fn code_text(code: Option<&[u8; 32]>) -> String {
     code.map(|hash| encode_base64url(hash)).unwrap_or_default()
@@ -302,124 +274,5 @@ impl Operation for TakeEnrollment {
     #[cfg(any(test, feature = "testing"))]
     fn model(&self, model: &mut crate::memory::Model) -> Option<PendingEnrollment> {
         model.approvals.enrollments.remove(&self.0)
-    }
-}
-
-// === impl BeginRecovery ===
-
-impl Operation for BeginRecovery {
-    type Output = bool;
-
-    const DOING: &'static str = "begin to start over";
-
-    fn access(&self) -> Access {
-        Access::Write(Durability::Flushed)
-    }
-
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<bool, StoreError> {
-        let recovery = self.recovery(tx.now(millis(self.now)).await?);
-        let values = [
-            Value::Text(self.user.as_str()),
-            Value::Text(&self.by),
-            time(recovery.begun),
-            time(recovery.due),
-        ];
-        Ok(tx.execute(statement::BEGIN_RECOVERY, &values).await? > 0)
-    }
-
-    #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) -> bool {
-        let recoveries = &mut model.approvals.recoveries;
-        let is_new = !recoveries.contains_key(&self.user);
-        let recovery = self.recovery(millis(self.now));
-        recoveries.entry(self.user.clone()).or_insert(recovery);
-        is_new
-    }
-}
-
-impl BeginRecovery {
-    fn recovery(&self, now: i64) -> Recovery {
-        let begun = stamp(now);
-        let due = Timestamp(begun.0.saturating_add(self.delay_ms));
-        Recovery { user: self.user.clone(), by: self.by.clone(), begun, due }
-    }
-}
-
-// === impl CancelRecovery ===
-
-impl Operation for CancelRecovery {
-    type Output = bool;
-
-    const DOING: &'static str = "stop starting over";
-
-    fn access(&self) -> Access {
-        Access::Write(Durability::Flushed)
-    }
-
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<bool, StoreError> {
-        Ok(tx.execute(statement::CANCEL_RECOVERY, &[Value::Text(self.0.as_str())]).await? > 0)
-    }
-
-    #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) -> bool {
-        model.approvals.recoveries.remove(&self.0).is_some()
-    }
-}
-
-// === impl EndRecovery ===
-
-impl Operation for EndRecovery {
-    type Output = bool;
-
-    const DOING: &'static str = "start over";
-
-    fn access(&self) -> Access {
-        Access::Write(Durability::Flushed)
-    }
-
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<bool, StoreError> {
-        let (user, now) = (Value::Text(self.user.as_str()), Value::Int(tx.now(millis(self.now)).await?));
-        if tx.execute(statement::END_RECOVERY, &[user, now]).await? == 0 {
-            return Ok(false);
-        }
-        let values = [now, Value::Text(&self.by), Value::Text(STARTED_OVER), user];
-        tx.execute(statement::REVOKE_ALL, &values).await?;
-        Ok(true)
-    }
-
-    #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) -> bool {
-        model.approvals.end_recovery(&self.user, &self.by, self.now)
-    }
-}
-
-// === impl ListRecoveries ===
-
-impl Operation for ListRecoveries {
-    type Output = Vec<Recovery>;
-
-    const DOING: &'static str = "list who starts over";
-
-    fn access(&self) -> Access {
-        Access::Read
-    }
-
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<Vec<Recovery>, StoreError> {
-        let recovery = |row: &Row| {
-            Ok(Recovery {
-                user: UserId::new(row.text(0)?),
-                by: row.text(1)?.to_owned(),
-                begun: Timestamp(row.count(2)?),
-                due: Timestamp(row.count(3)?),
-            })
-        };
-        tx.query(statement::RECOVERIES, &[]).await?.iter().map(recovery).collect()
-    }
-
-    #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) -> Vec<Recovery> {
-        let mut found: Vec<_> = model.approvals.recoveries.values().cloned().collect();
-        found.sort_by_key(|it| (it.due, it.user.clone()));
-        found
     }
 }

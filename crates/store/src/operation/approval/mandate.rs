@@ -1,11 +1,11 @@
 //! Mandates: made from a receipt, used so often, taken back. T4 is one use.
 
 use highwater_core::approval::MandateOutcome;
-use highwater_core::id::{Principal, Timestamp};
+use highwater_core::id::{Principal, Timestamp, UserId};
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, millis, time};
-use super::receipt;
+use super::{receipt, recovery};
 use crate::StoreError;
 use crate::approval::{MandateUsed, ReceiptDraft, StoredMandate};
 use crate::sql::{Tx, Value, approvals as statement, first};
@@ -137,6 +137,10 @@ impl Operation for UseMandate {
             let found = found.as_ref().map(codec::mandate).transpose()?;
             return Ok(MandateUsed { outcome: refusal(found.as_ref()), receipt: None });
         };
+        if recovery::is_under_way(tx, &UserId::new(row.text(1)?)).await? {
+            tx.give_up();
+            return Ok(MandateUsed { outcome: MandateOutcome::Resetting, receipt: None });
+        }
         let outcome = MandateOutcome::Used { left: row.count(0)? };
         Ok(MandateUsed { outcome, receipt: Some(receipt::file(tx, &self.draft, "", now).await?) })
     }

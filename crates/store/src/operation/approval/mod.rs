@@ -10,6 +10,7 @@ mod grant;
 mod installation;
 mod mandate;
 mod receipt;
+mod recovery;
 mod remembered;
 mod request;
 mod round;
@@ -19,14 +20,12 @@ pub(crate) use clear::{ClearChallenge, Expire, void};
 pub(crate) use codec::{APPROVALS_HINT, stamp};
 pub(crate) use consume::Consume;
 pub(crate) use credential::{AddCredential, ConfirmCredential, ListCredentials, RevokeCredential};
-pub(crate) use enrollment::{
-    BeginEnrollment, BeginRecovery, CancelRecovery, CloseWindow, EndRecovery, ListRecoveries, OpenWindow,
-    ReadWindow, TakeEnrollment, TryCode,
-};
+pub(crate) use enrollment::{BeginEnrollment, CloseWindow, OpenWindow, ReadWindow, TakeEnrollment, TryCode};
 pub(crate) use grant::ConsumeGrant;
 pub(crate) use installation::{Handle, Install, ListApprovers, ReadClock};
 pub(crate) use mandate::{ListMandates, PutMandate, RevokeMandate, UseMandate};
 pub(crate) use receipt::{ListChains, ListReceipts, ReadReceipt, ReceiptsOf};
+pub(crate) use recovery::{BeginRecovery, CancelRecovery, EndRecovery, ListRecoveries};
 pub(crate) use remembered::{Forget, ListRemembered, Remember};
 pub(crate) use request::{
     Ask, Confirm, Decline, EndRequest, ListPaused, ListRequests, ReadRequest, ResumeTool,
@@ -41,9 +40,9 @@ pub(crate) mod model {
     pub(crate) use super::codec::stamp;
     pub(crate) use super::consume::{Consume, who_signed};
     pub(crate) use super::credential::AddCredential;
-    pub(crate) use super::enrollment::STARTED_OVER;
     pub(crate) use super::grant::ConsumeGrant;
     pub(crate) use super::mandate::{UseMandate, refusal as mandate_refusal};
-    pub(crate) use super::request::{Ask, ListRequests};
+    pub(crate) use super::recovery::{STARTED_OVER, stops_it};
+    pub(crate) use super::request::{Ask, Confirm, ListRequests};
     pub(crate) use super::round::TakeRound;
 }

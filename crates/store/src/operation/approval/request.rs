@@ -1,12 +1,14 @@
 //! Requests: asked, answered, ended, listed.
 
 use highwater_core::approval::ToolName;
-use highwater_core::id::{ApprovalId, Principal, Timestamp};
+use highwater_core::decide::Effect;
+use highwater_core::id::{ApprovalId, Principal, Timestamp, UserId};
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{
     self, APPROVALS_HINT, digest_text, millis, need_text, rebased, stamp, tool, upstream_text,
 };
+use super::recovery;
 use crate::StoreError;
 use crate::approval::{ApprovalRequest, AskLimits, Asked, PausedTool, RequestFilter, RequestState};
 use crate::sql::{Row, Tx, Value, approvals as statement, first, only};
@@ -47,6 +49,8 @@ pub(crate) struct Decline {
 pub(crate) struct Confirm {
     pub(crate) id: ApprovalId,
     pub(crate) by: String,
+    /// Whose passkey let them press it.
+    pub(crate) user: Option<UserId>,
     pub(crate) now: Timestamp,
 }
 
@@ -86,6 +90,9 @@ impl Operation for Ask {
         let principal = Value::Text(self.new.principal.as_str());
         // One at a time for each principal, so that two that are the same meet.
         tx.execute(statement::TAKE_ASKER, &[principal, Value::Int(now)]).await?;
+        if self.new.kind == Effect::Passkey && recovery::is_under_way(tx, &self.new.user).await? {
+            return Ok(Asked::Resetting);
+        }
         let tool = Value::Text(self.new.tool.as_str());
         let declines = first(tx.query(statement::DECLINES, &[principal, tool]).await?);
         let declines = declines.map(|row| row.count(0)).transpose()?.unwrap_or(0);
@@ -277,6 +284,12 @@ impl Operation for Confirm {
         let now = Value::Int(tx.now(millis(self.now)).await?);
         let values = [now, Value::Text(&self.by), Value::Text(self.id.as_str())];
         let Some(row) = first(tx.query(statement::CONFIRM, &values).await?) else { return Ok(false) };
+        if let Some(user) = &self.user
+            && recovery::is_under_way(tx, user).await?
+        {
+            tx.give_up();
+            return Ok(false);
+        }
         let asked = [Value::Text(row.text(0)?), Value::Text(row.text(1)?)];
         tx.execute(statement::FORGET_DECLINES, &asked).await?;
         tx.announce(&format!("{APPROVALS_HINT}{}", self.id)).await?;
@@ -285,7 +298,7 @@ impl Operation for Confirm {
 
     #[cfg(any(test, feature = "testing"))]
     fn model(&self, model: &mut crate::memory::Model) -> bool {
-        model.approvals.confirm(&self.id, &self.by, self.now)
+        model.approvals.confirm(self)
     }
 }
 

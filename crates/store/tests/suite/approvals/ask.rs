@@ -123,7 +123,7 @@ pub(crate) async fn whoever_waits_here_hears_of_an_answer<B: Backend>() {
     let store = place.open().await;
     let request = scene.asked(&store, Effect::Confirm, "a", None).await;
     let mut heard = store.watch_approvals();
-    assert!(store.confirm(&request.id, "ada", store.now().await.unwrap()).await.unwrap());
+    assert!(store.confirm(&request.id, "ada", None, store.now().await.unwrap()).await.unwrap());
     let heard = tokio::time::timeout(std::time::Duration::from_secs(5), heard.recv()).await;
     assert_eq!(heard.unwrap().unwrap(), request.id);
 }

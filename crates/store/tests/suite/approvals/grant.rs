@@ -102,11 +102,11 @@ pub(crate) async fn a_button_answers_only_what_takes_no_passkey<B: Backend>() {
     let store = place.open().await;
     let now = store.now().await.unwrap();
     let passkey = scene.asked(&store, Effect::Passkey, "a", None).await;
-    assert!(!store.confirm(&passkey.id, "ada", now).await.unwrap());
+    assert!(!store.confirm(&passkey.id, "ada", None, now).await.unwrap());
     assert_eq!(state(&store, &passkey).await, RequestState::Pending);
     let confirm = scene.asked(&store, Effect::Confirm, "b", None).await;
-    assert!(store.confirm(&confirm.id, "ada", now).await.unwrap());
-    assert!(!store.confirm(&confirm.id, "ada", now).await.unwrap());
+    assert!(store.confirm(&confirm.id, "ada", None, now).await.unwrap());
+    assert!(!store.confirm(&confirm.id, "ada", None, now).await.unwrap());
     assert_eq!(spend(&store, &confirm).await, GrantOutcome::Consumed);
     assert_eq!(spend(&store, &confirm).await, GrantOutcome::AlreadyConsumed);
     // A passkey answers what a button would have answered, too.

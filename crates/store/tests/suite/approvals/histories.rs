@@ -1,5 +1,5 @@
 //! Random histories of approvals, side by side with the model: two who ask, three who sign, buttons, quorums, mandates,
-//! replays, revocations, restarts and, where a test says what time it is, everything that runs out.
+//! replays, revocations, resets, restarts and, where a test says what time it is, everything that runs out.
 
 use highwater_core::approval::receipt::{ChainLink, Receipt, SignedReceipt, check_chain};
 use highwater_core::approval::{CanonicalArguments, CredentialStanding, VerifiedApproval};
@@ -110,6 +110,7 @@ impl History {
                 Asked::Declined { .. } => "declined".to_owned(),
                 Asked::TooMany => "too many".to_owned(),
                 Asked::Paused => "paused".to_owned(),
+                Asked::Resetting => "resetting".to_owned(),
             });
         }
         both(told)
@@ -118,11 +119,12 @@ impl History {
     /// A button, a no, or the end of a request.
     async fn answer(&mut self) -> [Told; 2] {
         let how = self.pick(5);
+        let presses = (self.pick(2) == 0).then(|| self.people[0].0.user.clone());
         let Some(request) = self.some_request() else { return nothing() };
         let mut told = Vec::new();
         for (store, now) in self.sides().await {
             let done = match how {
-                0..=2 => store.confirm(&request.id, "ada", now).await,
+                0..=2 => store.confirm(&request.id, "ada", presses.as_ref(), now).await,
                 3 => store.decline(&request.id, "ada", now).await,
                 _ => store.end_request(&request.id, now).await,
             };
@@ -157,8 +159,8 @@ impl History {
             let id = request.as_ref().map(|request| &request.id);
             let record = match store.put_challenge(&drawn, id).await.unwrap() {
                 Put::Done(record) => *record,
-                Put::TooMany => {
-                    told.push("no challenge".to_owned());
+                refused @ (Put::TooMany | Put::Resetting) => {
+                    told.push(format!("no challenge {refused:?}"));
                     continue;
                 }
             };
@@ -281,6 +283,23 @@ impl History {
         both(told)
     }
 
+    /// Somebody starts over, has second thoughts, or is done with it.
+    async fn reset(&mut self) -> [Told; 2] {
+        let (how, delay) = (self.pick(5), 60_000 * self.random.below(2));
+        let who = self.pick(self.people.len());
+        let user = self.people[who].0.user.clone();
+        let mut told = Vec::new();
+        for (store, now) in self.sides().await {
+            let done = match how {
+                0 | 1 => store.begin_reset(&user, "root", delay, now).await,
+                2 | 3 => store.cancel_reset(&user).await,
+                _ => store.complete_reset(&user, "root", now).await,
+            };
+            told.push(format!("reset {how} {user} {}", done.unwrap()));
+        }
+        both(told)
+    }
+
     /// Everything that can be seen, on both sides.
     async fn agree(&self, step: u64) {
         let place = format!("seed {} step {step}", self.seed);
@@ -341,7 +360,7 @@ async fn play<B: Backend>(seed: u64, timed: bool) -> usize {
     let mut history = History::new(&place, seed).await;
     let mut consumed = 0;
     for step in 0..STEPS {
-        let what = history.random.below(if timed { 24 } else { 22 });
+        let what = history.random.below(if timed { 26 } else { 24 });
         let [found, expected] = match what {
             0..6 => history.ask().await,
             6..9 => history.answer().await,
@@ -350,6 +369,7 @@ async fn play<B: Backend>(seed: u64, timed: bool) -> usize {
             15..18 => history.call().await,
             18 | 19 => history.mandate().await,
             20 => history.tend().await,
+            22 | 23 => history.reset().await,
             21 => {
                 // Ended in order and started again: nothing is another than before.
                 let [one, other] = &history.stores;

@@ -34,7 +34,10 @@ pub(crate) async fn a_request_ends_after_five_minutes_and_a_no_after_ten<B: Back
     let store = place.open().await;
     let (limits, now) = (AskLimits::default(), store.now().await.unwrap());
     let request = scene.asked(&store, Effect::Confirm, "a", None).await;
-    assert!(!store.confirm(&request.id, "ada", later(now, 301_000)).await.unwrap(), "too late to agree");
+    assert!(
+        !store.confirm(&request.id, "ada", None, later(now, 301_000)).await.unwrap(),
+        "too late to agree"
+    );
     let ended = store.expire_requests(&limits, later(now, 301_000)).await.unwrap();
     assert_eq!(ended, std::slice::from_ref(&request.id));
     assert_eq!(store.request(&request.id).await.unwrap().unwrap().state, RequestState::Expired);

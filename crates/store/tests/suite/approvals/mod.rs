@@ -9,9 +9,10 @@ mod histories;
 #[allow(dead_code, reason = "PostgreSQL has a clock of its own")]
 mod later;
 pub(crate) mod outstanding;
+mod reset;
 pub(crate) mod scene;
 mod standing;
 
 #[allow(unused_imports, reason = "PostgreSQL has a clock of its own")]
 pub(crate) use later::*;
-pub(crate) use {ask::*, consume::*, enrollment::*, grant::*, histories::*, standing::*};
+pub(crate) use {ask::*, consume::*, enrollment::*, grant::*, histories::*, reset::*, standing::*};

@@ -186,7 +186,7 @@ impl Scene {
         let record = self.draw(store, person, path).await;
         match store.put_challenge(&record, request.map(|request| &request.id)).await.unwrap() {
             Put::Done(record) => *record,
-            Put::TooMany => panic!("too many"),
+            refused => panic!("{refused:?}"),
         }
     }
 

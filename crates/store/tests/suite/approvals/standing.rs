@@ -14,7 +14,7 @@ use super::super::Backend;
 use super::scene::{Person, Scene, definition, fresh, tool};
 
 /// A mandate of two uses, and the receipt it rests on.
-async fn mandate(scene: &Scene, store: &Store, ada: &Person) -> (StoredMandate, Receipt) {
+pub(super) async fn mandate(scene: &Scene, store: &Store, ada: &Person) -> (StoredMandate, Receipt) {
     let record = scene.challenge(store, ada, "a", None).await;
     let verified = scene.sign(store, &record, ada, 2).await;
     let used = scene.consume(store, &verified, &record, None).await;
@@ -35,7 +35,7 @@ async fn mandate(scene: &Scene, store: &Store, ada: &Person) -> (StoredMandate, 
     (mandate, receipt)
 }
 
-fn use_draft(scene: &Scene, of: &Receipt) -> ReceiptDraft {
+pub(super) fn use_draft(scene: &Scene, of: &Receipt) -> ReceiptDraft {
     let receipt = Receipt {
         id: fresh("rcp_"),
         chain: ChainLink::first(scene.key.chain()),
