@@ -39,7 +39,7 @@ pub struct Mandate {
 enum Constraint {
     Const(Value),
     Enum(Vec<Value>),
-    /// The greatest number, or the longest text in characters.
+    /// The greatest number. No text is within it: a server may read one as a number.
     Max(u64),
     /// How a text begins.
     Prefix(String),
@@ -279,9 +279,6 @@ impl Constraint {
             (Self::Max(max), Value::Number(number)) => {
                 // Both are at most 2^53 - 1, so a double holds them exactly.
                 number.as_f64().is_some_and(|number| number <= *max as f64)
-            }
-            (Self::Max(max), Value::String(text)) => {
-                u64::try_from(text.chars().count()).is_ok_and(|length| length <= *max)
             }
             (Self::Prefix(prefix), Value::String(text)) => text.starts_with(prefix) && is_plain_path(text),
             (Self::Max(_) | Self::Prefix(_), _) => false,

@@ -48,12 +48,17 @@ impl How {
 
 /// A mandate to delete what is below `build/`, so often.
 async fn sign(stage: &Stage, client: &Client, how: How, calls: u64) {
+    sign_for(stage, client, how, &json!({ "path": { "prefix": "build/" } }), calls).await;
+}
+
+/// A mandate to delete with arguments within these constraints, so often.
+async fn sign_for(stage: &Stage, client: &Client, how: How, arguments: &Value, calls: u64) {
     // Who the agent is to the gateway.
     let id = waits(&how.call(client, &json!({ "path": "who" })).await);
     let (_, request) = stage.api(Method::GET, &id, None).await;
     let now = u64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap();
     let terms = json!({
-        "tools": [DELETE], "arguments": { "path": { "prefix": "build/" } }, "max_calls": calls,
+        "tools": [DELETE], "arguments": arguments, "max_calls": calls,
         "not_before": to_iso(Timestamp(now - 1000)), "expires": to_iso(Timestamp(now + 600_000)),
         "agent": request["principal"],
     });
@@ -88,6 +93,22 @@ async fn a_mandate_carries_calls_by_name_and_through_a_variant() {
 }
 
 #[tokio::test]
+async fn a_mandate_up_to_a_number_carries_no_text_in_its_place() {
+    for how in [How::ByName, How::ThroughVariant] {
+        let stage = how.stage(|_| ()).await;
+        let client = stage.client(Era::Modern).await;
+        sign_for(&stage, &client, how, &json!({ "amount": { "max": 50 } }), 5).await;
+        for amount in [json!("999"), json!("50"), json!(null), json!(51)] {
+            let answer = how.call(&client, &json!({ "amount": amount })).await;
+            assert_eq!(stage.ran("amount"), 0, "{how:?}: {amount} ran");
+            waits(&answer);
+        }
+        done(&how.call(&client, &json!({ "amount": 50 })).await);
+        assert_eq!(stage.ran(r#""amount":50"#), 1, "{how:?}");
+    }
+}
+
+#[tokio::test]
 async fn g25_one_use_of_a_mandate_carries_every_round_of_a_call() {
     for how in [How::ByName, How::ThroughVariant] {
         let stage = how
@@ -110,4 +131,23 @@ async fn g25_one_use_of_a_mandate_carries_every_round_of_a_call() {
         // It was the only one.
         waits(&how.call(&client, &json!({ "path": "build/b" })).await);
     }
+}
+
+#[tokio::test]
+async fn a_mandate_rests_while_its_signer_is_in_reset_and_ends_with_it() {
+    let soon = |config: &mut Value| config["approvals"]["recovery_delay"] = json!("1s");
+    let stage = How::ByName.stage(soon).await;
+    let client = stage.client(Era::Modern).await;
+    sign(&stage, &client, How::ByName, 5).await;
+    done(&How::ByName.call(&client, &json!({ "path": "build/a" })).await);
+    stage.reset("owner").await;
+    How::ByName.call(&client, &json!({ "path": "build/b" })).await;
+    assert_eq!(stage.ran("build/b"), 0);
+    let owner = json!({ "user": "owner" });
+    // It is due after a second.
+    while stage.api(Method::POST, "reset/complete", Some(&owner)).await.0 != 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    How::ByName.call(&client, &json!({ "path": "build/b" })).await;
+    assert_eq!(stage.ran("build/b"), 0, "who signed it has started over");
 }

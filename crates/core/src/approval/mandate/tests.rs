@@ -12,7 +12,7 @@ fn mandate(change: impl FnOnce(&mut Value)) -> Result<Mandate, Unmandated> {
     let mut value = json!({
         "tools": ["files__write"],
         "arguments": {
-            "path": { "prefix": "build/" }, "content": { "max": 4 }, "mode": { "enum": ["new", "append"] },
+            "path": { "prefix": "build/" }, "content": { "const": "abcd" }, "mode": { "enum": ["new", "append"] },
             "owner": { "const": { "id": 1 } }, "count": { "max": 7 },
         },
         "max_calls": 20,
@@ -80,6 +80,19 @@ fn a_call_within_a_mandate_is_permitted_and_any_argument_beyond_it_is_not() {
         (r#","mode""#, r#","force":false,"mode""#),
     ] {
         assert_eq!(with(from, to), Err(Unmandated::Argument), "{to}");
+    }
+}
+
+/// A server may read `"999"` as 999, so a text that is short enough would be a number that is too great.
+#[test]
+fn a_greatest_number_admits_numbers_alone() {
+    let mandate = mandate(|_| ()).unwrap();
+    let with = |count: &str| used(&mandate, &WITHIN.replace(":7", &format!(":{count}")), |_| ());
+    for count in ["7", "7.0", "0.5", "0"] {
+        assert_eq!(with(count), Ok(()), "{count}");
+    }
+    for count in [r#""999""#, r#""7""#, r#""""#, "null", "true", "[]", "[7]", "{}"] {
+        assert_eq!(with(count), Err(Unmandated::Argument), "{count}");
     }
 }
 
