@@ -58,7 +58,7 @@ async fn a_modern_client_is_sent_to_the_page_and_its_retry_brings_the_result() {
     let (answer, ()) = tokio::join!(retrying, signing);
     done(&answer.unwrap());
     assert_eq!(stage.ran("delete"), 1);
-    assert_eq!(stage.ran("hw1."), 0, "our state reaches no server");
+    assert_eq!(stage.ran("hw2."), 0, "our state reaches no server");
 }
 
 #[tokio::test]
