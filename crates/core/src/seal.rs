@@ -33,7 +33,8 @@ pub struct Seal {
 // === impl Purpose ===
 
 impl Purpose {
-    /// What a sealed text begins with. None of them begins another, so a digest of one and a content is of no other two.
+    /// What a sealed text begins with. No prefix is the beginning of another, so a digest over prefix and content is of
+    /// no other two.
     fn prefix(self) -> &'static str {
         match self {
             Self::RequestState => "hw2.",

@@ -89,7 +89,7 @@ async fn child() {
             }
         }
     }
-    // Who writes next is not always one.
+    // Several writers find room again at the same time.
     for round in 0..ROUNDS {
         limit(Some(std::fs::metadata(&file).unwrap().len() + 30));
         assert!(log.append(&event(&DecisionId::new("hwd_full"))).is_err());

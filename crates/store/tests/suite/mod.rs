@@ -108,7 +108,7 @@ macro_rules! run {
                 an_old_passkey_signs_that_its_reset_is_stopped_and_nothing_else,
                 t2_t3_a_signature_of_somebody_in_reset_counts_in_no_quorum,
                 t3_a_reset_voids_what_was_granted_and_not_used,
-                nobody_is_asked_for_a_passkey_in_reset_and_no_button_behind_one_counts,
+                no_passkey_in_reset_is_asked_for_and_no_button_behind_one_counts,
                 t4_a_mandate_rests_while_its_signer_is_in_reset_and_ends_with_it,
                 whatever_happens_at_once_nothing_is_signed_after_a_reset_has_begun,
                 t4_the_last_use_of_a_mandate_goes_to_one_of_two,

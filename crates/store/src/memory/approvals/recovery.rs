@@ -5,7 +5,7 @@ use highwater_core::id::{Timestamp, UserId};
 
 use super::Approvals;
 use crate::approval::{Recovery, RequestState};
-use crate::operation::approval_model::{STARTED_OVER, stops_it};
+use crate::operation::approval_model::{STARTED_OVER, stops_reset};
 
 impl Approvals {
     pub(super) fn is_resetting(&self, user: &UserId) -> bool {
@@ -14,7 +14,7 @@ impl Approvals {
 
     /// Whether a person's passkey may not sign this now.
     pub(super) fn forbids(&self, user: &UserId, tool: &ToolName) -> bool {
-        !stops_it(tool) && self.is_resetting(user)
+        !stops_reset(tool) && self.is_resetting(user)
     }
 
     pub(crate) fn begin_recovery(&mut self, new: Recovery) -> bool {

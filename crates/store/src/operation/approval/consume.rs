@@ -70,6 +70,7 @@ impl Operation for Consume {
                 return Ok(ChallengeUsed::refused(outcome, None));
             }
         };
+        // After the challenge, which a reset voids: one that begins now waits for this or is seen here.
         if recovery::forbids(tx, &self.user, &tool).await? {
             tx.give_up();
             return Ok(ChallengeUsed::refused(ConsumeOutcome::CredentialGone, None));

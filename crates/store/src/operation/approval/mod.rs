@@ -42,7 +42,7 @@ pub(crate) mod model {
     pub(crate) use super::credential::AddCredential;
     pub(crate) use super::grant::ConsumeGrant;
     pub(crate) use super::mandate::{UseMandate, refusal as mandate_refusal};
-    pub(crate) use super::recovery::{STARTED_OVER, stops_it};
+    pub(crate) use super::recovery::{STARTED_OVER, stops_reset};
     pub(crate) use super::request::{Ask, Confirm, ListRequests};
     pub(crate) use super::round::TakeRound;
 }

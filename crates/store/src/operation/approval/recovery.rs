@@ -35,22 +35,22 @@ pub(crate) struct EndRecovery {
 #[derive(Debug)]
 pub(crate) struct ListRecoveries;
 
-/// Why the passkeys of somebody who starts over do not count any more.
+/// Why the passkeys and mandates of somebody who starts over do not count any more.
 pub(crate) const STARTED_OVER: &str = "all passkeys were lost";
 
-/// Whether all passkeys of a person are being reset. Asked inside the transaction that depends on it, once the rows that
-/// a reset changes are taken: then it is seen here, or waits until this is done.
+/// Whether all passkeys of a person are being reset. Asked inside the transaction that depends on it, after the rows that
+/// a reset changes were taken: a reset that begins at the same time is then seen here, or waits for this transaction.
 pub(super) async fn is_under_way<T: Tx>(tx: &mut T, user: &UserId) -> Result<bool, StoreError> {
     Ok(first(tx.query(statement::RECOVERY, &[Value::Text(user.as_str())]).await?).is_some())
 }
 
 /// Whether a person's passkey may not sign this now.
 pub(super) async fn forbids<T: Tx>(tx: &mut T, user: &UserId, tool: &ToolName) -> Result<bool, StoreError> {
-    Ok(!stops_it(tool) && is_under_way(tx, user).await?)
+    Ok(!stops_reset(tool) && is_under_way(tx, user).await?)
 }
 
 /// Whether this is the one thing that a passkey signs while it is being reset.
-pub(crate) fn stops_it(tool: &ToolName) -> bool {
+pub(crate) fn stops_reset(tool: &ToolName) -> bool {
     *tool == ToolName::reserved(ReservedAction::Recover)
 }
 

@@ -118,7 +118,7 @@ pub(crate) async fn t3_a_reset_voids_what_was_granted_and_not_used<B: Backend>()
     }
 }
 
-pub(crate) async fn nobody_is_asked_for_a_passkey_in_reset_and_no_button_behind_one_counts<B: Backend>() {
+pub(crate) async fn no_passkey_in_reset_is_asked_for_and_no_button_behind_one_counts<B: Backend>() {
     let (place, scene) = (B::new().await, Scene::new());
     let (store, other) = (place.open().await, place.open_beside().await);
     let ada = scene.enroll(&store, "ada").await;
