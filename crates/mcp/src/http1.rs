@@ -31,6 +31,9 @@ pub enum Misframed {
     /// A chunk does not begin or end as it should.
     #[error("a chunk of it is not valid")]
     Chunk,
+    /// A line ends with LF alone.
+    #[error("a line of its head does not end with CRLF")]
+    LineEnd,
 }
 
 /// What is left of a body.
@@ -166,18 +169,26 @@ impl Chunked {
                     None => return Ok(taken),
                 },
                 Self::Trailers(left) => {
-                    // Nobody needs what they say.
+                    // What they say is not needed, only that they are fields: another reader might see a request.
                     let Some(line) = take_line(ahead, *left)? else { return Ok(taken) };
                     *self = match left.checked_sub(line.len() + LINE_BREAK) {
                         _ if line.is_empty() => Self::End,
-                        Some(left) => Self::Trailers(left),
-                        None => return Err(Misframed::Chunk),
+                        Some(left) if is_field(&line) => Self::Trailers(left),
+                        Some(_) | None => return Err(Misframed::Chunk),
                     };
                 }
                 Self::End => return Ok(taken),
             }
         }
     }
+}
+
+/// Refuses a head in which a line ends with LF alone. `httparse` takes it, RFC 9112 §2.2 allows it, and a reader that
+/// does neither sees other headers.
+pub fn check_line_ends(head: &[u8]) -> Result<(), Misframed> {
+    let mut line_feeds = memchr::memchr_iter(b'\n', head);
+    let ended = |at: usize| at.checked_sub(1).and_then(|before| head.get(before)) == Some(&b'\r');
+    if line_feeds.all(ended) { Ok(()) } else { Err(Misframed::LineEnd) }
 }
 
 /// Writes a header, whose value holds no line break.
@@ -200,7 +211,8 @@ fn up_to(ahead: &mut BytesMut, left: &mut u64) -> Option<Bytes> {
     (here > 0).then(|| split_to(ahead, here).freeze())
 }
 
-/// A line of at most `limit` bytes without its end, if it has come whole.
+/// A line of at most `limit` bytes without its end, if it has come whole. It holds no control character but tabs: some
+/// readers end a line at a bare CR, and some a text at NUL.
 fn take_line(ahead: &mut BytesMut, limit: usize) -> Result<Option<BytesMut>, Misframed> {
     match memchr::memchr(b'\n', ahead) {
         Some(end) => {
@@ -208,7 +220,8 @@ fn take_line(ahead: &mut BytesMut, limit: usize) -> Result<Option<BytesMut>, Mis
             ahead.advance(1);
             let text = line.len().checked_sub(1).filter(|text| *text <= limit && line.last() == Some(&b'\r'));
             line.truncate(text.ok_or(Misframed::Chunk)?);
-            Ok(Some(line))
+            let plain = line.iter().all(|byte| *byte == b'\t' || !byte.is_ascii_control());
+            if plain { Ok(Some(line)) } else { Err(Misframed::Chunk) }
         }
         None if ahead.len() > limit.saturating_add(1) => Err(Misframed::Chunk),
         None => Ok(None),
@@ -219,8 +232,18 @@ fn take_line(ahead: &mut BytesMut, limit: usize) -> Result<Option<BytesMut>, Mis
 fn size(line: &[u8]) -> Result<u64, Misframed> {
     let end = line.iter().position(|byte| !byte.is_ascii_hexdigit()).unwrap_or(line.len());
     let (size, extension) = line.split_at_checked(end).ok_or(Misframed::Chunk)?;
-    let extended = matches!(extension.trim_ascii_start().first(), None | Some(b';'));
-    digits(size, 16).filter(|_| extended).ok_or(Misframed::Chunk)
+    let extended = extension.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+    digits(size, 16).filter(|_| matches!(extended, None | Some(b';'))).ok_or(Misframed::Chunk)
+}
+
+/// Whether a line of trailers is a field: a token (RFC 9110 §5.6.2), a colon, and a value.
+fn is_field(line: &[u8]) -> bool {
+    let name = line.split(|byte| *byte == b':').next().filter(|name| name.len() < line.len());
+    name.is_some_and(|name| !name.is_empty() && name.iter().copied().all(is_token))
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// Digits alone: a sign or a list is no number.

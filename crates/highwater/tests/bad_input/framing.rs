@@ -52,6 +52,10 @@ async fn a_request_whose_end_is_not_clear_is_refused_and_nothing_behind_it_is_re
     let hidden = whole(&gateway, &body);
     let head = |name: &str, value: &str| post(&gateway).with(name, value);
     let old = |head: Head| head.text().replacen("HTTP/1.1", "HTTP/1.0", 1);
+    let chunked = head("Transfer-Encoding", "chunked").text();
+    let in_chunks = |size_end: &str, trailers: &str| {
+        format!("{chunked}{:x}{size_end}\r\n{body}\r\n0\r\n{trailers}\r\n", body.len())
+    };
     let cases = [
         (
             "a length and chunks",
@@ -77,6 +81,16 @@ async fn a_request_whose_end_is_not_clear_is_refused_and_nothing_behind_it_is_re
             "a chunk of another size",
             head("Transfer-Encoding", "chunked").text() + "5\r\n" + &body + "\r\n0\r\n\r\n",
         ),
+        ("a bare CR behind the size of a chunk", in_chunks("\r", "")),
+        ("a bare CR in an extension", in_chunks(";a\rb", "")),
+        ("a trailer without a name", in_chunks("", "bad trailer\r\n")),
+        ("a trailer that is a request", in_chunks("", "POST /mcp HTTP/1.1\r\n")),
+        ("a bare CR in a trailer", in_chunks("", "a: b\rc: d\r\n")),
+        ("bare LF throughout the head", post(&gateway).text().replace("\r\n", "\n")),
+        ("a bare LF behind a header", post(&gateway).text().replacen("\r\nAccept", "\nAccept", 1)),
+        ("a bare LF before the request", format!("\n{hidden}")),
+        ("a bare CR before the request", format!("\r{hidden}")),
+        ("a bare CR behind a header", post(&gateway).text().replacen("\r\nAccept", "\rAccept", 1)),
         ("a header before its name", post(&gateway).text().replacen("Accept", " Accept", 1)),
         ("a blank before the colon", post(&gateway).text().replacen("Accept:", "Accept :", 1)),
         ("another protocol", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned()),
@@ -97,6 +111,31 @@ async fn a_request_whose_end_is_not_clear_is_refused_and_nothing_behind_it_is_re
         assert_eq!(reply.header("connection"), Some("close"), "{name}: {reply:?}");
         stream.shutdown().await.ok();
         assert!(!to_the_end(&mut stream).await.contains("HTTP/1.1 200"), "{name}");
+    }
+    assert_only_calls(&journal, 0);
+}
+
+#[tokio::test]
+async fn a_target_that_names_another_host_is_refused_and_nothing_behind_it_is_read() {
+    let (gateway, journal) = gateway().await;
+    let request = whole(&gateway, &message(NEVER));
+    let host = address(&gateway);
+    for target in [
+        "http://evil.example/mcp".to_owned(),
+        "http://localhost:1/mcp".to_owned(),
+        format!("http://user@{host}/mcp"),
+        format!("http://{host}?/mcp"),
+        format!("ftp://{host}/mcp"),
+        "mcp".to_owned(),
+        "*".to_owned(),
+    ] {
+        let mut stream = connect(&gateway).await;
+        let other = request.replacen(" /mcp ", &format!(" {target} "), 1);
+        stream.write_all(format!("{other}{request}").as_bytes()).await.ok();
+        let reply = RawReply::read(&mut stream).await;
+        assert_eq!((reply.status, reply.header("connection")), (400, Some("close")), "{target}: {reply:?}");
+        stream.shutdown().await.ok();
+        assert!(!to_the_end(&mut stream).await.contains("HTTP/1.1 200"), "{target}");
     }
     assert_only_calls(&journal, 0);
 }

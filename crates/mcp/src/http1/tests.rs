@@ -41,7 +41,7 @@ fn the_end_of_a_chunked_body_is_seen_with_its_last_bytes() {
 
 #[test]
 fn chunks_that_two_readers_could_read_differently_are_none() {
-    let many_trailers = format!("0\r\n{}", "a\r\n".repeat(MAX_LINE));
+    let many_trailers = format!("0\r\n{}", "a:\r\n".repeat(MAX_LINE));
     let long_line = format!("1;{}\r\n", "x".repeat(MAX_LINE));
     let endless = "1".repeat(MAX_LINE + 2);
     for body in [
@@ -57,11 +57,37 @@ fn chunks_that_two_readers_could_read_differently_are_none() {
         " 1\r\na\r\n",
         "11111111111111111\r\n",
         "0\r\n\n",
+        "5\r\r\nhello\r\n",
+        "5;a\rb\r\nhello\r\n",
+        "5\r;a\r\nhello\r\n",
+        "5;a\0\r\nhello\r\n",
+        "5\x0b\r\nhello\r\n",
+        "0\r\nbad trailer\r\n\r\n",
+        "0\r\n: no name\r\n\r\n",
+        "0\r\nname : x\r\n\r\n",
+        "0\r\na: b\r\n folded\r\n\r\n",
+        "0\r\na: b\rc: d\r\n\r\n",
+        "0\r\nGET / HTTP/1.1\r\n\r\n",
         &many_trailers,
         &long_line,
         &endless,
     ] {
         assert_eq!(read(Rest::chunked(), &[body.as_bytes()]), Err(Misframed::Chunk), "{body:.40}");
+    }
+}
+
+#[test]
+fn unusual_chunks_that_every_reader_reads_alike_are_read() {
+    for body in [
+        "5 \r\nhello\r\n0\r\n\r\n",
+        "5\t; a=\"\u{e9}\"\r\nhello\r\n000\r\n\r\n",
+        "5\r\nhello\r\n0\r\nX-Sum:\r\n!#$%&'*+-.^_`|~: a: b\t\r\n\r\n",
+    ] {
+        assert_eq!(
+            read(Rest::chunked(), &[body.as_bytes()]),
+            Ok((b"hello".to_vec(), true, vec![])),
+            "{body}"
+        );
     }
 }
 

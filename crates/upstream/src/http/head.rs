@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use highwater_mcp::headers::SESSION_ID;
-use highwater_mcp::http1::{Framing, Misframed, Rest, push_header};
+use highwater_mcp::http1::{Framing, Misframed, Rest, check_line_ends, push_header};
 use thiserror::Error;
 
 /// Room for the headers that a request of the modern era has of its own.
@@ -146,6 +146,7 @@ impl AnswerHead {
             .parse_response_with_uninit_headers(&mut answer, bytes, &mut room)
             .map_err(|_| NotHttp::Syntax)?;
         let httparse::Status::Complete(length) = parsed else { return Ok(Reading::Partial) };
+        check_line_ends(bytes.get(..length).unwrap_or_default())?;
         let (Some(code), Some(version)) = (answer.code, answer.version) else { return Err(NotHttp::Syntax) };
         let status = StatusCode::from_u16(code).map_err(|_| NotHttp::Syntax)?;
         if status == StatusCode::SWITCHING_PROTOCOLS {

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
-use highwater_mcp::http1::{Framing, Misframed, Rest, split_to};
+use highwater_mcp::http1::{Framing, Misframed, Rest, check_line_ends, split_to};
 use http::{Method, StatusCode};
 
 /// How many headers a client may send.
@@ -15,6 +15,7 @@ pub(super) const MAX_HEAD: usize = 64 << 10;
 /// The head of a request.
 pub(super) struct Head {
     pub(super) method: Method,
+    /// The path, and the query behind it.
     target: Range<usize>,
     pub(super) headers: Headers,
     /// Where the body ends.
@@ -55,6 +56,7 @@ impl Head {
         let httparse::Status::Complete(length) = parsed else {
             return if ahead.len() > MAX_HEAD { Err(TOO_LARGE) } else { Ok(None) };
         };
+        check_line_ends(ahead.get(..length).unwrap_or_default())?;
         let (Some(method), Some(target), Some(minor)) = (request.method, request.path, request.version)
         else {
             return Err(NOT_HTTP);
@@ -78,12 +80,17 @@ impl Head {
             Some(length) => Rest::of_length(length),
             None => Rest::Over,
         };
-        let target = place(ahead, target.as_bytes());
-        let text = split_to(ahead, length).freeze();
+        let (authority, path) = split_target(target)?;
+        let (authority, target) =
+            (authority.map(|it| place(ahead, it.as_bytes())), place(ahead, path.as_bytes()));
+        let headers = Headers { text: split_to(ahead, length).freeze(), places };
+        if let Some(authority) = authority {
+            check_authority(headers.text.get(authority), &headers)?;
+        }
         Ok(Some(Self {
             method,
             target,
-            headers: Headers { text, places },
+            headers,
             rest,
             keep: framing.keeps(minor),
             current,
@@ -91,22 +98,41 @@ impl Head {
         }))
     }
 
-    /// The path, and the query behind it. A target that names more than that names us.
+    /// The path, and the query behind it.
     pub(super) fn path_and_query(&self) -> (&str, &str) {
         let target = self.headers.text.get(self.target.clone()).unwrap_or_default();
         let target = std::str::from_utf8(target).unwrap_or_default();
-        let target = if target.starts_with('/') { target } else { behind_host(target) };
+        // Behind an authority the path may be left out.
+        let target = if target.is_empty() { "/" } else { target };
         target.split_once('?').unwrap_or((target, ""))
     }
 }
 
-/// The path of a target that names a host before it, as one for a proxy does.
+/// A request target (RFC 9112 §3.2) as the authority it names, if it does, and the path with its query.
+fn split_target(target: &str) -> Result<(Option<&str>, &str), BadHead> {
+    if target.starts_with('/') { Ok((None, target)) } else { split_absolute(target) }
+}
+
+/// The absolute form, which clients use towards proxies. The other forms ask for nothing that is here.
 #[cold]
-fn behind_host(target: &str) -> &str {
-    match target.split_once("://") {
-        Some((_, rest)) => rest.find('/').and_then(|path| rest.get(path..)).unwrap_or("/"),
-        None => target,
+fn split_absolute(target: &str) -> Result<(Option<&str>, &str), BadHead> {
+    let (scheme, rest) = target.split_once("://").ok_or(NOT_OURS)?;
+    if !["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
+        return Err(NOT_OURS);
     }
+    // Where the authority ends is not left to guesses: only a path may follow it.
+    let end = rest.find(|sign| matches!(sign, '/' | '?' | '#')).unwrap_or(rest.len());
+    match rest.split_at_checked(end) {
+        Some((authority, path)) if path.is_empty() || path.starts_with('/') => Ok((Some(authority), path)),
+        Some(_) | None => Err(NOT_OURS),
+    }
+}
+
+/// RFC 9112 §3.2.2 lets the target win over `Host`, and `Host` is what is checked: they must agree.
+#[cold]
+fn check_authority(authority: Option<&[u8]>, headers: &Headers) -> Result<(), BadHead> {
+    let (Some(authority), Some(host)) = (authority, headers.get("host")) else { return Err(NOT_OURS) };
+    if host.eq_ignore_ascii_case(authority) { Ok(()) } else { Err(NOT_OURS) }
 }
 
 /// Where in `whole` a part of it stands.
@@ -152,6 +178,8 @@ pub(super) fn plain(value: &[u8]) -> Option<&str> {
 // === impl BadHead ===
 
 const NOT_HTTP: BadHead = BadHead { status: StatusCode::BAD_REQUEST, words: "this is not HTTP/1.1" };
+const NOT_OURS: BadHead =
+    BadHead { status: StatusCode::BAD_REQUEST, words: "the target of the request is not what its Host says" };
 const TOO_LARGE: BadHead = BadHead {
     status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
     words: "the headers are more than this gateway takes",
@@ -175,7 +203,60 @@ impl From<Misframed> for BadHead {
             Misframed::Length => "where the body ends is not clear",
             Misframed::Coding => "the only transfer coding is `chunked`",
             Misframed::Chunk => "a chunk of the body is not valid",
+            Misframed::LineEnd => "every line of the head must end with CRLF",
         };
         Self { status: StatusCode::BAD_REQUEST, words }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(request: &str) -> Result<(String, String), BadHead> {
+        let head = Head::take(&mut BytesMut::from(request.as_bytes()))?.expect("a whole head");
+        let (path, query) = head.path_and_query();
+        Ok((path.to_owned(), query.to_owned()))
+    }
+
+    fn target(target: &str, host: &str) -> Result<(String, String), BadHead> {
+        take(&format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n"))
+    }
+
+    #[test]
+    fn a_target_is_a_path_or_names_the_host_that_host_names() {
+        let found = |path: &str, query: &str| Ok((path.to_owned(), query.to_owned()));
+        assert_eq!(target("/mcp?a=b", "localhost"), found("/mcp", "a=b"));
+        assert_eq!(target("/a://b", "localhost"), found("/a://b", ""));
+        assert_eq!(target("http://localhost:1/mcp?a=b", "LOCALHOST:1"), found("/mcp", "a=b"));
+        assert_eq!(target("HTTPS://localhost", "localhost"), found("/", ""));
+        for other in [
+            "http://evil.example/mcp",
+            "http://localhost:1/mcp",
+            "http://user@localhost/mcp",
+            "http://localhost?/mcp",
+            "http://localhost#/mcp",
+            "http:///mcp",
+            "http:/mcp",
+            "ftp://localhost/mcp",
+            "localhost:80",
+            "mcp",
+            "*",
+        ] {
+            assert_eq!(target(other, "localhost"), Err(NOT_OURS), "{other}");
+        }
+        assert_eq!(take("GET http://localhost/ HTTP/1.1\r\n\r\n"), Err(NOT_OURS));
+    }
+
+    #[test]
+    fn a_head_with_a_bare_line_feed_is_refused() {
+        let good = "GET / HTTP/1.1\r\nHost: localhost\r\nA: b\r\n\r\n";
+        assert!(take(good).is_ok());
+        for (at, _) in good.match_indices("\r\n") {
+            let mut bare = good.to_owned();
+            bare.remove(at);
+            assert_eq!(take(&bare), Err(Misframed::LineEnd.into()), "{bare:?}");
+        }
+        assert_eq!(take(&good.replace("\r\n", "\n")), Err(Misframed::LineEnd.into()));
     }
 }

@@ -47,8 +47,9 @@ impl Line {
         loop {
             let inlet = &mut self.0;
             // RFC 9112 §2.2: an empty line before a request is nothing.
-            let blank = inlet.ahead.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-            inlet.ahead.advance(blank);
+            while inlet.ahead.starts_with(b"\r\n") {
+                inlet.ahead.advance(2);
+            }
             if !inlet.ahead.is_empty()
                 && let Some(head) = Head::take(&mut inlet.ahead).map_err(NoHead::Bad)?
             {

@@ -119,6 +119,10 @@ async fn what_is_not_http_or_ends_early_is_an_error_and_counts_as_sent() {
         "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
         "HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\n folded: x\r\n\r\n",
+        "HTTP/1.1 200 OK\ncontent-length: 5\n\nhello",
+        "HTTP/1.1 200 OK\r\nx: y\ncontent-length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nx: y\rcontent-length: 5\r\n\r\nhello",
+        "HTTP/1.1 100 Continue\n\nHTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
     ] {
         let (answered, _server) = once(vec![answer.as_bytes().to_vec()]).await;
         let error = answered.err().unwrap_or_else(|| panic!("{answer} is an answer"));
@@ -130,6 +134,9 @@ async fn what_is_not_http_or_ends_early_is_an_error_and_counts_as_sent() {
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 5\r\n\r\nhell",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\r\nhello\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5;a\rb\r\nhello\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nbad trailer\r\n\r\n",
     ] {
         let (answered, _server) = once(vec![answer.as_bytes().to_vec()]).await;
         assert!(matches!(text(answered.unwrap()).await, Err(Cause::Gone(_))), "{answer}");
