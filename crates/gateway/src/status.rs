@@ -27,6 +27,8 @@ pub struct ServerStatus {
     pub approval: &'static str,
     /// How many of its definitions are held until a person has looked at them.
     pub held: usize,
+    /// Of how many of its tools the claims are believed: they may make decisions milder.
+    pub believed: usize,
     /// The operator vouches for it: what was seen first counts as approved.
     pub vouched: bool,
     /// What became of its manifest.
@@ -62,6 +64,7 @@ impl Gateway {
                     tools: stock.as_ref().map_or(0, |stock| stock.tools.items.len()),
                     approval: state(observed, wanted),
                     held: observed.map_or(0, |observed| observed.held(wanted)),
+                    believed: observed.map_or(0, |observed| observed.believed(wanted)),
                     vouched: wanted.vouched,
                     manifest: observed.map_or(ManifestState::Absent, |observed| observed.manifest()),
                     manifest_says: observed.and_then(|observed| observed.manifest_says()).map(str::to_owned),

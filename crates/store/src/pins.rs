@@ -59,7 +59,7 @@ pub struct Observation {
 pub enum PinVerdict {
     /// They may be used.
     Approve {
-        /// And what they claim of themselves counts.
+        /// And what they claim of themselves is believed: it may loosen decisions. Said anew with every approval.
         believed: bool,
     },
     /// They may not.
@@ -107,7 +107,7 @@ pub struct PinEvent {
     /// Of what.
     #[serde(flatten)]
     pub key: PinKey,
-    /// `seen`, `changed`, `gone`, `vouched`, `signed`, `approved`, `approved-unbelieved` or `rejected`.
+    /// `seen`, `changed`, `gone`, `vouched`, `signed`, `approved`, `approved-believed` or `rejected`.
     pub what: String,
     /// Which definition it is about, where it is about one.
     pub digest: Option<PinDigest>,
@@ -125,11 +125,11 @@ pub struct PinEvent {
 // === impl PinVerdict ===
 
 impl PinVerdict {
-    /// The word for it in the history.
-    pub(crate) fn word(self) -> &'static str {
+    /// The word for it in the history and in the audit log.
+    pub fn word(self) -> &'static str {
         match self {
-            Self::Approve { believed: true } => "approved",
-            Self::Approve { believed: false } => "approved-unbelieved",
+            Self::Approve { believed: true } => "approved-believed",
+            Self::Approve { believed: false } => "approved",
             Self::Reject => "rejected",
         }
     }

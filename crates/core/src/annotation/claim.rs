@@ -17,9 +17,9 @@ vocabulary! {
         Nothing = "default",
         /// Our own guess.
         Inferred = "inferred",
-        /// An unverified server, of its tool.
+        /// A server that nobody believes, of its tool.
         Declared = "declared",
-        /// A verified server, of its tool; or exactly this definition was approved by a person.
+        /// A verified server, of its tool; or one of which a person believes exactly this definition.
         DeclaredVerified = "declared-verified",
         /// An unverified server, of these arguments.
         Resolved = "resolved",

@@ -48,7 +48,7 @@ pub struct Pin {
     pub definition: Definition,
     /// On whose word.
     pub basis: Basis,
-    /// Whether what it claims of itself may loosen anything.
+    /// Whether whoever approved it believes what it claims of itself, too.
     pub believed: bool,
 }
 
@@ -127,6 +127,12 @@ impl Terms {
             Basis::Vouched => self.vouched,
             Basis::Manifest => matches!(self.manifest, ManifestState::Verified | ManifestState::Mismatch),
         }
+    }
+
+    /// Whether what an approved definition claims of itself may loosen anything. To approve is to have seen; belief is said
+    /// with the approval, or is the operator's or a manifest's, each for as long as they stand by the server.
+    pub fn believes(&self, pin: &Pin, signed: bool) -> bool {
+        self.honours(pin.basis) && (pin.believed || self.vouched || signed)
     }
 
     /// On whose word something that is seen for the first time is approved without a person.

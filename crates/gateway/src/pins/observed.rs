@@ -139,11 +139,29 @@ impl Observed {
             status: standing.status,
             pinned: pin.filter(differs).map(|pin| pin.definition.clone()),
             signed: self.manifest.signed.contains(&key),
-            believed: match (wanted.quarantine, pin) {
-                (true, pin) => pin.is_some_and(|pin| pin.believed),
-                (false, _) => wanted.vouched,
-            },
+            believed: self.believes(&key, wanted),
         }
+    }
+
+    /// Whether what a definition claims of itself may loosen anything.
+    pub(super) fn believes(&self, key: &PinKey, wanted: Wanted) -> bool {
+        let terms = wanted.terms(self.manifest.state);
+        let signed = self.manifest.signed.contains(key);
+        let pin = self.pin(key).filter(|pin| terms.believes(pin, signed));
+        if wanted.quarantine {
+            return pin.is_some();
+        }
+        // Without quarantine a change is not held, so that only exactly what was approved is believed.
+        let same =
+            |pin: &Pin| self.definitions.get(key).is_some_and(|seen| seen.text() == pin.definition.text());
+        wanted.vouched || pin.is_some_and(same)
+    }
+
+    /// Of how many of its tools the claims are believed.
+    pub(crate) fn believed(&self, wanted: Wanted) -> usize {
+        self.tools()
+            .filter(|name| self.believes(&PinKey::new(PinKind::Tool, Arc::clone(name)), wanted))
+            .count()
     }
 
     /// Whether something of the server that was judged by this stands as it did, now that `seen` is seen. A tool stands by

@@ -256,11 +256,7 @@ impl Gateway {
         by: &str,
         reason: &str,
     ) {
-        let what = match verdict {
-            PinVerdict::Approve { believed: true } => "approved",
-            PinVerdict::Approve { believed: false } => "approved-unbelieved",
-            PinVerdict::Reject => "rejected",
-        };
+        let what = verdict.word();
         let (digest, items): (PinDigest, Vec<String>) = match scope {
             PinScope::Server(digest) => (*digest, Vec::new()),
             PinScope::Some(named) => (
@@ -336,7 +332,7 @@ fn item(observed: &Observed, seen: &Definition, wanted: Wanted) -> ItemReview {
         hold: standing.and_then(|standing| standing.hold),
         digest: seen.digest(),
         basis: honoured.map(|pin| pin.basis),
-        believed: honoured.is_some_and(|pin| pin.believed),
+        believed: observed.believes(key, wanted),
         concerns: observed.concerns.get(key).into_iter().flatten().map(concern).collect(),
         pinned: pin.filter(|_| drift.is_some()).and_then(|pin| raw(pin.definition.text())),
         changes: changes.collect(),

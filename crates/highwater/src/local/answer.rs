@@ -117,7 +117,7 @@ fn judgement(decide: &Decide) -> Judgement {
     Judgement {
         server: decide.server.clone(),
         verdict: match decide.approve {
-            true => PinVerdict::Approve { believed: decide.believed },
+            true => PinVerdict::Approve { believed: decide.believe },
             false => PinVerdict::Reject,
         },
         scope,

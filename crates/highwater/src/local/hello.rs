@@ -206,8 +206,9 @@ pub(crate) struct Decide {
     pub(crate) server: UpstreamId,
     /// Whether it may be used.
     pub(crate) approve: bool,
-    /// Of an approval: whether what is claimed counts.
-    pub(crate) believed: bool,
+    /// Of an approval: whether what is claimed is believed.
+    #[serde(default)]
+    pub(crate) believe: bool,
     /// The whole server, as the person saw it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) digest: Option<PinDigest>,

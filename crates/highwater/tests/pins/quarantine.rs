@@ -99,18 +99,8 @@ async fn people_see_it_and_their_approval_brings_it_to_agents_at_once() {
     assert_eq!(stage.client().await.greeting().unwrap().at("/result/instructions"), "Use the tools well.");
     let list = stage.said(&["list"]).await;
     assert!(list.lines().nth(1).unwrap().contains("approved"), "{list}");
-    // What a person approved is believed where it loosens: a tool that only reads is shown as one.
-    assert_eq!(stage.tool("up__read_note").await["annotations"]["readOnlyHint"], true);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_approved_without_belief_only_tightens() {
-    let stage = Stage::new(stranger()).await;
-    let digest = stage.review("up").await["digest"].as_str().unwrap().to_owned();
-    stage.said(&["approve", "up", "--unbelieved", "--seen", &digest]).await;
-    stage.runs("up__read_note").await;
+    // Seen is not believed: what says of itself that it only reads is not shown as such.
     assert_eq!(stage.tool("up__read_note").await["annotations"]["readOnlyHint"], false);
-    assert_eq!(stage.item("tool", "read_note").await["believed"], false);
 }
 
 #[tokio::test(flavor = "multi_thread")]

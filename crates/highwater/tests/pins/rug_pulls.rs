@@ -75,6 +75,9 @@ async fn another_title_holds_the_tool() {
 async fn riskier_annotations_take_effect_at_once_and_hold_nothing() {
     for by_person in [true, false] {
         let mut stage = approved(by_person).await;
+        if by_person {
+            stage.believe("up").await;
+        }
         assert_eq!(stage.tool("up__read_note").await["annotations"]["readOnlyHint"], true);
         let riskier = json!({ "readOnlyHint": false, "destructiveHint": true, "openWorldHint": false });
         stage.pull(|definitions| definitions["tools"][0]["annotations"] = riskier).await;
@@ -107,6 +110,9 @@ async fn safer_looking_annotations_wait_for_a_person_and_the_stricter_ones_stay(
         let said = stage.said(&["diff", "up"]).await;
         assert!(said.contains("safer-looking, and not in effect until you approve"), "{said}");
         stage.approve("up").await;
+        // Whoever vouches for the server believes it.
+        assert_eq!(stage.tool("up__write_note").await["annotations"]["readOnlyHint"], !by_person);
+        stage.believe("up").await;
         assert_eq!(stage.tool("up__write_note").await["annotations"]["readOnlyHint"], true);
     }
 }

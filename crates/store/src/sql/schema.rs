@@ -13,7 +13,7 @@ pub(crate) enum Dialect {
 /// One step from a layout to the next: its definitions. `INT` stands for a 64-bit integer.
 type Migration = &'static [&'static str];
 
-const MIGRATIONS: &[Migration] = &[FIRST, PINS, AGENT_TOKENS, APPROVALS, ROUNDS];
+const MIGRATIONS: &[Migration] = &[FIRST, PINS, AGENT_TOKENS, APPROVALS, ROUNDS, BELIEF];
 
 /// Times are milliseconds, `0` where something has not happened. JSON is text: a column declared `JSON` has
 /// numeric affinity in SQLite.
@@ -120,6 +120,14 @@ const APPROVALS: Migration = &[
 const ROUNDS: Migration = &[
     "CREATE TABLE taken_round(id TEXT NOT NULL, ends INT NOT NULL, PRIMARY KEY(id))",
     "CREATE INDEX taken_round_by_end ON taken_round(ends)",
+];
+
+/// Approvals used to be belief, without anybody being asked for it: they are so no longer. The history keeps telling what
+/// was said, in the words of today.
+const BELIEF: Migration = &[
+    "UPDATE pin SET believed=0, ver=ver+1 WHERE basis='person'",
+    "UPDATE pin_event SET what='approved-believed' WHERE what='approved'",
+    "UPDATE pin_event SET what='approved' WHERE what='approved-unbelieved'",
 ];
 
 /// The version this program writes.

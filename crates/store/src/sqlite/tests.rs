@@ -132,6 +132,38 @@ async fn a_full_queue_is_a_wait_and_no_loss() {
 }
 
 #[test]
+fn an_approval_of_an_earlier_layout_is_not_belief() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(FILE);
+    let mut old = connection::open(&file, Purpose::Write).unwrap();
+    let mut tx = connection::reading(&mut old);
+    connection::at_once(schema::migrate_to(&mut tx, Dialect::Sqlite, 5)).unwrap();
+    for (name, basis) in [("seen", "person"), ("vouched", "vouched")] {
+        let row = format!(
+            "INSERT INTO pin VALUES('s','tool','{name}','d','{{}}',1,'d','{{}}',1,'{basis}',1,'','',1)"
+        );
+        old.execute(&row, []).unwrap();
+    }
+    for what in ["approved", "approved-unbelieved"] {
+        let row =
+            format!("INSERT INTO pin_event VALUES('{what}','s','tool','seen',1,'{what}','d','','ada','',1)");
+        old.execute(&row, []).unwrap();
+    }
+    connection::migrate(&mut old).unwrap();
+    let believed = |name: &str| -> i64 {
+        old.query_row("SELECT believed FROM pin WHERE name=$1", [name], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((believed("seen"), believed("vouched")), (0, 1));
+    let what = |id: &str| -> String {
+        old.query_row("SELECT what FROM pin_event WHERE id=$1", [id], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(
+        (what("approved"), what("approved-unbelieved")),
+        ("approved-believed".into(), "approved".into())
+    );
+}
+
+#[test]
 fn every_earlier_layout_can_be_renewed() {
     for version in 0..=schema::latest() {
         let folder = tempfile::tempdir().unwrap();

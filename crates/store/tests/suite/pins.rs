@@ -120,10 +120,7 @@ pub(crate) async fn an_approval_names_exactly_what_was_seen<B: Backend>() {
     assert!(!pin(&store, "a").await.unwrap().pin.unwrap().believed);
     let event = store.pin_events(SERVER, 1).await.unwrap().remove(0);
     assert_eq!((event.person.as_str(), event.reason.as_str()), ("ada", "looked at it"));
-    assert_eq!(
-        (event.what.as_str(), event.digest),
-        ("approved-unbelieved", Some(definition("a", "2").digest()))
-    );
+    assert_eq!((event.what.as_str(), event.digest), ("approved", Some(definition("a", "2").digest())));
 }
 
 pub(crate) async fn a_server_is_approved_as_a_whole_or_not_at_all<B: Backend>() {

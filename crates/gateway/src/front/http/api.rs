@@ -55,9 +55,9 @@ pub(super) struct Act {
     /// The definitions that the person looked at, where it is not about the whole server.
     #[serde(default)]
     items: Vec<Looked>,
-    /// Of an approval: nothing that is claimed counts, unless it makes things stricter.
+    /// Of an approval of definitions: what they claim of themselves is believed, and may make decisions milder.
     #[serde(default)]
-    unbelieved: bool,
+    believe: bool,
 }
 
 /// A definition as a person looked at it.
@@ -142,7 +142,7 @@ impl HttpFront {
             },
             (["servers", name, verdict @ ("approve" | "reject")], Some(act)) => {
                 let verdict = match *verdict {
-                    "approve" => PinVerdict::Approve { believed: !act.unbelieved },
+                    "approve" => PinVerdict::Approve { believed: act.believe },
                     _ => PinVerdict::Reject,
                 };
                 let Some(scope) = act.scope() else {

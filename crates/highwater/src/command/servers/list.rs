@@ -16,6 +16,7 @@ struct Row {
     tools: usize,
     approval: String,
     held: usize,
+    believed: usize,
     vouched: bool,
     manifest: String,
     #[serde(default)]
@@ -70,6 +71,9 @@ fn approval(row: &Row) -> String {
     if row.approval == "approved" && row.vouched && row.manifest != "verified" {
         text.push_str(" (vouched for)");
     }
+    if row.believed > 0 && !row.vouched && row.manifest != "verified" {
+        text.push_str(&format!(", {} believed", row.believed));
+    }
     if row.held > 0 {
         text.push_str(&format!(", {} held", row.held));
     }
@@ -93,9 +97,11 @@ mod tests {
     #[test]
     fn the_table_lines_up_and_shows_no_control_characters() {
         let rows: Vec<Row> = serde_json::from_str(
-            r#"[{"name":"mail","state":"up","version":"2026-07-28","tools":5,"approval":"approved","held":0,"in_flight":1,
+            r#"[{"name":"mail","state":"up","version":"2026-07-28","tools":5,"approval":"approved","held":0,"believed":5,"in_flight":1,
                  "vouched":true,"manifest":"absent"},
-                {"name":"repo","state":"failed","tools":0,"approval":"held","held":2,"in_flight":0,"error":"exit\ncode 1",
+                {"name":"notes","state":"up","tools":3,"approval":"approved","held":0,"believed":2,"in_flight":0,
+                 "vouched":false,"manifest":"absent"},
+                {"name":"repo","state":"failed","tools":0,"approval":"held","held":2,"believed":0,"in_flight":0,"error":"exit\ncode 1",
                  "vouched":false,"manifest":"invalid","manifest_says":"it expired"}]"#,
         )
         .unwrap();
@@ -103,6 +109,7 @@ mod tests {
             lined_up(&rows),
             "server  state   version     tools  approval                                    in flight  error\n\
              mail    up      2026-07-28  5      approved (vouched for)                      1\n\
+             notes   up      -           3      approved, 2 believed                        0\n\
              repo    failed  -           0      held, 2 held, manifest invalid: it expired  0          exit code 1\n"
         );
     }

@@ -65,14 +65,15 @@ enum ServersCommand {
 
     /// Approve what a server says of itself and its tools, exactly as you saw it.
     ///
-    /// Without `--seen` you are shown what it is and asked. What a tool claims of itself counts from then on.
+    /// Without `--seen` you are shown what it is and asked. What a tool claims of itself makes decisions stricter at once, and
+    /// milder only if you believe it, or vouch for its server. Approving again without `--believe` takes belief back.
     Approve {
         #[command(flatten)]
         about: About,
 
-        /// Believe nothing that is claimed, unless it makes things stricter.
+        /// Believe what its tools claim of themselves, too: it may make decisions milder.
         #[arg(long)]
-        unbelieved: bool,
+        believe: bool,
     },
 
     /// Refuse what a server says of itself, exactly as you saw it. It stays out of use until you approve it.
@@ -121,6 +122,15 @@ struct About {
     common: Common,
 }
 
+/// What a person decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Approve,
+    /// Approve, and believe what is claimed.
+    Believe,
+    Reject,
+}
+
 /// What came of a decision.
 #[derive(Debug, Deserialize)]
 struct Outcome {
@@ -135,8 +145,10 @@ pub(crate) fn run(args: &ServersArgs) -> Result<(), Failure> {
         Some(ServersCommand::List { common }) => list(common),
         Some(ServersCommand::Inspect { server, common }) => show(server, common, Review::whole),
         Some(ServersCommand::Diff { server, common }) => show(server, common, Review::difference),
-        Some(ServersCommand::Approve { about, unbelieved }) => decide(about, Some(!unbelieved)),
-        Some(ServersCommand::Reject { about }) => decide(about, None),
+        Some(ServersCommand::Approve { about, believe }) => {
+            decide(about, if *believe { Verdict::Believe } else { Verdict::Approve })
+        }
+        Some(ServersCommand::Reject { about }) => decide(about, Verdict::Reject),
     }
 }
 
@@ -158,13 +170,14 @@ fn show(server: &str, common: &Common, words: fn(&Review) -> String) -> Result<(
     Ok(())
 }
 
-/// Approves, believing what is claimed or not, or refuses.
-fn decide(about: &About, approve: Option<bool>) -> Result<(), Failure> {
+/// Does what a person decides, if everything is as they saw it.
+fn decide(about: &About, verdict: Verdict) -> Result<(), Failure> {
     let data = about.common.data.path()?;
     let server = UpstreamId::new(about.server.as_str());
     let answer = ask(&data, Ask::Review { server: server.clone() })?;
     let review: Review = read(&answer)?;
     let items = about.items(&review)?;
+    let was_believed = review.is_believed_by_a_person(&items);
     let digest = match items.as_slice() {
         [] => review.digest,
         [(_, only)] => *only,
@@ -180,12 +193,12 @@ fn decide(about: &About, approve: Option<bool>) -> Result<(), Failure> {
                 return Err(moved(&about.server));
             }
         }
-        None => confirm(&review, &items, digest, approve.is_some())?,
+        None => confirm(&review, &items, digest, verdict)?,
     }
     let decision = Decide {
         server,
-        approve: approve.is_some(),
-        believed: approve.unwrap_or(false),
+        approve: verdict != Verdict::Reject,
+        believe: verdict == Verdict::Believe,
         digest: items.is_empty().then_some(digest),
         items,
         person: named(about.person.as_deref()),
@@ -199,7 +212,12 @@ fn decide(about: &About, approve: Option<bool>) -> Result<(), Failure> {
     if about.common.json {
         print(&format!("{}\n", answer.get()));
     } else {
-        let word = if approve.is_some() { "approved" } else { "refused" };
+        let word = match verdict {
+            Verdict::Approve if was_believed => "approved, and no longer believed",
+            Verdict::Approve => "approved",
+            Verdict::Believe => "approved and believed",
+            Verdict::Reject => "refused",
+        };
         print(&format!("{} definitions of server `{}` {word}\n", outcome.changed, about.server));
     }
     Ok(())
@@ -210,7 +228,7 @@ fn confirm(
     review: &Review,
     items: &[(PinKey, PinDigest)],
     digest: PinDigest,
-    approve: bool,
+    verdict: Verdict,
 ) -> Result<(), Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage("say what you saw, with `--seen`").help(format_args!(
@@ -223,8 +241,15 @@ fn confirm(
         0 => "everything of it".to_owned(),
         count => format!("{count} of it"),
     };
-    let word = if approve { "Approve" } else { "Refuse" };
-    print(&format!("\n{word} {what}, {digest}? [y/N] "));
+    let question = match verdict {
+        Verdict::Approve if review.is_believed_by_a_person(items) => {
+            format!("Approve {what}, {digest}, and no longer believe what it claims")
+        }
+        Verdict::Approve => format!("Approve {what}, {digest}"),
+        Verdict::Believe => format!("Approve {what}, {digest}, and believe what it claims"),
+        Verdict::Reject => format!("Refuse {what}, {digest}"),
+    };
+    print(&format!("\n{question}? [y/N] "));
     std::io::stdout().flush().context("cannot ask")?;
     let mut said = String::new();
     std::io::stdin().lock().read_line(&mut said).context("cannot hear the answer")?;

@@ -100,8 +100,10 @@ impl Item {
             None => "in use".to_owned(),
         };
         let by = match self.basis.as_deref() {
-            Some("person") if self.believed => ", approved by a person",
-            Some("person") => ", approved by a person, its claims not believed",
+            Some("person") if self.believed && self.kind == PinKind::Tool => {
+                ", approved by a person, its claims believed"
+            }
+            Some("person") => ", approved by a person",
             Some("vouched") => ", approved because you vouch for its server",
             Some("manifest") => ", approved because its manifest signs it",
             _ => "",
@@ -131,18 +133,24 @@ impl Item {
         if !self.loosens.is_empty() {
             writeln!(
                 text,
-                "  safer-looking, and not in effect until you approve: {}",
+                "  safer-looking, and not in effect until you approve and believe it: {}",
                 listed(&self.loosens)
             )?;
         }
-        if self.hold.is_some() && !self.would_loosen.is_empty() {
-            writeln!(
-                text,
-                "  believing what it claims of itself would loosen: {} (`--unbelieved` approves it without that)",
-                listed(&self.would_loosen)
-            )?;
-        }
+        self.write_disbelief(text)?;
         writeln!(text, "  digest {}", self.digest)
+    }
+
+    /// What there would be to gain from believing it.
+    fn write_disbelief(&self, text: &mut String) -> std::fmt::Result {
+        if self.believed || self.would_loosen.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            text,
+            "  believing what it claims of itself would loosen: {} (say `--believe` if you do)",
+            listed(&self.would_loosen)
+        )
     }
 
     /// A definition that nobody approved, whole.
@@ -191,6 +199,13 @@ impl Change {
 // === impl Review ===
 
 impl Review {
+    /// Whether a person believes what some tool claims, of these definitions or of all.
+    pub(super) fn is_believed_by_a_person(&self, items: &[(PinKey, PinDigest)]) -> bool {
+        let meant = |item: &&Item| items.is_empty() || items.iter().any(|(key, _)| *key == item.key());
+        let mut tools = self.items.iter().filter(|item| item.kind == PinKind::Tool).filter(meant);
+        !self.vouched && tools.any(|item| item.believed && item.basis.as_deref() == Some("person"))
+    }
+
     /// What there is to look at, and how to approve exactly that.
     pub(super) fn difference(&self) -> String {
         let mut text = String::new();
@@ -230,6 +245,7 @@ impl Review {
         writeln!(text)?;
         for item in &self.items {
             writeln!(text, "{}: {}", item.title(), item.verdict())?;
+            item.write_disbelief(text)?;
         }
         if !self.history.is_empty() {
             writeln!(text, "\nwhat happened, newest first")?;
