@@ -13,7 +13,7 @@ use crate::command::{
     test::TestArgs, token::TokenArgs,
 };
 use crate::exit::Failure;
-use crate::log;
+use crate::{log, memory};
 use crate::scenario::scripted::{self, ScriptedServerArgs};
 
 /// What every help text ends with.
@@ -110,6 +110,9 @@ enum Command {
 impl Cli {
     /// Does what the command line says.
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        if self.command.holds_secrets() {
+            memory::protect()?;
+        }
         log::start(self.log_level.as_deref(), self.command.usual_log_level())?;
         match &self.command {
             Command::Serve(args) => serve::run(args),
@@ -136,6 +139,11 @@ impl Cli {
 }
 
 impl Command {
+    /// Whether the process lives on with secrets in its memory.
+    fn holds_secrets(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::Stdio(_) | Self::StdioGateway(_))
+    }
+
     fn usual_log_level(&self) -> &'static str {
         match self {
             Self::Serve(_) | Self::StdioGateway(_) => "info",

@@ -11,6 +11,7 @@ mod explain;
 mod life;
 mod local;
 mod log;
+mod memory;
 mod page;
 mod place;
 mod reload;

@@ -12,6 +12,7 @@ mod check;
 mod explain;
 mod help;
 mod http;
+mod memory;
 mod program;
 mod receipts;
 mod reload;

@@ -1,6 +1,7 @@
 //! Running the program: in a place of its own, with bounded patience.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -75,7 +76,19 @@ impl Site {
 
     /// Starts a command that stays.
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
+        Self::started(self.command(arguments))
+    }
+
+    /// The same, in another group of users where that is allowed.
+    pub(crate) fn start_in_group(&self, arguments: &[&str], group: u32) -> Running {
         let mut command = self.command(arguments);
+        if rustix::process::geteuid().is_root() {
+            command.gid(group);
+        }
+        Self::started(command)
+    }
+
+    fn started(mut command: Command) -> Running {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         Running {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::http::Gateway;
 use crate::program::{PATIENCE, Running, Site, text};
 
-fn greet(client: &mut Running) {
+pub(crate) fn greet(client: &mut Running) {
     let reply = client.ask(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25",
         "capabilities": {},
@@ -18,7 +18,7 @@ fn greet(client: &mut Running) {
     client.ask(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
 }
 
-fn count_tools(client: &mut Running) -> usize {
+pub(crate) fn count_tools(client: &mut Running) -> usize {
     let reply = client.ask(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }));
     reply["result"]["tools"].as_array().unwrap_or_else(|| panic!("no tools in {reply}")).len()
 }
