@@ -9,7 +9,6 @@ mod bench;
 mod codegen;
 mod command;
 mod install;
-mod layout;
 mod repository;
 mod test;
 mod tidy;
@@ -37,8 +36,6 @@ enum Task {
     Tidy,
     /// Write the schema and the reference pages from the program itself
     Codegen(codegen::CodegenArguments),
-    /// Write in which order the linker lays the program out, from what callgrind saw of its calls
-    Layout(layout::LayoutArguments),
 }
 
 fn main() -> ExitCode {
@@ -48,7 +45,6 @@ fn main() -> ExitCode {
         Task::Bench(arguments) => bench::run(arguments).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::run(&repository),
         Task::Codegen(arguments) => codegen::run(&repository, &arguments),
-        Task::Layout(arguments) => layout::run(&repository, &arguments),
     });
     match outcome {
         Ok(code) => code,
