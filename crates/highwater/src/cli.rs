@@ -13,7 +13,8 @@ use crate::command::{
     test::TestArgs, token::TokenArgs,
 };
 use crate::exit::Failure;
-use crate::{log, memory};
+use crate::log::LogOptions;
+use crate::memory;
 use crate::scenario::scripted::{self, ScriptedServerArgs};
 
 /// What every help text ends with.
@@ -24,10 +25,8 @@ const EXIT_CODES: &str =
 #[derive(Debug, Parser)]
 #[command(name = "highwater", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// How much to log to standard error: `off`, `error`, `warn`, `info`, `debug`, `trace`, or a filter as in
-    /// `RUST_LOG`, which counts when this is not said.
-    #[arg(long, global = true, value_name = "LEVEL", display_order = 900)]
-    log_level: Option<String>,
+    #[command(flatten)]
+    log: LogOptions,
 
     #[command(subcommand)]
     command: Command,
@@ -113,10 +112,10 @@ impl Cli {
         if self.command.holds_secrets() {
             memory::protect()?;
         }
-        log::start(self.log_level.as_deref(), self.command.usual_log_level())?;
+        self.log.start(self.command.usual_log_level())?;
         match &self.command {
             Command::Serve(args) => serve::run(args),
-            Command::Stdio(args) => stdio::run(args),
+            Command::Stdio(args) => stdio::run(args, &self.log),
             Command::Servers(args) => servers::run(args),
             Command::Explain(args) => explain::run(args),
             Command::Session(args) => session::run(args),
@@ -128,7 +127,7 @@ impl Cli {
             Command::Test(args) => test::run(args),
             Command::Schema => schema::run(),
             Command::ExampleServer(args) => example_server::run(args),
-            Command::StdioGateway(args) => stdio_gateway::run(args),
+            Command::StdioGateway(args) => stdio_gateway::run(args, &self.log),
             Command::ScriptedServer(args) => Ok(scripted::run(args)?),
             Command::Docs(args) => {
                 docs::run(args);

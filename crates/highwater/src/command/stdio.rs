@@ -19,6 +19,7 @@ use crate::environment::variable;
 use crate::exit::Failure;
 use crate::local::hello::Hello;
 use crate::local::visit::{Visit, visit};
+use crate::log::LogOptions;
 use crate::place::{ConfigSource, Places, absolute};
 use crate::running::Running;
 use crate::wire::{Held, Plan};
@@ -46,17 +47,22 @@ pub(crate) struct StdioArgs {
     virtual_server: Option<String>,
 }
 
-pub(crate) fn run(args: &StdioArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &StdioArgs, log: &LogOptions) -> Result<(), Failure> {
     let data = args.places.data_dir()?;
     // In the environment, because everybody on the machine can read a command line.
     let token = variable(TOKEN).filter(|token| !token.is_empty());
     let hello = Hello::join(args.virtual_server.clone(), token);
-    let gateway = join(args, &data, &hello)?;
+    let gateway = join(args, log, &data, &hello)?;
     converse(gateway)
 }
 
 /// Finds the gateway of the data directory, starting one if there is none.
-fn join(args: &StdioArgs, data: &Path, hello: &Hello) -> Result<BufReader<UnixStream>, Failure> {
+fn join(
+    args: &StdioArgs,
+    log: &LogOptions,
+    data: &Path,
+    hello: &Hello,
+) -> Result<BufReader<UnixStream>, Failure> {
     let deadline = Instant::now() + PATIENCE;
     let mut started = false;
     loop {
@@ -78,7 +84,7 @@ fn join(args: &StdioArgs, data: &Path, hello: &Hello) -> Result<BufReader<UnixSt
         // Read here first, so that what is wrong with it is said where the client's user looks.
         Plan { source: args.places.config(), data: data.to_owned(), listen: None, restored: false }
             .settings()?;
-        match stdio_gateway::start(&args.places, data)? {
+        match stdio_gateway::start(&args.places, log, data)? {
             Started::Ready => started = true,
             Started::Taken => thread::sleep(BREATH),
             Started::Failed(why) => return Err(Failure::configuration(why.trim_end())),

@@ -14,6 +14,7 @@ use clap::Args;
 
 use crate::exit::Failure;
 use crate::life::{Life, Until, runtime};
+use crate::log::LogOptions;
 use crate::page::Page;
 use crate::place::Places;
 use crate::wire::{Held, Plan, program};
@@ -49,9 +50,9 @@ pub(crate) enum Started {
     Failed(String),
 }
 
-pub(crate) fn run(args: &StdioGatewayArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &StdioGatewayArgs, log: &LogOptions) -> Result<(), Failure> {
     if !args.second {
-        return go_between(args);
+        return go_between(args, log);
     }
     match become_gateway(args) {
         Ok(()) => Ok(()),
@@ -64,16 +65,17 @@ pub(crate) fn run(args: &StdioGatewayArgs) -> Result<(), Failure> {
 }
 
 /// Starts a gateway in the background and waits for its word.
-pub(crate) fn start(places: &Places, data: &Path) -> Result<Started, Failure> {
+pub(crate) fn start(places: &Places, log: &LogOptions, data: &Path) -> Result<Started, Failure> {
     // Made with the privacy of a data directory before the log is put into it.
     highwater_store::DataDir::open(data).map_err(Failure::failed)?;
-    let log = open_log(data).context("cannot open the log of the gateway")?;
+    let file = open_log(data).context("cannot open the log of the gateway")?;
     let mut first = Command::new(program()?)
         .arg("stdio-gateway")
         .args(places.options()?)
+        .args(log.format_options())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(log)
+        .stderr(file)
         .spawn()
         .context("cannot start the gateway")?;
     let mut said = String::new();
@@ -88,10 +90,10 @@ pub(crate) fn start(places: &Places, data: &Path) -> Result<Started, Failure> {
 }
 
 /// The first process: leaves the client's session, starts the second and ends, so that nobody's end reaches it.
-fn go_between(args: &StdioGatewayArgs) -> Result<(), Failure> {
+fn go_between(args: &StdioGatewayArgs, log: &LogOptions) -> Result<(), Failure> {
     rustix::process::setsid().map_err(io::Error::from).context("cannot leave the session")?;
     let mut second = Command::new(program()?);
-    second.arg("stdio-gateway").args(args.places.options()?).arg("--second");
+    second.arg("stdio-gateway").args(args.places.options()?).args(log.format_options()).arg("--second");
     second.spawn().context("cannot start the gateway")?;
     Ok(())
 }

@@ -12,6 +12,7 @@ mod check;
 mod explain;
 mod help;
 mod http;
+mod log;
 mod memory;
 mod program;
 mod receipts;
