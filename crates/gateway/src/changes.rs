@@ -60,7 +60,7 @@ impl Gateway {
             NoticeKind::Health(HealthState::Failed { why, .. }) => {
                 tracing::warn!(server = %upstream, "down: {why}")
             }
-            NoticeKind::Health(state) => tracing::info!(server = %upstream, ?state, "health changed"),
+            NoticeKind::Health(state) => tracing::debug!(server = %upstream, ?state, "health changed"),
         }
     }
 

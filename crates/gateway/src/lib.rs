@@ -26,6 +26,8 @@ mod world;
 pub use approvals::*;
 pub use gateway::{Gateway, Parts, StartError};
 pub use people::{Reset, SessionEntry, SessionView};
-pub use pins::{ChangeReview, ConcernReview, Decided, ItemReview, Judgement, Offer, ServerReview};
+pub use pins::{
+    ChangeReview, ConcernReview, Decided, ItemReview, Judgement, NoticeReview, Offer, ServerReview,
+};
 pub use status::ServerStatus;
 pub use token_desk::{ShownTerms, TokenDesk, TokenFault, TokenSource, TokenStatus, TokenView};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use highwater_config::{HttpKind, Labels, ServerSettings, ShareContext, Transport};
 use highwater_core::annotation::{
-    Accepts, Authority, Claim, Claims, Contract, Destination, OperatorLabel, Possible, Words,
+    Accepts, Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible, Words,
 };
 use highwater_core::decide::FlowPolicies;
 use highwater_core::id::UpstreamId;
@@ -58,6 +58,15 @@ pub(crate) struct Standing {
 
 /// What the operator says of every server.
 pub(crate) type Standings = BTreeMap<UpstreamId, Standing>;
+
+/// What people should know of how a server describes its tools.
+#[derive(Debug, Default)]
+pub(crate) struct Noted {
+    /// Of each tool of which there is something to say.
+    pub(crate) notices: BTreeMap<Arc<str>, Vec<Notice>>,
+    /// Tools that are refused: they need an approval that the server verifies, and it does not say that it verifies any.
+    pub(crate) unverifiable: Vec<Arc<str>>,
+}
 
 /// Everything known of what one server offers.
 #[derive(Debug)]
@@ -137,6 +146,11 @@ impl Standing {
 impl Contracts {
     /// Weighs everything a server lists. Without a stock nothing is known of its tools.
     pub(crate) fn weigh(standing: Standing, stock: Option<&Stock>) -> Self {
+        Self::noting(standing, stock).0
+    }
+
+    /// The same, with what there is to say about it.
+    pub(crate) fn noting(standing: Standing, stock: Option<&Stock>) -> (Self, Noted) {
         let capabilities =
             stock.and_then(|stock| std::str::from_utf8(&stock.greeting.capabilities).ok()).unwrap_or("{}");
         let says = server_says(capabilities);
@@ -165,22 +179,23 @@ impl Contracts {
         };
         let items = stock.map_or(&[][..], |stock| &stock.tools.items);
         let items = items.iter().filter_map(|item| std::str::from_utf8(item).ok());
-        let mut tools = HashMap::new();
+        let (mut tools, mut noted) = (HashMap::new(), Noted::default());
         for text in items {
             let Some(name) = string_member(text, "name") else { continue };
             let name: Arc<str> = name.into();
             // The first of a name counts, as it does in the list.
-            let known = tools
-                .entry(Arc::clone(&name))
-                .or_insert_with(|| Arc::new(tool(&standing, &name, text, &says, item(PinKind::Tool, &name))));
+            if tools.contains_key(&name) {
+                continue;
+            }
+            let (known, notices) = tool(&standing, &name, text, &says, item(PinKind::Tool, &name));
             // C4
             if known.contract.requires_verified() && !verifies {
-                tracing::warn!(
-                    server = %standing.upstream, tool = &*name,
-                    "it says that the tool needs a verified approval, and does not declare that it verifies any: the \
-                     tool is refused"
-                );
+                noted.unverifiable.push(Arc::clone(&name));
             }
+            if !notices.is_empty() {
+                noted.notices.insert(Arc::clone(&name), notices);
+            }
+            tools.insert(name, Arc::new(known));
         }
         let destination = tools
             .values()
@@ -207,7 +222,7 @@ impl Contracts {
             .0;
         let states = |tool: &Arc<Known>| tool.contract.accept_from().is_some() || tool.resolve.is_some();
         let stated = stock.is_none() || says.accept_from.is_some() || tools.values().any(states);
-        Self {
+        let contracts = Self {
             has_flow_policy: says.accept_from.is_some(),
             is_stocked: stock.is_some(),
             flow_policies: if stated { FlowPolicies::Stated } else { FlowPolicies::Unstated },
@@ -220,7 +235,8 @@ impl Contracts {
             verifies,
             observed,
             standing,
-        }
+        };
+        (contracts, noted)
     }
 
     /// Why nothing of the server may be used; `None` if that hangs on each thing.
@@ -377,25 +393,26 @@ impl Known {
     }
 }
 
-/// One tool. Where its claims are not those that were approved, the strictest of both counts.
-fn tool(standing: &Standing, name: &str, text: &str, says: &ServerSays, item: Item) -> Known {
+/// One tool, and what there is to say about its claims. Where they are not those that were approved, the strictest of both
+/// counts.
+fn tool(standing: &Standing, name: &str, text: &str, says: &ServerSays, item: Item) -> (Known, Vec<Notice>) {
     let by = match (item.believed, item.signed) {
         (true, true) => Authority::Manifest,
         (true, false) => Authority::DeclaredVerified,
         (false, _) => Authority::Declared,
     };
-    let seen = weighed(standing, name, text, tool_claims(text, says, by));
+    let (seen, notices) = weighed(standing, name, text, tool_claims(text, says, by));
     let (contract, hold) = match &item.pinned {
         None => (seen, item.hold),
         Some(pinned) => {
-            let approved = weighed(standing, name, text, pinned::claims(pinned, by));
+            let (approved, _) = weighed(standing, name, text, pinned::claims(pinned, by));
             // More to touch than was approved is a request that somebody has to grant.
             let asks_more = seen.capabilities().asks_beyond(approved.capabilities());
             (seen.strictest(&approved), item.hold.or(asks_more.then_some(Hold::Changed)))
         }
     };
     let label = standing.labels.tool(name);
-    Known {
+    let known = Known {
         gated: contract.requires_verified() || asks_approval(text),
         contract: contract.with_origin(standing.origin(name)),
         cases: label.filter(|label| has_cases(label)).cloned(),
@@ -404,11 +421,12 @@ fn tool(standing: &Standing, name: &str, text: &str, says: &ServerSays, item: It
         hold,
         status: item.status,
         believed: item.believed,
-    }
+    };
+    (known, notices)
 }
 
-/// The contract of a tool's claims, with what we and the operator have to say.
-fn weighed(standing: &Standing, name: &str, item: &str, reading: Reading) -> Contract {
+/// The contract of a tool's claims with what we and the operator have to say, and what there is to say about the claims.
+fn weighed(standing: &Standing, name: &str, item: &str, reading: Reading) -> (Contract, Vec<Notice>) {
     let Reading { mut claims, mut notices } = reading;
     // Every hop on the way sees what stands in a header.
     let in_headers = member(item, "inputSchema").map(param_headers).and_then(Result::ok).unwrap_or_default();
@@ -421,10 +439,7 @@ fn weighed(standing: &Standing, name: &str, item: &str, reading: Reading) -> Con
     }
     let (contract, weighed) = Contract::weigh(&claims, &standing.trust());
     notices.extend(weighed);
-    for notice in &notices {
-        tracing::info!(server = %standing.upstream, tool = name, ?notice, "noted about its annotations");
-    }
-    contract
+    (contract, notices)
 }
 
 fn reading(

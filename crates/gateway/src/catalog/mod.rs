@@ -15,7 +15,7 @@ mod uris;
 mod view;
 mod virtual_server;
 
-pub(crate) use contracts::{Contracts, Known, Standing, Standings, wanted};
+pub(crate) use contracts::{Contracts, Known, Noted, Standing, Standings, wanted};
 pub(crate) use finder::Shown;
 pub(crate) use gate::Gate;
 pub(crate) use merge::{Entry, Merged};

@@ -309,6 +309,7 @@ impl Station {
         let expires =
             stock.observed.expires().map(|time| Duration::from_millis(time.0.saturating_sub(now().0)));
         let again = if stock.observed.is_unreadable() { Some(AGAIN) } else { expires };
+        self.keeper.tell(&stock);
         self.stock.store(Some(Arc::new(stock)));
         self.stamp.fetch_add(1, Ordering::AcqRel);
         if let Some(wait) = again {

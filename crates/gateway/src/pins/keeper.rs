@@ -10,14 +10,16 @@ use highwater_core::id::UpstreamId;
 use highwater_core::pin::{
     Basis, Concern, Definition, Drift, Hold, ManifestKey, PinKey, PinKind, Terms, hidden_in, names_in,
 };
+use highwater_core::policy::ManifestState;
 use highwater_store::{Observation, Store, StoreError, StoredPin};
 use highwater_upstream::Perform;
 use serde_json::Value;
 
 use super::manifest::{self, Checked};
 use super::observed::{Observed, Wanted};
+use super::people::state;
 use super::seen::{Definitions, definitions, reached};
-use crate::catalog::Stock;
+use crate::catalog::{Contracts, Noted, Standing, Stock};
 use crate::gateway::now;
 
 /// Which tools each server has: a definition that names those of another is looked at before it is approved.
@@ -40,10 +42,23 @@ pub(crate) struct Keeper {
     /// Where it is, if it is anywhere.
     address: Option<String>,
     wanted: ArcSwap<Wanted>,
+    standing: ArcSwap<Standing>,
     manifest: ArcSwapOption<ManifestSettings>,
     names: Arc<ToolNames>,
-    /// Why all of it is held, as it was said last.
-    told: Mutex<Option<Hold>>,
+    /// What the log says of it.
+    told: Mutex<Option<Summary>>,
+}
+
+/// A server in one line of the log; `highwater servers inspect` has the rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Summary {
+    hold: Option<Hold>,
+    tools: usize,
+    approval: &'static str,
+    held: usize,
+    manifest: ManifestState,
+    notices: usize,
+    unverifiable: Vec<Arc<str>>,
 }
 
 // === impl ToolNames ===
@@ -80,6 +95,7 @@ impl Keeper {
             reached: reached(server),
             address,
             wanted: ArcSwap::from_pointee(wanted),
+            standing: ArcSwap::from_pointee(Standing::new(server)),
             manifest: ArcSwapOption::new(server.manifest.clone().map(Arc::new)),
             names,
             told: Mutex::default(),
@@ -92,6 +108,7 @@ impl Keeper {
         // A file may hold something else than it did.
         let in_file = manifest.as_ref().is_some_and(|it| matches!(it.from, ManifestSource::File(_)));
         let other = self.manifest.swap(manifest.clone()) != manifest;
+        self.standing.store(Arc::new(Standing::new(server)));
         *self.wanted.swap(Arc::new(wanted)) != wanted || other || in_file
     }
 
@@ -123,22 +140,55 @@ impl Keeper {
             }
         };
         self.names.note(&self.server, observed.tools().cloned().collect());
-        self.tell(&observed);
         observed
     }
 
-    /// Says, once, that nothing of the server can be used, and what to do about it.
-    fn tell(&self, observed: &Observed) {
-        let hold = observed.server_hold(self.wanted());
-        let told = std::mem::replace(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner), hold);
-        let Some(hold) = hold.filter(|hold| told != Some(*hold)) else { return };
-        let server = &self.server;
-        tracing::warn!(
-            %server,
-            "nothing of server `{server}` reaches an agent: {}; look at it with `highwater servers diff {server}`, then \
-             `highwater servers approve {server}`",
-            hold.words()
-        );
+    /// What people should know of how the server describes its tools.
+    pub(super) fn noted(&self, stock: &Stock) -> Noted {
+        Contracts::noting(Standing::clone(&self.standing.load()), Some(stock)).1
+    }
+
+    /// Says in one line how the server is, once it is known and whenever that changes.
+    pub(crate) fn tell(&self, stock: &Stock) {
+        let (server, wanted, observed) = (&self.server, self.wanted(), &stock.observed);
+        let noted = self.noted(stock);
+        let summary = Summary {
+            hold: observed.server_hold(wanted),
+            tools: stock.tools.items.len(),
+            approval: state(Some(observed), wanted),
+            held: observed.held(wanted),
+            manifest: observed.manifest(),
+            notices: noted.notices.values().map(Vec::len).sum(),
+            unverifiable: noted.unverifiable,
+        };
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).replace(summary.clone());
+        if told.as_ref() == Some(&summary) {
+            return;
+        }
+        let Summary { hold, tools, approval, held, manifest, notices, unverifiable } = summary;
+        match hold {
+            None => tracing::info!(
+                %server, tools, approval, held, %manifest, notices,
+                "a server is known; `highwater servers inspect {server}` tells all about it"
+            ),
+            Some(hold) if told.as_ref().is_none_or(|told| told.hold != Some(hold)) => tracing::warn!(
+                %server, tools, approval, held, %manifest, notices,
+                "nothing of server `{server}` reaches an agent: {}; look at it with `highwater servers diff {server}`, \
+                 then `highwater servers approve {server}`",
+                hold.words()
+            ),
+            Some(_) => {}
+        }
+        for tool in unverifiable
+            .iter()
+            .filter(|tool| told.as_ref().is_none_or(|told| !told.unverifiable.contains(tool)))
+        {
+            tracing::warn!(
+                %server, tool = &**tool,
+                "it says that the tool needs a verified approval, and does not declare that it verifies any: the tool is \
+                 refused"
+            );
+        }
     }
 
     /// What is known, after what is new has been written down.
@@ -154,7 +204,7 @@ impl Keeper {
             manifest::check(upstream, settings, self.address.as_deref(), stock, &known, now()).await;
         if settings.is_some() {
             let says = manifest.says.as_deref().unwrap_or_default();
-            tracing::info!(server = %self.server, manifest = %manifest.state, says, "its manifest was looked at");
+            tracing::debug!(server = %self.server, manifest = %manifest.state, says, "its manifest was looked at");
         }
         let concerns = self.concerns(definitions);
         let terms = self.wanted().terms(manifest.state);
@@ -230,7 +280,7 @@ impl Keeper {
             highwater_mcp::annotations::pinned::read_back(seen.key().kind, &pin.definition.text)
         });
         let Some(pinned) = pinned else {
-            return tracing::info!(server = %self.server, "new: {}", visible(seen.key()));
+            return tracing::debug!(server = %self.server, "new: {}", visible(seen.key()));
         };
         if let Some(drift) = Drift::between(&pinned, seen) {
             let parts: Vec<&str> = drift.changes().iter().map(|change| &*change.part).collect();

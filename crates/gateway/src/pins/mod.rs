@@ -13,4 +13,6 @@ mod seen;
 pub(crate) use keeper::{Keeper, ToolNames};
 pub(crate) use observed::{Item, Observed, Wanted};
 pub(crate) use people::state;
-pub use people::{ChangeReview, ConcernReview, Decided, ItemReview, Judgement, Offer, ServerReview};
+pub use people::{
+    ChangeReview, ConcernReview, Decided, ItemReview, Judgement, NoticeReview, Offer, ServerReview,
+};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::annotation::{Authority, Axis, Contract};
+use highwater_core::annotation::{Authority, Axis, Contract, Notice, NoticeKind};
 use highwater_core::audit::{AuditEvent, Happened, Review};
 use highwater_core::id::UpstreamId;
 use highwater_core::pin::{
@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 use super::manifest;
 use super::observed::{Observed, Wanted};
-use crate::catalog::Station;
+use crate::catalog::{Noted, Station};
 use crate::gateway::{Gateway, now};
 use crate::registry::Changed;
 
@@ -81,6 +81,9 @@ pub struct ItemReview {
     /// Where what it claims now is riskier than what was approved: in effect already.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tightens: Vec<Axis>,
+    /// What was noted about what it claims of itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<NoticeReview>,
     /// What believing its claims would loosen, compared with believing none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub would_loosen: Vec<Axis>,
@@ -102,6 +105,20 @@ pub struct ChangeReview {
     pub pinned: Option<Box<RawValue>>,
     /// As it is, as JSON.
     pub seen: Option<Box<RawValue>>,
+}
+
+/// Something that was noted about a claim. It decides nothing.
+#[derive(Clone, Debug, Serialize)]
+pub struct NoticeReview {
+    /// What kind.
+    pub kind: NoticeKind,
+    /// The axis it concerns, where it concerns one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub axis: Option<Axis>,
+    /// The vocabulary in which the claim was made.
+    pub from: &'static str,
+    /// The word or key in question, in the server's words.
+    pub detail: Arc<str>,
 }
 
 /// Something that a person should see before a model does.
@@ -163,7 +180,12 @@ impl Gateway {
         let nothing = Arc::new(Observed::nothing());
         let stock = station.stock();
         let observed = stock.as_ref().map_or(&nothing, |stock| &stock.observed);
-        let items: Vec<_> = observed.definitions.values().map(|seen| item(observed, seen, wanted)).collect();
+        let noted = stock.as_ref().map(|stock| station.keeper.noted(stock)).unwrap_or_default();
+        let review = |seen: &Definition| ItemReview {
+            notices: notices(&noted, seen.key()),
+            ..item(observed, seen, wanted)
+        };
+        let items: Vec<_> = observed.definitions.values().map(review).collect();
         let hold = observed.server_hold(wanted);
         let state = state(stock.as_ref().map(|stock| &*stock.observed), wanted);
         Ok(Some(ServerReview {
@@ -338,9 +360,22 @@ fn item(observed: &Observed, seen: &Definition, wanted: Wanted) -> ItemReview {
         changes: changes.collect(),
         loosens: direction.loosens.iter().collect(),
         tightens: direction.tightens.iter().collect(),
+        notices: Vec::new(),
         would_loosen,
         definition: raw(seen.text()),
     }
+}
+
+/// What was noted about a tool.
+fn notices(noted: &Noted, key: &PinKey) -> Vec<NoticeReview> {
+    let of_tool = noted.notices.get(&key.name).filter(|_| key.kind == PinKind::Tool);
+    let review = |notice: &Notice| NoticeReview {
+        kind: notice.kind,
+        axis: notice.axis,
+        from: notice.from,
+        detail: Arc::clone(&notice.detail),
+    };
+    of_tool.into_iter().flatten().map(review).collect()
 }
 
 /// What a tool's claims come to, if they are believed.

@@ -150,6 +150,11 @@ impl Running {
         until(&self.errors, wanted)
     }
 
+    /// Reads standard error to its end.
+    pub(crate) fn errors_to_the_end(&self) -> String {
+        std::iter::from_fn(|| next(&self.errors)).map(|line| line + "\n").collect()
+    }
+
     /// Sends one message and, if it is a request, gives the reply to it.
     pub(crate) fn ask(&mut self, message: &Value) -> Value {
         let stdin = self.stdin.as_mut().unwrap();

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use highwater_core::annotation::NoticeKind;
 use highwater_core::id::Timestamp;
 use highwater_core::pin::{PinDigest, PinKey, PinKind, visible};
 use serde::Deserialize;
@@ -47,6 +48,8 @@ pub(super) struct Item {
     tightens: Vec<String>,
     #[serde(default)]
     would_loosen: Vec<String>,
+    #[serde(default)]
+    notices: Vec<Noted>,
     definition: Option<Value>,
 }
 
@@ -55,6 +58,15 @@ struct Concern {
     kind: String,
     part: String,
     what: String,
+}
+
+/// Something that was noted about a claim.
+#[derive(Debug, Deserialize)]
+struct Noted {
+    kind: String,
+    axis: Option<String>,
+    from: String,
+    detail: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -173,6 +185,33 @@ impl Item {
     }
 }
 
+// === impl Noted ===
+
+impl Noted {
+    fn words(&self) -> String {
+        let what = NoticeKind::parse(&self.kind)
+            .map_or_else(|| plain(&self.kind), |kind| kind_words(kind).to_owned());
+        let axis = self.axis.as_deref().map(|axis| format!(" of {}", plain(axis))).unwrap_or_default();
+        format!("{what}{axis}: `{}` ({})", visible(&self.detail), plain(&self.from))
+    }
+}
+
+/// What was noted, for people.
+fn kind_words(kind: NoticeKind) -> &'static str {
+    match kind {
+        NoticeKind::UnknownWord => "a word outside the vocabulary, read as the worst",
+        NoticeKind::WrongType => "a value of the wrong type, read at its most severe",
+        NoticeKind::Malformed => "a block that cannot be read",
+        NoticeKind::Contradiction => "two claims that cannot both be meant",
+        NoticeKind::OverrideBelowClaim => "your word is milder than what it says",
+        NoticeKind::FloorLifted => "your classes stand, although the source would add some",
+        NoticeKind::Drift => "a value beyond what was declared",
+        NoticeKind::Malicious => "malicious activity is reported",
+        NoticeKind::Spoofed => "a key that only Highwater writes",
+        NoticeKind::Truncated => "longer than is kept",
+    }
+}
+
 // === impl Change ===
 
 impl Change {
@@ -246,6 +285,9 @@ impl Review {
         for item in &self.items {
             writeln!(text, "{}: {}", item.title(), item.verdict())?;
             item.write_disbelief(text)?;
+            for noted in &item.notices {
+                writeln!(text, "  noted: {}", noted.words())?;
+            }
         }
         if !self.history.is_empty() {
             writeln!(text, "\nwhat happened, newest first")?;
