@@ -7,9 +7,6 @@ use highwater_core::id::{UpstreamId, VirtualServerId};
 use highwater_core::policy::{Admission, Policy, RuleSet};
 use highwater_core::session::{Assurance, Contributor};
 
-/// The facts that show where a session's data came from.
-const ORIGIN_FACTS: [&str; 2] = ["session.attribution", "request.annotations.attribution"];
-
 /// The whole policy.
 pub(crate) fn policy(settings: &Settings) -> Policy {
     let admissions = used(settings).map(|(id, server)| {
@@ -35,11 +32,10 @@ pub(crate) fn policy(settings: &Settings) -> Policy {
         .with_rules(RuleSet::clone(settings.rules.set()))
 }
 
-/// Whether a decision can hang on where a session's data came from: a rule looks at it, or servers that choose whom they
-/// hear (SEP-3193) are told all of it.
+/// Whether a decision can depend on where a session's data came from: the policy looks at it, or servers that choose whom
+/// they hear (SEP-3193) are told all of it.
 pub(crate) fn looks_at_origins(policy: &Policy, settings: &Settings) -> bool {
-    ORIGIN_FACTS.iter().any(|fact| policy.rules().mentions(fact))
-        || settings.virtual_servers.iter().any(|server| server.flow.sole_gateway)
+    policy.looks_at_origins() || settings.virtual_servers.iter().any(|server| server.flow.sole_gateway)
 }
 
 /// A server as one who contributes to sessions. What the operator stands for was approved when it was first seen; a signed

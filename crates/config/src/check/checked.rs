@@ -162,8 +162,7 @@ impl Checked {
             if effect > Effect::Redact {
                 return Err(Unanswered::Disagreement);
             }
-            let mentioned = |path: &str| rules.mentions(path) || asked.mentions(path);
-            let witness = Witness::new(&way.situation, mentioned);
+            let witness = Witness::new(&way.situation, &[rules, asked]);
             leaks.push(Leak { virtual_servers: way.virtual_servers, certain: way.certain, effect, witness });
         }
         let observing =
@@ -201,9 +200,7 @@ impl Checked {
                     after: change.after,
                     found_before: change.found_before,
                     found_after: change.found_after,
-                    witness: Witness::new(&change.situation, |path| {
-                        before.rules.mentions(path) || after.rules.mentions(path)
-                    }),
+                    witness: Witness::new(&change.situation, &[before.rules, after.rules]),
                 });
             }
         }

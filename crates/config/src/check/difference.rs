@@ -2,7 +2,7 @@
 
 use highwater_core::decide::FlowPolicy;
 use highwater_core::id::Timestamp;
-use highwater_core::policy::{Effect, Phase, RuleSet};
+use highwater_core::policy::{Effect, FactName, Phase, RuleSet};
 
 use super::analyse::questions;
 use super::policy::{EFFECTS, PolicyModel};
@@ -40,7 +40,8 @@ pub(crate) fn changes(
     for phase in [Phase::Call, Phase::Resource] {
         let asked = questions(&[before.rules, after.rules]);
         let mut world = World::new(phase, virtual_servers, asked, most_nodes)?;
-        if ![before.rules, after.rules].iter().any(|rules| rules.mentions("tool.requiresApproval")) {
+        let mut mentioned = before.rules.facts().chain(after.rules.facts());
+        if !mentioned.any(|fact| fact.name == Some(FactName::ToolRequiresApproval)) {
             world.contract.leave_aside_own_approval(&mut world.space)?;
         }
         let old = PolicyModel::new(&mut world, &before.flow, before.rules, now)?;

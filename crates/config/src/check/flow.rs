@@ -1,21 +1,41 @@
-//! The flow rules of layer L1 as functions of label and contract, and what each mode does about them.
+//! The flow gates of layer L1 as functions of label and contract, and what each mode does about them.
 
 use highwater_core::annotation::{DataClass, Destination, Outcome};
-use highwater_core::decide::{FlowMode, FlowPolicy};
-use highwater_core::policy::{Effect, FlowRule};
+use highwater_core::decide::{FlowMode, FlowPolicy, FlowRule};
+use highwater_core::policy::Effect;
 
 use super::contract::ContractModel;
 use super::diagram::{Function, NEVER};
 use super::label::LabelModel;
 use super::space::{GaveUp, Space};
 
-/// When each rule is violated, and what follows.
+/// When each gate is violated, and what follows.
 #[derive(Debug)]
 pub(crate) struct FlowModel {
     /// In the order of [`FlowRule::ALL`].
-    pub(crate) violated: [Function; 3],
+    pub(crate) violated: Vec<Function>,
     /// What the mode does about it, when.
     pub(crate) findings: Vec<(FlowRule, Effect, Function)>,
+}
+
+/// When one gate is violated, and what the mode does about it, when.
+#[derive(Debug)]
+pub(crate) struct GateModel {
+    violated: Function,
+    effects: Vec<(Effect, Function)>,
+}
+
+/// Makes the model of one gate.
+pub(crate) type MakeGate =
+    fn(&mut Space, &FlowPolicy, &LabelModel, &ContractModel) -> Result<GateModel, GaveUp>;
+
+/// How each gate is modelled. One that is not may speak at any time, and say anything: no answer then rests on it.
+pub(crate) fn modelled(rule: FlowRule) -> Option<MakeGate> {
+    match rule {
+        FlowRule::Write => Some(write),
+        FlowRule::Act => Some(act),
+        FlowRule::Read => Some(read),
+    }
 }
 
 // === impl FlowModel ===
@@ -26,41 +46,41 @@ impl FlowModel {
         policy: &FlowPolicy,
         session: &LabelModel,
         contract: &ContractModel,
+        modelled: fn(FlowRule) -> Option<MakeGate>,
     ) -> Result<Self, GaveUp> {
-        let mode = policy.mode;
-        let write = write(space, policy, session, contract)?;
-        let (asked, grave) = act(space, mode, contract)?;
-        let act = space.diagram.or(asked, grave)?;
-        let act = space.diagram.and(act, session.untrusted())?;
-        let grave = space.diagram.and(grave, session.untrusted())?;
-        let private = contract.returns_private(space)?;
-        let read = space.diagram.and(private, session.untrusted())?;
-        let findings = match mode {
-            FlowMode::Observe => Vec::new(),
-            FlowMode::Balanced => {
-                let doubtful = space.diagram.and(write, session.untrusted())?;
-                vec![
-                    (FlowRule::Write, Effect::Confirm, write),
-                    (FlowRule::Write, Effect::Block, doubtful),
-                    (FlowRule::Act, Effect::Confirm, act),
-                ]
-            }
-            FlowMode::Strict => vec![
-                (FlowRule::Write, Effect::Block, write),
-                (FlowRule::Act, Effect::Confirm, act),
-                (FlowRule::Act, Effect::Passkey, grave),
-                (FlowRule::Read, Effect::Block, read),
-            ],
-            FlowMode::Samos => {
-                vec![(FlowRule::Write, Effect::Block, write), (FlowRule::Read, Effect::Block, read)]
-            }
-        };
-        Ok(Self { violated: [write, act, read], findings })
+        let mut model = Self { violated: Vec::new(), findings: Vec::new() };
+        for rule in FlowRule::ALL {
+            let gate = match modelled(*rule) {
+                Some(make) => make(space, policy, session, contract)?,
+                None => anything(space)?,
+            };
+            model.violated.push(gate.violated);
+            model.findings.extend(gate.effects.into_iter().map(|(effect, when)| (*rule, effect, when)));
+        }
+        Ok(model)
     }
 }
 
-/// Data would go where it may not.
+/// Private data would go where it may not.
 fn write(
+    space: &mut Space,
+    policy: &FlowPolicy,
+    session: &LabelModel,
+    contract: &ContractModel,
+) -> Result<GateModel, GaveUp> {
+    let violated = leak(space, policy, session, contract)?;
+    let effects = match policy.mode {
+        FlowMode::Observe => Vec::new(),
+        FlowMode::Balanced => {
+            let doubtful = space.diagram.and(violated, session.untrusted())?;
+            vec![(Effect::Confirm, violated), (Effect::Block, doubtful)]
+        }
+        FlowMode::Strict | FlowMode::Samos => vec![(Effect::Block, violated)],
+    };
+    Ok(GateModel { violated, effects })
+}
+
+fn leak(
     space: &mut Space,
     policy: &FlowPolicy,
     session: &LabelModel,
@@ -86,15 +106,57 @@ fn write(
     Ok(space.diagram.any(leaks)?)
 }
 
-/// When a call counts as an act, and when as one that cannot be undone.
-fn act(space: &mut Space, mode: FlowMode, contract: &ContractModel) -> Result<(Function, Function), GaveUp> {
-    let irreversible = contract.outcome(Outcome::Irreversible);
-    let acts = space.diagram.or(contract.outcome(Outcome::Consequential), irreversible)?;
-    Ok(match mode {
-        FlowMode::Samos => (NEVER, NEVER),
+/// Untrusted text would decide an act.
+fn act(
+    space: &mut Space,
+    policy: &FlowPolicy,
+    session: &LabelModel,
+    contract: &ContractModel,
+) -> Result<GateModel, GaveUp> {
+    let grave = contract.outcome(Outcome::Irreversible);
+    let acts = space.diagram.or(contract.outcome(Outcome::Consequential), grave)?;
+    let acts = match policy.mode {
+        FlowMode::Samos => NEVER,
+        FlowMode::Strict => space.diagram.or(acts, contract.destination(Destination::Public))?,
+        FlowMode::Observe | FlowMode::Balanced => acts,
+    };
+    let violated = space.diagram.and(acts, session.untrusted())?;
+    let effects = match policy.mode {
+        FlowMode::Observe | FlowMode::Samos => Vec::new(),
+        FlowMode::Balanced => vec![(Effect::Confirm, violated)],
         FlowMode::Strict => {
-            (space.diagram.or(acts, contract.destination(Destination::Public))?, irreversible)
+            vec![
+                (Effect::Confirm, violated),
+                (Effect::Passkey, space.diagram.and(grave, session.untrusted())?),
+            ]
         }
-        FlowMode::Observe | FlowMode::Balanced => (acts, irreversible),
-    })
+    };
+    Ok(GateModel { violated, effects })
+}
+
+/// A doubtful session would get private data.
+fn read(
+    space: &mut Space,
+    policy: &FlowPolicy,
+    session: &LabelModel,
+    contract: &ContractModel,
+) -> Result<GateModel, GaveUp> {
+    let private = contract.returns_private(space)?;
+    let violated = space.diagram.and(private, session.untrusted())?;
+    let effects = match policy.mode {
+        FlowMode::Observe | FlowMode::Balanced => Vec::new(),
+        FlowMode::Strict | FlowMode::Samos => vec![(Effect::Block, violated)],
+    };
+    Ok(GateModel { violated, effects })
+}
+
+/// A gate of which nothing is known.
+fn anything(space: &mut Space) -> Result<GateModel, GaveUp> {
+    let violated = space.switch()?;
+    let mut effects = Vec::new();
+    for effect in [Effect::Confirm, Effect::Passkey, Effect::Block] {
+        let chosen = space.switch()?;
+        effects.push((effect, space.diagram.and(violated, chosen)?));
+    }
+    Ok(GateModel { violated, effects })
 }

@@ -3,6 +3,7 @@
 use highwater_core::policy::{Check, Kind};
 
 use super::diagram::{ALWAYS, Function, NEVER};
+use super::flow::FlowModel;
 use super::label::LabelModel;
 use super::risk;
 use super::scopes::ScopeSet;
@@ -22,8 +23,12 @@ pub(super) enum Model {
     Texts { ids: Vec<TextId>, open: Function },
     /// Scopes of regulations.
     Scopes { set: ScopeSet, unknown: Function },
+    /// A whole number: which one it is, from the least on; or nobody may know it.
+    Number { least: i64, is: Vec<Function>, unknown: Function },
     /// The risk of the session.
     Risk,
+    /// The flow gates that are violated.
+    Flow,
 }
 
 /// Nobody knows.
@@ -32,16 +37,21 @@ pub(super) const UNKNOWN: Rails = Rails { may: ALWAYS, must: NEVER };
 // === impl Model ===
 
 impl Model {
-    /// Free variables for a fact of this kind. Used only until the fact has a line in [`World::model`]; a test
-    /// sees to it that every fact has one.
-    pub(super) fn anything(space: &mut Space, kind: Kind) -> Result<Self, GaveUp> {
+    /// A fact that this analysis knows only by its kind: every value is possible, and that nobody knows it. It is
+    /// compared with these texts.
+    pub(super) fn anything(space: &mut Space, kind: Kind, asked: Vec<Pattern>) -> Result<Self, GaveUp> {
+        let unknown = space.switch()?;
         Ok(match kind {
-            Kind::Bool => Self::Possible(space.choice(2)?),
-            Kind::Enum { words, .. } => Self::Possible(space.choice(words.len())?),
-            Kind::OneOf(words) => Self::Possible(space.part(words.len())?),
-            Kind::Set(words) => Self::Members { has: space.switches(words.len())?, unknown: NEVER },
-            Kind::Str | Kind::Open { .. } | Kind::Int(..) => {
-                Self::Text { id: None, absent: NEVER, unknown: ALWAYS }
+            Kind::Bool => Self::Possible(space.part(2)?),
+            Kind::Enum { words, .. } | Kind::OneOf(words) => Self::Possible(space.part(words.len())?),
+            Kind::Set(words) => Self::Members { has: space.switches(words.len())?, unknown },
+            Kind::Str => {
+                Self::Text { id: Some(space.text(asked, "text")?), absent: space.switch()?, unknown }
+            }
+            Kind::Open { .. } => Self::Texts { ids: vec![space.text_set(asked, "text")?], open: unknown },
+            Kind::Int(least, most) => {
+                let count = usize::try_from(most.saturating_sub(least)).map_err(|_| GaveUp::TooLarge)?;
+                Self::Number { least, is: space.choice(count.saturating_add(1))?, unknown }
             }
         })
     }
@@ -50,6 +60,7 @@ impl Model {
         &self,
         space: &mut Space,
         label: &LabelModel,
+        flow: &FlowModel,
         check: &Check,
     ) -> Result<Rails, GaveUp> {
         match (self, check) {
@@ -64,22 +75,15 @@ impl Model {
             }
             // A set from which at most one word is drawn, and perhaps none.
             (Self::Members { has, unknown }, Check::Has(wanted) | Check::Among(wanted)) => {
-                let members = has.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1);
-                let members = members.map(|(_, member)| *member).collect::<Vec<_>>();
-                let found = space.diagram.any(members)?;
-                Ok(Rails {
-                    may: space.diagram.or(found, *unknown)?,
-                    must: space.diagram.minus(found, *unknown)?,
-                })
+                let found = members(space, has, *wanted)?;
+                unless(space, found, *unknown)
             }
+            (Self::Flow, Check::Has(wanted)) => Ok(Rails::known(members(space, &flow.violated, *wanted)?)),
             (Self::Text { id, absent, unknown }, check) => {
                 let (Some(id), Some(patterns)) = (id, patterns(check)) else { return Ok(UNKNOWN) };
                 let like = like(space, *id, &patterns)?;
                 let like = space.diagram.minus(like, *absent)?;
-                Ok(Rails {
-                    may: space.diagram.or(like, *unknown)?,
-                    must: space.diagram.minus(like, *unknown)?,
-                })
+                unless(space, like, *unknown)
             }
             (Self::Texts { ids, open }, check) => {
                 let mut found = Vec::new();
@@ -106,21 +110,40 @@ impl Model {
                 let may = space.diagram.any([found, set.open, *unknown])?;
                 Ok(Rails { may, must: space.diagram.minus(found, *unknown)? })
             }
-            (Self::Risk, check) => {
-                let fits = |total: i64| match check {
-                    Check::Above(bound) => total > *bound,
-                    Check::Below(bound) => total < *bound,
-                    Check::Number(numbers) => numbers.contains(&total),
-                    _ => false,
-                };
-                Ok(Rails::known(risk::when(space, label, &fits)?))
+            (Self::Number { least, is, unknown }, check) => {
+                let fitting = (*least..).zip(is).filter(|(number, _)| fits(check, *number));
+                let found = space.diagram.any(fitting.map(|(_, is)| *is).collect::<Vec<_>>())?;
+                unless(space, found, *unknown)
             }
-            (Self::Possible(_) | Self::Members { .. }, _) => Ok(UNKNOWN),
+            (Self::Risk, check) => Ok(Rails::known(risk::when(space, label, &|total| fits(check, total))?)),
+            (Self::Possible(_) | Self::Members { .. } | Self::Flow, _) => Ok(UNKNOWN),
         }
     }
 }
 
-fn patterns(check: &Check) -> Option<Vec<Pattern>> {
+/// Whether a number passes the check.
+fn fits(check: &Check, number: i64) -> bool {
+    match check {
+        Check::Above(bound) => number > *bound,
+        Check::Below(bound) => number < *bound,
+        Check::Number(numbers) => numbers.contains(&number),
+        _ => false,
+    }
+}
+
+/// When one of the wanted words is a member.
+fn members(space: &mut Space, has: &[Function], wanted: u64) -> Result<Function, GaveUp> {
+    let members = has.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1);
+    Ok(space.diagram.any(members.map(|(_, member)| *member).collect::<Vec<_>>())?)
+}
+
+/// When it is found, and where nobody knows it may be.
+fn unless(space: &mut Space, found: Function, unknown: Function) -> Result<Rails, GaveUp> {
+    Ok(Rails { may: space.diagram.or(found, unknown)?, must: space.diagram.minus(found, unknown)? })
+}
+
+/// What a text is compared with.
+pub(super) fn patterns(check: &Check) -> Option<Vec<Pattern>> {
     match check {
         Check::Text(texts) => Some(texts.iter().map(|text| Pattern::Exact(text.to_string())).collect()),
         Check::Matches(glob) => Some(vec![Pattern::Glob(glob.as_str().to_owned())]),

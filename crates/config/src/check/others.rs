@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use highwater_core::annotation::Source;
 use highwater_core::grant::Permission;
-use highwater_core::policy::{ManifestState, Phase, ServerTransport, SightingKind, ToolStatus};
+use highwater_core::policy::{FactName, ManifestState, Phase, ServerTransport, ToolStatus};
 use highwater_core::trust::TrustLevel;
 
 use super::diagram::{Function, NEVER};
@@ -16,7 +16,7 @@ use super::world::Questions;
 #[derive(Debug)]
 pub(crate) struct Others {
     pub(crate) server: ServerModel,
-    texts: BTreeMap<&'static str, TextId>,
+    texts: BTreeMap<FactName, TextId>,
     pub(crate) kind: KindModel,
     /// In the order of [`Permission::ALL`].
     pub(crate) permissions: Vec<Function>,
@@ -24,7 +24,6 @@ pub(crate) struct Others {
     pub(crate) status: Vec<Function>,
     pub(crate) request_open_world: Function,
     pub(crate) request_attribution: TextId,
-    pub(crate) argument_sightings: Sightings,
     pub(crate) response: ResponseModel,
 }
 
@@ -37,7 +36,6 @@ pub(crate) struct ServerModel {
     pub(crate) resource_trust: Vec<Function>,
     pub(crate) manifest: Vec<Function>,
     pub(crate) transport: Vec<Function>,
-    pub(crate) sandboxed: Function,
 }
 
 /// What kind of action it is; exactly one of the first six holds.
@@ -54,15 +52,6 @@ pub(crate) struct KindModel {
     pub(crate) of_resource: Function,
 }
 
-/// What detectors saw.
-#[derive(Debug)]
-pub(crate) struct Sightings {
-    /// Nobody looked.
-    pub(crate) unseen: Function,
-    /// In the order of [`SightingKind::ALL`].
-    pub(crate) kinds: Vec<Function>,
-}
-
 /// What is known of a message of the upstream.
 #[derive(Debug)]
 pub(crate) struct ResponseModel {
@@ -75,19 +64,18 @@ pub(crate) struct ResponseModel {
     /// The message says what it holds: `none`, then the classes.
     pub(crate) sensitivity_said: Function,
     pub(crate) sensitivity: Vec<Function>,
-    pub(crate) sightings: Sightings,
     /// What it asks, if it is a question.
     pub(crate) ask: Vec<Function>,
 }
 
 /// Facts that are a text, and what an example says where nothing else is asked for.
-const TEXTS: [(&str, &str); 6] = [
-    ("tool.id", "server__tool"),
-    ("tool.name", "tool"),
-    ("server.id", "server"),
-    ("agent.id", "agent"),
-    ("resource.uri", "file:///example"),
-    ("prompt.name", "prompt"),
+const TEXTS: [(FactName, &str); 6] = [
+    (FactName::ToolId, "server__tool"),
+    (FactName::ToolName, "tool"),
+    (FactName::ServerId, "server"),
+    (FactName::AgentId, "agent"),
+    (FactName::ResourceUri, "file:///example"),
+    (FactName::PromptName, "prompt"),
 ];
 
 // === impl Others ===
@@ -97,20 +85,21 @@ impl Others {
         space: &mut Space,
         phase: Phase,
         virtual_servers: &[&str],
-        questions: &mut Questions,
+        questions: &Questions,
     ) -> Result<Self, GaveUp> {
         // First what is done, then its name: an example should rather name a tool than do something else.
         let kind = KindModel::new(space, phase)?;
         let mut texts = BTreeMap::new();
-        for (path, usual) in TEXTS {
-            texts.insert(path, space.text(questions.take(&[path]), usual)?);
+        for (name, usual) in TEXTS {
+            texts.insert(name, space.text(questions.of(&[name]), usual)?);
         }
         let method = match phase {
             Phase::Call | Phase::Result | Phase::List => "tools/call",
             Phase::Resource => "resources/read",
         };
-        texts.insert("action.method", space.text(questions.take(&["action.method"]), method)?);
-        let mut names = questions.take(&["agent.virtualServer"]);
+        let asked = questions.of(&[FactName::ActionMethod]);
+        texts.insert(FactName::ActionMethod, space.text(asked, method)?);
+        let mut names = questions.of(&[FactName::AgentVirtualServer]);
         let known: Vec<Pattern> =
             virtual_servers.iter().map(|name| Pattern::Exact((*name).to_owned())).collect();
         names.extend(known.iter().cloned());
@@ -121,7 +110,7 @@ impl Others {
         }
         let one_of_them = space.diagram.any(one_of_them)?;
         space.require(one_of_them)?;
-        texts.insert("agent.virtualServer", name);
+        texts.insert(FactName::AgentVirtualServer, name);
         Ok(Self {
             server: ServerModel::new(space)?,
             texts,
@@ -129,11 +118,8 @@ impl Others {
             permissions: space.usual_switches(Permission::ALL.len())?,
             status: space.choice(ToolStatus::ALL.len())?,
             request_open_world: space.switch()?,
-            request_attribution: space.text_set(
-                questions.take(&["request.annotations.attribution"]),
-                "mcp://client.example/context",
-            )?,
-            argument_sightings: Sightings::new(space)?,
+            request_attribution: space
+                .text_set(questions.of(&[FactName::RequestAttribution]), "mcp://client.example/context")?,
             response: ResponseModel::new(space, questions)?,
         })
     }
@@ -152,8 +138,8 @@ impl Others {
     }
 
     /// The text of a fact.
-    pub(crate) fn text(&self, path: &str) -> Option<TextId> {
-        self.texts.get(path).copied()
+    pub(crate) fn text(&self, name: FactName) -> Option<TextId> {
+        self.texts.get(&name).copied()
     }
 }
 
@@ -167,7 +153,6 @@ impl ServerModel {
             resource_trust: space.choice(TrustLevel::ALL.len())?,
             manifest: space.choice(ManifestState::ALL.len())?,
             transport: space.choice(ServerTransport::ALL.len())?,
-            sandboxed: space.switch()?,
         };
         // An unverified server is worth nothing, whatever is written beside it.
         for levels in [&model.trust, &model.resource_trust] {
@@ -235,19 +220,11 @@ impl KindModel {
     }
 }
 
-// === impl Sightings ===
-
-impl Sightings {
-    fn new(space: &mut Space) -> Result<Self, GaveUp> {
-        Ok(Self { unseen: space.switch()?, kinds: space.switches(SightingKind::ALL.len())? })
-    }
-}
-
 // === impl ResponseModel ===
 
 impl ResponseModel {
-    fn new(space: &mut Space, questions: &mut Questions) -> Result<Self, GaveUp> {
-        let attribution = questions.take(&["response.annotations.attribution"]);
+    fn new(space: &mut Space, questions: &Questions) -> Result<Self, GaveUp> {
+        let attribution = questions.of(&[FactName::ResponseAttribution]);
         let asks = space.switch()?;
         let mut ask = space.choice(4)?;
         for kind in &mut ask {
@@ -261,7 +238,6 @@ impl ResponseModel {
             source: space.part(Source::ALL.len())?,
             sensitivity_said: space.switch()?,
             sensitivity: space.part(8)?,
-            sightings: Sightings::new(space)?,
             ask,
         })
     }

@@ -9,15 +9,14 @@ use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::policy::{
-    Admission, Arguments, Effect, Facts, ManifestState, Phase, Policy, RequestFacts, ResponseFacts, RuleSet,
-    ServerFacts, ServerTransport, SightingKind, ToolStatus,
+    Admission, Arguments, Effect, FactName, Facts, ManifestState, Phase, Policy, RequestFacts, ResponseFacts,
+    RuleSet, ServerFacts, ServerTransport, ToolStatus,
 };
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use serde_json::{Value, json};
 
 use super::diagram::Function;
 use super::label::chosen;
-use super::others::Sightings;
 use super::space::Values;
 use super::world::World;
 
@@ -39,7 +38,6 @@ pub(crate) struct Situation {
     request: RequestFacts,
     pub(crate) arguments: Value,
     arguments_text: String,
-    argument_sightings: Option<Words<SightingKind>>,
     response: ResponseFacts,
     now: Timestamp,
 }
@@ -51,25 +49,25 @@ impl Situation {
     pub(crate) fn new(world: &World, values: &Values, now: Timestamp) -> Self {
         let World { space, others, .. } = world;
         let has = |function: Function| space.value(function, values);
-        let text = |path: &str| {
-            let id = others.text(path);
+        let text = |name: FactName| {
+            let id = others.text(name);
             id.and_then(|id| space.spelled(id, values)).unwrap_or_default()
         };
         let server = server(world, values);
         let kind = &others.kind;
         let (action_kind, target) = if has(kind.resource) {
-            (ActionKind::ReadResource, text("resource.uri"))
+            (ActionKind::ReadResource, text(FactName::ResourceUri))
         } else if has(kind.prompt) {
-            (ActionKind::GetPrompt, text("prompt.name"))
+            (ActionKind::GetPrompt, text(FactName::PromptName))
         } else if has(kind.completion) {
-            let path = if has(kind.of_resource) { "resource.uri" } else { "prompt.name" };
-            (ActionKind::Complete, text(path))
+            let of = if has(kind.of_resource) { FactName::ResourceUri } else { FactName::PromptName };
+            (ActionKind::Complete, text(of))
         } else if has(kind.ask) {
             (ActionKind::Answer, "question".to_owned())
         } else if has(kind.extra) {
             (ActionKind::ExtraMethod, String::new())
         } else {
-            (ActionKind::CallTool, text("tool.name"))
+            (ActionKind::CallTool, text(FactName::ToolName))
         };
         let arguments = world.arguments.spelled(space, values);
         let params = match action_kind {
@@ -83,18 +81,18 @@ impl Situation {
         Self {
             phase: world.phase,
             decision: DecisionId::new("hwd_example"),
-            principal: Principal::new(text("agent.id")),
+            principal: Principal::new(text(FactName::AgentId)),
             grant: Grant { permissions: chosen(&others.permissions, has), ..Grant::everything().clone() },
-            virtual_server: VirtualServerId::new(text("agent.virtualServer")),
+            virtual_server: VirtualServerId::new(text(FactName::AgentVirtualServer)),
             action: Action::new(
                 action_kind,
-                UpstreamId::new(text("server.id")),
-                text("action.method"),
+                UpstreamId::new(text(FactName::ServerId)),
+                text(FactName::ActionMethod),
                 target,
                 params.to_string(),
             ),
-            tool_id: is_call.then(|| text("tool.id")),
-            tool_name: is_call.then(|| text("tool.name")),
+            tool_id: is_call.then(|| text(FactName::ToolId)),
+            tool_name: is_call.then(|| text(FactName::ToolName)),
             tool_status: chosen(&others.status, has).iter().next().unwrap_or(ToolStatus::Pending),
             contract: world.contract.spelled(space, values, &server.trust),
             server,
@@ -106,7 +104,6 @@ impl Situation {
             },
             arguments_text: arguments.to_string(),
             arguments,
-            argument_sightings: sightings(&others.argument_sightings, has),
             response: response(world, values),
             now,
         }
@@ -128,7 +125,6 @@ impl Situation {
                 Phase::List => Arguments::Unknown,
                 Phase::Call | Phase::Resource | Phase::Result => Arguments::Known(&self.arguments_text),
             },
-            argument_sightings: self.argument_sightings,
             response: (self.phase == Phase::Result).then_some(&self.response),
             now: self.now,
             ..base
@@ -174,13 +170,9 @@ fn server(world: &World, values: &Values) -> ServerFacts {
     ServerFacts {
         trust: ServerTrust::new(level(&model.trust), level(&model.resource_trust), has(model.verified)),
         transport: chosen::<ServerTransport>(&model.transport, has).iter().next(),
-        sandboxed: has(model.sandboxed),
         manifest: chosen(&model.manifest, has).iter().next().unwrap_or(ManifestState::Absent),
+        ..ServerFacts::default()
     }
-}
-
-fn sightings(seen: &Sightings, has: impl Fn(Function) -> bool + Copy) -> Option<Words<SightingKind>> {
-    (!has(seen.unseen)).then(|| chosen(&seen.kinds, has))
 }
 
 fn response(world: &World, values: &Values) -> ResponseFacts {
@@ -194,8 +186,8 @@ fn response(world: &World, values: &Values) -> ResponseFacts {
         attribution: TextSet::of(world.space.members(model.attribution, values)),
         source: source.filter(|_| has(model.source_said)),
         sensitivity: has(model.sensitivity_said).then(|| sensitivity(&model.sensitivity, has)),
-        sightings: sightings(&model.sightings, has),
         ask: asks.into_iter().zip(&model.ask).find(|(_, is)| has(**is)).map(|(ask, _)| ask),
+        ..ResponseFacts::default()
     }
 }
 

@@ -4,8 +4,7 @@ use std::fmt;
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Accepts, Axis, Contract, Sensitivity, Word, Words};
-use highwater_core::label::{Label, TextSet};
-use highwater_core::policy::{SightingKind, ToolStatus};
+use highwater_core::policy::{FACTS, Fact, FactId, FactName, Facts, FlowViolations, RuleSet, SeenValue, Val};
 use serde_json::{Map, Value, json};
 
 use super::situation::Situation;
@@ -19,46 +18,35 @@ pub struct Witness {
     pub facts: Vec<(&'static str, Value)>,
 }
 
+/// What is told by the axes of the contract, and the violations, which follow from the rest.
+const IMPLIED: [FactName; 6] = [
+    FactName::ToolDestination,
+    FactName::ToolAccepts,
+    FactName::ToolOutcomes,
+    FactName::ToolSource,
+    FactName::ToolReturns,
+    FactName::FlowViolations,
+];
+
 // === impl Witness ===
 
 impl Witness {
-    /// Tells what every example tells, and of the rest what `mentioned` asks for.
-    pub(crate) fn new(situation: &Situation, mentioned: impl Fn(&str) -> bool) -> Self {
+    /// Tells what every example tells, and of the rest what these rules mention.
+    pub(crate) fn new(situation: &Situation, rules: &[&RuleSet]) -> Self {
         let facts = situation.facts();
-        let mut told = Vec::new();
-        let mut tell = |path: &'static str, value: Value| told.push((path, value));
-        tell("agent.virtualServer", json!(situation.virtual_server().as_str()));
-        tell("server.id", json!(situation.action().upstream().as_str()));
-        if situation.server.trust.verified() {
-            tell("server.verified", json!(true));
-            tell("server.trust", json!(situation.server.trust.effective().as_str()));
-        }
-        let action = situation.action();
-        match action.kind() {
-            ActionKind::ReadResource | ActionKind::Subscribe => {
-                tell("resource.uri", json!(&**action.target()))
-            }
-            ActionKind::GetPrompt => tell("prompt.name", json!(&**action.target())),
-            ActionKind::CallTool | ActionKind::ResolveTool | ActionKind::CreateChallenge => {
-                tell("tool.name", json!(facts.tool_name));
-                tell("tool.id", json!(facts.tool_id));
-            }
-            ActionKind::Complete | ActionKind::TaskStep | ActionKind::Answer | ActionKind::ExtraMethod => {
-                tell("action.method", json!(&**action.method()));
-            }
-        }
-        contract(&situation.contract, &mut tell);
-        for (path, value) in further(situation) {
-            if mentioned(path) {
-                tell(path, value);
-            }
-        }
-        session(&situation.session, &mut tell);
-        if facts.request.open_world {
-            tell("request.annotations.openWorldHint", json!(true));
-        }
+        let (first, last) = (of_action(situation), of_session(&facts));
+        // What is usual there is left out, mentioned or not.
+        let known: Vec<FactName> = first.iter().chain(&last).map(|(name, _)| *name).chain(IMPLIED).collect();
+        let mentioned: Vec<&Fact> = rules.iter().flat_map(|rules| rules.facts()).collect();
+        let further = FACTS.iter().filter(|fact| {
+            let is_known = fact.name.is_some_and(|name| known.contains(&name));
+            !is_known && mentioned.iter().any(|other| other.path == fact.path)
+        });
+        let mut told: Vec<_> = rows(&first).map(|fact| (fact.path, value(&facts, fact))).collect();
+        contract(&situation.contract, &mut told);
+        told.extend(further.chain(rows(&last)).map(|fact| (fact.path, value(&facts, fact))));
         if situation.arguments.as_object().is_some_and(|arguments| !arguments.is_empty()) {
-            tell("arguments", situation.arguments.clone());
+            told.push(("arguments", situation.arguments.clone()));
         }
         Self { phase: situation.phase.as_str(), facts: told }
     }
@@ -93,71 +81,81 @@ impl fmt::Display for Witness {
     }
 }
 
-fn contract(contract: &Contract, tell: &mut impl FnMut(&'static str, Value)) {
+/// What is done, and where; whether it is worth telling.
+fn of_action(situation: &Situation) -> Vec<(FactName, bool)> {
+    let (kind, verified) = (situation.action().kind(), situation.server.trust.verified());
+    let is_tool =
+        matches!(kind, ActionKind::CallTool | ActionKind::ResolveTool | ActionKind::CreateChallenge);
+    let is_resource = matches!(kind, ActionKind::ReadResource | ActionKind::Subscribe);
+    let mut told = vec![
+        (FactName::AgentVirtualServer, true),
+        (FactName::ServerId, true),
+        (FactName::ServerVerified, verified),
+        (FactName::ServerTrust, verified),
+        (FactName::ResourceUri, is_resource),
+        (FactName::PromptName, kind == ActionKind::GetPrompt),
+        (FactName::ToolName, is_tool),
+        (FactName::ToolId, is_tool),
+    ];
+    if !is_tool && !is_resource && kind != ActionKind::GetPrompt {
+        told.push((FactName::ActionMethod, true));
+    }
+    told
+}
+
+/// What the session has read; whether it is worth telling.
+fn of_session(facts: &Facts<'_>) -> [(FactName, bool); 8] {
+    let label = facts.session;
+    [
+        (FactName::SessionSensitivity, true),
+        (FactName::SessionIntegrity, true),
+        (FactName::SessionMalicious, label.malicious()),
+        (FactName::SessionScopes, !label.scopes().is_empty()),
+        (FactName::SessionAttribution, !label.origins().is_empty()),
+        (FactName::SessionWroteExternally, label.wrote_externally()),
+        (FactName::SessionSources, !label.sources().is_empty()),
+        (FactName::RequestOpenWorld, facts.request.open_world),
+    ]
+}
+
+/// The rows of what is worth telling.
+fn rows(told: &[(FactName, bool)]) -> impl Iterator<Item = &'static Fact> {
+    let told = told.iter().filter(|(_, worth)| *worth);
+    told.filter_map(|(name, _)| FACTS.iter().find(|fact| fact.name == Some(*name)))
+}
+
+/// What a fact says of the example.
+fn value(facts: &Facts<'_>, fact: &Fact) -> Value {
+    let Some(id) = FactId::of(fact.path) else { return Value::Null };
+    let says = facts.value(id, FlowViolations::EMPTY);
+    let open = matches!(says, Val::Texts { open: Some(_), .. }).then(|| "and others".to_owned());
+    match SeenValue::of(fact, says) {
+        SeenValue::Many(classes) if classes.is_empty() && fact.name == Some(FactName::SessionSensitivity) => {
+            json!("none")
+        }
+        SeenValue::Many(members) => members.into_iter().chain(open).collect(),
+        value => json!(value),
+    }
+}
+
+fn contract(contract: &Contract, told: &mut Vec<(&'static str, Value)>) {
     let said = |axis: Axis, words: Value| match contract.is_declared(axis) {
         true => words,
         false => json!("anything: nobody said"),
     };
-    tell("inputMetadata.destination", said(Axis::Destination, words(contract.destination().members())));
-    tell(
-        "inputMetadata.sensitivity",
-        match contract.accepts() {
-            Accepts::Unknown => json!("nobody said"),
-            Accepts::Any => json!("any"),
-            Accepts::Only(classes) => sensitivity(classes),
-        },
-    );
-    tell("inputMetadata.outcomes", said(Axis::Outcomes, words(contract.outcomes().members())));
-    tell("returnMetadata.source", said(Axis::Source, words(contract.source().members())));
-    tell("returnMetadata.sensitivity", said(Axis::Returns, sensitivity(contract.returns())));
-}
-
-/// Facts that are told where a condition mentions them.
-fn further(situation: &Situation) -> Vec<(&'static str, Value)> {
-    let facts = situation.facts();
-    let hints = situation.contract.hints();
-    let seen = |seen: Option<Words<SightingKind>>| seen.map_or_else(|| json!("nobody looked"), words);
-    vec![
-        ("tool.annotations.idempotentHint", json!(hints.idempotent)),
-        ("tool.annotations.maliciousActivityHint", json!(situation.contract.malicious())),
-        ("tool.annotations.attribution", texts(situation.contract.attribution())),
-        ("tool.callWith", json!(situation.contract.variant().as_str())),
-        ("tool.destructive", json!(situation.contract.destroys())),
-        ("tool.capabilities", words(situation.contract.capabilities().effective())),
-        ("tool.undeclared", words(situation.contract.undeclared())),
-        ("tool.status", json!(facts.tool_status.as_str())),
-        ("tool.approved", json!(facts.tool_status == ToolStatus::Approved)),
-        ("tool.requiresApproval", json!(situation.contract.requires_verified())),
-        ("server.resourceTrust", json!(situation.server.trust.resources().as_str())),
-        ("server.manifest", json!(situation.server.manifest.as_str())),
-        ("server.transport", json!(situation.server.transport.map(|transport| transport.as_str()))),
-        ("server.sandboxed", json!(situation.server.sandboxed)),
-        ("agent.id", json!(facts.principal.as_str())),
-        ("agent.permissions", words(facts.grant.permissions)),
-        ("action.method", json!(&**situation.action().method())),
-        ("request.annotations.attribution", texts(&facts.request.attribution)),
-        ("arguments.sightings", seen(facts.argument_sightings)),
-        ("session.risk", json!(situation.session.risk())),
-    ]
-}
-
-fn session(label: &Label, tell: &mut impl FnMut(&'static str, Value)) {
-    tell("session.sensitivity", if label.private() { words(label.classes()) } else { json!("none") });
-    tell("session.integrity", json!(label.integrity().as_str()));
-    if label.malicious() {
-        tell("session.malicious", json!(true));
-    }
-    for (path, set) in [("session.scopes", label.scopes()), ("session.attribution", label.origins())] {
-        if !set.is_empty() {
-            tell(path, texts(set));
-        }
-    }
-    if label.wrote_externally() {
-        tell("session.wroteExternally", json!(true));
-    }
-    if !label.sources().is_empty() {
-        tell("session.sources", words(label.sources()));
-    }
+    let accepts = match contract.accepts() {
+        Accepts::Unknown => json!("nobody said"),
+        Accepts::Any => json!("any"),
+        Accepts::Only(classes) => sensitivity(classes),
+    };
+    let axes = [
+        (Axis::Destination, said(Axis::Destination, words(contract.destination().members()))),
+        (Axis::Accepts, accepts),
+        (Axis::Outcomes, said(Axis::Outcomes, words(contract.outcomes().members()))),
+        (Axis::Source, said(Axis::Source, words(contract.source().members()))),
+        (Axis::Returns, said(Axis::Returns, sensitivity(contract.returns()))),
+    ];
+    told.extend(axes.map(|(axis, value)| (axis.as_str(), value)));
 }
 
 fn words<T: Word>(words: Words<T>) -> Value {
@@ -167,9 +165,4 @@ fn words<T: Word>(words: Words<T>) -> Value {
 fn sensitivity(sensitivity: &Sensitivity) -> Value {
     let none = sensitivity.may_be_none().then(|| json!("none"));
     none.into_iter().chain(sensitivity.classes().iter().map(|class| json!(class.as_str()))).collect()
-}
-
-fn texts(set: &TextSet) -> Value {
-    let more = set.is_open().then(|| json!("and others"));
-    set.members().iter().map(|text| json!(&**text)).chain(more).collect()
 }

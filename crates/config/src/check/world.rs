@@ -4,19 +4,20 @@
 //! session has read, what is known of the tool, who the server is.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use highwater_core::annotation::{Axis, Destination, Outcome, Source};
 use highwater_core::decide::FlowPolicy;
-use highwater_core::policy::{Check, Condition, FACTS, Fact, Phase, Slot, Subject, Test};
+use highwater_core::policy::{Condition, FACTS, Fact, FactName, Phase, Slot, Subject, Test};
 
 use super::argument::{Arguments, Asked};
 use super::condition;
 use super::contract::{ClassVariables, ContractModel};
 use super::diagram::{Function, NEVER};
-use super::flow::FlowModel;
+use super::flow::{FlowModel, modelled};
 use super::label::LabelModel;
-use super::model::{Model, UNKNOWN};
-use super::others::{Others, Sightings};
+use super::model::{Model, UNKNOWN, patterns};
+use super::others::Others;
 use super::scopes::ScopeList;
 use super::space::{GaveUp, Rails, Space};
 use super::texts::Pattern;
@@ -30,17 +31,15 @@ pub(crate) struct World {
     pub(crate) contract: ContractModel,
     pub(crate) arguments: Arguments,
     pub(crate) others: Others,
+    flows: Vec<(FlowPolicy, Rc<FlowModel>)>,
     models: BTreeMap<&'static str, Model>,
 }
-
-/// The fact that depends on the flow policy.
-const FLOW: &str = "flow.violations";
 
 /// What all conditions together ask.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     arguments: BTreeMap<String, Asked>,
-    texts: BTreeMap<&'static str, Vec<Pattern>>,
+    texts: Vec<(&'static Fact, Pattern)>,
 }
 
 // === impl Questions ===
@@ -54,22 +53,24 @@ impl Questions {
                     self.arguments.entry(pointer.as_str().to_owned()).or_default().note(test.check());
                 }
                 Some(Subject::Fact(id)) => {
-                    let patterns = match test.check() {
-                        Check::Text(texts) => {
-                            texts.iter().map(|text| Pattern::Exact(text.to_string())).collect()
-                        }
-                        Check::Matches(glob) => vec![Pattern::Glob(glob.as_str().to_owned())],
-                        _ => continue,
-                    };
-                    self.texts.entry(id.fact().path).or_default().extend(patterns);
+                    let asked = patterns(test.check()).unwrap_or_default();
+                    self.texts.extend(asked.into_iter().map(|pattern| (id.fact(), pattern)));
                 }
                 None => {}
             }
         }
     }
 
-    pub(crate) fn take(&mut self, paths: &[&'static str]) -> Vec<Pattern> {
-        paths.iter().filter_map(|path| self.texts.get(path)).flatten().cloned().collect()
+    /// What some facts are compared with.
+    pub(crate) fn of(&self, names: &[FactName]) -> Vec<Pattern> {
+        let asked = self.texts.iter().filter(|(fact, _)| fact.name.is_some_and(|name| names.contains(&name)));
+        asked.map(|(_, pattern)| pattern.clone()).collect()
+    }
+
+    /// What one fact is compared with.
+    fn of_fact(&self, fact: &Fact) -> Vec<Pattern> {
+        let asked = self.texts.iter().filter(|(other, _)| other.path == fact.path);
+        asked.map(|(_, pattern)| pattern.clone()).collect()
     }
 }
 
@@ -85,18 +86,18 @@ impl World {
     ) -> Result<Self, GaveUp> {
         let mut space = Space::new(most_nodes);
         // Names come first: rules that speak of different tools or servers then never meet in the diagram.
-        let others = Others::new(&mut space, phase, virtual_servers, &mut questions)?;
+        let others = Others::new(&mut space, phase, virtual_servers, &questions)?;
         let classes = ClassVariables::new(&mut space)?;
-        let scopes = ScopeList::new(questions.take(&[
-            "session.scopes",
-            "tool.annotations.inputMetadata.regulatedScopes",
-            "tool.annotations.returnMetadata.regulatedScopes",
+        let scopes = ScopeList::new(questions.of(&[
+            FactName::SessionScopes,
+            FactName::ToolAcceptedScopes,
+            FactName::ToolReturnedScopes,
         ]));
         let scopes_open = space.switch()?;
         let session_scopes = scopes.set(&mut space, scopes_open)?;
-        let origins = questions.take(&["session.attribution", "request.annotations.attribution"]);
+        let origins = questions.of(&[FactName::SessionAttribution, FactName::RequestAttribution]);
         let label = LabelModel::new(&mut space, classes.held.clone(), session_scopes, origins)?;
-        let attribution = questions.take(&["tool.annotations.attribution"]);
+        let attribution = questions.of(&[FactName::ToolAttribution]);
         let contract = ContractModel::new(&mut space, &classes, &scopes, attribution)?;
         if phase == Phase::Resource {
             // Asking for data changes nothing; the protocol says so.
@@ -106,20 +107,30 @@ impl World {
         let granted = others.granted(&mut space, &contract.variant)?;
         space.require(granted)?;
         let arguments = Arguments::new(&mut space, std::mem::take(&mut questions.arguments))?;
-        let mut world = Self { space, phase, label, contract, arguments, others, models: BTreeMap::new() };
-        for fact in FACTS.iter().filter(|fact| fact.phases.has(phase) && fact.path != FLOW) {
-            let model = world.model(fact)?;
+        let (flows, models) = (Vec::new(), BTreeMap::new());
+        let mut world = Self { space, phase, label, contract, arguments, others, flows, models };
+        for fact in FACTS.iter().filter(|fact| fact.phases.has(phase) && fact.missing().is_none()) {
+            let model = match fact.name {
+                Some(name) => world.model(name)?,
+                None => Model::anything(&mut world.space, fact.kind, questions.of_fact(fact))?,
+            };
             world.models.insert(fact.path, model);
         }
         Ok(world)
     }
 
-    /// The flow rules under one policy.
-    pub(crate) fn flow(&mut self, policy: &FlowPolicy) -> Result<FlowModel, GaveUp> {
-        FlowModel::new(&mut self.space, policy, &self.label, &self.contract)
+    /// The flow gates under one policy. A gate that is not modelled says the same each time that it is asked.
+    pub(crate) fn flow(&mut self, policy: &FlowPolicy) -> Result<Rc<FlowModel>, GaveUp> {
+        if let Some((_, known)) = self.flows.iter().find(|(of, _)| of == policy) {
+            return Ok(Rc::clone(known));
+        }
+        let Self { space, label, contract, .. } = self;
+        let model = Rc::new(FlowModel::new(space, policy, label, contract, modelled)?);
+        self.flows.push((*policy, Rc::clone(&model)));
+        Ok(model)
     }
 
-    /// When a condition may hold, and when it certainly does. `flow` is what the flow rules find.
+    /// When a condition may hold, and when it certainly does. `flow` is what the flow gates find.
     pub(crate) fn rails<'s>(
         &mut self,
         flow: &FlowModel,
@@ -128,12 +139,8 @@ impl World {
     ) -> Result<Rails, GaveUp> {
         let Self { space, models, arguments, phase, label, .. } = self;
         condition::rails(space, condition, &mut |space, test: &Test| match subject(test.slot()) {
-            Some(Subject::Fact(id)) if id.is(FLOW) && id.fact().phases.has(*phase) => {
-                let violated = Model::Members { has: flow.violated.to_vec(), unknown: NEVER };
-                violated.rails(space, label, test.check())
-            }
             Some(Subject::Fact(id)) => match models.get(id.fact().path) {
-                Some(model) => model.rails(space, label, test.check()),
+                Some(model) => model.rails(space, label, flow, test.check()),
                 // Not known in this phase.
                 None => Ok(UNKNOWN),
             },
@@ -145,57 +152,54 @@ impl World {
     }
 
     /// The functions of a fact.
-    fn model(&mut self, fact: &Fact) -> Result<Model, GaveUp> {
+    fn model(&mut self, name: FactName) -> Result<Model, GaveUp> {
         let Self { space, label, contract, others, .. } = self;
         let flag = |space: &mut Space, is: Function| -> Result<Model, GaveUp> {
             Ok(Model::Possible(vec![space.diagram.not(is)?, is]))
         };
         let known = |has: &[Function]| Model::Members { has: has.to_vec(), unknown: NEVER };
-        let seen = |seen: &Sightings| Model::Members { has: seen.kinds.clone(), unknown: seen.unseen };
-        Ok(match fact.path {
-            "tool.annotations.readOnlyHint" => {
+        Ok(match name {
+            FactName::ToolReadOnly => {
                 let benign = contract.benign(space)?;
                 flag(space, benign)?
             }
-            "tool.annotations.destructiveHint" => flag(space, contract.outcome(Outcome::Irreversible))?,
-            "tool.annotations.idempotentHint" => flag(space, contract.idempotent)?,
-            "tool.annotations.openWorldHint" => {
+            FactName::ToolIrreversible => flag(space, contract.outcome(Outcome::Irreversible))?,
+            FactName::ToolIdempotent => flag(space, contract.idempotent)?,
+            FactName::ToolOpenWorld => {
                 let (to, from) =
                     (contract.destination(Destination::Public), contract.source(Source::UntrustedPublic));
                 let open = space.diagram.or(to, from)?;
                 flag(space, open)?
             }
-            "tool.annotations.maliciousActivityHint" => flag(space, contract.malicious)?,
-            "tool.annotations.attribution" => {
+            FactName::ToolMalicious => flag(space, contract.malicious)?,
+            FactName::ToolAttribution => {
                 Model::Texts { ids: vec![contract.attribution], open: contract.attribution_open }
             }
-            "tool.annotations.inputMetadata.destination" => Model::Possible(contract.destination.clone()),
-            "tool.annotations.inputMetadata.sensitivity" => {
+            FactName::ToolDestination => Model::Possible(contract.destination.clone()),
+            FactName::ToolAccepts => {
                 Model::Members { has: contract.accepts.members(space)?, unknown: contract.accepts.unknown }
             }
-            "tool.annotations.inputMetadata.outcomes" => Model::Possible(contract.outcomes.clone()),
-            "tool.annotations.inputMetadata.regulatedScopes" => Model::Scopes {
+            FactName::ToolOutcomes => Model::Possible(contract.outcomes.clone()),
+            FactName::ToolAcceptedScopes => Model::Scopes {
                 set: contract.accepts.scopes.clone(),
                 unknown: space.diagram.or(contract.accepts.unknown, contract.accepts.any)?,
             },
-            "tool.annotations.returnMetadata.source" => Model::Possible(contract.source.clone()),
-            "tool.annotations.returnMetadata.sensitivity" => {
-                Model::Possible(contract.returns.possible(space)?)
-            }
-            "tool.annotations.returnMetadata.regulatedScopes" => Model::Scopes {
+            FactName::ToolSource => Model::Possible(contract.source.clone()),
+            FactName::ToolReturns => Model::Possible(contract.returns.possible(space)?),
+            FactName::ToolReturnedScopes => Model::Scopes {
                 set: contract.returns.scopes.clone(),
                 unknown: contract.returns.scopes_unknown(space)?,
             },
-            "tool.readConfidentiality" => {
+            FactName::ToolReadConfidentiality => {
                 let private = contract.returns_private(space)?;
                 flag(space, private)?
             }
-            "tool.writeConfidentiality" => {
+            FactName::ToolWriteConfidentiality => {
                 let low = contract.destination(Destination::Public);
                 Model::Possible(vec![low, space.diagram.not(low)?])
             }
-            "tool.capabilities" => known(&contract.capabilities),
-            "tool.undeclared" => {
+            FactName::ToolCapabilities => known(&contract.capabilities),
+            FactName::ToolUndeclared => {
                 let mut has = Vec::new();
                 for axis in Axis::ALL {
                     let said = contract.said(space, *axis)?;
@@ -203,62 +207,62 @@ impl World {
                 }
                 known(&has)
             }
-            "tool.id" | "tool.name" => Model::Text {
-                id: others.text(fact.path),
+            FactName::ToolId | FactName::ToolName => Model::Text {
+                id: others.text(name),
                 absent: others.kind.is_reading(space)?,
                 unknown: others.kind.is_of_unknown_tool(space)?,
             },
-            "tool.callWith" => Model::Possible(contract.variant.clone()),
-            "tool.destructive" => {
+            FactName::ToolCallWith => Model::Possible(contract.variant.clone()),
+            FactName::ToolDestroys => {
                 let destroys = space.diagram.minus(contract.outcome(Outcome::Irreversible), contract.adds)?;
                 flag(space, destroys)?
             }
-            "tool.status" => Model::Possible(others.status.clone()),
-            "tool.approved" => flag(space, others.status.first().copied().unwrap_or(NEVER))?,
-            "tool.requiresApproval" => flag(space, contract.requires_verified)?,
-            "server.id" | "agent.id" | "agent.virtualServer" | "action.method" => {
-                Model::Text { id: others.text(fact.path), absent: NEVER, unknown: NEVER }
-            }
-            "server.trust" => Model::Possible(others.server.trust.clone()),
-            "server.resourceTrust" => Model::Possible(others.server.resource_trust.clone()),
-            "server.verified" => flag(space, others.server.verified)?,
-            "server.manifest" => Model::Possible(others.server.manifest.clone()),
-            "server.transport" => Model::Possible(others.server.transport.clone()),
-            "server.sandboxed" => flag(space, others.server.sandboxed)?,
-            "agent.permissions" => known(&others.permissions),
-            "action.kind" => Model::Possible(others.kind.possible(space)?),
-            "resource.uri" => Model::Text {
-                id: others.text(fact.path),
+            FactName::ToolStatus => Model::Possible(others.status.clone()),
+            FactName::ToolApproved => flag(space, others.status.first().copied().unwrap_or(NEVER))?,
+            FactName::ToolRequiresApproval => flag(space, contract.requires_verified)?,
+            FactName::ServerId
+            | FactName::AgentId
+            | FactName::AgentVirtualServer
+            | FactName::ActionMethod => Model::Text { id: others.text(name), absent: NEVER, unknown: NEVER },
+            FactName::ServerTrust => Model::Possible(others.server.trust.clone()),
+            FactName::ServerResourceTrust => Model::Possible(others.server.resource_trust.clone()),
+            FactName::ServerVerified => flag(space, others.server.verified)?,
+            FactName::ServerManifest => Model::Possible(others.server.manifest.clone()),
+            FactName::ServerTransport => Model::Possible(others.server.transport.clone()),
+            FactName::AgentPermissions => known(&others.permissions),
+            FactName::ActionKind => Model::Possible(others.kind.possible(space)?),
+            FactName::ResourceUri => Model::Text {
+                id: others.text(name),
                 absent: others.kind.names_no_resource(space)?,
                 unknown: NEVER,
             },
-            "prompt.name" => Model::Text {
-                id: others.text(fact.path),
+            FactName::PromptName => Model::Text {
+                id: others.text(name),
                 absent: others.kind.names_no_prompt(space)?,
                 unknown: NEVER,
             },
-            "ask.kind" => {
+            FactName::AskKind => {
                 // A message that asks nothing is of none of these kinds.
                 Model::Members { has: others.response.ask.clone(), unknown: NEVER }
             }
-            "request.annotations.openWorldHint" => {
+            FactName::RequestOpenWorld => {
                 let open = space.diagram.or(others.request_open_world, label.open_world)?;
                 flag(space, open)?
             }
-            "request.annotations.attribution" => Model::Texts {
+            FactName::RequestAttribution => Model::Texts {
                 ids: vec![others.request_attribution, label.origins],
                 open: label.origins_open,
             },
-            "response.annotations.openWorldHint" => flag(space, others.response.open_world)?,
-            "response.annotations.maliciousActivityHint" => flag(space, others.response.malicious)?,
-            "response.annotations.attribution" => {
+            FactName::ResponseOpenWorld => flag(space, others.response.open_world)?,
+            FactName::ResponseMalicious => flag(space, others.response.malicious)?,
+            FactName::ResponseAttribution => {
                 Model::Texts { ids: vec![others.response.attribution], open: NEVER }
             }
-            "response.annotations.returnMetadata.source" => {
+            FactName::ResponseSource => {
                 let response = &others.response;
                 Model::Possible(either(space, response.source_said, &response.source, &contract.source)?)
             }
-            "response.annotations.returnMetadata.sensitivity" => {
+            FactName::ResponseSensitivity => {
                 let response = &others.response;
                 let declared = contract.returns.possible(space)?;
                 let unclassified = response.sensitivity.last().copied().unwrap_or(NEVER);
@@ -268,23 +272,22 @@ impl World {
                 }
                 Model::Possible(either(space, response.sensitivity_said, &said, &declared)?)
             }
-            "session.untrusted" => flag(space, label.untrusted())?,
-            "session.malicious" => flag(space, label.malicious)?,
-            "session.private" | "session.confidentiality" => {
+            FactName::SessionUntrusted => flag(space, label.untrusted())?,
+            FactName::SessionMalicious => flag(space, label.malicious)?,
+            FactName::SessionPrivate | FactName::SessionConfidentiality => {
                 let private = label.private(space)?;
                 flag(space, private)?
             }
-            "session.integrity" => Model::Possible(label.integrity.clone()),
-            "session.sensitivity" => known(&label.classes),
-            "session.scopes" => Model::Scopes { set: label.scopes.clone(), unknown: NEVER },
-            "session.attribution" => Model::Texts { ids: vec![label.origins], open: label.origins_open },
-            "session.sources" => known(&label.sources),
-            "session.wroteExternally" => flag(space, label.wrote_externally)?,
-            "session.risk" => Model::Risk,
-            "arguments.sightings" => seen(&others.argument_sightings),
-            "response.sightings" => seen(&others.response.sightings),
-            // A fact that this analysis does not know yet: anything may be.
-            _ => Model::anything(space, fact.kind)?,
+            FactName::SessionIntegrity => Model::Possible(label.integrity.clone()),
+            FactName::SessionSensitivity => known(&label.classes),
+            FactName::SessionScopes => Model::Scopes { set: label.scopes.clone(), unknown: NEVER },
+            FactName::SessionAttribution => {
+                Model::Texts { ids: vec![label.origins], open: label.origins_open }
+            }
+            FactName::SessionSources => known(&label.sources),
+            FactName::SessionWroteExternally => flag(space, label.wrote_externally)?,
+            FactName::SessionRisk => Model::Risk,
+            FactName::FlowViolations => Model::Flow,
         })
     }
 }

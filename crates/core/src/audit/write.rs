@@ -207,7 +207,7 @@ fn rest_of_contract(line: &mut Line<'_>, contract: &Contract) {
 /// The findings, and what goes with them.
 fn judged(line: &mut Line<'_>, judgement: &Judgement) {
     let violations = judgement.violations();
-    let plain = violations == FlowViolations::NONE && judgement.redactions().is_empty();
+    let plain = violations.is_empty() && judgement.redactions().is_empty();
     if plain && judgement.findings().is_empty() {
         line.raw(b",\"findings\":[]");
     } else {
@@ -217,9 +217,8 @@ fn judged(line: &mut Line<'_>, judgement: &Judgement) {
 
 #[cold]
 fn found(line: &mut Line<'_>, judgement: &Judgement, violations: FlowViolations) {
-    if violations != FlowViolations::NONE {
-        let violated = FlowRule::ALL.into_iter().filter(|rule| violations.has(*rule));
-        line.raw(b",\"violations\":").words(violated.map(FlowRule::finding));
+    if !violations.is_empty() {
+        line.raw(b",\"violations\":").words(violations.iter().map(FlowRule::finding));
     }
     if !judgement.redactions().is_empty() {
         line.raw(b",\"redactions\":").set(judgement.redactions().kinds());

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Finding, FindingId, Reason};
+use super::flow::FlowViolations;
 use super::reply::response_facts;
 use super::verdict::{Denial, Judgement};
 use super::{Effect, gates};
@@ -93,7 +94,7 @@ pub fn decide_ask(policy: &Policy, decision: &DecisionId, facts: &AskFacts<'_>) 
         session::label_reply(call.contract, facts.claims, &Label::bottom(), ReplyKind::Server, reading);
     let response = ResponseFacts { ask: Some(facts.kind), ..response_facts(call, facts.claims) };
     let seen = Facts { response: Some(&response), ..*call };
-    let judgement = gates::judge_reply(policy, &seen, findings, false, &label);
+    let judgement = gates::judge_reply(policy, &seen, findings, FlowViolations::EMPTY, &label);
     match judgement.effect() {
         Effect::Allow => AskVerdict::Put(AskPass { kind: facts.kind, label, judgement }),
         Effect::Redact | Effect::Confirm | Effect::Passkey | Effect::Block => {

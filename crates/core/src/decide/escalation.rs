@@ -6,6 +6,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Finding, FindingId, Reason};
+use super::flow::FlowViolations;
 use super::verdict::{Denial, Judgement};
 use crate::action::ActionDigest;
 use crate::approval::{
@@ -14,7 +15,7 @@ use crate::approval::{
 };
 use crate::id::{DecisionId, Principal, Timestamp};
 use crate::label::{Label, LabelDigest};
-use crate::policy::{Effect, Facts, FlowRule};
+use crate::policy::{Effect, Facts};
 
 /// An action that waits for a person. It cannot be built outside the decision, and it is used up by its answer.
 #[derive(Debug)]
@@ -327,8 +328,8 @@ impl Told {
         if heard.is_none_or(|heard| heard != LabelDigest::of(session)) {
             return Self::of(judgement);
         }
-        let act = FindingId::Flow(FlowRule::Act);
-        Self::of_those(judgement, |finding| finding.id != act || finding.effect > Effect::Confirm)
+        let answered = |id: &FindingId| id.flow().is_some_and(|rule| rule.gate().answered_under_way);
+        Self::of_those(judgement, |finding| !answered(&finding.id) || finding.effect > Effect::Confirm)
     }
 
     fn of_those(judgement: &Judgement, counts: impl Fn(&Finding) -> bool) -> Self {
@@ -411,9 +412,9 @@ impl Approval {
         Agreement { grade: self.grade, told: self.told.clone() }
     }
 
-    /// Whether the person knew that a doubtful session would get private data.
-    pub(super) fn covers_read(&self) -> bool {
-        self.told.findings().any(|id| *id == FindingId::Flow(FlowRule::Read))
+    /// The violations that the person knew of.
+    pub(super) fn violations(&self) -> FlowViolations {
+        self.told.findings().filter_map(FindingId::flow).collect()
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::flow::FlowMode;
+use super::flow::{FlowMode, FlowRule};
 use crate::id::Timestamp;
-use crate::policy::{Effect, FlowRule, Seen, SeenValue, Truth};
+use crate::policy::{Effect, Seen, SeenValue, Truth};
 
 /// The stable dotted name of a gate or rule, as it appears in the audit log and in scenarios.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,7 @@ pub enum FindingId {
     Ask,
     /// `structural.reply`: the reply is of a form nobody defined.
     Reply,
-    /// `flow.write`, `flow.act` or `flow.read`.
+    /// `flow.` and the word of a flow gate.
     Flow(FlowRule),
     /// `rule.` and the name of one of the operator's rules.
     Rule(Arc<str>),
@@ -226,7 +226,8 @@ impl PerMode {
 
 // === impl FindingId ===
 
-const NAMED: [(&str, FindingId); 14] = [
+/// The gates of layer L0; those of layer L1 are named in their rows.
+const STRUCTURAL: [(&str, FindingId); 11] = [
     ("structural.grant", FindingId::Grant),
     ("structural.token", FindingId::Token),
     ("structural.intent", FindingId::Intent),
@@ -238,15 +239,13 @@ const NAMED: [(&str, FindingId); 14] = [
     ("structural.unapproved", FindingId::Unapproved),
     ("structural.ask", FindingId::Ask),
     ("structural.reply", FindingId::Reply),
-    ("flow.write", FindingId::Flow(FlowRule::Write)),
-    ("flow.act", FindingId::Flow(FlowRule::Act)),
-    ("flow.read", FindingId::Flow(FlowRule::Read)),
 ];
 
 impl FindingId {
     /// The dotted names of every gate. Rules have names of their own.
     pub fn gates() -> impl Iterator<Item = &'static str> {
-        NAMED.iter().map(|(name, _)| *name)
+        let flow = FlowRule::ALL.iter().map(|rule| rule.finding());
+        STRUCTURAL.iter().map(|(name, _)| *name).chain(flow)
     }
 
     /// The finding of that dotted name.
@@ -254,7 +253,17 @@ impl FindingId {
         if let Some(rule) = name.strip_prefix("rule.") {
             return Some(Self::Rule(rule.into()));
         }
-        NAMED.iter().find(|(known, _)| *known == name).map(|(_, id)| id.clone())
+        let flow = FlowRule::ALL.iter().find(|rule| rule.finding() == name).map(|rule| Self::Flow(*rule));
+        let structural = || STRUCTURAL.iter().find(|(known, _)| *known == name).map(|(_, id)| id.clone());
+        flow.or_else(structural)
+    }
+
+    /// The gate of layer L1, if it is one.
+    pub fn flow(&self) -> Option<FlowRule> {
+        match self {
+            Self::Flow(rule) => Some(*rule),
+            _ => None,
+        }
     }
 
     /// Whether this is a gate of layer L0, which nothing waives.
@@ -280,8 +289,9 @@ impl fmt::Display for FindingId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rule(name) => write!(f, "rule.{name}"),
+            Self::Flow(rule) => f.write_str(rule.finding()),
             gate => {
-                let name = NAMED.iter().find(|(_, id)| id == gate).map_or("", |(name, _)| *name);
+                let name = STRUCTURAL.iter().find(|(_, id)| id == gate).map_or("", |(name, _)| *name);
                 f.write_str(name)
             }
         }

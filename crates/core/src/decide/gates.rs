@@ -1,20 +1,19 @@
 //! Every gate asked, every finding kept.
 
 use super::finding::{Finding, PerMode};
-use super::flow::{Flow, FlowMode, FlowPolicy};
+use super::flow::{Flow, FlowInput, FlowMode, FlowPolicy, FlowRule, FlowViolations};
 use super::rules;
 use super::structural;
 use super::verdict::{Demands, Judgement, Redactions};
 use crate::label::Label;
-use crate::policy::{Effect, Facts, FlowRule, FlowViolations, Phase, Policy, Reading};
+use crate::policy::{Effect, Facts, Input, Phase, Policy, Reading};
 
 /// What the gates say of an action, without permitting anything.
 ///
 /// For whoever only wants an answer: lists, explanations, replays, a second judgement.
 pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Judgement {
     let bench = Bench::call(policy, facts);
-    let findings = bench.structural();
-    bench.judge(findings, |mode| bench.flow_of_call(mode))
+    bench.judge(bench.structural())
 }
 
 /// What [`judge`] demands of the caller, without the explanation.
@@ -22,23 +21,30 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Judgement {
 /// For whoever asks often: the second of the two judgements of a call, and the listing of many tools.
 pub fn demands(policy: &Policy, facts: &Facts<'_>) -> Demands {
     let bench = Bench::call(policy, facts);
-    let structural = Judgement::of(bench.structural()).effect();
-    bench.demands(structural, |mode| bench.flow_of_call(mode))
+    bench.demands(Judgement::of(bench.structural()).effect())
 }
 
-/// What the gates say of a message of an upstream, with the label it really has. `facts` hold what it says of itself.
+/// What the gates say of a message of an upstream, with the label it really has. `facts` hold what it says of itself;
+/// what a person has agreed to is not asked again.
 pub(super) fn judge_reply(
     policy: &Policy,
     facts: &Facts<'_>,
     mut findings: Vec<Finding>,
-    agreed: bool,
+    agreed: FlowViolations,
     label: &Label,
 ) -> Judgement {
     structural::still_granted(policy, facts, &mut findings);
-    let bench = Bench { policy, flow: policy.flow_for(facts), facts, phase: Phase::Result };
-    // A person who agreed to this reading has agreed to it.
-    let seen = |_| if agreed { Flow::NONE } else { Flow::of_reply(facts.session, label) };
-    bench.judge(findings, seen)
+    let of_replies: FlowViolations =
+        FlowRule::ALL.iter().copied().filter(|rule| rule.gate().of_replies).collect();
+    let bench = Bench {
+        policy,
+        flow: policy.flow_for(facts),
+        facts,
+        phase: Phase::Result,
+        reply: Some(label),
+        asked: of_replies.minus(agreed),
+    };
+    bench.judge(findings)
 }
 
 /// Everything that is looked at in one judgement.
@@ -47,13 +53,18 @@ struct Bench<'a> {
     flow: FlowPolicy,
     facts: &'a Facts<'a>,
     phase: Phase,
+    /// The label of the reply, if it is one that is judged.
+    reply: Option<&'a Label>,
+    /// The flow gates that are asked.
+    asked: FlowViolations,
 }
 
 // === impl Bench ===
 
 impl<'a> Bench<'a> {
     fn call(policy: &'a Policy, facts: &'a Facts<'a>) -> Self {
-        Self { policy, flow: policy.flow_for(facts), facts, phase: facts.phase() }
+        let (flow, phase) = (policy.flow_for(facts), facts.phase());
+        Self { policy, flow, facts, phase, reply: None, asked: FlowViolations::all() }
     }
 
     fn structural(&self) -> Vec<Finding> {
@@ -64,27 +75,30 @@ impl<'a> Bench<'a> {
         findings
     }
 
-    fn flow_of_call(&self, mode: FlowMode) -> Flow {
-        Flow::of(&self.flow, mode, self.facts.contract, self.facts.session)
+    fn input(&self, mode: FlowMode) -> FlowInput<'_> {
+        FlowInput { policy: &self.flow, mode, facts: self.facts, reply: self.reply }
+    }
+
+    fn flow(&self, mode: FlowMode) -> Flow {
+        Flow::of(&self.input(mode), self.asked)
     }
 
     fn read(&self, violations: FlowViolations) -> Reading<'a> {
         self.policy.rules().read(self.phase, self.facts, violations)
     }
 
-    /// The findings of the flow rules and of the operator's rules, added to those of the structural gates.
-    fn judge(&self, mut findings: Vec<Finding>, seen: impl Fn(FlowMode) -> Flow) -> Judgement {
-        let mode = self.flow.mode;
-        if mode == FlowMode::Observe {
-            let violations = self.observe(&seen, &mut findings);
+    /// The findings of the flow gates and of the operator's rules, added to those of the structural gates.
+    fn judge(&self, mut findings: Vec<Finding>) -> Judgement {
+        if self.flow.mode == FlowMode::Observe {
+            let violations = self.observe(&mut findings);
             return Judgement::new(findings, Redactions::NONE, violations);
         }
-        let (flows, violations) = self.enforced(&seen);
+        let (flows, violations) = self.enforced();
         let mut reading = self.read(violations);
-        for rule in FlowRule::ALL {
-            let strictest = self.strictest(&flows, rule);
-            if let Some((flow, effect)) = strictest.filter(|(_, effect)| *effect > Effect::Allow) {
-                let finding = flow.finding(rule, effect, &self.flow, self.facts);
+        for rule in violations.iter() {
+            let Some((mode, effect)) = strictest(&flows, rule) else { continue };
+            if effect > Effect::Allow {
+                let finding = rule.found(&self.input(mode), effect);
                 findings.push(rules::waive_flow(&mut reading, rule, finding));
             }
         }
@@ -92,62 +106,48 @@ impl<'a> Bench<'a> {
         Judgement::new(findings, redactions, violations)
     }
 
-    /// What each enforced mode sees, and what any of them finds violated.
-    fn enforced(&self, seen: &impl Fn(FlowMode) -> Flow) -> ([Option<(FlowMode, Flow)>; 2], FlowViolations) {
-        let mut modes = self.flow.modes().map(|mode| (mode, seen(mode)));
+    /// What each enforced mode says, and what is violated in any of them.
+    fn enforced(&self) -> ([Option<Flow>; 2], FlowViolations) {
+        let mut modes = self.flow.modes().map(|mode| self.flow(mode));
         let flows = [modes.next(), modes.next()];
-        let found = |rule: &FlowRule| flows.iter().flatten().any(|(_, flow)| flow.violations().has(*rule));
-        (flows, FlowRule::ALL.into_iter().filter(found).collect())
+        let violations =
+            flows.iter().flatten().fold(FlowViolations::EMPTY, |all, flow| all.union(flow.violations()));
+        (flows, violations)
     }
 
-    /// What follows from a rule, and the reading of it that the strictest mode has.
-    fn strictest<'f>(
-        &self,
-        flows: &'f [Option<(FlowMode, Flow)>],
-        rule: FlowRule,
-    ) -> Option<(&'f Flow, Effect)> {
-        let effects =
-            flows.iter().flatten().map(|(mode, flow)| (flow, flow.effect(rule, *mode, self.facts.session)));
-        effects.max_by_key(|(_, effect)| *effect)
-    }
-
-    fn demands(&self, structural: Effect, seen: impl Fn(FlowMode) -> Flow) -> Demands {
-        let mode = self.flow.mode;
-        if mode == FlowMode::Observe {
+    fn demands(&self, structural: Effect) -> Demands {
+        if self.flow.mode == FlowMode::Observe {
             return Demands { effect: structural, redactions: Redactions::NONE };
         }
-        let (flows, violations) = self.enforced(&seen);
+        let (flows, violations) = self.enforced();
         let mut reading = self.read(violations);
         let mut demands = rules::demands(&mut reading);
-        for rule in FlowRule::ALL {
-            let effect = self.strictest(&flows, rule).map_or(Effect::Allow, |(_, effect)| effect);
+        for rule in violations.iter() {
+            let effect = strictest(&flows, rule).map_or(Effect::Allow, |(_, effect)| effect);
             demands.effect = demands.effect.max(rules::waived_flow(&mut reading, rule, effect));
         }
         Demands { effect: demands.effect.max(structural), ..demands }
     }
 
     /// Nothing is enforced; what every mode would have done is kept.
-    fn observe(&self, seen: &impl Fn(FlowMode) -> Flow, findings: &mut Vec<Finding>) -> FlowViolations {
-        let flows = FlowMode::ENFORCING.map(|mode| (mode, seen(mode)));
-        let found = flows.map(|(_, flow)| flow.violations());
-        let all =
-            FlowRule::ALL.into_iter().filter(|rule| found.iter().any(|found| found.has(*rule))).collect();
-        // The modes differ in what the flow rules find. Unless a rule builds on that, it fires in all of them alike.
+    fn observe(&self, findings: &mut Vec<Finding>) -> FlowViolations {
+        let flows = FlowMode::ENFORCING.map(|mode| self.flow(mode));
+        let all = flows.iter().fold(FlowViolations::EMPTY, |all, flow| all.union(flow.violations()));
+        // The modes differ in what the flow gates find. Unless a rule builds on that, it fires in all of them alike.
         let alike =
-            found.iter().all(|other| *other == all) || !self.policy.rules().mentions("flow.violations");
+            flows.iter().all(|flow| flow.violations() == all) || !self.policy.rules().depend_on(Input::Flow);
         let mut reading = self.read(all);
         let mut noted = Vec::new();
-        for (mode, flow) in flows {
+        for flow in flows {
             if !alike {
                 reading = self.read(flow.violations());
             }
-            for rule in FlowRule::ALL.into_iter().filter(|rule| flow.violations().has(*rule)) {
-                let effect = flow.effect(rule, mode, self.facts.session);
-                let finding = flow.finding(rule, effect, &self.flow, self.facts);
-                note(&mut noted, &[mode], rules::waive_flow(&mut reading, rule, finding));
+            for rule in flow.violations().iter() {
+                let finding = rule.found(&self.input(flow.mode), flow.effect(rule));
+                note(&mut noted, &[flow.mode], rules::waive_flow(&mut reading, rule, finding));
             }
             if !alike {
-                self.note_rules(&mut reading, &[mode], &mut noted);
+                self.note_rules(&mut reading, &[flow.mode], &mut noted);
             }
         }
         if alike {
@@ -164,6 +164,11 @@ impl<'a> Bench<'a> {
             note(noted, modes, finding);
         }
     }
+}
+
+/// What follows from a gate in the mode that is strictest about it.
+fn strictest(flows: &[Option<Flow>], rule: FlowRule) -> Option<(FlowMode, Effect)> {
+    flows.iter().flatten().map(|flow| (flow.mode, flow.effect(rule))).max_by_key(|(_, effect)| *effect)
 }
 
 /// Keeps what these modes would have done, under one finding for all modes.

@@ -18,12 +18,11 @@ mod way_out;
 mod what_if;
 
 pub use crate::policy::Effect;
-pub use crate::policy::{FlowRule, FlowViolations};
 pub use ask::{AskFacts, AskKind, AskPass, AskVerdict, decide_ask};
 pub use attempt::{Attempt, Conduct, Spent};
 pub use escalation::{Agreement, Answer, Approval, Escalation, Proof, QuestionDigest, Told, Unapproved};
 pub use finding::{Finding, FindingId, PerMode, Reason, Waived};
-pub use flow::{Clearance, FlowFloor, FlowMode, FlowPolicy};
+pub use flow::{Clearance, Concern, FlowFloor, FlowGate, FlowMode, FlowPolicy, FlowRule, FlowViolations};
 pub use gates::{demands, judge};
 pub use overlook::{FlowPolicies, Overlooked};
 pub use permit::{Mismatch, Obligations, Permit, PermittedAction};

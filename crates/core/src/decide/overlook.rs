@@ -4,8 +4,8 @@
 //! gate and no rule of the policy would ever answer differently.
 
 use super::flow::Flow;
-use crate::label::Label;
-use crate::policy::Policy;
+use crate::label::{Label, TextSet};
+use crate::policy::{Input, Policy};
 
 /// Proof that no gate and no rule of a policy can tell a session that has taken this label in from one that has not.
 /// Only [`Policy::overlooks`] makes it.
@@ -41,6 +41,12 @@ impl<'l> Overlooked<'l> {
 // === impl Policy ===
 
 impl Policy {
+    /// Whether a rule or a flow gate looks at where a session's data came from.
+    pub fn looks_at_origins(&self) -> bool {
+        let anywhere = Label::bottom().with_origins(&TextSet::EVERY);
+        self.rules().depend_on(Input::Origins) || !Flow::overlooks(&anywhere)
+    }
+
     /// Whether no decision of this policy could ever be another because a session has taken this in as well.
     pub fn overlooks<'l>(&self, label: &'l Label, stated: FlowPolicies) -> Option<Overlooked<'l>> {
         let by_servers = match stated {

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::attempt::Conduct;
 use super::escalation::{Agreement, Approval};
 use super::finding::Finding;
+use super::flow::FlowViolations;
 use super::verdict::{Judgement, Redactions};
 use crate::action::{Action, ActionDigest};
 use crate::approval::Consented;
@@ -49,8 +50,8 @@ pub struct Obligations {
     pub(super) redactions: Redactions,
     /// A person said yes to exactly this action.
     pub(super) approved: bool,
-    /// They knew that a doubtful session would get the private data that the contract speaks of.
-    pub(super) read_approved: bool,
+    /// The violations that they knew of.
+    pub(super) agreed: FlowViolations,
 }
 
 /// An action together with the decision that allowed it: the only argument an upstream takes.
@@ -82,7 +83,7 @@ impl Permit {
         let obligations = Obligations {
             redactions: judgement.redactions(),
             approved: approval.is_some(),
-            read_approved: approval.is_some_and(Approval::covers_read),
+            agreed: approval.map(Approval::violations).unwrap_or_default(),
         };
         let conduct = Conduct::of(facts.action, facts.contract);
         let consented = approval.map(|approval| Arc::new(approval.consented(facts, &judgement)));

@@ -7,6 +7,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 
 use super::escalation::{Answer, Approval, Escalation, Proof, QuestionDigest, Unapproved};
 use super::finding::{Finding, FindingId, Reason};
+use super::flow::FlowViolations;
 use super::permit::Obligations;
 use super::verdict::{Denial, Judgement, Redactions};
 use super::{Effect, gates};
@@ -269,8 +270,8 @@ fn settle<R>(
         findings.push(Finding::block(FindingId::Reply, Reason::UnknownResultType));
     }
     // Who agreed to the reading of what the contract speaks of has agreed to that, and to no more.
-    let agreed =
-        obligations.read_approved && facts.contract.reply_label().classes().covers(labelled.label.classes());
+    let as_declared = facts.contract.reply_label().classes().covers(labelled.label.classes());
+    let agreed = if as_declared { obligations.agreed } else { FlowViolations::EMPTY };
     let response = response_facts(facts, &labelled.facts.claims);
     let contract = labelled.facts.contract.as_deref().unwrap_or(facts.contract);
     let seen = Facts { contract, response: Some(&response), ..*facts };

@@ -105,7 +105,7 @@ impl Judgement {
 
     /// Whether there is nothing to say: no finding, nothing to remove, no flow rule violated.
     pub fn is_empty(&self) -> bool {
-        self.findings.is_empty() && self.redactions.is_empty() && self.violations == FlowViolations::NONE
+        self.findings.is_empty() && self.redactions.is_empty() && self.violations.is_empty()
     }
 
     /// What would have made the decision milder, where it is not simply to allow.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::finding::{Finding, FindingId, Reason};
 use crate::annotation::{Axis, Words};
-use crate::policy::{Because, Effect, FlowRule};
+use crate::policy::{Because, Effect};
 
 /// Something that can be done about a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,6 @@ impl WayOut {
     /// What can be done about a finding. `undeclared` are the axes of the contract that nobody spoke of.
     pub fn of(finding: &Finding, undeclared: Words<Axis>) -> Vec<Self> {
         let mut ways = Vec::new();
-        let label = |axis: Axis| undeclared.contains(axis).then_some(Self::Label(axis));
         let because = |reason| finding.reasons.contains(&reason);
         match finding.effect {
             Effect::Confirm => ways.push(Self::Approve),
@@ -73,23 +72,16 @@ impl WayOut {
             FindingId::FlowPolicy => ways.push(Self::NewSession),
             FindingId::Unapproved if because(Reason::NobodyToAsk) => ways.push(Self::AskableClient),
             FindingId::Unapproved | FindingId::Ask | FindingId::Reply => {}
-            FindingId::Flow(FlowRule::Write) => {
-                ways.extend([Self::NewSession, Self::Reset]);
-                ways.extend(label(Axis::Destination));
+            FindingId::Flow(rule) => {
+                let gate = rule.gate();
+                ways.extend_from_slice(gate.ways);
+                ways.extend(undeclared.contains(gate.axis).then_some(Self::Label(gate.axis)));
                 if because(Reason::NotAccepted) {
                     ways.push(Self::Label(Axis::Accepts));
                 }
                 if because(Reason::NotCleared) {
                     ways.push(Self::Clear);
                 }
-            }
-            FindingId::Flow(FlowRule::Act) => {
-                ways.extend([Self::NewSession, Self::Reset]);
-                ways.extend(label(Axis::Outcomes));
-            }
-            FindingId::Flow(FlowRule::Read) => {
-                ways.extend([Self::ReadFirst, Self::Reset]);
-                ways.extend(label(Axis::Returns));
             }
             FindingId::Rule(name) => {
                 ways.extend(finding.saw.iter().filter_map(|saw| Self::of_unknown(&saw.fact, saw.because)));

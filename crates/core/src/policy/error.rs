@@ -25,6 +25,8 @@ pub struct RuleError {
 pub enum RuleErrorCode {
     /// No fact has this path.
     UnknownFact,
+    /// Nothing produces the fact.
+    UnproducedFact,
     /// No operator has this name.
     UnknownOperator,
     /// The operator or the value does not fit the kind of the fact.
@@ -104,6 +106,7 @@ impl RuleErrorCode {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UnknownFact => "unknown-fact",
+            Self::UnproducedFact => "unproduced-fact",
             Self::UnknownOperator => "unknown-operator",
             Self::WrongType => "wrong-type",
             Self::OutsideDomain => "outside-domain",

@@ -8,7 +8,8 @@ use super::fact_table::{FactId, View};
 use super::kind::{Phase, Truth};
 use super::rule::{Named, Rule, RuleSet};
 use super::value::{Because, Val};
-use super::waiver::{FlowRule, FlowViolations, Waiver};
+use super::waiver::Waiver;
+use crate::decide::{FlowRule, FlowViolations};
 
 /// How many facts are remembered in one evaluation.
 const KEPT: usize = 24;

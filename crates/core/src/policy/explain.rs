@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::arguments::Found;
 use super::condition::{Check, Condition, Subject, Test};
 use super::evaluate::{Hit, Reading};
-use super::fact_table::FactId;
+use super::fact_table::{Fact, FactId};
 use super::kind::{Kind, Rises, Truth};
 use super::value::{Because, Val};
 use super::waiver::Waiver;
@@ -82,7 +82,7 @@ impl<'a> Reading<'a> {
         let (value, because) = match subject {
             Subject::Fact(id) => {
                 let value = self.value(test.slot.0, *id);
-                (shown(*id, value), because(*id, value))
+                (SeenValue::of(id.fact(), value), because(*id, value))
             }
             Subject::Argument(_) => argument(self.argument(test.slot.0)),
         };
@@ -96,36 +96,40 @@ impl<'a> Reading<'a> {
     }
 }
 
-// === words ===
+// === impl SeenValue ===
 
-fn shown(id: FactId, value: Val<'_>) -> SeenValue {
-    let kind = id.fact().kind;
-    match value {
-        Val::Among(possible) => match (kind, possible) {
-            (Kind::Bool, 1) => SeenValue::Bool(false),
-            (Kind::Bool, 2) => SeenValue::Bool(true),
-            _ => {
-                let mut words = words(kind, possible);
-                match words.pop() {
-                    Some(only) if words.is_empty() => SeenValue::Text(only),
-                    Some(last) => {
-                        words.push(last);
-                        SeenValue::Many(words)
+impl SeenValue {
+    /// What a fact says.
+    pub fn of(fact: &Fact, value: Val<'_>) -> Self {
+        match value {
+            Val::Among(possible) => match (fact.kind, possible) {
+                (Kind::Bool, 1) => Self::Bool(false),
+                (Kind::Bool, 2) => Self::Bool(true),
+                _ => {
+                    let mut words = words(fact.kind, possible);
+                    match words.pop() {
+                        Some(only) if words.is_empty() => Self::Text(only),
+                        Some(last) => {
+                            words.push(last);
+                            Self::Many(words)
+                        }
+                        None => Self::Nothing,
                     }
-                    None => SeenValue::Nothing,
                 }
+            },
+            Val::Set { has, .. } => Self::Many(words(fact.kind, has)),
+            Val::Int { least, most } if least == most => Self::Int(least),
+            Val::Int { least, most } => Self::Text(format!("{least} to {most}")),
+            Val::Text(text) => Self::Text(text.to_owned()),
+            Val::Texts { members, others, .. } => {
+                Self::Many(members.iter().chain(others).take(LISTED).map(|text| text.to_string()).collect())
             }
-        },
-        Val::Set { has, .. } => SeenValue::Many(words(kind, has)),
-        Val::Int { least, most } if least == most => SeenValue::Int(least),
-        Val::Int { least, most } => SeenValue::Text(format!("{least} to {most}")),
-        Val::Text(text) => SeenValue::Text(text.to_owned()),
-        Val::Texts { members, others, .. } => {
-            SeenValue::Many(members.iter().chain(others).take(LISTED).map(|text| text.to_string()).collect())
+            Val::Absent | Val::Unknown(_) => Self::Nothing,
         }
-        Val::Absent | Val::Unknown(_) => SeenValue::Nothing,
     }
 }
+
+// === words ===
 
 fn because(id: FactId, value: Val<'_>) -> Because {
     match value {

@@ -1,5 +1,5 @@
-//! The small words of the fact table: what kind a fact is of, when it is known, how it moves with the label,
-//! and the three truth values.
+//! The small words of the fact table: what kind a fact is of, when it is known, what it is made of, how it moves with
+//! the label, and the three truth values.
 
 use std::fmt;
 
@@ -49,6 +49,35 @@ pub enum Phase {
 /// A set of phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Phases(u8);
+
+/// What a fact is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// The tool: its names, its contract, what became of its definition.
+    Tool,
+    /// The server.
+    Server,
+    /// Who asks, and what they are granted.
+    Caller,
+    /// The virtual server that the client is connected to.
+    VirtualServer,
+    /// What is asked.
+    Action,
+    /// What the session has taken in, but for where that came from.
+    Label,
+    /// Where what the session has taken in came from.
+    Origins,
+    /// What the client says of its context.
+    Request,
+    /// What the server says of its reply.
+    Reply,
+    /// What the flow gates found.
+    Flow,
+    /// What detectors saw in a text.
+    Detectors,
+    /// Whether a server's process is confined.
+    Confinement,
+}
 
 /// How a fact moves as the label of the session rises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +212,28 @@ impl fmt::Display for Phases {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<&str> = self.iter().map(Phase::as_str).collect();
         f.write_str(&words.join(", "))
+    }
+}
+
+// === impl Input ===
+
+impl Input {
+    /// Why nothing produces it, if nothing does.
+    pub fn missing(self) -> Option<&'static str> {
+        match self {
+            Self::Detectors => Some("no detector looks into texts yet"),
+            Self::Confinement => Some("no server is confined yet"),
+            Self::Tool
+            | Self::Server
+            | Self::Caller
+            | Self::VirtualServer
+            | Self::Action
+            | Self::Label
+            | Self::Origins
+            | Self::Request
+            | Self::Reply
+            | Self::Flow => None,
+        }
     }
 }
 

@@ -25,24 +25,27 @@ use std::sync::LazyLock;
 
 pub use arguments::{Arguments, Pointer};
 pub(crate) use arguments::{Found, Wanted};
+#[cfg(test)]
+pub(crate) use compile::compile_where;
 pub use compile::{Case, CaseSet, Operator, compile};
 pub use condition::{Check, Condition, Slot, Subject, Test};
 pub use effect::Effect;
 pub use error::{RuleError, RuleErrorCode};
 pub use evaluate::{Hit, Reading};
 pub use explain::{Seen, SeenValue};
-pub use fact_table::{FACTS, Fact, FactId};
+pub use fact_table::{FACTS, Fact, FactId, FactName};
 pub use facts::{
     Facts, ManifestState, RequestFacts, ResponseFacts, ServerFacts, ServerTransport, SightingKind, ToolStatus,
 };
 pub use glob::Glob;
-pub use kind::{Kind, Phase, Phases, Rises, Truth};
+pub use kind::{Input, Kind, Phase, Phases, Rises, Truth};
 pub use rule::{Rule, RuleSet};
 pub use source::{ConditionSource, RuleSource, Span, Spanned, ValueSource, WaiverSource, Written};
 pub use value::{Because, Val};
-pub use waiver::{FlowRule, FlowViolations, Waiver, end_of};
+pub use waiver::{Waiver, end_of};
 
 use crate::decide::FlowPolicy;
+pub use crate::decide::{FlowRule, FlowViolations};
 use crate::id::{UpstreamId, VirtualServerId};
 use crate::session::Contributor;
 

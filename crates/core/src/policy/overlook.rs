@@ -6,8 +6,8 @@ use super::condition::Subject;
 use super::facts::Facts;
 use super::kind::Rises;
 use super::rule::RuleSet;
-use super::waiver::FlowViolations;
 use crate::action::{Action, ActionKind};
+use crate::decide::FlowViolations;
 use crate::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use crate::label::Label;
 
@@ -34,7 +34,7 @@ impl RuleSet {
             Subject::Fact(id) => match id.fact().rises {
                 Rises::No => true,
                 Rises::Up | Rises::Down => {
-                    with.value(*id, FlowViolations::NONE) == without.value(*id, FlowViolations::NONE)
+                    with.value(*id, FlowViolations::EMPTY) == without.value(*id, FlowViolations::EMPTY)
                 }
             },
         })

@@ -7,11 +7,12 @@ use super::arguments::Wanted;
 use super::condition::{Check, Condition, Slot, Subject};
 use super::effect::Effect;
 use super::error::RuleError;
-use super::fact_table::FactId;
+use super::fact_table::{Fact, FactId, FactName};
 use super::guard::Guarded;
-use super::kind::{Phase, Phases};
+use super::kind::{Input, Phase, Phases};
 use super::value::Val;
-use super::waiver::{FlowRule, Waiver};
+use super::waiver::Waiver;
+use crate::decide::FlowRule;
 
 /// Every rule and waiver of one policy.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +23,8 @@ pub struct RuleSet {
     pub(super) subjects: Vec<Subject>,
     /// The arguments among them.
     pub(super) wanted: Wanted,
-    /// The waivers that name each flow rule.
-    pub(super) flow_waivers: [Vec<usize>; 3],
+    /// The waivers that name each flow gate, in the order of [`FlowRule::ALL`].
+    pub(super) flow_waivers: [Vec<usize>; FlowRule::ALL.len()],
     plans: [Plan; 4],
     pub(super) warnings: Vec<RuleError>,
 }
@@ -100,9 +101,19 @@ impl RuleSet {
         &self.subjects
     }
 
+    /// Every row of the fact table that some condition mentions.
+    pub fn facts(&self) -> impl Iterator<Item = &'static Fact> {
+        self.subjects.iter().filter_map(Subject::fact)
+    }
+
+    /// Whether some condition mentions a fact that is made of this.
+    pub fn depend_on(&self, input: Input) -> bool {
+        self.facts().any(|fact| fact.depends_on(input))
+    }
+
     /// Whether some condition mentions the fact of this path, so that it must be known before deciding.
     pub fn mentions(&self, path: &str) -> bool {
-        self.subjects.iter().any(|subject| subject.is(path))
+        self.subjects.iter().any(|subject| subject.path() == path)
     }
 
     pub(super) fn plan(&self, phase: Phase) -> &Plan {
@@ -116,21 +127,7 @@ impl RuleSet {
     }
 
     pub(super) fn waivers_of(&self, rule: FlowRule) -> &[usize] {
-        let [write, act, read] = &self.flow_waivers;
-        match rule {
-            FlowRule::Write => write,
-            FlowRule::Act => act,
-            FlowRule::Read => read,
-        }
-    }
-
-    pub(super) fn waivers_of_mut(&mut self, rule: FlowRule) -> &mut Vec<usize> {
-        let [write, act, read] = &mut self.flow_waivers;
-        match rule {
-            FlowRule::Write => write,
-            FlowRule::Act => act,
-            FlowRule::Read => read,
-        }
+        self.flow_waivers.get(rule as usize).map_or(&[], Vec::as_slice)
     }
 
     /// Sorts the rules of each phase by what can be known to rule them out at once.
@@ -197,9 +194,9 @@ impl Plan {
             else {
                 continue;
             };
-            let named = match id.fact().path {
-                "tool.name" => &mut self.by_name,
-                "tool.id" => &mut self.by_id,
+            let named = match id.fact().name {
+                Some(FactName::ToolName) => &mut self.by_name,
+                Some(FactName::ToolId) => &mut self.by_id,
                 _ => continue,
             };
             named.add(index, *id, texts);
@@ -233,10 +230,11 @@ impl Named {
 // === impl Subject ===
 
 impl Subject {
-    fn is(&self, path: &str) -> bool {
+    /// The row of the fact table; nothing for an argument.
+    pub fn fact(&self) -> Option<&'static Fact> {
         match self {
-            Self::Fact(id) => id.is(path),
-            Self::Argument(pointer) => path.strip_prefix("arguments.") == Some(pointer.as_str()),
+            Self::Fact(id) => Some(id.fact()),
+            Self::Argument(_) => None,
         }
     }
 

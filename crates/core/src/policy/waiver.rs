@@ -14,21 +14,6 @@ pub struct Waiver {
     pub(super) reason: Arc<str>,
 }
 
-/// The three rules of layer L1, whose findings a waiver may name and a rule may look at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FlowRule {
-    /// `flow.write`: data would go where it may not.
-    Write,
-    /// `flow.act`: untrusted text would decide an act.
-    Act,
-    /// `flow.read`: a session that may be hijacked would get secrets.
-    Read,
-}
-
-/// Which of the flow rules are violated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FlowViolations(u8);
-
 // === impl Waiver ===
 
 impl Waiver {
@@ -55,62 +40,6 @@ impl Waiver {
     /// Whether it is still in force.
     pub fn in_force(&self, now: Timestamp) -> bool {
         now < self.until
-    }
-}
-
-// === impl FlowRule ===
-
-impl FlowRule {
-    /// All three, in the order of [`FlowRule::WORDS`].
-    pub const ALL: [Self; 3] = [Self::Write, Self::Act, Self::Read];
-    /// The words of the fact `flow.violations`.
-    pub const WORDS: &'static [&'static str] = &["write", "act", "read"];
-    /// The dotted names of the findings.
-    pub const FINDINGS: [&'static str; 3] = ["flow.write", "flow.act", "flow.read"];
-
-    /// The dotted name of the finding.
-    pub fn finding(self) -> &'static str {
-        match self {
-            Self::Write => "flow.write",
-            Self::Act => "flow.act",
-            Self::Read => "flow.read",
-        }
-    }
-
-    fn bit(self) -> u8 {
-        match self {
-            Self::Write => 1,
-            Self::Act => 2,
-            Self::Read => 4,
-        }
-    }
-}
-
-// === impl FlowViolations ===
-
-impl FlowViolations {
-    /// None of them.
-    pub const NONE: Self = Self(0);
-
-    /// These and that one.
-    pub fn with(self, rule: FlowRule) -> Self {
-        Self(self.0 | rule.bit())
-    }
-
-    /// Whether the rule is violated.
-    pub fn has(self, rule: FlowRule) -> bool {
-        self.0 & rule.bit() != 0
-    }
-
-    /// One bit for each, in the order of [`FlowRule::WORDS`].
-    pub fn bits(self) -> u64 {
-        self.0.into()
-    }
-}
-
-impl FromIterator<FlowRule> for FlowViolations {
-    fn from_iter<I: IntoIterator<Item = FlowRule>>(rules: I) -> Self {
-        rules.into_iter().fold(Self::NONE, Self::with)
     }
 }
 

@@ -91,7 +91,7 @@ fn waivers(seeds: &[u64], rules: &[RuleSource]) -> Vec<WaiverSource> {
     let mut waivers = world::waivers(seeds, Phase::Call, rules);
     for waiver in &mut waivers {
         let dice = &mut Dice::new(waiver.waive.len() as u64);
-        let flow = dice.of(&FlowRule::ALL).finding().to_owned();
+        let flow = dice.of(FlowRule::ALL).finding().to_owned();
         waiver.waive.push(Spanned::new(flow, Span::default()));
     }
     waivers.retain(|waiver| compile(rules, std::slice::from_ref(waiver)).is_ok());

@@ -4,10 +4,11 @@
 
 #[path = "../dice/mod.rs"]
 mod dice;
+mod inputs;
 mod world;
 
 use dice::Dice;
-use highwater_core::policy::{Effect, Facts, FlowRule, FlowViolations, Phase, RuleSet, Truth, compile};
+use highwater_core::policy::{Effect, Facts, FlowViolations, Phase, RuleSet, Truth, compile};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -100,7 +101,7 @@ proptest! {
                 prop_assert!(later.is_some_and(|(_, later, _)| later >= effect), "{} fell silent or milder", name);
             }
             // And the judgement at the worst is above both.
-            let worst = said(&set, phase, &low.at_worst(), FlowRule::ALL.into_iter().collect());
+            let worst = said(&set, phase, &low.at_worst(), FlowViolations::all());
             prop_assert!(strictest(&after) <= strictest(&worst));
         }
     }

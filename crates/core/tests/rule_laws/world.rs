@@ -101,10 +101,12 @@ fn grow(phase: Phase, facts: &[&'static Fact], depth: usize, dice: &mut Dice) ->
     }
 }
 
-/// A rule over the facts that the phase knows and the filter lets pass.
+/// A rule over the facts that are produced, that the phase knows and that the filter lets pass.
 pub(super) fn rule(phase: Phase, non_monotone: bool, keep: fn(&Fact) -> bool, dice: &mut Dice) -> RuleSource {
-    let facts: Vec<&'static Fact> =
-        FACTS.iter().filter(|fact| fact.phases.has(phase) && keep(fact)).collect();
+    let facts: Vec<&'static Fact> = FACTS
+        .iter()
+        .filter(|fact| fact.missing().is_none() && fact.phases.has(phase) && keep(fact))
+        .collect();
     RuleSource {
         name: spanned("r"),
         effect: spanned(dice.of(&["redact", "confirm", "passkey", "block"])),
@@ -265,7 +267,7 @@ pub(super) fn label(dice: &mut Dice) -> Label {
 }
 
 pub(super) fn flow(dice: &mut Dice) -> FlowViolations {
-    (0..dice.below(3)).map(|_| dice.of(&FlowRule::ALL)).collect()
+    (0..dice.below(3)).map(|_| dice.of(FlowRule::ALL)).collect()
 }
 
 fn arguments(dice: &mut Dice) -> String {
@@ -356,7 +358,7 @@ impl World {
     }
 
     pub(super) fn flow_with(&self, more: FlowViolations) -> FlowViolations {
-        FlowRule::ALL.into_iter().filter(|rule| self.flow.has(*rule) || more.has(*rule)).collect()
+        self.flow.union(more)
     }
 
     /// The same with nothing unknown, one way or another.

@@ -7,13 +7,10 @@ use highwater_core::decide::FlowMode;
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::policy::{Arguments, Effect, Facts, FlowViolations, Phase, Policy, ServerFacts};
+use highwater_core::policy::{Arguments, Effect, Facts, FlowViolations, Input, Phase, Policy, ServerFacts};
 
 use super::contracts::Known;
 use super::merge::Entry;
-
-/// The facts by which one caller differs from another.
-const CALLER_FACTS: [&str; 2] = ["agent.id", "agent.permissions"];
 
 /// What decides whether a tool is shown.
 pub(super) struct Listed<'a> {
@@ -55,11 +52,9 @@ impl Listed<'_> {
         reading.hits().iter().any(|hit| hit.effect == Effect::Block)
     }
 
-    /// Whether what is listed hangs on who asks, besides what they are granted.
+    /// Whether the list depends on the caller beyond their grant.
     pub(super) fn looks_at_caller(&self) -> bool {
-        self.is_about_lists()
-            && (self.grant.flow.is_some()
-                || CALLER_FACTS.iter().any(|fact| self.policy.rules().mentions(fact)))
+        self.is_about_lists() && (self.grant.flow.is_some() || self.policy.rules().depend_on(Input::Caller))
     }
 
     fn is_about_lists(&self) -> bool {

@@ -100,7 +100,10 @@ fn facts() -> String {
             let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
             page.push_str(&format!(": {}", words.join(between)));
         }
-        page.push_str(&format!(". Known in {}.\n", phases.join(", ")));
+        page.push_str(&match fact.missing() {
+            Some(why) => format!(". Never known: {why}, so a rule that asks for it does not load.\n"),
+            None => format!(". Known in {}.\n", phases.join(", ")),
+        });
     }
     page
 }

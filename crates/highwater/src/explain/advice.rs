@@ -3,8 +3,10 @@
 
 use highwater_core::annotation::{Axis, Words};
 use highwater_core::audit::{Outcome, Ruling};
-use highwater_core::decide::{Effect, Finding, FindingId, FlowMode, Otherwise, Reason, WayOut, WhatIf};
-use highwater_core::policy::{FlowRule, Seen, SeenValue, Truth};
+use highwater_core::decide::{
+    Concern, Effect, Finding, FindingId, FlowMode, Otherwise, Reason, WayOut, WhatIf,
+};
+use highwater_core::policy::{Seen, SeenValue, Truth};
 
 use super::account::Account;
 use super::phrase::{effect, is_default, plain, quoted, why_unknown};
@@ -83,14 +85,18 @@ impl Advice {
                     self.of_rule(account, &plain(name), seen);
                 }
             }
-            FindingId::Flow(FlowRule::Write) if !judged_again => {
-                let classes = classes(account);
-                let came = came_with(account, if classes.len() == 1 { "it" } else { "they" }, &classes);
-                self.changes.push(format!("`flow.write`: a session without {}{came}", quoted(&classes)));
-            }
             FindingId::Flow(rule) if !judged_again => {
-                let came = came_with(account, "the doubt", &doubt());
-                self.changes.push(format!("`{}`: a session that is trusted{came}", rule.finding()));
+                let session = match rule.gate().concern {
+                    Concern::PrivateData => {
+                        let classes = classes(account);
+                        let what = if classes.len() == 1 { "it" } else { "they" };
+                        format!("without {}{}", quoted(&classes), came_with(account, what, &classes))
+                    }
+                    Concern::UntrustedText => {
+                        format!("that is trusted{}", came_with(account, "the doubt", &doubt()))
+                    }
+                };
+                self.changes.push(format!("`{}`: a session {session}", rule.finding()));
             }
             FindingId::Approval if finding.reasons.contains(&Reason::VerifiedApprovalRequired) => {
                 let what =
@@ -224,7 +230,10 @@ fn judged(account: &Account) -> Effect {
 /// The classes of private data that are at stake: those that may not go there, or else all.
 fn classes(account: &Account) -> Vec<String> {
     let findings = weighty(account);
-    let Some(finding) = findings.iter().find(|finding| finding.id == FindingId::Flow(FlowRule::Write)) else {
+    let about_data = |finding: &&&Finding| {
+        finding.id.flow().is_some_and(|rule| rule.gate().concern == Concern::PrivateData)
+    };
+    let Some(finding) = findings.iter().find(about_data) else {
         return account.decision.label.label().classes().iter().map(|class| class.to_string()).collect();
     };
     let held = members(finding, "session.sensitivity");

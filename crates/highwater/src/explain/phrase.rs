@@ -2,8 +2,8 @@
 
 use highwater_core::annotation::{Authority, Axis};
 use highwater_core::audit::RecordedDecision;
-use highwater_core::decide::{Effect, Finding, FindingId, FlowMode, Reason};
-use highwater_core::policy::{Because, FlowRule, Seen, SeenValue, Truth};
+use highwater_core::decide::{Effect, Finding, FindingId, FlowMode, FlowRule, Reason};
+use highwater_core::policy::{Because, Seen, SeenValue, Truth};
 
 /// How many names a list has before it is cut.
 const MOST: usize = 6;
@@ -147,17 +147,10 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
             _ => format!("server `{server}` asked something that this client cannot be asked"),
         },
         FindingId::Reply => "the reply is of a form that the protocol does not have".to_owned(),
-        FindingId::Flow(FlowRule::Write) => match finding.reasons.as_slice() {
+        FindingId::Flow(rule) => match finding.reasons.as_slice() {
             [Reason::NotAccepted] => format!("the session holds data that `{tool}` is not built to receive"),
-            _ => "private data could go where it may not".to_owned(),
+            _ => rule.gate().found.to_owned(),
         },
-        FindingId::Flow(FlowRule::Act) => {
-            "the session has read text that anybody may have written, and this call acts".to_owned()
-        }
-        FindingId::Flow(FlowRule::Read) => {
-            "the session has read text that anybody may have written, and would now read private data"
-                .to_owned()
-        }
         FindingId::Rule(name) => {
             let name = plain(name);
             match finding.reasons.first() {
@@ -172,32 +165,24 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
 
 /// Why the effect is what it is, where the mode decides it.
 pub(super) fn because_of_mode(finding: &Finding, decision: &RecordedDecision) -> Option<String> {
-    let FindingId::Flow(rule) = &finding.id else { return None };
-    let mode = decision.mode.as_str();
+    let rule = finding.id.flow().filter(|_| decision.mode != FlowMode::Observe)?;
     let effect = finding.waived.as_ref().map_or(finding.effect, |waived| waived.instead_of);
-    Some(match (rule, decision.mode, effect) {
-        (_, FlowMode::Observe, _) => return None,
-        (FlowRule::Write, FlowMode::Balanced, Effect::Block) => {
-            format!("`{mode}` asks a person while the session is trusted; this one is not, so it refuses")
-        }
-        (FlowRule::Write, FlowMode::Balanced, _) => {
-            format!("`{mode}` asks a person, because the session is trusted")
-        }
-        (FlowRule::Act, FlowMode::Strict, Effect::Passkey) => {
-            format!("`{mode}` wants a passkey for what cannot be undone")
-        }
-        (_, _, Effect::Block) => format!("`{mode}` refuses this"),
-        (_, _, _) => format!("`{mode}` asks a person"),
-    })
+    Some(format!("`{}` {}", decision.mode, does(Some(rule), decision.mode, effect)))
 }
 
 /// What is said of a flow rule that is broken and of which nothing follows in this mode.
 pub(super) fn let_in(rule: &str, decision: &RecordedDecision) -> String {
-    format!(
-        "note[{}]: `{}` lets this in; the label rises with it, and `flow.write` closes the exits",
-        plain(rule),
-        decision.mode
-    )
+    let known = FindingId::parse(rule).and_then(|id| id.flow());
+    format!("note[{}]: `{}` {}", plain(rule), decision.mode, does(known, decision.mode, Effect::Allow))
+}
+
+/// What a mode does about a broken flow rule.
+fn does(rule: Option<FlowRule>, mode: FlowMode, effect: Effect) -> &'static str {
+    rule.and_then(|rule| rule.gate().because(mode, effect)).unwrap_or(match effect {
+        Effect::Allow => "lets this in",
+        Effect::Redact | Effect::Confirm | Effect::Passkey => "asks a person",
+        Effect::Block => "refuses this",
+    })
 }
 
 /// The value of a fact.

@@ -5,17 +5,17 @@ use serde_json::Value;
 
 use super::files::Files;
 
-/// Where the rows of the fact table are.
-const FACTS: &str = "crates/core/src/policy/fact_table.rs";
+/// The reference page that is made from the fact table.
+const FACTS: &str = "docs/reference/facts.md";
 
-/// Where the ids of findings are.
-const FINDINGS: &str = "crates/core/src/decide/finding.rs";
+/// What the page says of a fact that no scenario can use.
+const UNPRODUCED: &str = "Never known:";
+
+/// Where the names of findings are: those of structural gates in one table, those of flow gates in their rows.
+const FINDINGS: &str = "crates/core/src/decide/";
 
 /// The schema of the configuration, in which every key stands.
 const SCHEMA: &str = "highwater.schema.json";
-
-/// The findings that are not made of a name and therefore not listed with the others.
-const FLOW: [&str; 3] = ["flow.write", "flow.act", "flow.read"];
 
 /// Findings that no client can bring about, because what they refuse is not even listed; the laws of the core do.
 const UNREACHABLE: [&str; 3] = ["structural.grant", "structural.intent", "structural.method"];
@@ -51,18 +51,17 @@ const UNTOLD: &[&str] = &[
 
 /// Facts that no scenario names.
 pub(super) fn facts(files: &Files) -> Vec<String> {
-    let rows: Vec<&str> = lines(files, FACTS)
-        .filter_map(|line| first_text(line, "\""))
-        .filter(|name| name.contains('.'))
-        .collect();
+    let rows = lines(files, FACTS).filter(|line| !line.contains(UNPRODUCED));
+    let rows: Vec<&str> = rows.filter_map(|line| first_text(line, "- `", '`')).collect();
     unnamed(files, "fact", &rows, FACTS)
 }
 
 /// Findings that no scenario names.
 pub(super) fn findings(files: &Files) -> Vec<String> {
-    let rows = lines(files, FINDINGS).filter(|line| line.contains("FindingId::"));
-    let rows = rows.filter_map(|line| first_text(line, "(\"")).chain(FLOW);
-    let rows: Vec<&str> = rows.filter(|id| !UNREACHABLE.contains(id)).collect();
+    let structural = lines(files, FINDINGS).filter_map(|line| first_text(line, "(\"", '"'));
+    let structural = structural.filter(|name| name.starts_with("structural."));
+    let flow = lines(files, FINDINGS).filter_map(|line| first_text(line, "finding: \"", '"'));
+    let rows: Vec<&str> = structural.chain(flow).filter(|id| !UNREACHABLE.contains(id)).collect();
     unnamed(files, "finding", &rows, FINDINGS)
 }
 
@@ -103,18 +102,19 @@ fn stories(files: &Files) -> impl Iterator<Item = &str> {
     files.ending_in(".yaml").filter(|file| file.name.starts_with("scenarios/")).map(|file| file.text.as_str())
 }
 
+/// The lines of a file, or of all files in a folder.
 fn lines<'a>(files: &'a Files, name: &'a str) -> impl Iterator<Item = &'a str> {
     files
         .files
         .iter()
-        .filter(move |file| file.name == name)
+        .filter(move |file| file.name.starts_with(name))
         .flat_map(|file| file.text.lines())
         .map(str::trim_start)
 }
 
-/// The text that a line begins with, behind `start` and up to the next quote.
-fn first_text<'a>(line: &'a str, start: &str) -> Option<&'a str> {
-    line.strip_prefix(start)?.split_once('"').map(|(text, _)| text)
+/// The text that a line begins with, behind `start` and up to `end`.
+fn first_text<'a>(line: &'a str, start: &str, end: char) -> Option<&'a str> {
+    line.strip_prefix(start)?.split_once(end).map(|(text, _)| text)
 }
 
 /// Every name of a property, at any depth.
@@ -177,7 +177,11 @@ mod tests {
 
     #[test]
     fn rows_are_read_from_the_tables() {
-        assert_eq!(first_text("\"tool.id\", STR, CRL, No, \"doc\"", "\""), Some("tool.id"));
-        assert_eq!(first_text("(\"structural.grant\", FindingId::Grant),", "(\""), Some("structural.grant"));
+        assert_eq!(first_text("- `session.risk` ↑: How much.", "- `", '`'), Some("session.risk"));
+        assert_eq!(
+            first_text("(\"structural.grant\", FindingId::Grant),", "(\"", '"'),
+            Some("structural.grant")
+        );
+        assert_eq!(first_text("finding: \"flow.act\",", "finding: \"", '"'), Some("flow.act"));
     }
 }

@@ -4,8 +4,17 @@ use highwater_core::decide::FlowPolicy;
 use highwater_core::policy::{Effect, FlowRule, FlowViolations, Phase, RuleSet, Truth};
 use proptest::prelude::*;
 
+use super::super::flow::FlowModel;
 use super::super::policy::{EFFECTS, PolicyModel};
-use super::{NOW, flow, rules, situation, world};
+use super::super::space::Values;
+use super::super::world::World;
+use super::{NOW, flow, rules, situation, speaks_unmodelled, world};
+
+/// The gates that the model finds violated.
+fn violations(world: &World, model: &FlowModel, values: &Values) -> FlowViolations {
+    let found = FlowRule::ALL.iter().zip(&model.violated);
+    found.filter(|(_, violated)| world.space.value(**violated, values)).map(|(rule, _)| *rule).collect()
+}
 
 fn agree(phase: Phase, rules: &RuleSet, flow: &FlowPolicy, coins: &[bool]) {
     let mut world = world(phase, rules);
@@ -15,12 +24,7 @@ fn agree(phase: Phase, rules: &RuleSet, flow: &FlowPolicy, coins: &[bool]) {
         rails.push(world.rails(&model, rule.condition(), |slot| rules.subject(slot)).unwrap());
     }
     let (values, situation) = situation(&mut world, coins);
-    let violations: FlowViolations = FlowRule::ALL
-        .into_iter()
-        .zip(model.violated)
-        .filter(|(_, violated)| world.space.value(*violated, &values))
-        .map(|(rule, _)| rule)
-        .collect();
+    let violations = violations(&world, &model, &values);
     let facts = situation.facts();
     let hits = rules.read(phase, &facts, violations).hits();
     for (rule, rails) in rules.rules().iter().zip(rails) {
@@ -42,7 +46,13 @@ fn agree_on_effects(phase: Phase, rules: &RuleSet, flow: FlowPolicy, coins: &[bo
     let mut world = world(phase, rules);
     let policy = PolicyModel::new(&mut world, &flow, rules, NOW).unwrap();
     let exactly = EFFECTS.map(|effect| (effect, policy.exactly(&mut world, effect).unwrap()));
+    let model = world.flow(&flow).unwrap();
     let (values, situation) = situation(&mut world, coins);
+    if speaks_unmodelled(
+        violations(&world, &model, &values).union(situation.judgement(flow, rules).violations()),
+    ) {
+        return;
+    }
     let predicted: Vec<Effect> = exactly
         .into_iter()
         .filter(|(_, is)| world.space.value(*is, &values))

@@ -1,19 +1,44 @@
 //! `flow.act`: untrusted text decides no act.
 
 use super::mode::FlowMode;
-use crate::annotation::{Contract, Destination, Outcome};
-use crate::decide::Effect;
+use super::{Concern, FlowGate, FlowInput, words};
+use crate::annotation::{Axis, Contract, Destination, Outcome};
+use crate::decide::{Effect, Finding, Reason, WayOut};
 use crate::label::Label;
 use crate::trust::TrustLevel;
 
-/// The outcome that the session is not trusted enough to decide, if there is one.
-pub(super) fn decided(mode: FlowMode, contract: &Contract, session: &Label) -> Option<Outcome> {
-    let outcome = outcome(mode, contract)?;
-    (session.integrity() < needed(outcome)).then_some(outcome)
+pub(super) static GATE: FlowGate = FlowGate {
+    finding: "flow.act",
+    concern: Concern::UntrustedText,
+    consequence: " It may be they who want this done.",
+    rank: 1,
+    found: "the session has read text that anybody may have written, and this call acts",
+    because: &[(FlowMode::Strict, Effect::Passkey, "wants a passkey for what cannot be undone")],
+    reason: Reason::UntrustedActs,
+    ways: &[WayOut::NewSession, WayOut::Reset],
+    axis: Axis::Outcomes,
+    of_replies: false,
+    answered_under_way: true,
+    judge,
+    explain,
+    overlooks: trusts,
+};
+
+/// An outcome that the session is not trusted enough to decide.
+fn judge(input: &FlowInput<'_>) -> Option<Effect> {
+    let outcome = outcome(input.mode, input.facts.contract)?;
+    (input.facts.session.integrity() < needed(outcome)).then(|| effect(input.mode, outcome))
+}
+
+fn explain(input: &FlowInput<'_>, finding: Finding) -> Finding {
+    let contract = input.facts.contract;
+    finding
+        .saw("tool.annotations.inputMetadata.outcomes", words(contract.outcomes().members()))
+        .saw("tool.annotations.inputMetadata.destination", words(contract.destination().members()))
 }
 
 /// Whether what has this label may decide everything.
-pub(super) fn trusts(label: &Label) -> bool {
+fn trusts(label: &Label) -> bool {
     Outcome::ALL.iter().all(|outcome| label.integrity() >= needed(*outcome))
 }
 
@@ -38,7 +63,7 @@ fn needed(outcome: Outcome) -> TrustLevel {
     }
 }
 
-pub(super) fn effect(mode: FlowMode, outcome: Outcome) -> Effect {
+fn effect(mode: FlowMode, outcome: Outcome) -> Effect {
     match (mode, outcome) {
         (FlowMode::Observe | FlowMode::Samos, _) | (_, Outcome::Benign) => Effect::Allow,
         (FlowMode::Strict, Outcome::Irreversible) => Effect::Passkey,

@@ -177,6 +177,12 @@ impl<'c> Draft<'c> {
                     ));
                 return None;
             }
+            if let Some(why) = (self.compiler.missing)(id.fact()) {
+                let message = format!("`{}` is never known: {why}", fact.value);
+                let error = RuleError::new(Code::UnproducedFact, fact.span, message);
+                self.compiler.errors.push(error.help("leave the test out: it would hold always or never"));
+                return None;
+            }
             return Some(Subject::Fact(id));
         }
         let Some(pointer) = fact.value.strip_prefix("arguments.") else {

@@ -4,7 +4,7 @@
 
 use super::super::condition::{Check, Condition, Subject, Test};
 use super::super::error::{RuleError, RuleErrorCode as Code};
-use super::super::fact_table::FactId;
+use super::super::fact_table::{FactId, FactName};
 use super::super::kind::Kind;
 use super::super::suggest::listed;
 use super::Compiler;
@@ -188,6 +188,7 @@ fn walk<'c>(
 impl FactId {
     /// Whether a test of this fact picks out single tools, prompts or resources, whose arguments are known.
     fn names_the_target(self) -> bool {
-        matches!(self.fact().path, "tool.id" | "tool.name" | "prompt.name" | "resource.uri")
+        use FactName::{PromptName, ResourceUri, ToolId, ToolName};
+        matches!(self.fact().name, Some(ToolId | ToolName | PromptName | ResourceUri))
     }
 }

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use super::condition::{Check, Condition, Slot, Subject};
 use super::effect::Effect;
 use super::error::{RuleError, RuleErrorCode as Code};
-use super::kind::{Phase, Phases};
+use super::fact_table::Fact;
+use super::kind::{Input, Phase, Phases};
 use super::limits;
 use super::rule::{Rule, RuleSet};
 use super::source::{RuleSource, Span, WaiverSource};
@@ -25,7 +26,16 @@ pub use operator::Operator;
 
 /// Checks rules and waivers, of all files together, and makes them ready to be evaluated.
 pub fn compile(rules: &[RuleSource], waivers: &[WaiverSource]) -> Result<RuleSet, Vec<RuleError>> {
-    let mut compiler = Compiler::default();
+    compile_where(rules, waivers, Fact::missing)
+}
+
+/// The same where other facts can be known; `missing` says why one cannot.
+pub(crate) fn compile_where(
+    rules: &[RuleSource],
+    waivers: &[WaiverSource],
+    missing: fn(&Fact) -> Option<&'static str>,
+) -> Result<RuleSet, Vec<RuleError>> {
+    let mut compiler = Compiler::new(missing);
     if let Some(first_too_many) = rules.get(limits::RULES) {
         let message = format!("there are {} rules, and at most {} are allowed", rules.len(), limits::RULES);
         compiler.errors.push(
@@ -61,8 +71,9 @@ pub fn compile(rules: &[RuleSource], waivers: &[WaiverSource]) -> Result<RuleSet
 }
 
 /// What is shared by all conditions of a set.
-#[derive(Default)]
 struct Compiler {
+    /// Why a fact can never be known.
+    missing: fn(&Fact) -> Option<&'static str>,
     subjects: Vec<Subject>,
     slots: HashMap<String, Slot>,
     errors: Vec<RuleError>,
@@ -72,6 +83,11 @@ struct Compiler {
 // === impl Compiler ===
 
 impl Compiler {
+    fn new(missing: fn(&Fact) -> Option<&'static str>) -> Self {
+        let (subjects, slots) = (Vec::new(), HashMap::new());
+        Self { missing, subjects, slots, errors: Vec::new(), warnings: Vec::new() }
+    }
+
     fn rule(&mut self, source: &RuleSource) -> Option<Rule> {
         let sound = self.name(source);
         let effect = self.effect(source);
@@ -229,11 +245,12 @@ fn evaluated(possible: Phases) -> Phases {
     if before.is_empty() { possible.and(Phases::of(&[Phase::Result])) } else { before }
 }
 
-/// The sightings that a condition names.
+/// The sightings in the reply that a condition names.
 fn redacted(condition: &Condition, subjects: &[Subject]) -> Option<u64> {
+    let is_of_reply = |fact: &Fact| fact.depends_on(Input::Detectors) && fact.depends_on(Input::Reply);
     let named = condition.tests().into_iter().filter(|test| !test.negated).fold(0, |bits, test| {
         match (subjects.get(test.slot.0), &test.check) {
-            (Some(Subject::Fact(id)), Check::Has(words)) if id.is("response.sightings") => bits | words,
+            (Some(Subject::Fact(id)), Check::Has(words)) if is_of_reply(id.fact()) => bits | words,
             _ => bits,
         }
     });

@@ -8,10 +8,11 @@ use super::super::kind::{Phase, Phases};
 use super::super::limits;
 use super::super::rule::RuleSet;
 use super::super::source::{Span, Spanned, WaiverSource};
-use super::super::suggest::nearest;
-use super::super::waiver::{FlowRule, Waiver, end_of};
+use super::super::suggest::{listed, nearest};
+use super::super::waiver::{Waiver, end_of};
 use super::draft::{Draft, Use};
 use super::{Compiler, Mention, look};
+use crate::decide::FlowRule;
 
 impl Compiler {
     pub(super) fn waivers(
@@ -91,8 +92,9 @@ impl Compiler {
 
     fn target(&mut self, target: &Spanned<String>, names: &HashMap<&str, Span>) {
         let name = target.value.as_str();
-        let known = FlowRule::FINDINGS.contains(&name)
-            || name.strip_prefix("rule.").is_some_and(|rule| names.contains_key(rule));
+        let flow: Vec<&str> = FlowRule::ALL.iter().map(|rule| rule.finding()).collect();
+        let known =
+            flow.contains(&name) || name.strip_prefix("rule.").is_some_and(|rule| names.contains_key(rule));
         if known {
             return;
         }
@@ -105,13 +107,11 @@ impl Compiler {
         }
         let mut rules: Vec<String> = names.keys().map(|rule| format!("rule.{rule}")).collect();
         rules.sort_unstable();
-        let candidates = FlowRule::FINDINGS.into_iter().chain(rules.iter().map(String::as_str));
+        let candidates = flow.iter().copied().chain(rules.iter().map(String::as_str));
         let error = RuleError::new(Code::WaiverTarget, target.span, format!("there is no finding `{name}`"));
         self.errors.push(match nearest(name, candidates) {
             Some(found) => error.help(format!("did you mean `{found}`?")),
-            None => {
-                error.help("name `flow.write`, `flow.act`, `flow.read`, or `rule.` and the name of a rule")
-            }
+            None => error.help(format!("name {}, or `rule.` and the name of a rule", listed(&flow))),
         });
     }
 
@@ -120,9 +120,9 @@ impl Compiler {
         let phases =
             match target.value.strip_prefix("rule.") {
                 None => {
-                    let flow = FlowRule::ALL.into_iter().find(|rule| rule.finding() == target.value);
-                    if let Some(rule) = flow {
-                        set.waivers_of_mut(rule).push(index);
+                    let named = FlowRule::ALL.iter().position(|rule| rule.finding() == target.value);
+                    if let Some(waivers) = named.and_then(|place| set.flow_waivers.get_mut(place)) {
+                        waivers.push(index);
                     }
                     Phases::of(&[Phase::Call, Phase::Resource])
                 }

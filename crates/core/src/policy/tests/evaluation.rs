@@ -1,6 +1,6 @@
 //! Phases, unknown facts, the two judgements, redaction, and what an explanation says.
 
-use super::support::{Call, blocking, hits, rules};
+use super::support::{Call, blocking, early_rules, hits, rules};
 use crate::action::{Action, ActionKind};
 use crate::annotation::{Claim, Contract, DataClass, Destination, Outcome, Possible, Sensitivity, Source};
 use crate::id::UpstreamId;
@@ -207,13 +207,13 @@ fn the_worst_judgement_fires_for_whatever_the_label_might_become() {
     // `down` cannot hold any more: what is private stays so.
     assert_eq!(names(&call.facts().at_worst()), ["up", "middle", "has"]);
     let facts = call.facts().at_worst();
-    let mut reading = set.read(Phase::Call, &facts, FlowViolations::NONE.with(FlowRule::Write));
+    let mut reading = set.read(Phase::Call, &facts, FlowViolations::EMPTY.with(FlowRule::Write));
     assert!(reading.hits().iter().any(|hit| &**hit.rule.name() == "flow" && hit.truth == Truth::Unknown));
 }
 
 #[test]
 fn redact_removes_what_it_names_or_everything() {
-    let set = rules(
+    let set = early_rules(
         r#"{"rules":[
             {"name":"named","effect":"redact","conditions":{"fact":"response.sightings","in":["secret","pii"]}},
             {"name":"all","effect":"redact","conditions":{"fact":"session.untrusted","equals":true}}]}"#,
@@ -241,7 +241,7 @@ fn an_explanation_names_each_fact_its_value_and_why_it_is_unknown() {
         .with([Claim::SetDestination(Possible::only(Destination::Internal).with(Destination::Public))])
         .in_session(Label::bottom().with_class(DataClass::Financial));
     let facts = call.facts();
-    let mut reading = set.read(Phase::Call, &facts, FlowViolations::NONE);
+    let mut reading = set.read(Phase::Call, &facts, FlowViolations::EMPTY);
     let hits = reading.hits();
     let text = serde_json::to_string(&reading.explain(&hits[0])).unwrap();
     assert_eq!(
@@ -262,7 +262,7 @@ fn an_explanation_does_not_repeat_arguments() {
     );
     let call = Call::of("send").arguing(r#"{"to":"secret@x"}"#);
     let facts = call.facts();
-    let mut reading = set.read(Phase::Call, &facts, FlowViolations::NONE);
+    let mut reading = set.read(Phase::Call, &facts, FlowViolations::EMPTY);
     let hits = reading.hits();
     let seen = reading.explain(&hits[0]);
     assert_eq!(seen[0].value, SeenValue::Text("text".to_owned()));

@@ -42,9 +42,15 @@ pub(super) fn rules(text: &str) -> RuleSet {
     File::new(text).compile().unwrap()
 }
 
+/// The same for rules that may ask for what nothing produces yet.
+pub(super) fn early_rules(text: &str) -> RuleSet {
+    let File { rules, waivers, .. } = File::new(text);
+    compile_where(&rules, &waivers, |_| None).unwrap()
+}
+
 /// One rule that blocks, with this condition.
 pub(super) fn blocking(condition: &str) -> RuleSet {
-    rules(&format!(r#"{{"rules":[{{"name":"r","effect":"block","conditions":{condition}}}]}}"#))
+    early_rules(&format!(r#"{{"rules":[{{"name":"r","effect":"block","conditions":{condition}}}]}}"#))
 }
 
 pub(super) fn condition(text: &str) -> ConditionSource {
@@ -231,12 +237,12 @@ impl Call {
     /// Whether the single rule fires, and with which truth.
     pub(super) fn truth(&self, rules: &RuleSet, phase: Phase) -> Truth {
         let facts = self.facts();
-        let truth = rules.read(phase, &facts, FlowViolations::NONE).hits().first().map(|hit| hit.truth);
+        let truth = rules.read(phase, &facts, FlowViolations::EMPTY).hits().first().map(|hit| hit.truth);
         truth.unwrap_or(Truth::False)
     }
 }
 
 pub(super) fn hits(rules: &RuleSet, phase: Phase, facts: &Facts<'_>) -> Vec<(String, Effect)> {
-    let mut reading = rules.read(phase, facts, FlowViolations::NONE);
+    let mut reading = rules.read(phase, facts, FlowViolations::EMPTY);
     reading.hits().iter().map(|hit| (hit.rule.name().to_string(), hit.effect)).collect()
 }

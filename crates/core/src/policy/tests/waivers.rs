@@ -64,7 +64,7 @@ fn a_waiver_ends() {
 fn a_waiver_reaches_the_flow_rules_it_names() {
     let (set, call) = (auditor(), to("kim@auditor.example"));
     let facts = call.facts();
-    let mut reading = set.read(Phase::Call, &facts, FlowViolations::NONE.with(FlowRule::Write));
+    let mut reading = set.read(Phase::Call, &facts, FlowViolations::EMPTY.with(FlowRule::Write));
     let waiver = reading.waiver_of_flow(FlowRule::Write).unwrap();
     assert_eq!(&**waiver.reason(), "Quarterly figures go to the auditor.");
     assert!(reading.waiver_of_flow(FlowRule::Act).is_none());

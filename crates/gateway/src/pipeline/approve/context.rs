@@ -4,7 +4,7 @@
 use highwater_core::approval::CanonicalArguments;
 use highwater_core::audit::label_words;
 use highwater_core::decide::{Finding, FindingId};
-use highwater_core::policy::{Effect, FlowRule};
+use highwater_core::policy::Effect;
 use highwater_mcp::text::{elements, member, members, string_member, unquote};
 
 use super::super::proposed::Proposed;
@@ -61,8 +61,7 @@ pub(super) fn around(
 
 fn rank(id: &FindingId) -> u8 {
     match id {
-        FindingId::Flow(FlowRule::Write) => 0,
-        FindingId::Flow(_) => 1,
+        FindingId::Flow(rule) => rule.gate().rank,
         FindingId::Rule(_) => 2,
         _ => 3,
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{ClassSet, DataClass};
-use highwater_core::decide::{Finding, FindingId};
+use highwater_core::decide::{Concern, Finding, FindingId};
 use highwater_core::label::Label;
-use highwater_core::policy::{Effect, FlowRule};
+use highwater_core::policy::Effect;
 
 use super::super::proposed::Proposed;
 use crate::session::Story;
@@ -41,12 +41,12 @@ pub(super) fn question(proposed: &Proposed, findings: &[Finding], story: &Story,
 pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) -> String {
     let session = &proposed.before.label;
     match &finding.id {
-        FindingId::Flow(FlowRule::Write) => private(session, story),
-        FindingId::Flow(FlowRule::Act) => {
-            format!("{} It may be they who want this done.", doubtful(session, story))
-        }
-        FindingId::Flow(FlowRule::Read) => {
-            format!("{} Now it would get private data.", doubtful(session, story))
+        FindingId::Flow(rule) => {
+            let gate = rule.gate();
+            match gate.concern {
+                Concern::PrivateData => private(session, story, gate.consequence),
+                Concern::UntrustedText => doubtful(session, story) + gate.consequence,
+            }
         }
         FindingId::Approval => {
             "The tool's description asks that a person looks at every call of it.".to_owned()
@@ -90,10 +90,10 @@ fn subject(proposed: &Proposed) -> String {
     }
 }
 
-fn private(session: &Label, story: &Story) -> String {
+fn private(session: &Label, story: &Story, consequence: &str) -> String {
     let mut text = format!("The session holds {}", classes(session.classes()));
     from(&mut text, &story.of(Label::private));
-    text.push_str(", and the call may send it where it should not go.");
+    text.push_str(consequence);
     if session.untrusted() {
         text.push(' ');
         text.push_str(&doubtful(session, story));

@@ -74,7 +74,7 @@ pub(super) fn judged(asked: &[RuleSource]) -> (Vec<Scene>, u64) {
             (policy::policies(&rules, phase), policy::mentioned(rules.iter().map(|rule| &rule.condition)));
         every_action(phase, |facts| {
             let request =
-                context::request(facts, FlowViolations::NONE, phase, |path| mentioned.contains(path), None);
+                context::request(facts, FlowViolations::EMPTY, phase, |path| mentioned.contains(path), None);
             let answer = authorizer.is_authorized(&request, &policies, &Entities::empty());
             assert!(answer.diagnostics().errors().next().is_none());
             let reasons: Vec<String> = answer.diagnostics().reason().map(ToString::to_string).collect();
