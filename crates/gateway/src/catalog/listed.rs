@@ -3,11 +3,11 @@
 
 use highwater_config::ApprovalSettings;
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::decide::FlowMode;
+use highwater_core::decide::{FlowMode, judge};
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::policy::{Arguments, Effect, Facts, FlowViolations, Input, Phase, Policy, ServerFacts};
+use highwater_core::policy::{Arguments, Effect, Facts, Input, Phase, Policy, ServerFacts};
 
 use super::contracts::Known;
 use super::merge::Entry;
@@ -37,6 +37,7 @@ impl Listed<'_> {
         let bottom = Label::bottom();
         let facts = Facts {
             tool_id: Some(shown),
+            tool_status: known.status,
             contract: &known.contract,
             server,
             session: &bottom,
@@ -48,7 +49,7 @@ impl Listed<'_> {
             return false;
         }
         let facts = facts.at_worst();
-        let mut reading = rules.read(Phase::List, &facts, FlowViolations::default());
+        let mut reading = rules.read(Phase::List, &facts, judge(self.policy, &facts).violations());
         reading.hits().iter().any(|hit| hit.effect == Effect::Block)
     }
 
