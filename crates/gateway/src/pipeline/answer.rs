@@ -72,8 +72,8 @@ impl ServerQuestions {
     /// Whether an answer may go out. A person who has just answered is not asked whether they may.
     async fn may_answer(&self, proposed: Proposed) -> Option<(Proposed, Granted)> {
         match self.judge.judge(proposed).await {
-            Ok((proposed, Settled::Granted(granted))) => Some((proposed, granted)),
-            Ok((proposed, Settled::Open(escalation))) => {
+            Ok(Settled::Granted(proposed, granted)) => Some((proposed, granted)),
+            Ok(Settled::Open(proposed, escalation)) => {
                 self.judge.recorder.block(&proposed, &escalation.unasked(), &Basis::default());
                 None
             }

@@ -33,16 +33,16 @@ pub(crate) struct Judge {
 /// What a verdict leads to; a block is a refusal.
 pub(super) enum Settled {
     /// The action may be done.
-    Granted(Granted),
+    Granted(Proposed, Granted),
     /// A person is asked first.
-    Open(Escalation),
+    Open(Proposed, Escalation),
 }
 
 // === impl Judge ===
 
 impl Judge {
     /// Judges an action. What is blocked is on record and refused.
-    pub(super) async fn judge(&self, proposed: Proposed) -> Result<(Proposed, Settled), Refusal> {
+    pub(super) async fn judge(&self, proposed: Proposed) -> Result<Settled, Refusal> {
         let (proposed, verdict) = self.verdict(proposed).await;
         self.settle(proposed, verdict, Basis::default())
     }
@@ -53,14 +53,14 @@ impl Judge {
         proposed: Proposed,
         answered: Result<Approval, Unapproved>,
         basis: Basis,
-    ) -> Result<(Proposed, Settled), Refusal> {
+    ) -> Result<Settled, Refusal> {
         match answered {
             Ok(approval) => {
                 let proposed = self.sessions.read_again(proposed).await.at(now());
                 let verdict = decide_approved(&proposed.policy, &proposed.facts(), approval);
                 self.settle(proposed, verdict, basis)
             }
-            Err(Unapproved::AnotherQuestion(escalation)) => Ok((proposed, Settled::Open(escalation))),
+            Err(Unapproved::AnotherQuestion(escalation)) => Ok(Settled::Open(proposed, escalation)),
             Err(Unapproved::Declined(denial)) => Err(self.recorder.declined(&proposed, &denial)),
         }
     }
@@ -76,15 +76,10 @@ impl Judge {
         (proposed, verdict)
     }
 
-    fn settle(
-        &self,
-        proposed: Proposed,
-        verdict: Verdict,
-        basis: Basis,
-    ) -> Result<(Proposed, Settled), Refusal> {
+    fn settle(&self, proposed: Proposed, verdict: Verdict, basis: Basis) -> Result<Settled, Refusal> {
         match verdict {
-            Verdict::Allow(permit) => Ok((proposed, Settled::Granted(Granted { permit, basis }))),
-            Verdict::Escalate(escalation) => Ok((proposed, Settled::Open(escalation))),
+            Verdict::Allow(permit) => Ok(Settled::Granted(proposed, Granted { permit, basis })),
+            Verdict::Escalate(escalation) => Ok(Settled::Open(proposed, escalation)),
             Verdict::Block(denial) => Err(self.recorder.block(&proposed, &denial, &basis)),
         }
     }

@@ -150,8 +150,8 @@ impl Gateway {
             if proposed.known().gated { road.relay.meet_gate(arrival, proposed)? } else { proposed };
         let judged = road.judge.judge(proposed).await;
         let (proposed, granted, turn) = match judged.map_err(|refusal| refusal.hiding(arrival))? {
-            (proposed, Settled::Granted(granted)) => (proposed, granted, turn),
-            (proposed, Settled::Open(escalation)) => {
+            Settled::Granted(proposed, granted) => (proposed, granted, turn),
+            Settled::Open(proposed, escalation) => {
                 tracing::debug!(decision = %proposed.decision, grade = escalation.grade().as_str(), "a person is asked");
                 // Nobody waits for somebody else's question to be answered.
                 drop(turn);

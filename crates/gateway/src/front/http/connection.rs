@@ -19,7 +19,6 @@ use tokio::sync::watch;
 use super::head::Head;
 use super::line::{Line, NoHead};
 use super::response::{self, Events, ResponseBody};
-use super::seldom::Seldom;
 use super::written::{Clock, Hold, Length, chunk, head};
 use super::{Admitted, HttpFront, stopped};
 
@@ -87,12 +86,12 @@ pub(super) async fn serve(
         Connection { front, line: Line::new(stream), clock: Clock::default(), doing: Arc::clone(&doing) };
     let mut serving = pin!(connection.serve());
     let watched = Arc::clone(&doing);
-    let reason = Seldom::new(Box::pin(async move {
+    let reason = Box::pin(async move {
         tokio::select! {
             () = stopped(&mut stop) => Reason::Stopping,
             () = watched.silence() => Reason::Silence,
         }
-    }));
+    });
     let served = tokio::select! {
         biased;
         served = serving.as_mut() => served,

@@ -13,7 +13,6 @@ mod origin;
 mod pages;
 mod request;
 mod response;
-mod seldom;
 mod sessions;
 mod stream_log;
 mod workers;

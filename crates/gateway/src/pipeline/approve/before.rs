@@ -48,10 +48,10 @@ impl Approvals {
         let Some(here) = signable else {
             return Ok(Before::Posed(Posed { proposed, escalation, offer: None }));
         };
-        let (proposed, settled) = self.approved_before(&here, arrival, proposed, escalation).await?;
+        let settled = self.approved_before(&here, arrival, proposed, escalation).await?;
         Ok(match settled {
-            Settled::Granted(granted) => Before::Granted(proposed, granted),
-            Settled::Open(escalation) => {
+            Settled::Granted(proposed, granted) => Before::Granted(proposed, granted),
+            Settled::Open(proposed, escalation) => {
                 let offer = offer(&here, &proposed, &escalation).map(Box::new);
                 Before::Posed(Posed { proposed, escalation, offer })
             }
@@ -63,8 +63,8 @@ impl Approvals {
         &self,
         proposed: Proposed,
         escalation: Escalation,
-    ) -> Result<(Proposed, Settled), Refusal> {
-        let Some(relayed) = &proposed.relayed else { return Ok((proposed, Settled::Open(escalation))) };
+    ) -> Result<Settled, Refusal> {
+        let Some(relayed) = &proposed.relayed else { return Ok(Settled::Open(proposed, escalation)) };
         let question = escalation.question();
         let approved = escalation.agreed(relayed);
         if approved.is_ok() {
@@ -80,13 +80,12 @@ impl Approvals {
         arrival: &Arrival,
         proposed: Proposed,
         escalation: Escalation,
-    ) -> Result<(Proposed, Settled), Refusal> {
-        let (proposed, settled) = self.remembered(here, proposed, escalation).await?;
-        match settled {
-            Settled::Open(escalation) if here.signable.is_call && here.quorum.is_none() => {
+    ) -> Result<Settled, Refusal> {
+        match self.remembered(here, proposed, escalation).await? {
+            Settled::Open(proposed, escalation) if here.signable.is_call && here.quorum.is_none() => {
                 self.mandated(here, arrival, proposed, escalation).await
             }
-            settled => Ok((proposed, settled)),
+            settled => Ok(settled),
         }
     }
 
@@ -96,9 +95,9 @@ impl Approvals {
         here: &AtDesk<'_>,
         proposed: Proposed,
         escalation: Escalation,
-    ) -> Result<(Proposed, Settled), Refusal> {
+    ) -> Result<Settled, Refusal> {
         if escalation.grade() != Effect::Confirm {
-            return Ok((proposed, Settled::Open(escalation)));
+            return Ok(Settled::Open(proposed, escalation));
         }
         let told = escalation.told();
         let call = Recalled {
@@ -114,7 +113,7 @@ impl Approvals {
             told: &told,
         };
         let recalled = here.desk.recall(&call).await.map_err(|fault| failed(&proposed, &fault))?;
-        let Some(answer) = recalled else { return Ok((proposed, Settled::Open(escalation))) };
+        let Some(answer) = recalled else { return Ok(Settled::Open(proposed, escalation)) };
         let beside = here.desk.use_beside(&call, here.signable.hash).await;
         beside.map_err(|fault| failed(&proposed, &fault))?;
         let by = format!("remembered {} by {}", answer.id, answer.user);
@@ -132,10 +131,10 @@ impl Approvals {
         arrival: &Arrival,
         proposed: Proposed,
         escalation: Escalation,
-    ) -> Result<(Proposed, Settled), Refusal> {
+    ) -> Result<Settled, Refusal> {
         let signable = &here.signable;
         let Some(called) = signable.called(&proposed, here.desk.server()) else {
-            return Ok((proposed, Settled::Open(escalation)));
+            return Ok(Settled::Open(proposed, escalation));
         };
         let names: Vec<String> =
             members(called.arguments.as_str()).map(|(name, _)| name.into_owned()).collect();
@@ -161,7 +160,7 @@ impl Approvals {
         };
         let used = here.desk.use_mandate(&call).await.map_err(|fault| failed(&proposed, &fault))?;
         let Some((mandate, spent, receipt)) = used else {
-            return Ok((proposed, Settled::Open(escalation)));
+            return Ok(Settled::Open(proposed, escalation));
         };
         let by = format!("mandate {} of {}", mandate.id, mandate.user);
         self.judge.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, &by)?;

@@ -73,13 +73,12 @@ impl Approvals {
             }
         }
         for _ in 0..MAX_QUESTIONS {
-            let (renewed, settled) = self.approved_before(&here, arrival, proposed, escalation).await?;
-            escalation = match settled {
-                Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(renewed), granted)),
-                Settled::Open(escalation) => escalation,
+            (proposed, escalation) = match self.approved_before(&here, arrival, proposed, escalation).await? {
+                Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
+                Settled::Open(proposed, escalation) => (proposed, escalation),
             };
-            let sealed = renewed.sealed || self.judge.seals(&renewed);
-            proposed = renewed.sealed_if(sealed);
+            let sealed = proposed.sealed || self.judge.seals(&proposed);
+            proposed = proposed.sealed_if(sealed);
             let request = self.ask_at_desk(&here, arrival, &proposed, &escalation).await;
             let request = match request.map_err(|fault| failed(&proposed, &fault))? {
                 AskAnswer::Open(request) => *request,
@@ -112,13 +111,11 @@ impl Approvals {
             if !arrival.is_awaited() {
                 return Err(Refusal::gone(&proposed.decision));
             }
-            proposed = self.judge.renewed(proposed)?;
+            proposed = self.judge.sessions.read_again(self.judge.renewed(proposed)?).await;
             here.signable.definition = self.definition_now(&proposed, &here.signable);
-            let (renewed, settled) = self.judge.judge(self.judge.sessions.read_again(proposed).await).await?;
-            proposed = renewed;
-            escalation = match settled {
-                Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
-                Settled::Open(escalation) => escalation,
+            (proposed, escalation) = match self.judge.judge(proposed).await? {
+                Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
+                Settled::Open(proposed, escalation) => (proposed, escalation),
             };
             if !escalation.is_answered_by(&granted(&request)) {
                 let ended = desk.end(&request, "it does not cover what is found now").await;
@@ -126,11 +123,9 @@ impl Approvals {
                 self.judge.recorder.escalation(&proposed, &escalation)?;
                 continue;
             }
-            let (renewed, settled) = self.use_up(&here, proposed, &request, escalation).await?;
-            proposed = renewed;
-            escalation = match settled {
-                Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
-                Settled::Open(escalation) => escalation,
+            (proposed, escalation) = match self.use_up(&here, proposed, &request, escalation).await? {
+                Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
+                Settled::Open(proposed, escalation) => (proposed, escalation),
             };
         }
         Err(self.judge.recorder.declined(&proposed, &escalation.unasked()))
@@ -182,7 +177,7 @@ impl Approvals {
         proposed: Proposed,
         request: &ApprovalRequest,
         escalation: Escalation,
-    ) -> Result<(Proposed, Settled), Refusal> {
+    ) -> Result<Settled, Refusal> {
         let (hash, definition) = (here.signable.hash, here.signable.definition);
         let used = here.desk.use_grant(request, &proposed.caller.principal, hash, definition).await;
         let used = used.map_err(|fault| failed(&proposed, &fault))?;
@@ -193,7 +188,7 @@ impl Approvals {
             }
             Err(GrantOutcome::Changed) => return Err(Refusal::changed(&proposed.decision)),
             // Somebody else was faster, or its time is over: it is asked anew.
-            Err(_) => return Ok((proposed, Settled::Open(escalation))),
+            Err(_) => return Ok(Settled::Open(proposed, escalation)),
         };
         let basis = Basis::on_record(format!("approval {}", request.id));
         let basis = if request.kind == Effect::Passkey {

@@ -153,6 +153,14 @@ pub(crate) struct Approvals {
     pub(super) questions: Arc<PendingQuestions>,
 }
 
+// === impl Approved ===
+
+impl Approved {
+    fn of(proposed: Proposed, granted: Granted) -> Self {
+        Self::Granted(Box::new(proposed), granted)
+    }
+}
+
 // === impl Approvals ===
 
 impl Approvals {
@@ -165,21 +173,18 @@ impl Approvals {
         consent: Option<Consent>,
     ) -> Result<Approved, Refusal> {
         let sealed = self.judge.seals(&proposed);
-        let (mut proposed, settled) =
-            self.rebuilt(proposed.sealed_if(sealed), escalation, consent.is_some()).await?;
-        let mut escalation = match settled {
-            Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
-            Settled::Open(escalation) => escalation,
+        let rebuilt = self.rebuilt(proposed.sealed_if(sealed), escalation, consent.is_some());
+        let (mut proposed, mut escalation) = match rebuilt.await? {
+            Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
+            Settled::Open(proposed, escalation) => (proposed, escalation),
         };
         let (mut form, page) = match consent {
             Some(Consent::Form(form)) => (Some(form), None),
             Some(Consent::Page(page, _)) => (None, Some(page)),
             Some(Consent::Round(round)) => {
-                let (renewed, settled) = self.go_on(arrival, proposed, escalation, *round).await?;
-                proposed = renewed;
-                escalation = match settled {
-                    Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
-                    Settled::Open(escalation) => escalation,
+                (proposed, escalation) = match self.go_on(arrival, proposed, escalation, *round).await? {
+                    Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
+                    Settled::Open(proposed, escalation) => (proposed, escalation),
                 };
                 (None, None)
             }
@@ -188,11 +193,9 @@ impl Approvals {
         for _ in 0..MAX_QUESTIONS {
             self.judge.recorder.escalation(&proposed, &escalation)?;
             if form.is_none() && page.is_none() {
-                let (renewed, settled) = self.agreed_with_challenge(proposed, escalation).await?;
-                proposed = renewed;
-                escalation = match settled {
-                    Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
-                    Settled::Open(escalation) => escalation,
+                (proposed, escalation) = match self.agreed_with_challenge(proposed, escalation).await? {
+                    Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
+                    Settled::Open(proposed, escalation) => (proposed, escalation),
                 };
             }
             let (question, answer, kept) = match form.take() {
@@ -205,7 +208,7 @@ impl Approvals {
                         let posed = self.before_form(arrival, proposed, escalation).await?;
                         let Posed { proposed: renewed, escalation: open, offer } = match posed {
                             Before::Granted(proposed, granted) => {
-                                return Ok(Approved::Granted(Box::new(proposed), granted));
+                                return Ok(Approved::of(proposed, granted));
                             }
                             Before::Posed(posed) => posed,
                         };
@@ -217,9 +220,7 @@ impl Approvals {
                     }
                     Way::Return => {
                         return match self.before_form(arrival, proposed, escalation).await? {
-                            Before::Granted(proposed, granted) => {
-                                Ok(Approved::Granted(Box::new(proposed), granted))
-                            }
+                            Before::Granted(proposed, granted) => Ok(Approved::of(proposed, granted)),
                             Before::Posed(posed) => {
                                 let question = posed.escalation.question();
                                 self.judge.recorder.asked(&posed.proposed, question, "form")?;
@@ -243,11 +244,9 @@ impl Approvals {
                 proposed = self.judge.renewed(proposed)?;
             }
             let basis = Basis::on_record(format!("question {question}"));
-            let (renewed, settled) = self.judge.judge_answered(proposed, answered, basis).await?;
-            proposed = renewed;
-            escalation = match settled {
-                Settled::Granted(granted) => return Ok(Approved::Granted(Box::new(proposed), granted)),
-                Settled::Open(escalation) => escalation,
+            (proposed, escalation) = match self.judge.judge_answered(proposed, answered, basis).await? {
+                Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
+                Settled::Open(proposed, escalation) => (proposed, escalation),
             };
         }
         Err(self.judge.recorder.declined(&proposed, &escalation.unasked()))
@@ -260,13 +259,13 @@ impl Approvals {
         proposed: Proposed,
         escalation: Escalation,
         answers: bool,
-    ) -> Result<(Proposed, Settled), Refusal> {
+    ) -> Result<Settled, Refusal> {
         let allowed = Allowed {
             answers: answers || proposed.action.kind() == ActionKind::Answer,
             relayed: proposed.relayed.is_some(),
         };
         match rebuilt(&proposed.route, &proposed.action, allowed) {
-            Ok(None) => Ok((proposed, Settled::Open(escalation))),
+            Ok(None) => Ok(Settled::Open(proposed, escalation)),
             Ok(Some(action)) => self.judge.judge(proposed.saying(action)).await,
             Err(Unshown(member)) => {
                 // On record as what nobody can be asked about.

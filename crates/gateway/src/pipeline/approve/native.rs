@@ -47,11 +47,12 @@ impl Approvals {
         let proposed = self.judge.renewed(proposed)?;
         let basis = Basis::on_record(format!("receipt {receipt}")).with_receipts(vec![receipt]);
         let signed = escalation.signed(Proof::Native(spent), signable.hash);
-        let (proposed, settled) = self.judge.judge_answered(proposed, signed, basis).await?;
-        match settled {
-            Settled::Granted(granted) => Ok(Approved::Granted(Box::new(proposed), granted)),
+        match self.judge.judge_answered(proposed, signed, basis).await? {
+            Settled::Granted(proposed, granted) => Ok(Approved::of(proposed, granted)),
             // Something was found in between that a signature does not answer.
-            Settled::Open(escalation) => Err(self.judge.recorder.unasked(&proposed, &escalation.unasked())),
+            Settled::Open(proposed, escalation) => {
+                Err(self.judge.recorder.unasked(&proposed, &escalation.unasked()))
+            }
         }
     }
 }

@@ -56,16 +56,15 @@ impl Approvals {
         proposed: Proposed,
         escalation: Escalation,
         round: Round,
-    ) -> Result<(Proposed, Settled), Refusal> {
-        let Some(desk) = &self.judge.service else { return Ok((proposed, Settled::Open(escalation))) };
+    ) -> Result<Settled, Refusal> {
+        let Some(desk) = &self.judge.service else { return Ok(Settled::Open(proposed, escalation)) };
         let Ok(signable) = Signable::of(arrival, &proposed, desk.server()) else {
-            return Ok((proposed, Settled::Open(escalation)));
+            return Ok(Settled::Open(proposed, escalation));
         };
         let proposed = self.judge.sessions.read_again(self.judge.renewed(proposed)?).await;
-        let (proposed, settled) = self.judge.judge(proposed).await?;
-        let escalation = match settled {
-            Settled::Open(escalation) => escalation,
-            granted @ Settled::Granted(_) => return Ok((proposed, granted)),
+        let (proposed, escalation) = match self.judge.judge(proposed).await? {
+            Settled::Open(proposed, escalation) => (proposed, escalation),
+            granted @ Settled::Granted(..) => return Ok(granted),
         };
         let hash = signable.hash_for(Some(round.action()), &proposed, desk.server());
         let call = RoundCall {
@@ -83,7 +82,7 @@ impl Approvals {
         })?;
         // Not taken: whoever answers the new question lets this very round go on.
         if !escalation.goes_on_with(&round) {
-            return Ok((proposed, Settled::Open(escalation)));
+            return Ok(Settled::Open(proposed, escalation));
         }
         if !arrival.is_awaited() {
             return Err(Refusal::gone(&proposed.decision));
