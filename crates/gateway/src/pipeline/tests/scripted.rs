@@ -2,13 +2,14 @@
 //! did is in their journal.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use highwater_core::decide::PermittedAction;
 use highwater_core::id::UpstreamId;
-use highwater_mcp::era::{ClientMeta, ClientView, Era, request_params};
+use highwater_mcp::era::{ClientView, Era, request_params};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::scan::ScanRules;
 use highwater_upstream::control::{ControlMessage, ControlReply, ListKind, Listing};
@@ -25,10 +26,14 @@ use tokio::sync::Notify;
 pub(super) enum Step {
     /// Sends a notification of this method and these parameters.
     Notify(&'static str, Value),
-    /// Asks the client something (legacy era). The answer is in the journal as `answer`.
+    /// Says how far it is.
+    Progress(Value),
+    /// Asks the client something (legacy era). The answer is in the journal as `answer`, null if there is none.
     Ask(&'static str, Value),
     /// Waits until the test lets it go on.
     Wait(Arc<Notify>),
+    /// Lets the test do something.
+    Do(Arc<dyn Fn() + Send + Sync>),
     /// Loses the connection, and goes on if the call may be sent again.
     Break {
         /// Whether anything may have arrived.
@@ -37,21 +42,26 @@ pub(super) enum Step {
     /// Answers with this result.
     Answer(Value),
     /// Answers with this JSON-RPC error.
-    Error(i64, &'static str),
+    Error(Value),
     /// Fails without an answer.
     Fail(Cause, bool),
 }
 
 /// One server and what it has heard.
-#[derive(Default)]
 pub(super) struct Script {
-    pub(super) tools: Vec<Value>,
-    pub(super) resources: Vec<Value>,
-    pub(super) prompts: Vec<Value>,
-    pub(super) modern: bool,
+    pub(super) tools: Mutex<Vec<Value>>,
+    resources: Vec<Value>,
+    prompts: Vec<Value>,
+    capabilities: Value,
+    era: Era,
+    /// The connection it is on.
+    connection: AtomicU64,
+    /// How many more places there are in its line of writes.
+    places: AtomicUsize,
     /// The steps of each call, by tool or method; the last of them counts for all that follow.
-    pub(super) steps: Mutex<HashMap<String, Vec<Vec<Step>>>>,
-    pub(super) journal: Mutex<Vec<Heard>>,
+    steps: Mutex<HashMap<String, Vec<Vec<Step>>>>,
+    journal: Mutex<Vec<Heard>>,
+    arrived: Notify,
 }
 
 /// Something that reached a server.
@@ -59,6 +69,8 @@ pub(super) struct Script {
 pub(super) struct Heard {
     pub(super) method: String,
     pub(super) params: Value,
+    /// The same byte for byte.
+    pub(super) text: String,
 }
 
 /// A scripted server, as the gateway sees it.
@@ -67,12 +79,70 @@ pub(super) struct ScriptedServer {
     script: Arc<Script>,
 }
 
+// === impl Step ===
+
+impl Step {
+    /// Answers with a text.
+    pub(super) fn say(text: &str) -> Self {
+        Self::Answer(json!({ "content": [{ "type": "text", "text": text }] }))
+    }
+
+    pub(super) fn run(act: impl Fn() + Send + Sync + 'static) -> Self {
+        Self::Do(Arc::new(act))
+    }
+}
+
 // === impl Script ===
 
 impl Script {
+    /// A server of the legacy era with these tools.
+    pub(super) fn of(tools: impl Into<Vec<Value>>) -> Self {
+        Self {
+            tools: Mutex::new(tools.into()),
+            resources: Vec::new(),
+            prompts: Vec::new(),
+            capabilities: json!({ "tools": {}, "resources": {}, "prompts": {}, "completions": {} }),
+            era: Era::Legacy,
+            connection: AtomicU64::new(1),
+            places: AtomicUsize::new(usize::MAX),
+            steps: Mutex::default(),
+            journal: Mutex::default(),
+            arrived: Notify::new(),
+        }
+    }
+
+    /// The same of another era.
+    pub(super) fn in_era(self, era: Era) -> Self {
+        Self { era, ..self }
+    }
+
+    /// The same with this among its capabilities.
+    pub(super) fn declaring(mut self, key: &str, value: Value) -> Self {
+        self.capabilities[key] = value;
+        self
+    }
+
+    pub(super) fn with_resources(self, resources: impl Into<Vec<Value>>) -> Self {
+        Self { resources: resources.into(), ..self }
+    }
+
+    pub(super) fn with_prompts(self, prompts: impl Into<Vec<Value>>) -> Self {
+        Self { prompts: prompts.into(), ..self }
+    }
+
     /// What the next call of a tool, or of a method, does. Several are several calls.
     pub(super) fn on(&self, what: &str, steps: impl Into<Vec<Step>>) {
         self.steps.lock().unwrap().entry(what.to_owned()).or_default().push(steps.into());
+    }
+
+    /// From now on it is another process.
+    pub(super) fn restart(&self) {
+        self.connection.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// From now on there is room for so many more writes.
+    pub(super) fn leave_places(&self, places: usize) {
+        self.places.store(places, Ordering::Relaxed);
     }
 
     /// Everything that arrived.
@@ -80,14 +150,37 @@ impl Script {
         self.journal.lock().unwrap().clone()
     }
 
+    /// The methods of everything that arrived.
+    pub(super) fn methods(&self) -> Vec<String> {
+        self.heard().into_iter().map(|heard| heard.method).collect()
+    }
+
     /// The parameters of everything that arrived of one method.
-    pub(super) fn calls(&self, method: &str) -> Vec<Value> {
+    pub(super) fn of_method(&self, method: &str) -> Vec<Value> {
         self.heard().into_iter().filter(|heard| heard.method == method).map(|heard| heard.params).collect()
     }
 
-    fn note(&self, method: &str, params: &str) {
-        let params = serde_json::from_str(params).unwrap();
-        self.journal.lock().unwrap().push(Heard { method: method.to_owned(), params });
+    /// How often a tool was run.
+    pub(super) fn runs(&self, tool: &str) -> usize {
+        self.of_method("tools/call").iter().filter(|params| params["name"] == tool).count()
+    }
+
+    /// Waits until so much has arrived.
+    pub(super) async fn reached(&self, count: usize) {
+        loop {
+            let next = self.arrived.notified();
+            if self.journal.lock().unwrap().len() >= count {
+                return;
+            }
+            next.await;
+        }
+    }
+
+    fn note(&self, method: &str, text: &str) {
+        let params = serde_json::from_str(text).unwrap();
+        let heard = Heard { method: method.to_owned(), params, text: text.to_owned() };
+        self.journal.lock().unwrap().push(heard);
+        self.arrived.notify_waiters();
     }
 
     fn next_steps(&self, what: &str, otherwise: &str) -> Vec<Step> {
@@ -96,7 +189,7 @@ impl Script {
         match steps.get_mut(name) {
             Some(queue) if queue.len() > 1 => queue.remove(0),
             Some(queue) => queue.first().cloned().unwrap_or_default(),
-            None => vec![Step::Answer(json!({ "content": [{ "type": "text", "text": "done" }] }))],
+            None => vec![Step::say("done")],
         }
     }
 }
@@ -108,17 +201,12 @@ impl ScriptedServer {
         Self { spec, script }
     }
 
-    fn era(&self) -> Era {
-        if self.script.modern { Era::Modern } else { Era::Legacy }
-    }
-
     fn failure(&self, cause: Cause, sent: bool) -> UpstreamError {
         UpstreamError { upstream: self.spec.id.clone(), cause, sent }
     }
 
     fn reply(&self, message: &Value) -> Reply {
-        let frame = Frame::parse(Bytes::from(message.to_string()), &ScanRules::FROM_SERVER).unwrap();
-        Reply { frame, era: self.era(), number: 1 }
+        Reply { frame: said(message), era: self.script.era, number: 1 }
     }
 
     async fn run(
@@ -127,23 +215,32 @@ impl ScriptedServer {
         client: CallClient<'_>,
         events: &CallSink,
     ) -> Result<Reply, UpstreamError> {
+        // A server that came back may be another, and is looked at before it is told anything.
+        if let Some(door) = client.doorkeeper.filter(|door| !door.admits(self.connection())) {
+            door.look().await;
+            if !door.admits(self.connection()) {
+                return Err(self.failure(Cause::Changed, false));
+            }
+        }
         let action = permitted.action();
-        let view = ClientView { capabilities: "{}", client_info: "{}", log_level: client.log_level };
-        let meta = client.meta;
-        let params = match meta {
-            ClientMeta::Kept
-            | ClientMeta::Replaced(_)
-            | ClientMeta::Formal { .. }
-            | ClientMeta::Absent(_) => request_params(Some(action.params()), meta, self.era(), None, &view),
+        let view = ClientView {
+            capabilities: client.capabilities,
+            client_info: "{}",
+            log_level: client.log_level,
         };
-        self.script.note(action.method(), params.as_deref().unwrap_or("{}"));
+        let params = request_params(Some(action.params()), client.meta, self.script.era, None, &view);
+        let params = params.as_deref().unwrap_or("{}");
+        self.script.note(action.method(), params);
         for step in self.script.next_steps(action.target(), action.method()) {
             match step {
                 Step::Notify(method, params) => {
                     let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
-                    let frame =
-                        Frame::parse(Bytes::from(message.to_string()), &ScanRules::FROM_SERVER).unwrap();
-                    events.send(CallEvent::Notification(frame)).await.ok();
+                    events.send(CallEvent::Notification(said(&message))).await.ok();
+                }
+                Step::Progress(params) => {
+                    let method = "notifications/progress";
+                    let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+                    events.send(CallEvent::Progress(said(&message))).await.ok();
                 }
                 Step::Ask(method, params) => {
                     let (answer, given) = AnswerSlot::pair();
@@ -153,18 +250,18 @@ impl ScriptedServer {
                     self.script.note("answer", given.as_deref().unwrap_or("null"));
                 }
                 Step::Wait(signal) => signal.notified().await,
+                Step::Do(act) => act(),
                 Step::Break { sent } => {
                     let lost = self.failure(Cause::Gone("lost".to_owned()), sent);
                     let (retry, go) = Retry::new(2, &lost);
                     events.send(CallEvent::Retry(retry)).await.ok();
                     go.await.map_err(|_| lost)?;
-                    self.script.note(action.method(), params.as_deref().unwrap_or("{}"));
+                    self.script.note(action.method(), params);
                 }
                 Step::Answer(result) => {
                     return Ok(self.reply(&json!({ "jsonrpc": "2.0", "id": 1, "result": result })));
                 }
-                Step::Error(code, message) => {
-                    let error = json!({ "code": code, "message": message });
+                Step::Error(error) => {
                     return Ok(self.reply(&json!({ "jsonrpc": "2.0", "id": 1, "error": error })));
                 }
                 Step::Fail(cause, sent) => return Err(self.failure(cause, sent)),
@@ -172,6 +269,10 @@ impl ScriptedServer {
         }
         std::future::pending().await
     }
+}
+
+fn said(message: &Value) -> Frame {
+    Frame::parse(Bytes::from(message.to_string()), &ScanRules::FROM_SERVER).unwrap()
 }
 
 impl Perform for ScriptedServer {
@@ -186,7 +287,7 @@ impl Perform for ScriptedServer {
     fn health(&self) -> Health {
         Health {
             state: HealthState::Up,
-            era: Some(self.era()),
+            era: Some(self.script.era),
             version: None,
             in_flight: 0,
             starts: 1,
@@ -197,18 +298,24 @@ impl Perform for ScriptedServer {
     }
 
     fn connection(&self) -> Option<u64> {
-        Some(1)
+        Some(self.script.connection.load(Ordering::Relaxed))
     }
 
     fn line_up(&self) -> Result<Option<Turn>, UpstreamError> {
-        Ok(None)
+        let one_less = |places: usize| places.checked_sub(1);
+        let taken = self.script.places.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        taken.map(|_| None).map_err(|_| self.failure(Cause::ShuttingDown, false))
     }
 
     fn greet(&self) -> Performing<'_, Result<Arc<Greeting>, UpstreamError>> {
+        let version = match self.script.era {
+            Era::Legacy => "2025-11-25",
+            Era::Modern => "2026-07-28",
+        };
         let greeting = Greeting {
-            era: self.era(),
-            version: if self.script.modern { "2026-07-28" } else { "2025-11-25" }.to_owned(),
-            capabilities: Bytes::from_static(br#"{"tools":{},"resources":{},"prompts":{}}"#),
+            era: self.script.era,
+            version: version.to_owned(),
+            capabilities: Bytes::from(self.script.capabilities.to_string()),
             instructions: None,
             server_info: None,
         };
@@ -217,9 +324,9 @@ impl Perform for ScriptedServer {
 
     fn control(&self, message: ControlMessage) -> Performing<'_, Result<ControlReply, UpstreamError>> {
         let items = match message {
-            ControlMessage::List(ListKind::Tools) => &self.script.tools,
-            ControlMessage::List(ListKind::Resources) => &self.script.resources,
-            ControlMessage::List(ListKind::Prompts) => &self.script.prompts,
+            ControlMessage::List(ListKind::Tools) => self.script.tools.lock().unwrap().clone(),
+            ControlMessage::List(ListKind::Resources) => self.script.resources.clone(),
+            ControlMessage::List(ListKind::Prompts) => self.script.prompts.clone(),
             _ => return Box::pin(std::future::ready(Ok(ControlReply::Done))),
         };
         let items = items.iter().map(|item| Bytes::from(item.to_string())).collect();
