@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::ChildStdout;
 use tokio::time::timeout;
 
-const LONG_ENOUGH: Duration = Duration::from_secs(20);
+const LONG_ENOUGH: Duration = Duration::from_secs(120);
 
 fn launch(command: &str, args: &[&str]) -> Launch {
     Launch {

@@ -4,12 +4,14 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 /// Where Debian puts the programs of each version.
@@ -19,7 +21,7 @@ const DEBIAN: &str = "/usr/lib/postgresql";
 const NOBODY: u32 = 65534;
 
 /// How long the server may take to answer or to end, on a loaded machine.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// A server with an empty folder. It ends with the process that holds this, however that ends.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub struct PostgresServer {
     folder: PathBuf,
     programs: PathBuf,
     port: u16,
+    /// Bound and never listening: nobody else is given the port while the server does not run.
+    _reserved: OwnedFd,
     /// Waits for the end of our process and clears up after it.
     keeper: Option<Child>,
 }
@@ -42,8 +46,8 @@ impl PostgresServer {
         make.args(["-A", "trust", "-U", "hw", "-E", "UTF8", "--locale=C", "--no-sync", "-D"]);
         let made = make.arg(folder.join("data")).current_dir(&folder).output().expect("initdb starts");
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-        let port = free_port();
-        let mut server = Self { folder, programs, port, keeper: None };
+        let (reserved, port) = reserved_port().expect("a port");
+        let mut server = Self { folder, programs, port, _reserved: reserved, keeper: None };
         server.restart();
         server
     }
@@ -200,7 +204,12 @@ fn children(of: Pid) -> Vec<Pid> {
     text.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
 }
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("its number").port()
+/// A port that the system gives to nobody else while the socket exists. PostgreSQL can listen there all the same, since it
+/// reuses addresses as well.
+fn reserved_port() -> std::io::Result<(OwnedFd, u16)> {
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+    let port = SocketAddrV4::try_from(getsockname(&socket)?)?.port();
+    Ok((socket, port))
 }

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use highwater_testkit::fixture::http::{Transport, serve};
 use highwater_testkit::fixture::{Fixture, Options};
+use highwater_testkit::wait::PATIENCE;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One raw exchange: what the server wrote can be read as it comes.
 struct Exchange {

@@ -6,14 +6,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use highwater_testkit::fixture::{Eras, Fixture, Options, stdio};
+use highwater_testkit::wait::PATIENCE;
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
 use tokio::process::Command;
 use tokio::time::timeout;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Client {
     input: WriteHalf<DuplexStream>,

@@ -3,13 +3,13 @@
 use highwater_testkit::client::Request;
 use serde_json::json;
 
-use crate::stage::{DELETE, ERAS, KEY, READ, Stage, done, waits};
+use crate::stage::{BRIEFLY, DELETE, ERAS, HELD, KEY, READ, Stage, done, waits};
 
 const OTHERWISE: &str = "Changes everything.";
 
 #[tokio::test]
 async fn g16_a_tool_that_changed_after_it_was_signed_for_does_not_run_on_that_signature() {
-    let stage = Stage::new("1s").await;
+    let stage = Stage::new(BRIEFLY).await;
     let client = stage.native().await;
     let arguments = json!({ "path": "a" });
     let before = stage.signature(&client, &arguments).await;
@@ -26,7 +26,7 @@ async fn g16_a_tool_that_changed_after_it_was_signed_for_does_not_run_on_that_si
 #[tokio::test]
 async fn g16_a_tool_that_changed_after_its_approval_does_not_run_on_it() {
     for era in ERAS {
-        let stage = Stage::new("1s").await;
+        let stage = Stage::new(BRIEFLY).await;
         let client = stage.client(era).await;
         let arguments = json!({ "path": "a" });
         let id = waits(&client.call(DELETE, arguments.clone()).await.unwrap());
@@ -47,7 +47,7 @@ async fn g16_a_tool_that_changed_after_its_approval_does_not_run_on_it() {
 #[tokio::test]
 async fn g16_a_tool_that_changed_while_its_call_was_held_does_not_run() {
     for era in ERAS {
-        let stage = Stage::new("20s").await;
+        let stage = Stage::new(HELD).await;
         let (client, other) = (stage.client(era).await, stage.client(era).await);
         let call = client.call(DELETE, json!({ "path": "a" }));
         let signing = async {
@@ -70,7 +70,7 @@ async fn g21_an_approval_does_not_answer_what_was_not_shown() {
         "when": { "tool.name": "delete", "session.sources": { "contains": "user" } },
     });
     for era in ERAS {
-        let stage = Stage::standing("1s", |config| {
+        let stage = Stage::standing(BRIEFLY, |config| {
             config["rules"].as_array_mut().unwrap().push(rule.clone());
         })
         .await;

@@ -7,7 +7,7 @@ use highwater_testkit::client::{Client, Era, Question, Reply, Setup};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{DELETE, ERAS, LOOK, READ, Stage, WRITE, done, waits};
+use crate::stage::{BRIEFLY, DELETE, ERAS, LOOK, READ, Stage, WRITE, done, waits};
 
 const SCOPES: [&str; 3] = ["session", "tool-with-targets", "until-definition-changes"];
 
@@ -51,7 +51,7 @@ impl Filler {
 /// A gateway, a client and a person who has said yes to writing `a`, for that long.
 async fn remembered(era: Era, scope: &str) -> (Stage, Client, Filler) {
     let other = json!({ "other": { "permissions": ["read", "write", "destructive"], "servers": ["*"] } });
-    let stage = Stage::standing("1s", |config| config["agent_tokens"] = other).await;
+    let stage = Stage::standing(BRIEFLY, |config| config["agent_tokens"] = other).await;
     let filler = Filler::of(json!({ "allow": true, "remember": scope }));
     let client = filler.before(stage.setup(era)).await;
     done(&client.call(LOOK, json!({})).await.unwrap());
@@ -118,7 +118,7 @@ async fn what_one_road_remembers_holds_on_the_other() {
 #[tokio::test]
 async fn what_was_not_offered_counts_once() {
     for era in ERAS {
-        let stage = Stage::new("1s").await;
+        let stage = Stage::new(BRIEFLY).await;
         let filler = Filler::of(Value::Null);
         let client = filler.before(stage.setup(era)).await;
         let answers = [
@@ -145,7 +145,7 @@ async fn what_was_not_offered_counts_once() {
 #[tokio::test]
 async fn no_form_serves_a_passkey_and_none_offers_more_than_the_page() {
     for era in ERAS {
-        let stage = Stage::new("1s").await;
+        let stage = Stage::new(BRIEFLY).await;
         let filler = Filler::of(json!({ "allow": true, "remember": "session" }));
         let client = filler.before(stage.setup(era)).await;
         waits(&client.call(DELETE, json!({ "path": "a" })).await.unwrap());

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use highwater_testkit::client::{Answer, Client, Era, Request};
+use highwater_testkit::wait::{PATIENCE, until_true};
 use http::Method;
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::stage::{DELETE, KEY, Stage, done};
+use crate::stage::{BRIEFLY, DELETE, HELD, KEY, Stage, done};
 
 /// How an approval comes to its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +26,12 @@ enum Flow {
 }
 
 /// When the gateway is killed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
+    /// The call is not sent yet.
+    Unsent,
+    /// The call is on record, and somebody else holds the database, so that nothing can be used up for it.
+    Locked,
     /// So many lines have gone on record since the call began.
     Recorded(usize),
     /// The server has the call.
@@ -42,16 +47,41 @@ pub(crate) fn lines(folder: &Path) -> usize {
         .sum()
 }
 
+/// The database of a gateway, in which nobody else can write while this exists.
+fn locked(stage: &Stage) -> Connection {
+    let other = Connection::open(stage.gateway.home().data_dir().join("highwater.db")).unwrap();
+    other.busy_timeout(PATIENCE).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    other
+}
+
+/// Does something that the gateway is killed in the course of. What the kill cuts off fails in whatever way.
+pub(crate) async fn killed(stage: &mut Stage, path: &str, moment: Moment, doing: impl AsyncFnOnce(&Stage)) {
+    let lock = (moment == Moment::Locked).then(|| locked(stage));
+    if moment == Moment::Unsent {
+        stage.gateway.kill().await.unwrap();
+        AssertUnwindSafe(doing(stage)).catch_unwind().await.unwrap_err();
+        return;
+    }
+    let watch = kill_at(stage, path, moment);
+    let ended = AssertUnwindSafe(doing(stage)).catch_unwind().await;
+    assert!(watch.await.unwrap(), "{moment:?} did not come: {}", ended.is_ok());
+    stage.gateway.kill().await.unwrap();
+    drop(lock);
+}
+
 /// Kills the gateway when the moment has come, without anything in between; says whether it came.
-pub(crate) fn kill_at(stage: &Stage, path: &str, moment: Moment) -> tokio::task::JoinHandle<bool> {
+fn kill_at(stage: &Stage, path: &str, moment: Moment) -> tokio::task::JoinHandle<bool> {
     let audit = stage.gateway.home().data_dir().join("audit");
     let journal = stage.gateway.home().path().join("journal.jsonl");
     let pid = Pid::from_raw(i32::try_from(stage.gateway.pid().unwrap()).unwrap()).unwrap();
     let (begun, path) = (lines(&audit), path.to_owned());
     tokio::task::spawn_blocking(move || {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             let come = match moment {
+                Moment::Unsent => true,
+                Moment::Locked => lines(&audit) > begun,
                 Moment::Recorded(count) => lines(&audit) >= begun + count,
                 Moment::Departed => std::fs::read_to_string(&journal).unwrap_or_default().contains(&path),
             };
@@ -110,7 +140,7 @@ async fn again(stage: &Stage, arguments: &Value, evidence: Option<&Value>) {
 
 /// A gateway, a client and what is called. Requests that nobody answered count, so that each kill has a gateway of its own.
 async fn scene(flow: Flow, path: &str) -> (Stage, Client, Value, Option<Value>) {
-    let stage = Stage::standing("10s", |_| ()).await;
+    let stage = Stage::standing(HELD, |_| ()).await;
     let arguments = json!({ "path": path });
     match flow {
         Flow::Native => {
@@ -134,16 +164,16 @@ async fn killed_at_each_step(flow: Flow) {
     let steps = lines(&audit) - begun;
     assert!(steps >= 4, "{steps}");
     drop((client, stage));
-    let moments = (0..=steps).map(Moment::Recorded).chain([Moment::Departed; 3]);
+    // Two before anything can have run, three after it has, and whatever is between.
+    let moments = [Moment::Unsent, Moment::Locked].into_iter();
+    let moments = moments.chain((0..=steps).map(Moment::Recorded)).chain([Moment::Departed; 3]);
     let (mut before, mut after, mut never) = (0, 0, 0);
     for moment in moments {
         let (mut stage, client, arguments, evidence) = scene(flow, "wanted").await;
-        let watch = kill_at(&stage, "wanted", moment);
-        // What the kill cuts off fails in whatever way.
-        let calling = attempt(&stage, &client, &arguments, evidence.as_ref());
-        let ended = AssertUnwindSafe(calling).catch_unwind().await;
-        assert!(watch.await.unwrap(), "{flow:?} {moment:?}: {}", ended.is_ok());
-        stage.gateway.kill().await.unwrap();
+        let calling = async |stage: &Stage| {
+            attempt(stage, &client, &arguments, evidence.as_ref()).await;
+        };
+        killed(&mut stage, "wanted", moment, calling).await;
         drop(client);
         let at_kill = stage.ran("wanted");
         stage.restart().await;
@@ -174,16 +204,20 @@ async fn t2_t3_killed_at_each_step_of_a_held_call_it_runs_at_most_once() {
 /// The step before the signature is used up: the database is held by somebody else.
 #[tokio::test]
 async fn s52_s55_killed_while_the_signature_is_being_used_up_nothing_has_run_and_it_is_not_used() {
-    let mut stage = Stage::standing("1s", |_| ()).await;
+    let mut stage = Stage::standing(BRIEFLY, |_| ()).await;
     let client = stage.native().await;
     let arguments = json!({ "path": "locked" });
     let evidence = stage.signature(&client, &arguments).await;
-    let other = Connection::open(stage.gateway.home().data_dir().join("highwater.db")).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let audit = stage.gateway.home().data_dir().join("audit");
+    let begun = lines(&audit);
+    let other = locked(&stage);
     let pending = client.begin(call(&arguments, Some(&evidence))).await.unwrap();
-    pending.no_answer_within(Duration::from_millis(500)).await.unwrap();
-    assert_eq!(stage.ran("locked"), 0, "it ran before the signature was used up");
+    // That somebody must agree, and that the call has brought evidence: what comes next is to use it up.
+    until_true("the evidence is on record", || lines(&audit) >= begun + 2).await.unwrap();
     stage.gateway.kill().await.unwrap();
+    assert!(pending.answer().await.is_err(), "it was answered before the signature was used up");
+    assert_eq!(lines(&audit), begun + 2, "it went on before the signature was used up");
+    assert_eq!(stage.ran("locked"), 0, "it ran before the signature was used up");
     drop(other);
     stage.restart().await;
     assert_eq!(receipts(&stage, "locked").await, 0);

@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::rounds::{on, question, receipts, script};
-use crate::stage::{DELETE, Stage, done, waits};
+use crate::stage::{BRIEFLY, DELETE, Stage, done, waits};
 
 const VARIANT: &str = "call_tool_destructive";
 
@@ -28,8 +28,8 @@ impl How {
             change(config);
         };
         match self {
-            Self::ByName => Stage::standing("1s", delegable).await,
-            Self::ThroughVariant => Stage::searching("1s", delegable).await,
+            Self::ByName => Stage::standing(BRIEFLY, delegable).await,
+            Self::ThroughVariant => Stage::searching(BRIEFLY, delegable).await,
         }
     }
 

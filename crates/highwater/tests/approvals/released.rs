@@ -5,14 +5,14 @@ use highwater_testkit::client::{Answer, Client, Era, Request};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{LOOK, Stage, done, id_of};
+use crate::stage::{BRIEFLY, LOOK, Stage, done, id_of};
 
 /// What the server answers.
 const REPLY: &str = "done";
 
 async fn stage(effect: &str) -> (Stage, Client) {
     let rule = json!({ "name": "replies", "phase": "result", "effect": effect, "when": { "tool.id": LOOK } });
-    let stage = Stage::standing("1s", |config| config["rules"] = json!([rule])).await;
+    let stage = Stage::standing(BRIEFLY, |config| config["rules"] = json!([rule])).await;
     let pages = json!({ "elicitation": { "url": {} } });
     let client = stage.setup(Era::Modern).capabilities(pages).connect().await.unwrap();
     (stage, client)

@@ -5,7 +5,7 @@ use highwater_testkit::client::{Client, Setup};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{ERAS, LOOK, READ, Stage, WRITE, done, waits};
+use crate::stage::{BRIEFLY, ERAS, LOOK, READ, Stage, WRITE, done, waits};
 
 const SCOPES: [&str; 3] = ["session", "tool-with-targets", "until-definition-changes"];
 
@@ -17,7 +17,7 @@ async fn remembered(scope: &str) -> (Stage, Client) {
 /// The same where the session has called this before.
 async fn remembered_after(scope: &str, first: Option<&str>) -> (Stage, Client) {
     let other = json!({ "other": { "permissions": ["read", "write", "destructive"], "servers": ["*"] } });
-    let stage = Stage::standing("1s", |config| config["agent_tokens"] = other).await;
+    let stage = Stage::standing(BRIEFLY, |config| config["agent_tokens"] = other).await;
     let client = stage.client(ERAS[1]).await;
     if let Some(first) = first {
         done(&client.call(first, json!({})).await.unwrap());

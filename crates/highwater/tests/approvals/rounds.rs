@@ -5,7 +5,7 @@ use highwater_testkit::client::{Answer, Client, Era, Request, Setup};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{DELETE, KEY, READ, Stage, WRITE, done, id_of, waits};
+use crate::stage::{BRIEFLY, DELETE, HELD, KEY, READ, Stage, WRITE, done, id_of, waits};
 
 /// How the person's yes comes to the first round.
 #[derive(Clone, Copy, Debug)]
@@ -167,7 +167,7 @@ pub(crate) fn refused(answer: &Answer, word: &str) {
 #[tokio::test]
 async fn g25_one_signature_carries_every_round_of_a_call() {
     for way in WAYS {
-        let stage = stage("20s", |_| ()).await;
+        let stage = stage(HELD, |_| ()).await;
         let client = way.client(&stage).await;
         // Spelled otherwise in each round: what goes out is what was signed (G27).
         let first = way.begin(&stage, &client, &json!({ "path": "a", "n": 1.0 })).await;
@@ -188,7 +188,7 @@ async fn g25_one_signature_carries_every_round_of_a_call() {
 #[tokio::test]
 async fn g25_a_round_belongs_to_one_call_of_one_principal_and_goes_on_once() {
     let other = json!({ "other": { "permissions": ["read", "write", "destructive"], "servers": ["*"] } });
-    let stage = stage("1s", |config| config["agent_tokens"] = other).await;
+    let stage = stage(BRIEFLY, |config| config["agent_tokens"] = other).await;
     let client = Way::Native.client(&stage).await;
     let arguments = json!({ "path": "a" });
     let state = question(&Way::Native.begin(&stage, &client, &arguments).await);
@@ -252,7 +252,7 @@ async fn g25_a_round_belongs_to_one_call_of_one_principal_and_goes_on_once() {
 
 #[tokio::test]
 async fn g25_without_a_state_of_the_server_there_is_nothing_to_go_on_with() {
-    let stage = stage("1s", |_| ()).await;
+    let stage = stage(BRIEFLY, |_| ()).await;
     let client = stage.client(Era::Modern).await;
     let name = "files__stateless";
     let id = waits(&client.call(name, json!({})).await.unwrap());
@@ -278,7 +278,7 @@ fn after_reading(effect: &str) -> Value {
 #[tokio::test]
 async fn g21_g25_each_round_is_judged_as_things_are_then_and_a_block_blocks() {
     for way in WAYS {
-        let stage = stage("20s", |config| {
+        let stage = stage(HELD, |config| {
             config["rules"].as_array_mut().unwrap().push(after_reading("block"));
         })
         .await;
@@ -295,8 +295,8 @@ async fn g21_g25_each_round_is_judged_as_things_are_then_and_a_block_blocks() {
 #[tokio::test]
 async fn g21_g25_what_nobody_was_shown_is_asked_and_the_call_goes_on_from_where_it_was() {
     for way in WAYS {
-        let stage = stage("1s", |config| {
-            config["approvals"]["hold"] = json!("20s");
+        let stage = stage(BRIEFLY, |config| {
+            config["approvals"]["hold"] = json!(HELD);
             config["rules"].as_array_mut().unwrap().push(after_reading("passkey"));
         })
         .await;

@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use highwater_testkit::client::peer::scripted_program;
 use highwater_testkit::client::{Answer, Client, Era, Question, Reply, Request};
+use highwater_testkit::wait::until_true;
 use serde_json::{Value, json};
 
 use crate::rounds::{
     WAYS, Way, nobody_is_asked, on, question, receipts, resumed, script, sent_to_page, stage,
 };
 use crate::rounds_lasting::resealed;
-use crate::stage::{DELETE, ERAS, KEY, Stage, WRITE, done};
+use crate::stage::{DELETE, ERAS, HELD, KEY, Stage, WRITE, done};
 
 /// Takes nothing and brings what a stranger wrote.
 const FETCH: &str = "web__fetch";
@@ -35,7 +36,7 @@ fn pages() -> Value {
 
 /// A gateway before a server whose tools matter and whose words are a stranger's, and before another of pages.
 async fn among_strangers(change: impl FnOnce(&mut Value)) -> Stage {
-    stage("20s", |config| {
+    stage(HELD, |config| {
         let server = &mut config["servers"]["files"];
         server["trust"] = json!({ "server_trust": "none", "verified": true });
         let file = server["args"][1].as_str().unwrap().to_owned();
@@ -141,9 +142,7 @@ async fn g25_a_page_that_was_read_while_the_call_ran_is_asked_about() {
     let client = Way::Native.client(&stage).await;
     let arguments = json!({ "path": "a" });
     let meanwhile = async {
-        while stage.ran("delete") == 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        until_true("the call runs", || stage.ran("delete") > 0).await.unwrap();
         fetch(&client).await;
         std::fs::write(&signal, "").unwrap();
     };

@@ -1,18 +1,16 @@
 //! Rounds of approved calls (G25) over time and across the eras: what ends them, what they outlive, and that a person is
 //! asked once whatever their client can do.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
-use futures_util::FutureExt;
 use highwater_core::seal::{Purpose, Seal};
 use highwater_store::Secret;
 use highwater_testkit::client::{Era, Question, Reply, Request, Setup};
 use serde_json::{Value, json};
 
-use crate::killed::{Moment, kill_at, lines};
+use crate::killed::{Moment, killed, lines};
 use crate::rounds::{Way, nobody_is_asked, on, question, receipts, refused, resumed, script, stage};
-use crate::stage::{DELETE, Stage, WRITE, done};
+use crate::stage::{BRIEFLY, DELETE, HELD, Stage, WRITE, done};
 
 /// The state with something of it changed, by somebody who has the key.
 pub(crate) fn resealed(stage: &Stage, state: &Value, change: impl Fn(&mut Value, &mut Value)) -> Value {
@@ -27,7 +25,7 @@ pub(crate) fn resealed(stage: &Stage, state: &Value, change: impl Fn(&mut Value,
 
 #[tokio::test]
 async fn g25_a_round_ends_with_its_time_and_is_held_against_the_call_once_more_inside() {
-    let stage = stage("1s", |_| ()).await;
+    let stage = stage(BRIEFLY, |_| ()).await;
     let client = Way::Native.client(&stage).await;
     let arguments = json!({ "path": "a" });
     let state = question(&Way::Native.begin(&stage, &client, &arguments).await);
@@ -52,7 +50,7 @@ async fn g25_a_round_ends_with_its_time_and_is_held_against_the_call_once_more_i
 
 #[tokio::test]
 async fn g16_g25_a_round_outlives_the_gateway_and_not_the_definition() {
-    let mut stage = stage("1s", |_| ()).await;
+    let mut stage = stage(BRIEFLY, |_| ()).await;
     let (arguments, other) = (json!({ "path": "a" }), json!({ "path": "b" }));
     let client = Way::Native.client(&stage).await;
     let state = question(&Way::Native.begin(&stage, &client, &arguments).await);
@@ -79,7 +77,7 @@ async fn g16_g25_a_round_outlives_the_gateway_and_not_the_definition() {
 async fn g25_killed_at_each_step_of_a_round_it_goes_on_at_most_once() {
     let arguments = json!({ "path": "wanted" });
     // Once through, to learn how many steps there are.
-    let undisturbed = stage("1s", |_| ()).await;
+    let undisturbed = stage(BRIEFLY, |_| ()).await;
     let client = Way::Native.client(&undisturbed).await;
     let state = question(&Way::Native.begin(&undisturbed, &client, &arguments).await);
     let audit = undisturbed.gateway.home().data_dir().join("audit");
@@ -89,16 +87,16 @@ async fn g25_killed_at_each_step_of_a_round_it_goes_on_at_most_once() {
     assert!(steps >= 3, "{steps}");
     drop((client, undisturbed));
     let (mut before, mut after) = (0, 0);
-    for moment in (0..=steps).map(Moment::Recorded).chain([Moment::Departed; 2]) {
-        let mut stage = stage("1s", |_| ()).await;
+    // One before the round is sent, two after the server has it, and whatever is between.
+    let moments = [Moment::Unsent].into_iter().chain((0..=steps).map(Moment::Recorded));
+    for moment in moments.chain([Moment::Departed; 2]) {
+        let mut stage = stage(BRIEFLY, |_| ()).await;
         let client = Way::Native.client(&stage).await;
         let state = question(&Way::Native.begin(&stage, &client, &arguments).await);
-        let watch = kill_at(&stage, r#"\"requestState\":\"one\""#, moment);
-        let going = async { client.send(on(DELETE, &arguments, &state)).await.unwrap() };
-        // What the kill cuts off fails in whatever way.
-        AssertUnwindSafe(going).catch_unwind().await.ok();
-        assert!(watch.await.unwrap(), "{moment:?}");
-        stage.gateway.kill().await.unwrap();
+        let going = async |_: &Stage| {
+            client.send(on(DELETE, &arguments, &state)).await.unwrap();
+        };
+        killed(&mut stage, r#"\"requestState\":\"one\""#, moment, going).await;
         drop(client);
         let at_kill = resumed(&stage, "one");
         stage.restart().await;
@@ -137,7 +135,7 @@ async fn g25_a_client_of_the_older_era_answers_a_modern_server_and_its_person_si
     // What the contract asks for and what a rule asks for: rules are asked about answers, too.
     let rule = json!({ "name": "always", "effect": "passkey", "when": { "tool.name": "delete" } });
     for with_rule in [false, true] {
-        let stage = stage("20s", |config| {
+        let stage = stage(HELD, |config| {
             if with_rule {
                 config["rules"].as_array_mut().unwrap().push(rule.clone());
             }
@@ -164,7 +162,7 @@ async fn g25_a_client_of_the_older_era_answers_a_modern_server_and_its_person_si
 async fn g25_a_confirmation_is_asked_for_once_and_not_in_every_round() {
     let rule = json!({ "name": "always", "effect": "confirm", "when": { "tool.name": "write" } });
     for era in [Era::Legacy, Era::Modern] {
-        let stage = stage("20s", |config| {
+        let stage = stage(HELD, |config| {
             config["rules"].as_array_mut().unwrap().push(rule.clone());
         })
         .await;
@@ -195,7 +193,7 @@ async fn g25_a_confirmation_is_asked_for_once_and_not_in_every_round() {
 
 #[tokio::test]
 async fn g25_what_the_asking_server_wrote_makes_no_new_question_of_the_call_it_asks_about() {
-    let stage = stage("20s", |config| {
+    let stage = stage(HELD, |config| {
         let server = &mut config["servers"]["files"];
         server["trust"] = json!({ "server_trust": "none", "verified": true });
         let heavy = script("Changes things.").to_string().replace("benign", "consequential");

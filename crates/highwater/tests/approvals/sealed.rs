@@ -4,15 +4,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use highwater_testkit::client::{Era, Request};
+use highwater_testkit::wait::{PATIENCE, until_true};
 use http::Method;
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::stage::{DELETE, KEY, Stage, WRITE, done, waits};
+use crate::stage::{BRIEFLY, DELETE, HELD, KEY, Stage, WRITE, done, waits};
 use crate::traces::Traces;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_highwater");
@@ -69,15 +70,8 @@ impl Sealing {
     /// Nothing is found, once what was under way is done.
     async fn is_clean(&self, tool: &str) {
         let traces = self.traces(tool);
-        let mut found = Vec::new();
-        for _ in 0..100 {
-            found = traces.found_below(&self.data());
-            if found.is_empty() {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        assert!(found.is_empty(), "{found:#?}");
+        let clean = until_true("nothing is found", || traces.found_below(&self.data()).is_empty());
+        clean.await.unwrap_or_else(|error| panic!("{error:#}: {:#?}", traces.found_below(&self.data())));
         assert!(traces.found_in(self.stage.gateway.log().as_bytes()).is_empty());
     }
 
@@ -118,9 +112,9 @@ fn is_sealed(receipt: &Value) -> bool {
 
 #[tokio::test]
 async fn of_a_sensitive_call_nothing_stays_behind_but_what_the_auditor_opens() {
-    let sealing = Sealing::new("30s").await;
+    let sealing = Sealing::new(HELD).await;
     // What the search finds where nothing is sealed, so that it is known to search.
-    let open = Stage::new("1s").await;
+    let open = Stage::new(BRIEFLY).await;
     let id = waits(&open.client(Era::Modern).await.call(DELETE, arguments()).await.unwrap());
     let (_, asked) = open.api(Method::GET, &id, None).await;
     let file = Connection::open(open.gateway.home().data_dir().join("highwater.db")).unwrap();
@@ -172,7 +166,7 @@ async fn of_a_sensitive_call_nothing_stays_behind_but_what_the_auditor_opens() {
 /// Everything about the files that leave: shut without the key, whole with it.
 #[tokio::test]
 async fn a_sealed_receipt_is_verified_with_the_key_alone() {
-    let sealing = Sealing::new("30s").await;
+    let sealing = Sealing::new(HELD).await;
     sealing.held().await;
     let folder = sealing.auditor.path();
     let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
@@ -274,7 +268,7 @@ fn changed_anywhere(folder: &Path, exported: &str, verify: &dyn Fn(&[&str]) -> (
 
 #[tokio::test]
 async fn killed_in_between_nothing_stays_behind_either() {
-    let mut sealing = Sealing::new("2s").await;
+    let mut sealing = Sealing::new(BRIEFLY).await;
     // The grant waits for its call; the gateway is killed.
     let client = sealing.stage.client(Era::Modern).await;
     let id = waits(&client.call(DELETE, arguments()).await.unwrap());
@@ -294,7 +288,8 @@ async fn killed_in_between_nothing_stays_behind_either() {
     let pid = Pid::from_raw(i32::try_from(sealing.stage.gateway.pid().unwrap()).unwrap()).unwrap();
     let journal = sealing.stage.gateway.home().path().join("journal.jsonl");
     let killer = tokio::task::spawn_blocking(move || {
-        for _ in 0..200_000 {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
             let text = std::fs::read_to_string(&journal).unwrap_or_default();
             if text.matches(SECRET).count() >= 2 {
                 return kill_process(pid, Signal::KILL).is_ok();
@@ -330,7 +325,7 @@ async fn the_operator_says_which_tools_are_sensitive_and_keys_are_never_overwrit
 
     let (_, said) = receipts(&["keygen", "--out", folder.path().join("other").to_str().unwrap(), "--json"]);
     let public = serde_json::from_str::<Value>(&said).unwrap()["key"].clone();
-    let stage = Stage::standing("30s", |config| {
+    let stage = Stage::standing(HELD, |config| {
         config["approvals"]["auditor_key"] = public;
         config["approvals"]["tools"] = json!({ "files:delete": { "sensitive": false } });
     })

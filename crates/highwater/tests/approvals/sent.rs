@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use highwater_testkit::client::{Client, Era, Question, Reply, Request};
+use highwater_testkit::wait::until_true;
+use http::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{DELETE, Stage, done, id_of};
+use crate::stage::{BRIEFLY, DELETE, HELD, LOOK, Stage, done, id_of};
 
 fn pages() -> Value {
     json!({ "elicitation": { "url": {} } })
@@ -30,9 +32,14 @@ fn retry(arguments: &Value, state: &Value, action: &str) -> Request {
     Request::new("tools/call").params(params).once()
 }
 
+/// How a request stands.
+async fn standing(stage: &Stage, id: &str) -> Value {
+    stage.api(Method::GET, id, None).await.1["state"].clone()
+}
+
 #[tokio::test]
 async fn a_modern_client_is_sent_to_the_page_and_its_retry_brings_the_result() {
-    let stage = Stage::new("1s").await;
+    let stage = Stage::new(BRIEFLY).await;
     let client = stage.setup(Era::Modern).capabilities(pages()).connect().await.unwrap();
     let arguments = json!({ "path": "a" });
     let (id, state) = first_round(&client, &arguments).await;
@@ -50,7 +57,8 @@ async fn a_modern_client_is_sent_to_the_page_and_its_retry_brings_the_result() {
     // The person agrees to open the page, and signs there while the retry waits.
     let retrying = client.send(retry(&arguments, &state, "accept"));
     let signing = async {
-        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        // Long enough for the retry to run at the server, if it did.
+        done(&client.call(LOOK, json!({})).await.unwrap());
         assert_eq!(stage.ran("delete"), 0, "to open the page is not to agree");
         let (status, said) = stage.person.sign(&id, &stage.passkey).await;
         assert_eq!(status, 200, "{said}");
@@ -58,12 +66,13 @@ async fn a_modern_client_is_sent_to_the_page_and_its_retry_brings_the_result() {
     let (answer, ()) = tokio::join!(retrying, signing);
     done(&answer.unwrap());
     assert_eq!(stage.ran("delete"), 1);
+    assert_eq!(standing(&stage, &id).await, "consumed", "it ran on the signature");
     assert_eq!(stage.ran("hw2."), 0, "our state reaches no server");
 }
 
 #[tokio::test]
 async fn a_person_who_does_not_open_the_page_has_said_no() {
-    let stage = Stage::new("1s").await;
+    let stage = Stage::new(BRIEFLY).await;
     let client = stage.setup(Era::Modern).capabilities(pages()).connect().await.unwrap();
     for (place, action) in ["decline", "cancel"].into_iter().enumerate() {
         let arguments = json!({ "path": place });
@@ -77,7 +86,7 @@ async fn a_person_who_does_not_open_the_page_has_said_no() {
 
 #[tokio::test]
 async fn a_client_of_2025_11_25_is_asked_to_open_the_page_while_its_call_is_held() {
-    let stage = Stage::new("30s").await;
+    let stage = Stage::new(HELD).await;
     let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
     let heard = Arc::clone(&asked);
     let answering = move |question: &Question| {
@@ -87,9 +96,13 @@ async fn a_client_of_2025_11_25_is_asked_to_open_the_page_while_its_call_is_held
     let setup = stage.setup(Era::Legacy).capabilities(pages()).answering(answering);
     let client = setup.connect().await.unwrap();
     let call = client.call(DELETE, json!({ "path": "a" }));
+    let other = stage.client(Era::Modern).await;
     let signing = async {
         let request = stage.pending().await;
-        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        until_true("the person has agreed to open the page", || !asked.lock().unwrap().is_empty())
+            .await
+            .unwrap();
+        done(&other.call(LOOK, json!({})).await.unwrap());
         assert_eq!(stage.ran("delete"), 0, "to open the page is not to agree");
         stage.person.sign(request["id"].as_str().unwrap(), &stage.passkey).await
     };
@@ -98,17 +111,19 @@ async fn a_client_of_2025_11_25_is_asked_to_open_the_page_while_its_call_is_held
     let answer = answer.unwrap();
     done(&answer);
     assert_eq!(stage.ran("delete"), 1);
-    let asked = asked.lock().unwrap();
+    let asked = asked.lock().unwrap().clone();
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0]["mode"], "url");
-    assert_eq!(id_of(&asked[0]["url"]), asked[0]["elicitationId"]);
+    let id = id_of(&asked[0]["url"]);
+    assert_eq!(id, asked[0]["elicitationId"]);
     let complete = answer.heard("notifications/elicitation/complete");
     assert_eq!(complete.len(), 1, "{}", answer.raw());
+    assert_eq!(standing(&stage, &id).await, "consumed", "it ran on the signature");
 }
 
 #[tokio::test]
 async fn a_client_of_2025_11_25_whose_person_declines_to_open_the_page_is_refused() {
-    let stage = Stage::new("30s").await;
+    let stage = Stage::new(HELD).await;
     let setup = stage.setup(Era::Legacy).capabilities(pages()).answering(|_| Reply::decline());
     let client = setup.connect().await.unwrap();
     let answer = client.call(DELETE, json!({})).await.unwrap();
@@ -120,7 +135,7 @@ async fn a_client_of_2025_11_25_whose_person_declines_to_open_the_page_is_refuse
 #[tokio::test]
 async fn no_form_ever_serves_a_passkey() {
     for era in [Era::Legacy, Era::Modern] {
-        let stage = Stage::new("1s").await;
+        let stage = Stage::new(BRIEFLY).await;
         let yes = |_: &Question| Reply::accept(json!({ "allow": true }));
         let setup = stage.setup(era).capabilities(json!({ "elicitation": { "form": {} } })).answering(yes);
         let client = setup.connect().await.unwrap();

@@ -1,13 +1,14 @@
 //! A gateway with its page, a server with one tool for each demand, and a person with a passkey.
 
 use std::path::Path;
-use std::time::Duration;
 
 use highwater_core::approval::Algorithm;
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::peer::{Journal, scripted_program};
 use highwater_testkit::client::{Answer, Client, Era, Setup};
 use highwater_testkit::passkey::Passkey;
+use highwater_testkit::port::ReservedPort;
+use highwater_testkit::wait::until;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -27,12 +28,19 @@ pub(crate) const READ: &str = "files__read";
 
 pub(crate) const KEY: &str = "io.modelcontextprotocol/verified-approval";
 
+/// Holds calls for longer than any test takes: the longest that is allowed.
+pub(crate) const HELD: &str = "5m";
+/// Holds calls so briefly that callers are told to come again.
+pub(crate) const BRIEFLY: &str = "1s";
+
 pub(crate) const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 
 pub(crate) struct Stage {
     pub(crate) gateway: Gateway,
     pub(crate) person: Person,
     pub(crate) passkey: Passkey,
+    /// The page's, also while the gateway does not run: passkeys are for one origin.
+    _port: ReservedPort,
 }
 
 /// What the server says. `write` and `delete` are described in these words.
@@ -68,12 +76,12 @@ fn script(words: &str) -> Value {
     })
 }
 
-fn config(folder: &Path, hold: &str) -> Value {
+fn config(folder: &Path, hold: &str, port: &ReservedPort) -> Value {
     let script_file = folder.join("script.json");
     std::fs::write(&script_file, script("Changes things.").to_string()).unwrap();
     json!({
         "limits": { "drain": "0s" },
-        "approvals": { "listen": "localhost:0", "open_browser": false, "notify": false, "hold": hold },
+        "approvals": { "listen": format!("localhost:{}", port.get()), "open_browser": false, "notify": false, "hold": hold },
         "rules": [
             { "name": "reading", "phase": "resource", "effect": "confirm", "when": { "server.id": "files" } },
         ],
@@ -92,20 +100,16 @@ fn config(folder: &Path, hold: &str) -> Value {
 impl Stage {
     /// A gateway that holds calls for so long, and a person who has enrolled a passkey.
     pub(crate) async fn new(hold: &str) -> Self {
-        let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
-        let config = config(home.path(), hold);
-        Self::of(home, &config).await
+        Self::standing(hold, |_| ()).await
     }
 
-    /// One that can be started again: its page has a port of its own, as passkeys are for one origin.
+    /// The same with something else configured.
     pub(crate) async fn standing(hold: &str, change: impl FnOnce(&mut Value)) -> Self {
         let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
-        let mut config = config(home.path(), hold);
-        // Free a moment ago; the system gives its own ports out in turn.
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        config["approvals"]["listen"] = json!(format!("localhost:{free}"));
+        let port = ReservedPort::new().unwrap();
+        let mut config = config(home.path(), hold, &port);
         change(&mut config);
-        Self::of(home, &config).await
+        Self::of(home, port, &config).await
     }
 
     /// Starts the gateway again after it has ended, and signs in again.
@@ -115,7 +119,7 @@ impl Stage {
         self.person = Person::operator(&origin, self.gateway.operator_token()).await;
     }
 
-    async fn of(home: Home, config: &Value) -> Self {
+    async fn of(home: Home, port: ReservedPort, config: &Value) -> Self {
         home.configure(&config.to_string()).unwrap();
         let gateway = home.serve().await.unwrap_or_else(|error| panic!("{error:#}"));
         let (status, opened) = api(&gateway, Method::POST, "enroll", Some(&json!({ "user": "owner" }))).await;
@@ -125,7 +129,7 @@ impl Stage {
         let person = Person::operator(&origin, gateway.operator_token()).await;
         let mut passkey = Passkey::fresh(Algorithm::Es256, &origin);
         person.enroll("owner", opened["code"].as_str().unwrap(), &mut passkey).await;
-        Self { gateway, person, passkey }
+        Self { gateway, person, passkey, _port: port }
     }
 
     /// A passkey of somebody else, that counts.
@@ -145,11 +149,11 @@ impl Stage {
 
     /// The same where tools are found and called through the gateway's own.
     pub(crate) async fn searching(hold: &str, change: impl FnOnce(&mut Value)) -> Self {
-        let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
-        let mut config = config(home.path(), hold);
-        change(&mut config);
-        config["virtual_servers"] = json!({ "default": { "servers": ["files"], "expose": "search" } });
-        Self::of(home, &config).await
+        Self::standing(hold, |config| {
+            change(config);
+            config["virtual_servers"] = json!({ "default": { "servers": ["files"], "expose": "search" } });
+        })
+        .await
     }
 
     /// A client that knows nothing of approvals and forms.
@@ -158,7 +162,7 @@ impl Stage {
     }
 
     pub(crate) fn setup(&self, era: Era) -> Setup {
-        self.gateway.http(era).without_stream().patience(Duration::from_secs(60))
+        self.gateway.http(era).without_stream()
     }
 
     /// A client that brings its own signatures. Where one is missing it is told so at once.
@@ -182,25 +186,20 @@ impl Stage {
         std::fs::write(folder.join("script.new"), script(words).to_string()).unwrap();
         std::fs::rename(folder.join("script.new"), folder.join("script.json")).unwrap();
         done(&client.call(LOOK, json!({})).await.unwrap());
-        for _ in 0..600 {
-            if client.request("tools/list", json!({})).await.unwrap().raw().contains(words) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("nobody heard of the change: {}", self.gateway.log());
+        let heard = until("the change is listed", async || {
+            client.request("tools/list", json!({})).await.unwrap().raw().contains(words).then_some(())
+        });
+        heard.await.unwrap_or_else(|error| panic!("{error:#}: {}", self.gateway.log()));
     }
 
     /// The one request that waits, once there is one.
     pub(crate) async fn pending(&self) -> Value {
-        for _ in 0..600 {
+        let asked = until("somebody is asked", async || {
             let (_, list) = api(&self.gateway, Method::GET, "", None).await;
-            if let Some([one]) = list.as_array().map(Vec::as_slice) {
-                return one.clone();
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("nobody was asked: {}", self.gateway.log());
+            let [one] = list.as_array()?.as_slice() else { return None };
+            Some(one.clone())
+        });
+        asked.await.unwrap_or_else(|error| panic!("{error:#}: {}", self.gateway.log()))
     }
 
     pub(crate) async fn api(&self, method: Method, path: &str, body: Option<&Value>) -> (u16, Value) {

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use highwater_testkit::client::Era;
+use highwater_testkit::wait::{until, until_true};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{DELETE, Stage, WRITE, done, waits};
+use crate::stage::{BRIEFLY, DELETE, Stage, WRITE, done, waits};
 
 /// What a listener got: its path, its headers, its body.
 type Heard = (String, HashMap<String, String>, String);
@@ -56,21 +56,17 @@ impl Listener {
 
     /// The first so many messages, once they have come.
     async fn heard(&self, count: usize) -> Vec<Heard> {
-        for _ in 0..600 {
-            let heard = self.heard.lock().unwrap().clone();
-            if heard.len() >= count {
-                return heard;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("{:?}", self.heard.lock().unwrap());
+        let heard = until("the messages are heard", async || {
+            Some(self.heard.lock().unwrap().clone()).filter(|heard| heard.len() >= count)
+        });
+        heard.await.unwrap_or_else(|error| panic!("{error:#}: {:?}", self.heard.lock().unwrap()))
     }
 }
 
 async fn stage(url: &str) -> Stage {
     // The secret of the text of the Standard Webhooks.
     let webhook = json!({ "url": url, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" });
-    Stage::standing("1s", |config| config["approvals"]["webhook"] = webhook).await
+    Stage::standing(BRIEFLY, |config| config["approvals"]["webhook"] = webhook).await
 }
 
 #[tokio::test]
@@ -140,14 +136,9 @@ async fn a_message_that_fails_is_sent_once_more_and_no_redirection_is_followed()
     for pair in heard.chunks(2) {
         assert_eq!((&pair[0].1["webhook-id"], &pair[0].2), (&pair[1].1["webhook-id"], &pair[1].2));
     }
-    for _ in 0..600 {
-        if stage.gateway.log().contains("the webhook was not told") {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until_true("it is given up", || stage.gateway.log().contains("the webhook was not told")).await.unwrap();
     let log = stage.gateway.log();
-    assert!(log.contains("the webhook was not told") && !log.contains("of-the-url"), "{log}");
+    assert!(!log.contains("of-the-url"), "{log}");
     assert_eq!(elsewhere.heard.lock().unwrap().len(), 0);
     assert_eq!(listener.heard.lock().unwrap().len(), 4);
 }

@@ -1,6 +1,7 @@
 //! Evidence on its way to the server that verifies it (C8 to C16): what reaches it, what does not, and what it answers.
 
 use highwater_testkit::client::{Era, Request};
+use highwater_testkit::wait::until;
 use serde_json::json;
 
 use crate::stage::{CELLS, ERAS, KEY, OWN, Server, Stage, Upstream, WIPE, done, rejected};
@@ -94,16 +95,11 @@ async fn g16_g17_a_tool_that_changed_between_challenge_and_call_is_another_tool(
     let client = stage.native(Era::Modern).await;
     let arguments = json!({ "id": "abc" });
     let evidence = stage.signed(&client, &arguments).await;
-    let changed = async {
-        loop {
-            let list = client.request("tools/list", json!({})).await.unwrap();
-            if list.raw().contains("Deletes even more.") {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
+    let changed = async || {
+        let list = client.request("tools/list", json!({})).await.unwrap();
+        list.raw().contains("Deletes even more.").then_some(())
     };
-    tokio::time::timeout(std::time::Duration::from_secs(20), changed).await.unwrap();
+    until("the change is listed", changed).await.unwrap();
     rejected(&stage.call(&client, &arguments, &evidence).await, "challenge_wrong_tool");
     assert_eq!(stage.called(), 0);
     // A challenge for the tool as it is now.

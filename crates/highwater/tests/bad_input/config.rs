@@ -2,14 +2,13 @@
 //! gateway.
 
 use std::process::Output;
-use std::time::Duration;
 
 use highwater_testkit::client::gateway::Home;
+use highwater_testkit::wait::PATIENCE;
 use tokio::process::Command;
 use tokio::time::timeout;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_highwater");
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Usage, or an invalid configuration.
 const INVALID: Option<i32> = Some(2);
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use highwater_testkit::client::gateway::Gateway;
 use highwater_testkit::client::{Era, MODERN};
+use highwater_testkit::wait::PATIENCE;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -12,8 +13,6 @@ use tokio::time::timeout;
 use crate::fronts::call;
 use crate::raw_http::{Head, RawReply, address, connect};
 use crate::stage::{NEVER, assert_only_calls, gateway};
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A call that stands for itself.
 fn message(body: &str) -> String {

@@ -1,7 +1,5 @@
 //! Names and URIs that stand deeper in a request than `params.name` and `params.uri`.
 
-use std::time::Duration;
-
 use highwater_testkit::client::{Era, Request};
 use serde_json::json;
 
@@ -40,10 +38,9 @@ async fn control_characters_are_refused_wherever_a_name_or_a_uri_stands() {
             Era::Modern => "resources/subscribe",
         };
         for (method, params, path) in requests.iter().filter(|(method, ..)| *method != foreign) {
-            let pending = client.begin(Request::new(method).params(params.clone())).await.unwrap();
-            let answer = tokio::time::timeout(Duration::from_secs(5), pending.answer()).await;
+            // A stream that is opened has no answer.
+            let answer = client.send(Request::new(method).params(params.clone())).await;
             let refused = answer.as_ref().is_ok_and(|answer| {
-                let answer = answer.as_ref().unwrap();
                 answer.error_code() == Some(INVALID_PARAMS) && answer.at("/error/data/path") == *path
             });
             if !refused {

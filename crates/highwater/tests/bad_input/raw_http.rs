@@ -1,15 +1,13 @@
 //! HTTP as bytes on a connection, for what no well-behaved client would send.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use highwater_testkit::client::gateway::Gateway;
+use highwater_testkit::wait::PATIENCE;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The head of a request, made of lines.
 #[derive(Clone)]

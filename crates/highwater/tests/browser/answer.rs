@@ -173,7 +173,7 @@ async fn a_request_whose_time_is_over_cannot_be_approved_any_more() {
     assert!((200_000..=300_000).contains(&left), "five minutes, of which {left} ms are left");
     // Five minutes pass.
     let database = rusqlite::Connection::open(stage.gateway.home().data_dir().join("highwater.db")).unwrap();
-    database.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+    database.busy_timeout(highwater_testkit::wait::PATIENCE).unwrap();
     let changed = database
         .execute("UPDATE approval SET expires = 1 WHERE id = ?1", [request["id"].as_str().unwrap()])
         .unwrap();

@@ -1,6 +1,7 @@
 //! What the page shows and how it looks: to the letter, to the end, with a keyboard, in both themes, on a phone.
 
 use highwater_testkit::client::Request;
+use highwater_testkit::wait::until;
 use highwater_testkit::webdriver::{Authenticator, PHONE, WINDOW};
 use serde_json::json;
 
@@ -134,16 +135,12 @@ async fn the_pages_fit_in_both_themes_and_on_a_phone() {
     let second = stage.client().await;
     let arguments = json!({ "path": "/home/ada/notes\u{202e}", "count": 3 });
     let _passkey = second.begin(Request::call(WIPE, &arguments)).await.unwrap();
-    let start = std::time::Instant::now();
-    let passkey = loop {
+    let asked = async || {
         let (_, listed) = stage.api(http::Method::GET, "/api/v1/approvals", None).await;
-        let found = listed.as_array().unwrap().iter().find(|it| it["kind"] == "passkey").cloned();
-        match found {
-            Some(found) => break found["id"].as_str().unwrap().to_owned(),
-            None => assert!(start.elapsed().as_secs() < 20, "{listed}"),
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        let found = listed.as_array()?.iter().find(|it| it["kind"] == "passkey")?;
+        Some(found["id"].as_str()?.to_owned())
     };
+    let passkey = until("somebody is asked for a passkey", asked).await.unwrap();
     stage.window("owner").await;
     for (look, name) in [
         (WINDOW, "window-light"),

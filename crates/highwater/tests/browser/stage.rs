@@ -1,11 +1,12 @@
 //! A gateway with its page on a port of its own, a server whose tools ask, and a person in front of a browser.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::peer::{Journal, scripted_program};
 use highwater_testkit::client::{Answer, Client, Era, Request, Setup};
+use highwater_testkit::port::ReservedPort;
+use highwater_testkit::wait::until;
 use highwater_testkit::webdriver::{Authenticator, AuthenticatorId, Browser};
 use http::Method;
 use serde_json::{Value, json};
@@ -14,9 +15,6 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_highwater");
 
 /// Where evidence stands.
 const EVIDENCE: &str = "io.modelcontextprotocol/verified-approval";
-
-/// How long something may take to come about.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Signs with whatever authenticator the browser has, on the page it shows.
 const SIGN: &str = "const options = PublicKeyCredential.parseRequestOptionsFromJSON(given[0]); \
@@ -33,22 +31,12 @@ pub(crate) struct Stage {
     pub(crate) browser: Browser,
     pub(crate) gateway: Gateway,
     pub(crate) port: u16,
+    _reserved: ReservedPort,
 }
 
 /// Where pictures go. Nothing below the target directory is kept.
 pub(crate) fn pictures() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots")
-}
-
-/// A port that nobody has on either loopback.
-fn free_port() -> u16 {
-    loop {
-        let first = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = first.local_addr().unwrap().port();
-        if std::net::TcpListener::bind(("::1", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 // === impl Stage ===
@@ -61,11 +49,12 @@ impl Stage {
     /// With further keys of `approvals`.
     pub(crate) async fn with(more: Value) -> Self {
         let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
-        let port = free_port();
+        let reserved = ReservedPort::new().unwrap();
+        let port = reserved.get();
         home.configure(&config(home.path(), port, &more).to_string()).unwrap();
         let gateway = home.serve().await.unwrap_or_else(|error| panic!("{error:#}"));
         let browser = Browser::start().await.unwrap_or_else(|error| panic!("{error:#}"));
-        Self { browser, gateway, port }
+        Self { browser, gateway, port, _reserved: reserved }
     }
 
     pub(crate) fn origin(&self) -> String {
@@ -126,15 +115,12 @@ impl Stage {
 
     /// The one request that waits for a person.
     pub(crate) async fn pending(&self) -> Value {
-        let start = Instant::now();
-        loop {
+        let asked = until("somebody is asked", async || {
             let (_, listed) = self.api(Method::GET, "/api/v1/approvals", None).await;
-            if let Some([one]) = listed.as_array().map(Vec::as_slice) {
-                return one.clone();
-            }
-            assert!(start.elapsed() < PATIENCE, "nobody is asked: {listed}\n{}", self.gateway.log());
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+            let [one] = listed.as_array()?.as_slice() else { return None };
+            Some(one.clone())
+        });
+        asked.await.unwrap_or_else(|error| panic!("{error:#}\n{}", self.gateway.log()))
     }
 
     /// Opens the page of the one request that waits.
@@ -208,7 +194,8 @@ fn config(folder: &Path, port: u16, more: &Value) -> Value {
         "listen": format!("localhost:{port}"),
         "open_browser": false,
         "notify": false,
-        "hold": "30s",
+        // Longer than any test takes: the longest that is allowed.
+        "hold": "5m",
         "tools": { "files:local": { "class": "platform" } },
     });
     for (key, value) in more.as_object().unwrap() {

@@ -95,7 +95,7 @@ fn a_start_with_eleven_labelled_servers_says_one_line_of_each() {
     let told = text(&site.run(&["servers", "inspect", "server00"]).stdout);
     gateway.running.signal(Signal::TERM);
     assert_eq!(gateway.running.wait().code(), Some(0));
-    let log = gateway.running.errors_to_the_end();
+    let log = gateway.running.rest_of_errors();
     for number in 0..11 {
         let name = format!("server{number:02}");
         let lines: Vec<&str> = log.lines().filter(|line| line.contains(&name)).collect();

@@ -8,10 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub(crate) use highwater_testkit::wait::PATIENCE;
 use serde_json::Value;
 
-/// How long anything may take, on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often to look again where there is nothing to wait for.
 const LOOK: Duration = Duration::from_millis(10);
@@ -151,7 +150,7 @@ impl Running {
     }
 
     /// Reads standard error to its end.
-    pub(crate) fn errors_to_the_end(&self) -> String {
+    pub(crate) fn rest_of_errors(&self) -> String {
         std::iter::from_fn(|| next(&self.errors)).map(|line| line + "\n").collect()
     }
 

@@ -1,12 +1,14 @@
 //! `serve`: what it says, and that what it says is true.
 
 use std::net::TcpListener;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::http::Gateway;
-use crate::program::{Site, text};
+use crate::program::{PATIENCE, Running, Site, text};
 
 #[test]
 fn with_nothing_configured_the_example_runs_and_its_words_are_true() {
@@ -121,34 +123,48 @@ fn a_port_that_is_taken_is_a_failure_with_a_way_out() {
     assert!(said.contains(&address) && said.contains("--listen"), "{said}");
 }
 
-/// The usual place of the approval page, held by somebody else. Other tests' gateways take it and let it go again.
-fn hold_the_usual_page() -> TcpListener {
-    let deadline = std::time::Instant::now() + crate::program::PATIENCE;
+/// Does something while the usual place of the approval page is taken: by us, or by whoever has it already, such as a
+/// gateway of another test. That one may let go of it at any time; if so there is nothing to see, and it is done again.
+fn while_the_usual_page_is_taken<T>(mut done: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
     loop {
-        match TcpListener::bind("127.0.0.1:7412") {
-            Ok(held) => return held,
-            Err(error) => assert!(std::time::Instant::now() < deadline, "{error}"),
+        let ours = TcpListener::bind("127.0.0.1:7412");
+        match (done(), ours) {
+            (Some(seen), _) => return seen,
+            (None, Ok(ours)) => panic!("the page is at {ours:?} as well"),
+            (None, Err(taken)) => assert!(Instant::now() < deadline, "{taken}"),
         }
-        std::thread::sleep(std::time::Duration::from_millis(50));
     }
+}
+
+/// What a gateway said that did not start, and how it ended; nothing if it did start.
+fn not_started(running: &mut Running) -> Option<(ExitStatus, String)> {
+    while let Some(line) = running.line() {
+        if line.contains("  stop ") {
+            return None;
+        }
+    }
+    Some((running.wait(), running.rest_of_errors()))
 }
 
 #[test]
 fn a_page_that_is_written_down_is_there_or_nothing_is() {
     let site = Site::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let _usual = hold_the_usual_page();
+    let usual = "localhost:7412".to_owned();
     let at = |listen: &str| {
         let config =
             format!("{{ servers: {{ a: {{ command: 'true' }} }}, approvals: {{ listen: '{listen}' }} }}");
         let config = site.write("page.yaml", &config);
-        site.run(&["serve", "--config", config.to_str().unwrap(), "--listen", "localhost:0"])
+        let arguments = ["serve", "--config", config.to_str().unwrap(), "--listen", "localhost:0"];
+        not_started(&mut site.start(&arguments))
     };
+    let elsewhere = taken.local_addr().unwrap().to_string();
+    let ended = at(&elsewhere).expect("it is taken");
     // The usual place is no exception once it is written down.
-    for listen in [taken.local_addr().unwrap().to_string(), "localhost:7412".to_owned()] {
-        let output = at(&listen);
-        assert_eq!(output.status.code(), Some(1), "{listen}");
-        let said = text(&output.stderr);
+    let usually = while_the_usual_page_is_taken(|| at(&usual));
+    for (listen, (status, said)) in [(elsewhere, ended), (usual, usually)] {
+        assert_eq!(status.code(), Some(1), "{listen}");
         assert!(said.contains(&format!("`approvals.listen: {listen}`")), "{said}");
         assert!(said.contains("help: stop the program that has the port"), "{said}");
     }
@@ -157,8 +173,10 @@ fn a_page_that_is_written_down_is_there_or_nothing_is() {
 #[test]
 fn a_page_that_nobody_chose_is_missed_aloud() {
     let site = Site::new();
-    let _usual = hold_the_usual_page();
-    let gateway = Gateway::of(site.start(&["serve", "--listen", "localhost:0"]));
+    let gateway = while_the_usual_page_is_taken(|| {
+        let gateway = Gateway::of(site.start(&["serve", "--listen", "localhost:0"]));
+        Some(gateway).filter(|gateway| gateway.words.contains("7412 is taken"))
+    });
     assert!(gateway.words.contains("approvals       none: localhost:7412 is taken"), "{}", gateway.words);
     assert!(!gateway.words.contains("enroll a passkey"), "{}", gateway.words);
     assert!(gateway.tools().len() > 10, "it works all the same");
@@ -185,10 +203,10 @@ fn a_server_gets_its_own_variables_and_no_secret_of_ours() {
     } } });
     site.write("highwater.yaml", &config.to_string());
     let gateway = Gateway::of(site.start(&["serve", "--listen", "127.0.0.1:0"]));
-    let deadline = std::time::Instant::now() + crate::program::PATIENCE;
+    let deadline = Instant::now() + PATIENCE;
     while !seen.exists() {
-        assert!(std::time::Instant::now() < deadline, "the server was not started");
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        assert!(Instant::now() < deadline, "the server was not started");
+        std::thread::sleep(Duration::from_millis(10));
     }
     let environment = std::fs::read_to_string(&seen).unwrap();
     assert!(environment.contains("TOLD=swordfish"), "{environment}");

@@ -1,10 +1,11 @@
 //! How much a token may ask, over HTTP and over standard streams, and until when.
 
 use highwater_testkit::client::{Era, Request, Setup};
+use highwater_testkit::wait::until;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{PERMISSIONS, Stage};
+use crate::stage::{PERMISSIONS, ShortToken, Stage, with_short_token};
 
 fn everything() -> Value {
     json!({ "permissions": PERMISSIONS, "servers": ["*"] })
@@ -45,14 +46,8 @@ async fn who_has_all_places_taken_gets_no_further_one() {
     held.cancel().await.unwrap();
     drop(held);
     // The place is free again once the call is gone.
-    for attempt in 0.. {
-        let answer = second.call("a__look", json!({})).await.unwrap();
-        if answer.error_code().is_none() {
-            break;
-        }
-        assert!(attempt < 200, "{}", answer.raw());
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    let served = async || second.call("a__look", json!({})).await.unwrap().error_code().is_none().then_some(());
+    until("the place is free", served).await.unwrap();
 }
 
 #[tokio::test]
@@ -90,18 +85,19 @@ async fn a_secret_that_opens_nothing_is_refused_on_every_front() {
 #[tokio::test]
 async fn a_token_is_over_when_its_time_is() {
     let stage = Stage::new(json!({})).await;
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
-    let end = u64::try_from(now).unwrap() + 1_500;
-    let grant = json!({ "permissions": PERMISSIONS, "servers": ["*"], "expires": end });
-    let secret = stage.token("short", grant).await;
-    let client = stage.client(Era::Modern, &secret).await;
-    client.call("a__look", json!({})).await.unwrap().ok().unwrap();
-    tokio::time::sleep(std::time::Duration::from_millis(1_700)).await;
-    let (status, _) = stage.ask(&secret, Method::POST, "/mcp", Some(&json!({}))).await;
-    assert_eq!(status, 401);
-    let (_, tokens) = stage.api(Method::GET, "/api/v1/tokens", None).await;
-    assert_eq!(tokens[0]["status"], "expired", "{tokens}");
-    assert!(tokens[0]["lastUsed"].is_u64(), "{tokens}");
+    with_short_token(&stage, async |short: &ShortToken| {
+        let client = stage.setup(Era::Modern, &short.secret).connect().await?;
+        client.call("a__look", json!({})).await?.ok()?;
+        short.over().await?;
+        let (status, _) = stage.ask(&short.secret, Method::POST, "/mcp", Some(&json!({}))).await;
+        assert_eq!(status, 401);
+        let shown = stage.shown(&short.name).await.unwrap();
+        assert_eq!(shown["status"], "expired", "{shown}");
+        let used = async || stage.shown(&short.name).await.unwrap()["lastUsed"].as_u64();
+        until("its last use", used).await.unwrap();
+        Ok(())
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -123,14 +119,8 @@ async fn people_see_when_a_token_was_last_used() {
         };
         client.call("a__look", json!({})).await.unwrap().ok().unwrap();
         // Written down behind the call, not in its way.
-        for attempt in 0.. {
-            if let Some(used) = used(name).await {
-                assert!(used >= made, "{name}: {used} before {made}");
-                break;
-            }
-            assert!(attempt < 200, "{name} was never used");
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        let used = until(name, async || used(name).await).await.unwrap();
+        assert!(used >= made, "{name}: {used} before {made}");
     }
     let listed = stage.run(&["token", "list"]);
     let listed = String::from_utf8(listed.stdout).unwrap();

@@ -1,10 +1,10 @@
 //! Two gateways on one PostgreSQL: what one makes opens the other, what one revokes is closed at the other, within seconds.
 
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use highwater_store::PostgresServer;
 use highwater_testkit::client::Era;
+use highwater_testkit::wait;
 use http::Method;
 use serde_json::json;
 
@@ -12,20 +12,13 @@ use crate::stage::Stage;
 
 static SERVER: LazyLock<PostgresServer> = LazyLock::new(PostgresServer::start);
 
-/// The bound that the documentation promises, and a busy machine's share.
-const BOUND: Duration = Duration::from_secs(15);
-
 async fn until(stage: &Stage, secret: &str, wanted: u16) {
-    let begun = Instant::now();
-    loop {
+    let as_wanted = async || {
         let (status, _) = stage.ask(secret, Method::POST, "/mcp", Some(&json!({}))).await;
         let opens = status != 401 && status != 503;
-        if opens == (wanted != 401) {
-            return;
-        }
-        assert!(begun.elapsed() < BOUND, "still {status} after {:?}", begun.elapsed());
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+        (opens == (wanted != 401)).then_some(())
+    };
+    wait::until(&format!("status {wanted}"), as_wanted).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

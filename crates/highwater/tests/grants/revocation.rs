@@ -1,10 +1,11 @@
 //! Taking back: at once, for whoever is connected, whatever they are doing.
 
 use highwater_testkit::client::{Era, Request};
+use highwater_testkit::wait::{until, until_true};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{PERMISSIONS, Stage, run};
+use crate::stage::{PERMISSIONS, ShortToken, Stage, run, with_short_token};
 
 #[tokio::test]
 async fn a_revoked_token_is_cut_off_at_once() {
@@ -92,28 +93,19 @@ async fn the_configuration_changes_what_a_token_grants_while_it_is_in_use() {
     config["agent_tokens"] = tokens(&PERMISSIONS[1..]);
     stage.gateway.home().configure(&config.to_string()).unwrap();
     stage.gateway.signal(rustix::process::Signal::HUP).unwrap();
-    for attempt in 0.. {
-        let answer = client.call("a__plain", json!({})).await.unwrap();
-        if !answer.is_tool_error() {
-            break;
-        }
-        assert!(attempt < 500, "{}", answer.raw());
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    let allowed = async || (!client.call("a__plain", json!({})).await.unwrap().is_tool_error()).then_some(());
+    until("it is granted", allowed).await.unwrap();
     assert!(client.call("a__look", json!({})).await.unwrap().is_tool_error());
 
     // What the file no longer has grants nothing, and says so.
     config["agent_tokens"] = json!({});
     stage.gateway.home().configure(&config.to_string()).unwrap();
     stage.gateway.signal(rustix::process::Signal::HUP).unwrap();
-    for attempt in 0.. {
+    let said = async || {
         let (_, listed) = stage.api(Method::GET, "/api/v1/tokens", None).await;
-        if listed[0]["status"] == "grants-nothing" {
-            break;
-        }
-        assert!(attempt < 500, "{listed}");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+        (listed[0]["status"] == "grants-nothing").then_some(())
+    };
+    until("it grants nothing", said).await.unwrap();
     let answer = client.call("a__plain", json!({})).await.unwrap();
     assert_eq!(answer.at("/error/data/code"), 403_104, "{}", answer.raw());
 }
@@ -160,22 +152,22 @@ async fn a_session_of_an_old_secret_begins_anew_with_the_new_one() {
 #[tokio::test]
 async fn what_is_open_ends_with_the_time_of_its_token() {
     let stage = Stage::new(json!({})).await;
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
-    let end = u64::try_from(now).unwrap() + 2_000;
-    let grant = json!({ "permissions": PERMISSIONS, "servers": ["*"], "expires": end });
-    let secret = stage.token("short", grant).await;
-    let patience = std::time::Duration::from_secs(60);
-    let modern = stage.setup(Era::Modern, &secret).patience(patience).connect().await.unwrap();
-    let legacy = stage.setup(Era::Legacy, &secret).patience(patience).connect().await.unwrap();
-    let piped = stage.piped(Era::Legacy, Some(&secret)).await;
-    piped.call("a__look", json!({})).await.unwrap().ok().unwrap();
-    let listening = modern.listen(json!({ "toolsListChanged": true })).await.unwrap();
-    let mut events = legacy.open(Method::GET, "", &[]).await.unwrap();
-    tokio::time::sleep(std::time::Duration::from_millis(2_200)).await;
-    let answer = piped.request("tools/list", json!({})).await.unwrap();
-    assert_eq!(answer.error_code(), Some(403_100), "{}", answer.raw());
-    listening.ended().await.unwrap();
-    while events.next().await.unwrap().is_some() {}
+    with_short_token(&stage, async |short: &ShortToken| {
+        let modern = stage.setup(Era::Modern, &short.secret).connect().await?;
+        let legacy = stage.setup(Era::Legacy, &short.secret).connect().await?;
+        let piped = stage.over_pipe(Era::Legacy, Some(&short.secret)).connect().await?;
+        piped.call("a__look", json!({})).await?.ok()?;
+        let listening = modern.listen(json!({ "toolsListChanged": true })).await?;
+        let mut events = legacy.open(Method::GET, "", &[]).await?;
+        assert_eq!(events.status, 200);
+        short.over().await?;
+        let answer = piped.request("tools/list", json!({})).await.unwrap();
+        assert_eq!(answer.error_code(), Some(403_100), "{}", answer.raw());
+        listening.ended().await.unwrap();
+        while events.next().await.unwrap().is_some() {}
+        Ok(())
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -194,13 +186,8 @@ async fn what_a_revoked_token_subscribed_to_is_given_up() {
         };
         assert_eq!(stage.reached("a", "resources/subscribe", "note://one"), round + 1);
         assert!(stage.run(&["token", "revoke", &name]).status.success());
-        for attempt in 0.. {
-            if stage.reached("a", "resources/unsubscribe", "note://one") == round + 1 {
-                break;
-            }
-            assert!(attempt < 200, "{era:?}: the server was not told");
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        let told = || stage.reached("a", "resources/unsubscribe", "note://one") == round + 1;
+        until_true("the server is told", told).await.unwrap();
         drop(listening);
     }
 }

@@ -172,7 +172,7 @@ async fn nothing_reaches_a_server_without_a_decision_on_record() {
                 Some(secret) => stage.setup(era, secret),
                 None => stage.gateway.stdio(era),
             };
-            let client = setup.patience(std::time::Duration::from_secs(20)).connect().await.unwrap();
+            let client = setup.connect().await.unwrap();
             for (method, params) in METHODS {
                 if *method == "subscriptions/listen" {
                     if era == Era::Modern {
@@ -199,9 +199,8 @@ async fn nothing_reaches_a_server_without_a_decision_on_record() {
                 let headers =
                     [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
                 let verb = Method::from_bytes(verb.as_bytes()).unwrap();
-                // A stream that stays open is as good as an answer here.
-                let asked = person.exchange(verb.clone(), call.to_owned(), &headers);
-                let _reply = tokio::time::timeout(std::time::Duration::from_secs(5), asked).await;
+                // What has an answer was done; a stream that stays open begins with its head.
+                let _head = person.open(verb.clone(), call.to_owned(), &headers).await;
                 covered(&stage, &format!("{verb} {path}"));
             }
         }

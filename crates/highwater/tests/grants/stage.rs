@@ -2,10 +2,12 @@
 
 use std::path::Path;
 use std::process::Output;
+use std::time::{Duration, SystemTime};
 
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::peer::{Journal, scripted_program};
 use highwater_testkit::client::{Client, Era, Setup};
+use highwater_testkit::wait::until_true;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -104,6 +106,13 @@ fn script_text() -> String {
     script.to_string()
 }
 
+/// A token that will be over soon.
+pub(crate) struct ShortToken {
+    pub(crate) name: String,
+    pub(crate) secret: String,
+    end: SystemTime,
+}
+
 // === impl Stage ===
 
 impl Stage {
@@ -158,11 +167,16 @@ impl Stage {
 
     /// A client over standard streams: of the local user, or held to a token.
     pub(crate) async fn piped(&self, era: Era, secret: Option<&str>) -> Client {
+        self.over_pipe(era, secret).connect().await.unwrap()
+    }
+
+    /// The same, not connected yet.
+    pub(crate) fn over_pipe(&self, era: Era, secret: Option<&str>) -> Setup {
         let mut command = self.gateway.home().command("stdio");
         if let Some(secret) = secret {
             command.env("HIGHWATER_TOKEN", secret);
         }
-        Setup::stdio(command).era(era).connect().await.unwrap()
+        Setup::stdio(command).era(era)
     }
 
     /// What people are told of a token.
@@ -205,6 +219,41 @@ impl Stage {
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         run(self.gateway.home(), arguments)
     }
+}
+
+// === impl ShortToken ===
+
+impl ShortToken {
+    /// Waits until its time is over. Fails where it is over already: what was to be done before may not have been.
+    pub(crate) async fn over(&self) -> anyhow::Result<()> {
+        let left = self.end.duration_since(SystemTime::now())?;
+        tokio::time::sleep(left).await;
+        until_true("its time is over", || SystemTime::now() >= self.end).await
+    }
+}
+
+/// Tells a story of a token whose time ends in the course of it: what it does is done before [`ShortToken::over`]. A busy
+/// machine may need longer for that than the token lasts; then it is told again, of one that lasts longer.
+pub(crate) async fn with_short_token(stage: &Stage, story: impl AsyncFn(&ShortToken) -> anyhow::Result<()>) {
+    for lasts in [2, 10, 60].map(Duration::from_secs) {
+        // Tokens end at whole milliseconds.
+        let end = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() + lasts.as_millis();
+        let end = u64::try_from(end).unwrap();
+        let name = format!("lasts-{}", lasts.as_secs());
+        let grant = json!({ "permissions": PERMISSIONS, "servers": ["*"], "expires": end });
+        let body = json!({ "name": name, "terms": { "grant": grant, "limits": {} } });
+        let (status, made) = stage.api(Method::POST, "/api/v1/tokens", Some(&body)).await;
+        let end = SystemTime::UNIX_EPOCH + Duration::from_millis(end);
+        let told = match made["secret"].as_str().map(str::to_owned) {
+            Some(secret) => story(&ShortToken { name, secret, end }).await,
+            None => Err(anyhow::anyhow!("{status}: {made}")),
+        };
+        match told {
+            Ok(()) => return,
+            Err(error) => assert!(SystemTime::now() >= end, "{error:#}"),
+        }
+    }
+    panic!("even the longest was over before it could be used");
 }
 
 /// Runs a command on a data directory.

@@ -1,9 +1,9 @@
 //! A person is asked about one call: by a form, in either era, once, and only an explicit yes lets it run.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use highwater_testkit::client::{Client, Era, Question, Reply, Request};
+use highwater_testkit::wait::until_true;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -160,9 +160,7 @@ async fn what_the_person_was_not_told_is_a_new_question() {
     let config = crate::stage::config(stage.gateway.home(), &json!({ "rules": [rule] }));
     stage.gateway.home().configure(&config.to_string()).unwrap();
     stage.gateway.signal(Signal::HUP).unwrap();
-    while !stage.gateway.log().contains("was read again") {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until_true("the rule counts", || stage.gateway.log().contains("was read again")).await.unwrap();
     let answer = client.send(retry(&json!({}), &state, ACT)).await.unwrap();
     assert_eq!(answer.at("/result/resultType"), "input_required", "{}", answer.raw());
     let question = answer.at("/result/inputRequests/highwater_approval/params/message");

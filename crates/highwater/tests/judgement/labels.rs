@@ -1,10 +1,10 @@
 //! The label rises before what raised it is released, and everything an upstream says counts.
 
 use std::os::unix::fs::DirBuilderExt;
-use std::time::Duration;
 
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::{Era, Request};
+use highwater_testkit::wait::until;
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -94,11 +94,10 @@ async fn what_a_client_says_of_its_context_stays() {
         done(&client.send(Request::call(LOOK, &json!({})).meta("annotations", annotations)).await.unwrap());
         refused(&client.call(ACT, json!({})).await.unwrap(), "undisclosed");
         // Where something came from decides nothing here, so it may be written a little later than the rest.
-        let written = async {
-            while !stage.sessions().await[0]["label"]["origins"].to_string().contains("elsewhere.example") {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+        let written = async || {
+            let origins = stage.sessions().await[0]["label"]["origins"].to_string();
+            origins.contains("elsewhere.example").then_some(())
         };
-        tokio::time::timeout(Duration::from_secs(30), written).await.expect("the origin is not written");
+        until("the origin is written", written).await.unwrap();
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use highwater_core::approval::Algorithm;
 use highwater_testkit::client::Era;
 use highwater_testkit::passkey::{Batch, CertificateDraft, Certified, Passkey};
+use highwater_testkit::wait::until;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -123,14 +124,11 @@ async fn a_dormant_passkey_does_not_slip_through_a_list_made_since() {
     } });
     home.configure(&config.to_string()).unwrap();
     let (code, _) = stage.window("owner").await;
-    for _ in 0..600 {
+    let taken_up = until("the configuration is taken up", async || {
         let begun = client.request("approval/enroll/begin", json!({})).await.unwrap();
-        if begun.at("/result/options/attestation") == "direct" {
-            let (status, said) = page.post("/enroll/code", &json!({ "id": id, "code": code.unwrap() })).await;
-            assert_eq!((status, &said["reason"]), (409, &json!("verification_failed")), "{said}");
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    panic!("the configuration was not taken up: {}", stage.gateway.log());
+        (begun.at("/result/options/attestation") == "direct").then_some(())
+    });
+    taken_up.await.unwrap_or_else(|error| panic!("{error:#}: {}", stage.gateway.log()));
+    let (status, said) = page.post("/enroll/code", &json!({ "id": id, "code": code.unwrap() })).await;
+    assert_eq!((status, &said["reason"]), (409, &json!("verification_failed")), "{said}");
 }

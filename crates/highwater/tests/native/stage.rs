@@ -7,6 +7,7 @@ use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::peer::{Journal, scripted_program};
 use highwater_testkit::client::{Answer, Client, Era, Request, Setup};
 use highwater_testkit::passkey::Passkey;
+use highwater_testkit::wait::until;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -158,13 +159,10 @@ impl Stage {
             json!({ "name": "never", "effect": "block", "when": { "tool.name": { "matches": "*" } } });
         config["rules"] = json!([never]);
         home.configure(&config.to_string()).unwrap();
-        for _ in 0..600 {
-            if client.call(FREE, json!({})).await.unwrap().is_tool_error() {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-        panic!("the configuration was not taken up: {}", self.gateway.log());
+        let taken_up = until("the configuration is taken up", async || {
+            client.call(FREE, json!({})).await.unwrap().is_tool_error().then_some(())
+        });
+        taken_up.await.unwrap_or_else(|error| panic!("{error:#}: {}", self.gateway.log()));
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::time::SystemTime;
 
+use highwater_testkit::wait::until_true;
 use serde_json::{Value, json};
 
 use super::stage::{PROGRAM, Stage, definitions, entry, home, say};
@@ -62,6 +64,13 @@ async fn manifest(arguments: &[&str]) -> Output {
 fn done(output: &Output) -> &Output {
     assert!(output.status.success(), "{output:?}");
     output
+}
+
+/// Waits until a manifest that is signed is later than those that are: they are told apart by the second.
+async fn next_second() {
+    let second = || SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let last = second();
+    until_true("the next second", || second() > last).await.unwrap();
 }
 
 fn read(file: &Path) -> Value {
@@ -212,8 +221,7 @@ async fn a_manifest_that_does_not_count_is_refused_and_says_why() {
 async fn an_older_manifest_that_is_shown_again_is_refused() {
     let publisher = Publisher::new().await;
     let old = read(&publisher.sign(&definitions(), &[]).await);
-    // Manifests are told apart by the second.
-    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    next_second().await;
     let new = read(&publisher.sign(&definitions(), &[]).await);
     let mut stage = showing(&publisher, &definitions(), &old).await;
     stage.runs("up__read_note").await;
@@ -250,7 +258,7 @@ async fn signed_changes_are_changes_all_the_same() {
     let first = read(&publisher.sign(&definitions(), &[]).await);
     let mut stage = showing(&publisher, &definitions(), &first).await;
     stage.runs("up__read_note").await;
-    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    next_second().await;
     let mut changed = definitions();
     changed["tools"][0]["description"] = json!("Reads a note, and more.");
     let second = read(&publisher.sign(&changed, &[]).await);

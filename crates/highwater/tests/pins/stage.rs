@@ -6,6 +6,7 @@ use std::process::Output;
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::peer::{HttpFixture, Journal, scripted_program};
 use highwater_testkit::client::{Answer, Client, Era, Setup};
+use highwater_testkit::wait::until;
 use http::Method;
 use serde_json::{Map, Value, json};
 
@@ -297,14 +298,12 @@ impl Stage {
             }
         }
         assert_eq!(ended, 1);
-        loop {
+        let known = async || {
             let list: Vec<Value> = serde_json::from_str(&self.said(&["list", "--json"]).await).unwrap();
             let found = list.iter().find(|it| it["name"] == server).unwrap();
-            if found["state"] != "up" {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+            (found["state"] != "up").then_some(())
+        };
+        until("the gateway knows that it ended", known).await.unwrap();
     }
 
     /// Asks the interface for people.

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
 
 use highwater_core::approval::Algorithm;
 use highwater_store::PostgresServer;
@@ -12,6 +11,8 @@ use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::peer::{HttpFixture, Journal, scripted_program};
 use highwater_testkit::client::{Answer, Client, Era, Request, Setup};
 use highwater_testkit::passkey::Passkey;
+use highwater_testkit::port::ReservedPort;
+use highwater_testkit::wait::until;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -24,12 +25,18 @@ const KEY: &str = "io.modelcontextprotocol/verified-approval";
 /// The page of both, wherever its name leads.
 const ORIGIN: &str = "https://approve.example.com";
 const DELETE: &str = "files__delete";
+/// Holds calls for longer than any test takes: the longest that is allowed.
+const HELD: &str = "5m";
+/// Holds calls so briefly that callers are told to come again.
+const BRIEFLY: &str = "1s";
 /// What replicas share: a client may come back to any of them.
 const SEAL_KEY: &str = "hwk_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc\n";
 
 /// Both gateways, each with somebody in front of its own page. Fields are dropped in this order.
 struct Two {
     gateways: [Gateway; 2],
+    /// Those of their pages.
+    _ports: [ReservedPort; 2],
     people: [Person; 2],
     passkey: Passkey,
     journal: Journal,
@@ -71,11 +78,6 @@ fn script() -> Value {
     })
 }
 
-/// A port that was free a moment ago: the page's must be known before the gateway starts.
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 // === impl Two ===
 
 impl Two {
@@ -107,12 +109,12 @@ impl Two {
             ["--script", script_file.to_str().unwrap(), "--journal", journal.path().to_str().unwrap()];
         let upstream = HttpFixture::start(&program, &words, &journal).await.unwrap();
         let start = async || {
-            let port = free_port();
+            let port = ReservedPort::new().unwrap();
             let config = json!({
                 "limits": { "drain": "0s" },
                 "store": { "postgres": url },
                 "approvals": {
-                    "listen": format!("127.0.0.1:{port}"), "public_url": ORIGIN,
+                    "listen": format!("127.0.0.1:{}", port.get()), "public_url": ORIGIN,
                     "open_browser": false, "notify": false, "hold": hold,
                 },
                 "servers": { "files": {
@@ -133,16 +135,17 @@ impl Two {
             let private = std::fs::Permissions::from_mode(0o600);
             std::fs::set_permissions(home.data_dir().join("seal-key"), private).unwrap();
             let gateway = home.serve().await.unwrap_or_else(|error| panic!("{error:#}"));
-            let page = format!("http://127.0.0.1:{port}");
+            let page = format!("http://127.0.0.1:{}", port.get());
             let person = Person::operator_behind(&page, ORIGIN, gateway.operator_token()).await;
-            (gateway, person)
+            (gateway, person, port)
         };
-        let ((one, here), (other, there)) = (start().await, start().await);
+        let ((one, here, first), (other, there, second)) = (start().await, start().await);
         let opened = api(&one, Method::POST, "/enroll", Some(&json!({ "user": "owner" }))).await;
         let mut passkey = Passkey::fresh(Algorithm::Es256, ORIGIN);
         here.enroll("owner", opened["code"].as_str().unwrap(), &mut passkey).await;
         Self {
             gateways: [one, other],
+            _ports: [first, second],
             people: [here, there],
             passkey,
             journal,
@@ -155,7 +158,7 @@ impl Two {
     /// A client of each, with these capabilities.
     async fn clients(&self, capabilities: &Value) -> [Client; 2] {
         let connect = async |gateway: &Gateway| {
-            let setup = gateway.http(Era::Modern).without_stream().patience(Duration::from_secs(60));
+            let setup = gateway.http(Era::Modern).without_stream();
             setup.capabilities(capabilities.clone()).connect().await.unwrap()
         };
         [connect(&self.gateways[0]).await, connect(&self.gateways[1]).await]
@@ -168,14 +171,12 @@ impl Two {
 
     /// The one request that waits, as the gateway at this place sees it.
     async fn pending(&self, place: usize) -> String {
-        for _ in 0..600 {
+        let asked = until("somebody is asked", async || {
             let list = api(&self.gateways[place], Method::GET, "", None).await;
-            if let Some([one]) = list.as_array().map(Vec::as_slice) {
-                return one["id"].as_str().unwrap().to_owned();
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("nobody was asked: {}", self.gateways[place].log());
+            let [one] = list.as_array()?.as_slice() else { return None };
+            Some(one["id"].as_str().unwrap().to_owned())
+        });
+        asked.await.unwrap_or_else(|error| panic!("{error:#}: {}", self.gateways[place].log()))
     }
 
     async fn sign(&self, place: usize, id: &str) {
@@ -201,7 +202,7 @@ fn waits(answer: &Answer) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s57_g06_of_fifty_calls_with_one_signature_spread_over_both_one_runs() {
-    let two = Two::new("1s").await;
+    let two = Two::new(BRIEFLY).await;
     let clients = two.clients(&json!({ "extensions": { KEY: {} } })).await;
     for issuer in [0, 1] {
         let arguments = json!({ "path": format!("once-{issuer}") });
@@ -232,7 +233,7 @@ async fn s57_g06_of_fifty_calls_with_one_signature_spread_over_both_one_runs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn t2_t3_a_call_held_at_one_gateway_is_approved_at_the_other_and_runs_once() {
-    let two = Two::new("30s").await;
+    let two = Two::new(HELD).await;
     let clients = two.clients(&json!({})).await;
     for held in [0, 1] {
         let path = format!("held-{held}");
@@ -251,7 +252,7 @@ async fn t2_t3_a_call_held_at_one_gateway_is_approved_at_the_other_and_runs_once
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn t3_s57_of_two_identical_calls_at_once_one_through_each_a_grant_carries_one() {
-    let two = Two::new("1s").await;
+    let two = Two::new(BRIEFLY).await;
     let clients = two.clients(&json!({})).await;
     for round in 0..4 {
         let arguments = json!({ "path": format!("grant-{round}") });
@@ -271,7 +272,7 @@ async fn t3_s57_of_two_identical_calls_at_once_one_through_each_a_grant_carries_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g25_s57_of_forty_that_bring_one_round_to_both_one_goes_on() {
-    let two = Two::before("30s", "modern", &asking(), &Value::Null).await;
+    let two = Two::before(HELD, "modern", &asking(), &Value::Null).await;
     let clients = two.clients(&json!({ "roots": {} })).await;
     for begun in [0, 1] {
         let arguments = json!({ "path": format!("round-{begun}") });
@@ -315,7 +316,7 @@ fn among_strangers() -> Value {
 async fn g25_what_one_gateway_has_heard_the_other_knows_when_the_answers_come() {
     for (begun, reads) in [(0, false), (1, true)] {
         // Each in a session that has heard nothing yet.
-        let two = Two::before("30s", "modern", &among_strangers(), &Value::Null).await;
+        let two = Two::before(HELD, "modern", &among_strangers(), &Value::Null).await;
         let clients = two.clients(&json!({ "roots": {} })).await;
         let path = format!("heard-{begun}-{reads}");
         let arguments = json!({ "path": path });
@@ -382,7 +383,7 @@ const SECRET: &str = "DE75512108001245126199";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_sensitive_call_at_one_gateway_that_is_approved_at_the_other_nothing_stays_in_the_database() {
-    let two = Two::sealing("30s", &json!("hSDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo")).await;
+    let two = Two::sealing(HELD, &json!("hSDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo")).await;
     let clients = two.clients(&json!({})).await;
     let arguments = json!({ "path": SECRET });
     let traces = |receipt: &Value| {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 /// How long a test waits for anything. Machines that run tests are busy.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = highwater_testkit::wait::PATIENCE;
 
 /// What a server told the client besides answers.
 #[derive(Debug, Clone, PartialEq)]

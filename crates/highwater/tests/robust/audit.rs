@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
+use highwater_testkit::wait;
 use serde_json::Value;
-use tokio::time::{Instant, sleep};
-
-use crate::stage::LONG;
 
 /// Every decision with what came of it.
 #[derive(Debug, Default)]
@@ -82,13 +79,9 @@ impl Audit {
 
 /// Waits until everything that was decided has an outcome, and that is exactly one.
 pub(crate) async fn settled(data_dir: &Path) -> Audit {
-    let deadline = Instant::now() + LONG;
-    loop {
-        let audit = Audit::read(data_dir);
-        if audit.is_settled() || Instant::now() > deadline {
-            audit.assert_settled();
-            return audit;
-        }
-        sleep(Duration::from_millis(10)).await;
-    }
+    // One that never is fails below, with what is missing.
+    wait::until_true("all is settled", || Audit::read(data_dir).is_settled()).await.ok();
+    let audit = Audit::read(data_dir);
+    audit.assert_settled();
+    audit
 }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use highwater_testkit::client::peer::HttpFixture;
 use highwater_testkit::client::{Client, Era};
@@ -68,7 +67,7 @@ async fn every_reply_reaches_its_own_caller_while_servers_are_killed() {
         let seen = journal(&folder, &name);
         let fixture = HttpFixture::start(ground.fixture(), &["--extras"], &seen).await.unwrap();
         let board = Switchboard::new();
-        board.plug(fixture.url());
+        board.plug(fixture.url()).await;
         servers.insert(name, json!({ "url": board.url("/mcp") }));
         over_http.push((board, fixture, seen));
     }
@@ -94,7 +93,7 @@ async fn every_reply_reaches_its_own_caller_while_servers_are_killed() {
                     let (board, fixture, seen) = &mut over_http[victim - STDIO];
                     fixture.kill().await.unwrap();
                     *fixture = HttpFixture::start(&program, &["--extras"], seen).await.unwrap();
-                    board.plug(fixture.url());
+                    board.plug(fixture.url()).await;
                 }
                 killed += 1;
             }
@@ -105,7 +104,7 @@ async fn every_reply_reaches_its_own_caller_while_servers_are_killed() {
     let mut sessions = JoinSet::new();
     for number in 0..SESSIONS {
         let era = if number % 2 == 0 { Era::Legacy } else { Era::Modern };
-        let setup = stage.gateway.http(era).without_stream().patience(Duration::from_secs(60));
+        let setup = stage.gateway.http(era).without_stream();
         let (opening, count) = (Arc::clone(&opening), Arc::clone(&count));
         sessions.spawn(async move {
             let opened = opening.acquire().await.unwrap();

@@ -16,9 +16,12 @@ use crate::stage::{Ground, Stage, assert_echo};
 async fn a_legacy_client_that_is_cut_off_does_not_end_its_call() {
     let stage = Stage::of(&["a"]).await;
     let client = stage.client(Era::Legacy).await;
-    client.begin(Request::call("a__sleep", &json!({ "ms": 700, "mark": "left" }))).await.unwrap();
+    let gate = stage.gate();
+    client.begin(gate.call("a", "left")).await.unwrap();
     stage.journal("a").wait("tools/call", "left").await.unwrap();
     drop(client);
+    stage.gateway.abandoned().await.unwrap();
+    gate.open();
     let audit = settled(&stage.gateway.home().data_dir()).await;
     assert_eq!(audit.outcomes_of("a", "sleep"), ["delivered"]);
     assert!(stage.journal("a").of("cancelled").is_empty());
@@ -81,10 +84,12 @@ async fn a_stdio_client_that_closes_its_input_still_gets_its_answers() {
     for era in [Era::Legacy, Era::Modern] {
         let client = stage.gateway.stdio(era).connect().await.unwrap();
         let mark = format!("left-{era:?}");
-        let request = Request::call("a__sleep", &json!({ "ms": 500, "mark": mark })).id(r#""last""#);
-        client.begin(request).await.unwrap();
+        let gate = stage.gate();
+        client.begin(gate.call("a", &mark).id(r#""last""#)).await.unwrap();
         stage.journal("a").wait("tools/call", &mark).await.unwrap();
-        assert!(client.close().await.unwrap().unwrap().success());
+        // In this order: the answer comes after the input was closed.
+        let (closed, ()) = tokio::join!(client.close(), async { gate.open() });
+        assert!(closed.unwrap().unwrap().success());
     }
     let audit = settled(&stage.gateway.home().data_dir()).await;
     assert_eq!(audit.outcomes_of("a", "sleep"), ["delivered", "delivered"]);

@@ -1,14 +1,12 @@
 //! A server over HTTP goes away, in the middle of a call or between two, and comes back as a new process.
 
-use std::time::Duration;
-
 use highwater_testkit::client::peer::HttpFixture;
 use highwater_testkit::client::{Client, Era, Request};
+use highwater_testkit::wait;
 use serde_json::json;
-use tokio::time::{Instant, sleep};
 
 use crate::audit::settled;
-use crate::stage::{Ground, LONG, assert_echo, failure, journal};
+use crate::stage::{Ground, assert_echo, failure, journal};
 use crate::switchboard::Switchboard;
 
 #[tokio::test]
@@ -34,7 +32,7 @@ async fn goes_and_comes(arguments: &[&str], path: &str) {
     let board = Switchboard::new();
     let mut fixture = start().await;
     assert!(fixture.url().ends_with(path), "{}", fixture.url());
-    board.plug(fixture.url());
+    board.plug(fixture.url()).await;
     let servers = json!({ "a": { "url": board.url(path) }, "b": ground.stdio("b") });
     let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let legacy = stage.client(Era::Legacy).await;
@@ -46,7 +44,7 @@ async fn goes_and_comes(arguments: &[&str], path: &str) {
         let doomed = client.begin(Request::call("a__hang", &json!({ "mark": mark }))).await.unwrap();
         seen.wait("tools/call", &mark).await.unwrap();
         fixture.kill().await.unwrap();
-        board.unplug();
+        board.unplug().await;
         let text = failure(&doomed.answer().await.unwrap());
         assert!(text.contains("server `a`") && text.contains("may have taken effect"), "{text}");
 
@@ -60,7 +58,7 @@ async fn goes_and_comes(arguments: &[&str], path: &str) {
         assert!(status["error"].is_string(), "{status:#}");
 
         fixture = start().await;
-        board.plug(fixture.url());
+        board.plug(fixture.url()).await;
         comes_back(client).await;
     }
     let audit = settled(&stage.gateway.home().data_dir()).await;
@@ -69,14 +67,9 @@ async fn goes_and_comes(arguments: &[&str], path: &str) {
 
 /// Calls until it is answered, as somebody who was told when to try again would.
 async fn comes_back(client: &Client) {
-    let deadline = Instant::now() + LONG;
-    loop {
+    let answered = wait::until("an answer", async || {
         let answer = client.call("a__echo", json!({ "body": "back" })).await.unwrap();
-        if !answer.is_tool_error() {
-            assert_eq!(answer.at("/result/structuredContent/body"), "back");
-            return;
-        }
-        assert!(Instant::now() < deadline, "{}", failure(&answer));
-        sleep(Duration::from_millis(50)).await;
-    }
+        (!answer.is_tool_error()).then_some(answer)
+    });
+    assert_eq!(answered.await.unwrap().at("/result/structuredContent/body"), "back");
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::time::Duration;
 
+use highwater_testkit::wait;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use tokio::time::{Instant, sleep};
 
-use crate::stage::LONG;
+use crate::stage::until;
 
 /// One process, held so that its id cannot come to mean another.
 #[derive(Debug)]
@@ -27,22 +26,14 @@ impl Process {
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.ends_within(Duration::ZERO)
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&self.held, PollFlags::IN)], Some(&now)).unwrap() > 0
     }
 
     /// Waits until the process has ended.
     pub(crate) async fn gone(&self) {
-        let deadline = Instant::now() + LONG;
-        while !self.ends_within(Duration::ZERO) {
-            assert!(Instant::now() < deadline, "`{}` ({}) still runs", self.command, self.pid);
-            sleep(Duration::from_millis(5)).await;
-        }
-    }
-
-    fn ends_within(&self, time: Duration) -> bool {
-        let time =
-            Timespec { tv_sec: time.as_secs().try_into().unwrap(), tv_nsec: time.subsec_nanos().into() };
-        poll(&mut [PollFd::new(&self.held, PollFlags::IN)], Some(&time)).unwrap() > 0
+        let what = format!("`{}` ({}) ends", self.command, self.pid);
+        until(&what, || self.has_ended()).await;
     }
 
     fn is_guard(&self) -> bool {
@@ -79,29 +70,21 @@ pub(crate) fn naming(path: &Path) -> Vec<Process> {
 
 /// Waits until no process names this path any more.
 pub(crate) async fn none_naming(path: &Path) {
-    let deadline = Instant::now() + LONG;
-    loop {
-        let left = naming(path);
-        if left.is_empty() {
-            return;
-        }
-        let left: BTreeMap<i32, &str> =
-            left.iter().map(|process| (process.pid, process.command.as_str())).collect();
-        assert!(Instant::now() < deadline, "still there: {left:#?}");
-        sleep(Duration::from_millis(10)).await;
-    }
+    let gone = wait::until_true("no process", || naming(path).is_empty()).await;
+    gone.unwrap_or_else(|error| {
+        let left: BTreeMap<i32, String> =
+            naming(path).into_iter().map(|process| (process.pid, process.command)).collect();
+        panic!("{error:#}: still there: {left:#?}")
+    });
 }
 
 /// The guard and the server that write this journal, once both run and the guard has become what it is.
 pub(crate) async fn of_server(journal: &Path) -> (Process, Process) {
-    let deadline = Instant::now() + LONG;
-    loop {
+    let both = wait::until("guard and server", async || {
         let (mut guards, mut servers): (Vec<_>, Vec<_>) =
             naming(journal).into_iter().partition(Process::is_guard);
-        if let ([_], [_]) = (&guards[..], &servers[..]) {
-            return (guards.remove(0), servers.remove(0));
-        }
-        assert!(Instant::now() < deadline, "guards {guards:#?}, servers {servers:#?}");
-        sleep(Duration::from_millis(5)).await;
-    }
+        let ([_], [_]) = (&guards[..], &servers[..]) else { return None };
+        Some((guards.remove(0), servers.remove(0)))
+    });
+    both.await.unwrap_or_else(|error| panic!("{error:#}: {:#?}", naming(journal)))
 }

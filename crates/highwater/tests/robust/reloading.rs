@@ -1,13 +1,13 @@
 //! A configuration that changes while calls are in flight: they finish where they began.
 
-use highwater_testkit::client::{Client, Era, Request};
+use highwater_testkit::client::{Client, Era, Pending};
+use highwater_testkit::wait;
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::audit::settled;
 use crate::processes::naming;
-use crate::stage::{Ground, LONG, Stage, assert_echo};
+use crate::stage::{Ground, Stage, assert_echo};
 
 #[tokio::test]
 async fn calls_in_flight_finish_at_servers_that_stay_change_or_go() {
@@ -22,12 +22,12 @@ async fn calls_in_flight_finish_at_servers_that_stay_change_or_go() {
         stage.client(Era::Modern).await,
         stage.gateway.stdio(Era::Legacy).connect().await.unwrap(),
     ];
+    let gate = stage.gate();
     let mut in_flight = Vec::new();
     for client in &clients {
         for server in ["stays", "changes", "goes"] {
             let mark = format!("{server}-{}.", in_flight.len());
-            let request = Request::call(&format!("{server}__sleep"), &json!({ "ms": 3000, "mark": mark }));
-            in_flight.push(client.begin(request).await.unwrap());
+            in_flight.push(client.begin(gate.call(server, &mark)).await.unwrap());
             stage.journal(server).wait("tools/call", &mark).await.unwrap();
         }
     }
@@ -39,9 +39,10 @@ async fn calls_in_flight_finish_at_servers_that_stay_change_or_go() {
     stage.gateway.signal(Signal::HUP).unwrap();
     clients[0].next_notification("notifications/tools/list_changed").await.unwrap();
     assert_eq!(names(&stage).await, ["changes", "comes", "stays"]);
-    assert!(in_flight.len() == 9);
+    assert!(in_flight.len() == 9 && in_flight.iter().all(Pending::is_unanswered));
+    gate.open();
     for pending in in_flight {
-        assert_eq!(pending.answer().await.unwrap().text().unwrap(), "slept 3000 ms");
+        assert_eq!(pending.answer().await.unwrap().text().unwrap(), "waited");
     }
     for client in &clients {
         for server in ["stays", "changes", "comes"] {
@@ -75,7 +76,6 @@ async fn a_storm_of_reloads_costs_no_reply() {
     let configs: Vec<Value> = (0..10).map(config).collect();
     let stage = ground.serve(&configs[0]).await;
     let client = stage.client(Era::Modern).await;
-    let deadline = Instant::now() + LONG;
     let mut calls = 0;
     for round in &configs {
         stage.gateway.home().configure(&round.to_string()).unwrap();
@@ -87,12 +87,13 @@ async fn a_storm_of_reloads_costs_no_reply() {
         }
     }
     // The last configuration comes into use, and it takes a call to start what is in it.
-    while !runs_with(&stage, "ROUND=9") {
-        assert!(Instant::now() < deadline, "the last configuration is not in use");
+    let used = wait::until("the last configuration is in use", async || {
         assert_echo(&client, "b", "last").await;
         assert_echo(&client, "a", "last").await;
         calls += 1;
-    }
+        runs_with(&stage, "ROUND=9").then_some(())
+    });
+    used.await.unwrap();
     let audit = settled(&stage.gateway.home().data_dir()).await;
     assert_eq!(audit.outcomes_of("a", "echo"), vec!["delivered"; calls]);
     assert_eq!(audit.outcomes_of("b", "echo"), vec!["delivered"; calls]);

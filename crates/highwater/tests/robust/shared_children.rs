@@ -1,14 +1,14 @@
 //! Several `highwater stdio` clients on one data directory: one gateway, one set of children, and nobody depends on
 //! whoever came first.
 
-use highwater_testkit::client::{Client, Era, Request};
+use highwater_testkit::client::{Client, Era};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::audit::settled;
 use crate::processes::{naming, none_naming, of_server};
-use crate::stage::{Ground, Stage, assert_echo, journal, status};
+use crate::stage::{Gate, Ground, Stage, assert_echo, journal, status};
 
 #[tokio::test]
 async fn clients_that_come_at_once_find_one_gateway_and_share_its_servers() {
@@ -47,13 +47,14 @@ async fn whoever_came_first_can_be_killed_without_hurting_the_others() {
     assert_echo(&first, "a", "first").await;
     let (_, server) = of_server(&ground.home.path().join("a.jsonl")).await;
     let second = ground.home.stdio(Era::Legacy).connect().await.unwrap();
-    let sleeping =
-        second.begin(Request::call("a__sleep", &json!({ "ms": 500, "mark": "second" }))).await.unwrap();
+    let gate = Gate::in_folder(ground.home.path());
+    let sleeping = second.begin(gate.call("a", "second")).await.unwrap();
     let seen = journal(ground.home.path(), "a");
     seen.wait("tools/call", "second").await.unwrap();
     kill(&first).await;
-    drop(first);
-    assert_eq!(sleeping.answer().await.unwrap().text().unwrap(), "slept 500 ms");
+    assert!(!first.close().await.unwrap().unwrap().success());
+    gate.open();
+    assert_eq!(sleeping.answer().await.unwrap().text().unwrap(), "waited");
     assert_echo(&second, "a", "second").await;
     let (_, same) = of_server(&ground.home.path().join("a.jsonl")).await;
     assert_eq!(server.pid, same.pid);

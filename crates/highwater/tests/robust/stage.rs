@@ -1,22 +1,17 @@
 //! A gateway with fixtures behind it, and the means to look behind its back.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::peer::{Journal, fixture_program};
-use highwater_testkit::client::{Answer, Client, Era};
+use highwater_testkit::client::{Answer, Client, Era, Request};
+use highwater_testkit::wait;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
 use crate::processes::{Process, of_server};
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_highwater");
-
-/// Longer than anything here should take, on however busy a machine.
-pub(crate) const LONG: Duration = Duration::from_secs(30);
-/// How often something is looked at that tells nobody when it changes.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// A home before its gateway runs.
 pub(crate) struct Ground {
@@ -28,6 +23,9 @@ pub(crate) struct Ground {
 pub(crate) struct Stage {
     pub(crate) gateway: Gateway,
 }
+
+/// What calls of `sleep` can wait for.
+pub(crate) struct Gate(PathBuf);
 
 // === impl Ground ===
 
@@ -99,15 +97,18 @@ impl Stage {
 
     /// Waits until `highwater servers --json` says of a server what is wanted.
     pub(crate) async fn status_where(&self, name: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + LONG;
-        loop {
-            let status = self.status(name).await;
-            if fits(&status) {
-                return status;
-            }
-            assert!(Instant::now() < deadline, "`{name}` stays {status:#}");
-            sleep(LOOK).await;
-        }
+        let mut last = Value::Null;
+        let fitting = wait::until(name, async || {
+            last = self.status(name).await;
+            fits(&last).then(|| last.clone())
+        });
+        let fitting = fitting.await;
+        fitting.unwrap_or_else(|error| panic!("{error:#}: it stays {last:#}"))
+    }
+
+    /// A gate for calls to wait at. It is closed.
+    pub(crate) fn gate(&self) -> Gate {
+        Gate::in_folder(self.gateway.home().path())
     }
 
     /// The most memory the gateway has used so far, in MiB.
@@ -116,6 +117,24 @@ impl Stage {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+    }
+}
+
+// === impl Gate ===
+
+impl Gate {
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        Self(folder.join(format!("gate-{}", NUMBER.fetch_add(1, Ordering::Relaxed))))
+    }
+
+    /// A call of `sleep` that is answered with `waited` once the gate is open.
+    pub(crate) fn call(&self, server: &str, mark: &str) -> Request {
+        Request::call(&format!("{server}__sleep"), &json!({ "until": self.0, "mark": mark }))
+    }
+
+    pub(crate) fn open(&self) {
+        std::fs::write(&self.0, "").unwrap();
     }
 }
 
@@ -144,9 +163,5 @@ pub(crate) fn failure(answer: &Answer) -> String {
 
 /// Waits until something that tells nobody when it changes has come true.
 pub(crate) async fn until(what: &str, fits: impl Fn() -> bool) {
-    let deadline = Instant::now() + LONG;
-    while !fits() {
-        assert!(Instant::now() < deadline, "{what}: still not");
-        sleep(LOOK).await;
-    }
+    wait::until_true(what, fits).await.unwrap();
 }

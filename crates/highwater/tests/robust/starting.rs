@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use highwater_testkit::client::{Client, Era};
+use highwater_testkit::wait;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -12,6 +13,8 @@ use crate::stage::{Ground, assert_echo, failure};
 
 /// What a list waits for servers that are still starting; a call of another server waits for none of them.
 const LIST_PATIENCE: Duration = Duration::from_secs(10);
+/// How often that is tried: a busy machine may take as long for another reason, but not every time.
+const TRIES: usize = 3;
 
 /// The names of the tools a client is shown.
 async fn listed(client: &Client) -> Vec<String> {
@@ -129,6 +132,15 @@ async fn a_url_where_somebody_listens_and_says_nothing() {
 
 #[tokio::test]
 async fn the_first_call_of_a_good_server_does_not_wait_for_one_that_hangs_at_start() {
+    let mut took = Vec::new();
+    while !took.iter().any(|(first, later)| *first < LIST_PATIENCE && *later < LIST_PATIENCE) {
+        assert!(took.len() < TRIES, "the first call and the next client waited {took:?}");
+        took.push(beside_one_that_hangs().await);
+    }
+}
+
+/// How long the first call of a good server takes, and how long it takes until the next client has made one.
+async fn beside_one_that_hangs() -> (Duration, Duration) {
     let ground = Ground::new();
     let mut hangs = ground.script("bad", "exec sleep 3600");
     hangs["timeouts"] = json!({ "start": "10m", "probe": "5m" });
@@ -139,7 +151,6 @@ async fn the_first_call_of_a_good_server_does_not_wait_for_one_that_hangs_at_sta
     let began = Instant::now();
     assert_echo(&client, "good", "first").await;
     let first = began.elapsed();
-    assert!(first < LIST_PATIENCE, "the first call took {first:?}");
     for number in 0..10 {
         assert_echo(&client, "good", &format!("further-{number}")).await;
     }
@@ -151,8 +162,8 @@ async fn the_first_call_of_a_good_server_does_not_wait_for_one_that_hangs_at_sta
     listed(&legacy).await;
     assert_echo(&legacy, "good", "later").await;
     let later = began.elapsed();
-    assert!(later < LIST_PATIENCE, "the next client waited {later:?}");
     assert_eq!(stage.status("bad").await["state"], "starting");
+    (first, later)
 }
 
 #[tokio::test]
@@ -165,12 +176,9 @@ async fn a_server_that_can_be_started_after_all_is_there_from_then_on() {
     let client = stage.gateway.http(Era::Legacy).connect().await.unwrap();
     assert!(listed(&client).await.is_empty());
     std::fs::write(go, "").unwrap();
-    let deadline = Instant::now() + crate::stage::LONG;
     // It is tried again when somebody needs it, and whoever saw a list without it is told.
-    while listed(&client).await.is_empty() {
-        assert!(Instant::now() < deadline, "{:#}", stage.status("late").await);
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let there = async || (!listed(&client).await.is_empty()).then_some(());
+    wait::until("it is listed", there).await.unwrap();
     client.next_notification("notifications/tools/list_changed").await.unwrap();
     assert_echo(&client, "late", "here").await;
     assert_eq!(stage.status("late").await["state"], "up");

@@ -1,18 +1,21 @@
 //! The end of a gateway: told to stop it finishes what it has begun, killed it leaves nothing behind.
 
 use highwater_testkit::client::{Era, Request};
+use highwater_testkit::wait;
 use rustix::process::Signal;
 use serde_json::json;
 use tokio::net::TcpStream;
-use tokio::time::Instant;
 
 use crate::audit::settled;
 use crate::processes::{naming, none_naming};
-use crate::stage::{Ground, LONG, Stage, assert_echo, failure, journal, until};
+use crate::stage::{Ground, assert_echo, failure, journal, until};
 
 #[tokio::test]
 async fn told_to_stop_it_answers_what_is_in_flight_and_leaves_no_process() {
-    let mut stage = Stage::of(&["a", "b"]).await;
+    let ground = Ground::new();
+    let servers = json!({ "a": ground.stdio("a"), "b": ground.stdio("b") });
+    let config = json!({ "flow": "observe", "servers": servers, "limits": { "drain": "1h" } });
+    let mut stage = ground.serve(&config).await;
     let clients = [
         stage.client(Era::Legacy).await,
         stage.client(Era::Modern).await,
@@ -20,16 +23,18 @@ async fn told_to_stop_it_answers_what_is_in_flight_and_leaves_no_process() {
         stage.gateway.stdio(Era::Modern).connect().await.unwrap(),
     ];
     assert_echo(&clients[0], "b", "before").await;
+    let gate = stage.gate();
     let mut in_flight = Vec::new();
     for (number, client) in clients.iter().enumerate() {
         let mark = format!("last-{number}.");
-        let request = Request::call("a__sleep", &json!({ "ms": 2000, "mark": mark }));
-        in_flight.push(client.begin(request).await.unwrap());
+        in_flight.push(client.begin(gate.call("a", &mark)).await.unwrap());
         stage.journal("a").wait("tools/call", &mark).await.unwrap();
     }
     stage.gateway.signal(Signal::TERM).unwrap();
+    until("it is stopping", || stage.gateway.log().contains("stopping")).await;
+    gate.open();
     for pending in in_flight {
-        assert_eq!(pending.answer().await.unwrap().text().unwrap(), "slept 2000 ms");
+        assert_eq!(pending.answer().await.unwrap().text().unwrap(), "waited");
     }
     let status = stage.gateway.ended().await.unwrap();
     assert_eq!(status.code(), Some(0), "{}", stage.gateway.log());
@@ -41,19 +46,21 @@ async fn told_to_stop_it_answers_what_is_in_flight_and_leaves_no_process() {
 
 #[tokio::test]
 async fn told_to_stop_it_takes_no_new_clients() {
-    let stage = Stage::of(&["a"]).await;
+    let ground = Ground::new();
+    let config =
+        json!({ "flow": "observe", "servers": { "a": ground.stdio("a") }, "limits": { "drain": "1h" } });
+    let stage = ground.serve(&config).await;
     let client = stage.client(Era::Legacy).await;
-    let last = client.begin(Request::call("a__sleep", &json!({ "ms": 3000, "mark": "last" }))).await.unwrap();
+    let gate = stage.gate();
+    let last = client.begin(gate.call("a", "last")).await.unwrap();
     stage.journal("a").wait("tools/call", "last").await.unwrap();
     stage.gateway.signal(Signal::TERM).unwrap();
     let address = stage.gateway.endpoint().strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
-    let deadline = Instant::now() + LONG;
-    while TcpStream::connect(address).await.is_ok() {
-        assert!(Instant::now() < deadline, "it still listens");
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let refused = async || TcpStream::connect(address).await.is_err().then_some(());
+    wait::until("nobody listens", refused).await.unwrap();
     until("the socket is gone", || stage.gateway.home().running().is_none()).await;
-    assert_eq!(last.answer().await.unwrap().text().unwrap(), "slept 3000 ms");
+    gate.open();
+    assert_eq!(last.answer().await.unwrap().text().unwrap(), "waited");
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, JoinSet};
 
 /// How many connections may wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -14,8 +15,11 @@ pub(crate) struct Switchboard {
     address: SocketAddr,
     /// Bound and never listening: nobody else gets the port while nobody is plugged in.
     _reserved: TcpSocket,
-    forwarding: Mutex<Option<AbortHandle>>,
+    forwarding: Mutex<Option<Forwarding>>,
 }
+
+/// What ends it, and its end.
+struct Forwarding(oneshot::Sender<()>, JoinHandle<()>);
 
 // === impl Switchboard ===
 
@@ -32,25 +36,22 @@ impl Switchboard {
     }
 
     /// Plugs in the server at this URL; connections to another one are cut.
-    pub(crate) fn plug(&self, url: &str) {
-        self.unplug();
+    pub(crate) async fn plug(&self, url: &str) {
+        self.unplug().await;
         let authority = url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap();
         let listener = bound(self.address).listen(BACKLOG).unwrap();
-        let forwarding = tokio::spawn(forward_all(listener, authority.parse().unwrap()));
-        *self.forwarding.lock().unwrap() = Some(forwarding.abort_handle());
+        let (end, ending) = oneshot::channel();
+        let forwarding = tokio::spawn(forward_all(listener, authority.parse().unwrap(), ending));
+        *self.forwarding.lock().unwrap() = Some(Forwarding(end, forwarding));
     }
 
-    /// Cuts everything and refuses what comes.
-    pub(crate) fn unplug(&self) {
-        if let Some(forwarding) = self.forwarding.lock().unwrap().take() {
-            forwarding.abort();
+    /// Cuts everything and refuses what comes. Afterwards every connection is closed.
+    pub(crate) async fn unplug(&self) {
+        let forwarding = self.forwarding.lock().unwrap().take();
+        if let Some(Forwarding(end, ended)) = forwarding {
+            end.send(()).unwrap();
+            ended.await.unwrap();
         }
-    }
-}
-
-impl Drop for Switchboard {
-    fn drop(&mut self) {
-        self.unplug();
     }
 }
 
@@ -61,13 +62,20 @@ fn bound(address: SocketAddr) -> TcpSocket {
     socket
 }
 
-async fn forward_all(listener: TcpListener, target: SocketAddr) {
-    // Dropped with this task, and every connection with it.
+async fn forward_all(listener: TcpListener, target: SocketAddr, mut ending: oneshot::Receiver<()>) {
     let mut connections = JoinSet::new();
-    while let Ok((near, _)) = listener.accept().await {
-        connections.spawn(forward(near, target));
-        while connections.try_join_next().is_some() {}
+    loop {
+        tokio::select! {
+            // Also when the board is dropped.
+            _ = &mut ending => break,
+            Ok((near, _)) = listener.accept() => {
+                connections.spawn(forward(near, target));
+                while connections.try_join_next().is_some() {}
+            }
+        }
     }
+    drop(listener);
+    connections.shutdown().await;
 }
 
 async fn forward(mut near: TcpStream, target: SocketAddr) {

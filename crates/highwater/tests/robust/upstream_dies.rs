@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use highwater_testkit::client::{Client, Era, Reply, Request};
+use highwater_testkit::wait;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -44,8 +45,8 @@ async fn killed_again_and_again(stage: &Stage, client: &Client, pick: fn(Process
     for attempt in 0..TRIES {
         assert_echo(client, "a", "before").await;
         let sleeping = format!("other-{attempt}-{:?}", client.era());
-        let other =
-            client.begin(Request::call("b__sleep", &json!({ "ms": 1500, "mark": sleeping }))).await.unwrap();
+        let gate = stage.gate();
+        let other = client.begin(gate.call("b", &sleeping)).await.unwrap();
         stage.journal("b").wait("tools/call", &sleeping).await.unwrap();
         let hanging = format!("doomed-{attempt}-{:?}", client.era());
         let doomed = client.begin(Request::call("a__hang", &json!({ "mark": hanging }))).await.unwrap();
@@ -62,7 +63,8 @@ async fn killed_again_and_again(stage: &Stage, client: &Client, pick: fn(Process
         assert!(text.contains("server `a` ended before it answered (killed by signal 9)"), "{text}");
         assert!(text.contains("may have taken effect"), "{text}");
 
-        assert_eq!(other.answer().await.unwrap().text().unwrap(), "slept 1500 ms");
+        gate.open();
+        assert_eq!(other.answer().await.unwrap().text().unwrap(), "waited");
         assert_echo(client, "a", "after").await;
         let (guard, server) = stage.processes("a").await;
         assert_ne!((guard.pid, server.pid), (guard_pid, server_pid));
@@ -124,18 +126,16 @@ async fn a_server_that_ends_on_every_call_is_left_alone_for_a_while_and_costs_no
         "{heard:#?}"
     );
     // It comes back by itself once it has been left alone.
-    let deadline = Instant::now() + crate::stage::LONG;
-    loop {
+    let back = wait::until("an answer", async || {
         let answer = client.call("a__echo", json!({ "body": "back" })).await.unwrap();
-        if !answer.is_tool_error() {
-            assert_eq!(answer.at("/result/structuredContent/body"), "back");
-            break;
+        if answer.is_tool_error() {
+            let text = failure(&answer);
+            assert!(text.contains("tried again in"), "{text}");
+            return None;
         }
-        let text = failure(&answer);
-        assert!(text.contains("tried again in"), "{text}");
-        assert!(Instant::now() < deadline, "{text}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+        Some(answer)
+    });
+    assert_eq!(back.await.unwrap().at("/result/structuredContent/body"), "back");
     assert_eq!(stage.status("b").await["starts"], 1);
     settled(&stage.gateway.home().data_dir()).await;
 }

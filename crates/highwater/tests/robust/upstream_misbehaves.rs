@@ -1,11 +1,10 @@
 //! A server hangs, floods, babbles or sends far too much: its caller hears of it, memory stays bounded, and the next
 //! call works.
 
-use std::time::Duration;
-
 use highwater_testkit::client::gateway::Gateway;
 use highwater_testkit::client::peer::HttpFixture;
 use highwater_testkit::client::{Client, Era, Request};
+use highwater_testkit::wait::PATIENCE;
 use serde_json::json;
 
 use crate::audit::settled;
@@ -16,20 +15,21 @@ const MEGA: u64 = 1_000_000;
 const MOST_MEMORY: u64 = 256;
 
 fn patient(gateway: &Gateway, era: Era) -> highwater_testkit::client::Setup {
-    gateway.http(era).without_stream().patience(Duration::from_secs(120))
+    gateway.http(era).without_stream().patience(PATIENCE * 3)
 }
 
 #[tokio::test]
 async fn a_call_that_hangs_is_given_up_and_its_server_lives_on() {
     let ground = Ground::new();
     let mut hangs = ground.stdio("a");
-    hangs["timeouts"] = json!({ "call": "500ms" });
+    // Those that do not hang have as long.
+    hangs["timeouts"] = json!({ "call": "4s" });
     let stage = ground.serve(&json!({ "flow": "observe", "servers": { "a": hangs } })).await;
     for era in [Era::Legacy, Era::Modern] {
         let client = stage.client(era).await;
         let mark = format!("given-up-{era:?}");
         let text = failure(&client.call("a__hang", json!({ "mark": mark })).await.unwrap());
-        assert!(text.contains("server `a` did not answer within 500ms"), "{text}");
+        assert!(text.contains("server `a` did not answer within 4s"), "{text}");
         assert!(text.contains("may have taken effect"), "{text}");
         // The server is told, so that it can stop.
         stage.journal("a").wait("cancelled", &mark).await.unwrap();

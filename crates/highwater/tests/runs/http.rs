@@ -1,5 +1,6 @@
 //! A server over HTTP whose connections break at every place.
 
+use highwater_testkit::wait::until_true;
 use serde_json::json;
 
 use crate::http_server::{Cut, Faulty, Manner};
@@ -45,6 +46,7 @@ async fn sweep(manner: Manner, verified: bool) {
             server.cut(cut, 1);
             let answer = client.call(&format!("up__{tool}"), json!({ "mark": mark })).await.unwrap();
             server.cut(cut, 0);
+            server.cuts_are_over().await;
             let ran = server.count(&format!("ended {mark}"));
             let seen = format!("{manner:?} {verified} {tool} {cut:?}: ran {ran} times, {}", answer.raw());
             let answered =
@@ -70,20 +72,18 @@ async fn sweep(manner: Manner, verified: bool) {
 #[tokio::test]
 async fn a_connection_that_cannot_be_made_carries_nothing_so_every_call_waits_for_the_next_one() {
     let server = Faulty::start(Manner::Modern);
-    let entry = json!({ "url": server.url(), "retry": { "times": 8, "wait": "20ms" } });
+    let entry = json!({ "url": server.url(), "retry": { "times": 10, "wait": "50ms" } });
     let stage = Stage::in_home(home(entry, true)).await;
     let client = stage.client().await;
     client.call("up__look", json!({ "mark": "first" })).await.unwrap();
     for (tool, _) in TOOLS {
-        server.go();
+        server.go().await;
         let name = format!("up__{tool}");
         let calling = client.call(&name, json!({ "mark": tool }));
         let before = stage.retries().len();
         let coming = async {
             // It comes back when a second attempt is on record.
-            while stage.retries().len() == before {
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-            }
+            until_true("a second attempt", || stage.retries().len() > before).await.unwrap();
             server.come();
         };
         let (answer, ()) = tokio::join!(calling, coming);
@@ -99,7 +99,7 @@ async fn a_server_that_stays_away_is_given_up() {
     let stage = Stage::in_home(home(json!({ "url": server.url() }), true)).await;
     let client = stage.client().await;
     client.call("up__look", json!({ "mark": "first" })).await.unwrap();
-    server.go();
+    server.go().await;
     for (tool, _) in TOOLS {
         let answer = client.call(&format!("up__{tool}"), json!({ "mark": tool })).await.unwrap();
         let text = answer.text().unwrap();

@@ -4,10 +4,15 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use highwater_testkit::sockets::hang_up;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+/// Longer than any request here.
+const LONGEST_REQUEST: usize = 16 << 10;
 
 /// Where a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,17 +44,33 @@ pub(crate) struct Faulty {
     state: Arc<State>,
     /// Bound and never listening: nobody else gets the port while the server is away.
     _reserved: TcpSocket,
-    serving: Mutex<Option<AbortHandle>>,
+    serving: Mutex<Option<Serving>>,
 }
+
+/// What ends it, and its end.
+struct Serving(watch::Sender<bool>, JoinHandle<()>);
 
 struct State {
     manner: Manner,
     notes: Mutex<Vec<String>>,
     /// Where the next connections are cut, and how many of them.
     cut: Mutex<Option<(Cut, usize)>>,
-    /// How long the last request and its reply were.
+    /// How many cuts have begun and are not over.
+    cutting: watch::Sender<usize>,
+    /// How long the last call and its reply were.
     sizes: Mutex<(usize, usize)>,
+    /// Whether calls that are held go on.
+    released: watch::Sender<bool>,
 }
+
+/// One connection. Dropped in this order: a cut is over once its connection is closed.
+struct Connection {
+    stream: TcpStream,
+    cutting: Option<Cutting>,
+}
+
+/// A cut that has begun.
+struct Cutting(Arc<State>);
 
 // === impl Faulty ===
 
@@ -57,7 +78,14 @@ impl Faulty {
     pub(crate) fn start(manner: Manner) -> Self {
         let reserved = bound("127.0.0.1:0".parse().unwrap());
         let address = reserved.local_addr().unwrap();
-        let state = State { manner, notes: Mutex::default(), cut: Mutex::default(), sizes: Mutex::default() };
+        let state = State {
+            manner,
+            notes: Mutex::default(),
+            cut: Mutex::default(),
+            cutting: watch::Sender::new(0),
+            sizes: Mutex::default(),
+            released: watch::Sender::new(false),
+        };
         let server = Self { address, state: Arc::new(state), _reserved: reserved, serving: Mutex::default() };
         server.come();
         server
@@ -67,22 +95,41 @@ impl Faulty {
         format!("http://{}/mcp", self.address)
     }
 
-    /// Cuts the next connections on which something arrives.
+    /// Cuts the next connections on which a call arrives.
     pub(crate) fn cut(&self, cut: Cut, times: usize) {
         *self.state.cut.lock().unwrap() = Some((cut, times)).filter(|_| times > 0);
     }
 
-    /// Everything is closed, and whoever comes is refused.
-    pub(crate) fn go(&self) {
-        if let Some(serving) = self.serving.lock().unwrap().take() {
-            serving.abort();
+    /// Waits until every connection that was cut is closed: a client that sends its next request on one that is about to
+    /// be closed has lost it.
+    pub(crate) async fn cuts_are_over(&self) {
+        self.state.cutting.subscribe().wait_for(|count| *count == 0).await.unwrap();
+    }
+
+    /// Calls with `held` go on, and those that come from now on, until they are held again.
+    pub(crate) fn release(&self) {
+        self.state.released.send_replace(true);
+    }
+
+    /// Calls with `held` that come from now on wait.
+    pub(crate) fn hold(&self) {
+        self.state.released.send_replace(false);
+    }
+
+    /// Everything is closed, which the gateway can see by then, and whoever comes is refused.
+    pub(crate) async fn go(&self) {
+        let serving = self.serving.lock().unwrap().take();
+        if let Some(Serving(end, ended)) = serving {
+            end.send_replace(true);
+            ended.await.unwrap();
         }
     }
 
     pub(crate) fn come(&self) {
         let listener = bound(self.address).listen(1024).unwrap();
-        let serving = tokio::spawn(serve(listener, Arc::clone(&self.state)));
-        *self.serving.lock().unwrap() = Some(serving.abort_handle());
+        let (end, ending) = watch::channel(false);
+        let serving = tokio::spawn(serve(listener, Arc::clone(&self.state), ending));
+        *self.serving.lock().unwrap() = Some(Serving(end, serving));
     }
 
     pub(crate) fn notes(&self) -> Vec<String> {
@@ -94,15 +141,9 @@ impl Faulty {
         self.notes().iter().filter(|note| *note == what).count()
     }
 
-    /// How long the last whole request and its reply were.
+    /// How long the last call and its reply were.
     pub(crate) fn sizes(&self) -> (usize, usize) {
         *self.state.sizes.lock().unwrap()
-    }
-}
-
-impl Drop for Faulty {
-    fn drop(&mut self) {
-        self.go();
     }
 }
 
@@ -113,44 +154,61 @@ fn bound(address: SocketAddr) -> TcpSocket {
     socket
 }
 
-async fn serve(listener: TcpListener, state: Arc<State>) {
-    // Dropped with this task, and every connection with it.
+async fn serve(listener: TcpListener, state: Arc<State>, mut ending: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        let state = Arc::clone(&state);
-        connections.spawn(async move { converse(stream, &state).await });
-        while connections.try_join_next().is_some() {}
+    loop {
+        tokio::select! {
+            // Also when the server is dropped.
+            _ = ending.changed() => break,
+            Ok((stream, _)) = listener.accept() => {
+                let connection = Connection { stream, cutting: None };
+                let (state, ending) = (Arc::clone(&state), ending.clone());
+                connections.spawn(async move { converse(connection, &state, ending).await });
+                while connections.try_join_next().is_some() {}
+            }
+        }
     }
+    drop(listener);
+    connections.join_all().await;
 }
 
 /// Answers requests until the connection is closed. What goes wrong on the way is what this is for.
-async fn converse(mut stream: TcpStream, state: &State) -> Option<()> {
+async fn converse(
+    mut connection: Connection,
+    state: &Arc<State>,
+    mut ending: watch::Receiver<bool>,
+) -> Option<()> {
     loop {
-        stream.readable().await.ok()?;
-        let mut first = [0; 1];
-        if stream.peek(&mut first).await.ok()? == 0 {
-            return None;
-        }
-        let cut = state.next_cut();
-        if let Some(Cut::Request(most)) = cut {
-            let mut read = vec![0; most];
-            // What stays unread makes the system reset the connection.
-            stream.read_exact(&mut read).await.ok()?;
-            return None;
-        }
-        let (request, size) = read_request(&mut stream).await?;
-        let Some(message) = request else {
+        let stream = &mut connection.stream;
+        let (message, size) = tokio::select! {
+            request = peek_request(stream) => request?,
+            _ = ending.changed() => {
+                hang_up(connection.stream).await.unwrap();
+                return None;
+            }
+        };
+        let is_call = message.as_ref().is_some_and(|message| message["method"] == "tools/call");
+        // Whatever else the gateway asks for on its own is not what the test cuts.
+        let cut = if is_call { state.next_cut() } else { None };
+        connection.cutting = cut.map(|_| Cutting::begin(state));
+        let mut request = vec![0; if let Some(Cut::Request(most)) = cut { most } else { size }];
+        stream.read_exact(&mut request).await.ok()?;
+        let Some(message) = message else {
             stream.write_all(b"HTTP/1.1 405 No\r\ncontent-length: 0\r\n\r\n").await.ok()?;
             continue;
         };
-        if cut == Some(Cut::Unrun) {
+        // What stays unread of a request makes the system reset the connection.
+        if matches!(cut, Some(Cut::Request(_) | Cut::Unrun)) {
             return None;
         }
         let reply = state.reply(&message).await;
-        *state.sizes.lock().unwrap() = (size, reply.len());
+        if is_call {
+            *state.sizes.lock().unwrap() = (size, reply.len());
+        }
         if let Some(Cut::Status(status)) = cut {
             let lost = format!("HTTP/1.1 {status} Lost\r\ncontent-length: 0\r\n\r\n");
             stream.write_all(lost.as_bytes()).await.ok()?;
+            connection.cutting = None;
             continue;
         }
         if let Some(Cut::Reply(most)) = cut {
@@ -158,35 +216,56 @@ async fn converse(mut stream: TcpStream, state: &State) -> Option<()> {
             return None;
         }
         stream.write_all(&reply).await.ok()?;
-        if cut == Some(Cut::After) || state.manner == Manner::ModernStream {
+        if cut == Some(Cut::After) {
+            // The gateway would use it for its next request, if it did not know by then.
+            hang_up(connection.stream).await.unwrap();
+            return None;
+        }
+        if state.manner == Manner::ModernStream {
             return None;
         }
     }
 }
 
-/// One request and its size; no message if it is no POST.
-async fn read_request(stream: &mut TcpStream) -> Option<(Option<Value>, usize)> {
-    let mut bytes = Vec::new();
-    let head = loop {
-        if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
-            break end + 4;
+/// The next request and its size, which stays unread; no message if it is no POST.
+async fn peek_request(stream: &TcpStream) -> Option<(Option<Value>, usize)> {
+    let mut bytes = vec![0; LONGEST_REQUEST];
+    loop {
+        let count = stream.peek(&mut bytes).await.ok().filter(|count| *count > 0)?;
+        if let Some(request) = whole(&bytes[..count]) {
+            return Some(request);
         }
-        if stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
-    };
-    let text = String::from_utf8(bytes[..head].to_vec()).ok()?.to_ascii_lowercase();
+        // The rest is on its way. What is there already would be seen at once, again and again.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// A request, if all of it is there.
+fn whole(bytes: &[u8]) -> Option<(Option<Value>, usize)> {
+    let head = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+    let text = String::from_utf8(bytes[..head].to_vec()).unwrap().to_ascii_lowercase();
     let length: usize = text
         .lines()
         .find_map(|line| line.strip_prefix("content-length:"))
         .map_or(0, |length| length.trim().parse().unwrap());
-    while bytes.len() < head + length {
-        if stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
+    let size = head + length;
+    let message = serde_json::from_slice(bytes.get(head..size)?).ok();
+    Some((message.filter(|_| text.starts_with("post")), size))
+}
+
+// === impl Cutting ===
+
+impl Cutting {
+    fn begin(state: &Arc<State>) -> Self {
+        state.cutting.send_modify(|count| *count += 1);
+        Self(Arc::clone(state))
     }
-    let size = bytes.len();
-    Some((serde_json::from_slice(&bytes[head..]).ok().filter(|_| text.starts_with("post")), size))
+}
+
+impl Drop for Cutting {
+    fn drop(&mut self) {
+        self.0.cutting.send_modify(|count| *count -= 1);
+    }
 }
 
 // === impl State ===
@@ -239,7 +318,9 @@ impl State {
     async fn run(&self, arguments: &Value) -> Value {
         let mark = arguments["mark"].as_str().unwrap();
         self.note("began", mark);
-        tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0))).await;
+        if arguments["held"] == true {
+            self.released.subscribe().wait_for(|released| *released).await.unwrap();
+        }
         self.note("ended", mark);
         json!({ "content": [{ "type": "text", "text": format!("ran {mark}") }] })
     }

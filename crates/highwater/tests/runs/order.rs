@@ -2,6 +2,7 @@
 
 use highwater_testkit::client::gateway::Home;
 use highwater_testkit::client::{Client, Era, Request};
+use highwater_testkit::wait::until_true;
 use serde_json::{Value, json};
 
 use crate::http_server::{Faulty, Manner};
@@ -9,30 +10,34 @@ use crate::stage::{PROGRAM, Stage, child, configure, home};
 
 const MANY: usize = 12;
 
+/// What a call brings that waits until the server lets it go on.
+fn held() -> Value {
+    json!({ "held": true })
+}
+
 #[tokio::test]
 async fn reads_overlap_and_ordered_writes_do_not() {
     let server = Faulty::start(Manner::Modern);
     let stage = Stage::in_home(home(json!({ "url": server.url(), "writes": "ordered" }), true)).await;
     let client = stage.client().await;
-    let before = server.notes().len();
-    all_at_once(&client, "look", 200).await;
-    assert!(most_at_once(&server.notes()[before..]) > 1, "{:?}", server.notes());
+    overlap(&server, &client, "look").await;
 
     let before = server.notes().len();
+    server.hold();
     let mut writes = Vec::new();
     for number in 0..MANY {
         let tool = ["put", "add", "raw"][number % 3];
-        writes.push(begin(&client, tool, &format!("w{number:02}"), 20).await);
+        writes.push(begin(&client, tool, &format!("w{number:02}"), held()).await);
         // Over HTTP each call has a connection of its own: only what is on record first has come first.
-        while stage.audit("decision").len() < MANY + number + 1 {
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-        }
+        let decisions = MANY + number + 1;
+        until_true("its decision", || stage.audit("decision").len() >= decisions).await.unwrap();
     }
     // Nobody who only looks waits for those who write.
     let looked = client.call("up__look", json!({ "mark": "between" })).await.unwrap();
     assert_eq!(looked.text().unwrap(), "ran between");
     let done_by_then = server.notes().iter().filter(|note| note.starts_with("ended w")).count();
-    assert!(done_by_then < MANY, "the read came while writes were waiting");
+    assert_eq!(done_by_then, 0, "the read came while writes were waiting");
+    server.release();
     for (mark, write) in writes {
         assert_eq!(write.answer().await.unwrap().text().unwrap(), format!("ran {mark}"));
     }
@@ -47,8 +52,7 @@ async fn reads_overlap_and_ordered_writes_do_not() {
 async fn without_the_setting_writes_overlap_too() {
     let server = Faulty::start(Manner::Modern);
     let stage = Stage::in_home(home(json!({ "url": server.url() }), true)).await;
-    all_at_once(&stage.client().await, "add", 200).await;
-    assert!(most_at_once(&server.notes()) > 1, "{:?}", server.notes());
+    overlap(&server, &stage.client().await, "add").await;
 }
 
 #[tokio::test]
@@ -62,7 +66,7 @@ async fn writes_over_one_pipe_keep_the_order_of_the_pipe() {
         client.call("up__look", json!({ "mark": "first" })).await.unwrap();
         let mut writes = Vec::new();
         for number in 0..60 {
-            writes.push(begin(&client, "add", &format!("w{number:02}"), 1).await);
+            writes.push(begin(&client, "add", &format!("w{number:02}"), json!({ "ms": 1 })).await);
         }
         for (mark, write) in writes {
             assert_eq!(write.answer().await.unwrap().text().unwrap(), format!("ran {mark}"));
@@ -83,17 +87,16 @@ async fn a_writer_that_gives_up_its_turn_holds_nobody_up() {
     let server = Faulty::start(Manner::Modern);
     let stage = Stage::in_home(home(json!({ "url": server.url(), "writes": "ordered" }), true)).await;
     let client = stage.client().await;
-    let (_, first) = begin(&client, "add", "first", 400).await;
-    while server.count("began first") == 0 {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
-    let (_, second) = begin(&client, "add", "second", 0).await;
-    while stage.audit("decision").len() < 2 {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
-    let (_, third) = begin(&client, "add", "third", 0).await;
+    let (_, first) = begin(&client, "add", "first", held()).await;
+    until_true("the first", || server.count("began first") > 0).await.unwrap();
+    let (_, second) = begin(&client, "add", "second", json!({})).await;
+    until_true("the second", || stage.audit("decision").len() >= 2).await.unwrap();
+    let (_, third) = begin(&client, "add", "third", json!({})).await;
     second.cancel().await.unwrap();
     drop(second);
+    // The first one's turn ends when the second has given up its own.
+    until_true("the second is given up", || !stage.audit("outcome").is_empty()).await.unwrap();
+    server.release();
     assert_eq!(first.answer().await.unwrap().text().unwrap(), "ran first");
     assert_eq!(third.answer().await.unwrap().text().unwrap(), "ran third");
     assert_eq!(server.count("began second"), 0);
@@ -102,21 +105,21 @@ async fn a_writer_that_gives_up_its_turn_holds_nobody_up() {
 #[tokio::test]
 async fn a_write_waits_for_its_turn_in_its_own_time() {
     let server = Faulty::start(Manner::Modern);
-    let entry = json!({ "url": server.url(), "writes": "ordered", "timeouts": { "call": "1500ms" } });
+    let entry = json!({ "url": server.url(), "writes": "ordered", "timeouts": { "call": "5s" } });
     let stage = Stage::in_home(home(entry, true)).await;
     let client = stage.client().await;
     let began = std::time::Instant::now();
     let mut writes = Vec::new();
     for number in 0..MANY {
-        writes.push(begin(&client, "add", &format!("hangs-{number}"), 60_000).await);
+        writes.push(begin(&client, "add", &format!("hangs-{number}"), held()).await);
     }
     for (_, write) in writes {
         let answer = write.answer().await.unwrap();
         let text = answer.text().unwrap();
-        assert!(answer.is_tool_error() && text.contains("did not answer within 1.5s"), "{text}");
+        assert!(answer.is_tool_error() && text.contains("did not answer within 5s"), "{text}");
     }
     // One after another, each with all of its time, they would have taken twelve times as long as one.
-    assert!(began.elapsed() < std::time::Duration::from_secs(12), "{:?}", began.elapsed());
+    assert!(began.elapsed() < std::time::Duration::from_secs(40), "{:?}", began.elapsed());
     let answer = client.call("up__add", json!({ "mark": "after" })).await.unwrap();
     assert_eq!(answer.text().unwrap(), "ran after");
 }
@@ -141,18 +144,24 @@ async fn begin<'c>(
     client: &'c Client,
     tool: &str,
     mark: &str,
-    ms: u64,
+    more: Value,
 ) -> (String, highwater_testkit::client::Pending<'c>) {
-    let arguments: Value = json!({ "mark": mark, "ms": ms });
+    let mut arguments = more;
+    arguments["mark"] = json!(mark);
     let pending = client.begin(Request::call(&format!("up__{tool}"), &arguments)).await.unwrap();
     (mark.to_owned(), pending)
 }
 
-async fn all_at_once(client: &Client, tool: &str, ms: u64) {
+/// Makes many calls, none of which ends before two of them run at the same time.
+async fn overlap(server: &Faulty, client: &Client, tool: &str) {
+    let before = server.notes().len();
     let mut all = Vec::new();
     for number in 0..MANY {
-        all.push(begin(client, tool, &format!("{tool}-{number}"), ms).await);
+        all.push(begin(client, tool, &format!("{tool}-{number}"), held()).await);
     }
+    let overlapping = until_true("calls overlap", || most_at_once(&server.notes()[before..]) > 1).await;
+    overlapping.unwrap_or_else(|error| panic!("{error:#}: {:?}", server.notes()));
+    server.release();
     for (mark, pending) in all {
         assert_eq!(pending.answer().await.unwrap().text().unwrap(), format!("ran {mark}"));
     }

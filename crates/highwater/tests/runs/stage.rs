@@ -1,17 +1,13 @@
 //! A gateway in front of one faulty server, and what is on record there.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::{Client, Era};
+use highwater_testkit::wait::until_true;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_highwater");
-
-/// Longer than anything here should take, on however busy a machine.
-const LONG: Duration = Duration::from_secs(30);
 
 /// The tools of the faulty servers, and whether a verified server's word makes them harmless when done twice.
 pub(crate) const TOOLS: [(&str, bool); 4] = [("look", true), ("put", true), ("add", false), ("raw", false)];
@@ -101,10 +97,7 @@ impl Journal {
 
     /// Waits until something is noted.
     pub(crate) async fn wait(&self, what: &str) {
-        let deadline = Instant::now() + LONG;
-        while self.count(what) == 0 {
-            assert!(Instant::now() < deadline, "`{what}` is not noted: {:?}", self.lines());
-            sleep(Duration::from_millis(5)).await;
-        }
+        let noted = until_true(what, || self.count(what) > 0).await;
+        noted.unwrap_or_else(|error| panic!("{error:#}: {:?}", self.lines()));
     }
 }

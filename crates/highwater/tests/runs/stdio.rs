@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use highwater_testkit::client::Request;
+use highwater_testkit::wait::until_true;
 use serde_json::json;
 
 use crate::stage::{Stage, TOOLS};
@@ -159,9 +160,10 @@ async fn what_the_client_has_heard_of_is_not_begun_anew() {
 
 #[tokio::test]
 async fn a_cancelled_call_is_not_tried_again() {
-    let more = json!({ "retry": { "times": 5, "wait": "2s" } });
+    let more = json!({ "retry": { "times": 5, "wait": "5s" } });
     let (stage, journal) = Stage::of_child("legacy", true, more).await;
     let client = stage.client().await;
+    client.call("up__look", json!({ "mark": "first" })).await.unwrap();
     let doomed = client
         .begin(Request::call("up__put", &json!({ "mark": "m", "fault": "ran", "times": 9 })))
         .await
@@ -169,20 +171,26 @@ async fn a_cancelled_call_is_not_tried_again() {
     journal.wait("ended m").await;
     doomed.cancel().await.unwrap();
     drop(doomed);
-    tokio::time::sleep(Duration::from_millis(2500)).await;
+    until_true("its outcome", || stage.audit("outcome").len() == 2).await.unwrap();
+    assert_eq!(stage.audit("outcome")[1]["outcome"], "cancelled");
+    // Another one that breaks later waits as long: when it has been tried again, so would the first one.
+    let later = client.call("up__put", json!({ "mark": "later", "fault": "ran" })).await.unwrap();
+    assert_eq!(later.text().unwrap(), "ran later");
     assert_eq!(journal.count("arrived m"), 1);
-    assert!(stage.retries().is_empty());
-    assert_eq!(stage.audit("outcome")[0]["outcome"], "cancelled");
+    assert_eq!(stage.retries(), [2], "only the later one");
 }
 
 #[tokio::test]
 async fn all_attempts_share_the_time_of_the_call() {
-    let more = json!({ "retry": { "times": 10, "wait": "3s" }, "timeouts": { "call": "2s" } });
+    let more = json!({ "retry": { "times": 10, "wait": "5s" }, "timeouts": { "call": "5s" } });
     let (stage, journal) = Stage::of_child("legacy", true, more).await;
     let client = stage.client().await;
+    client.call("up__look", json!({ "mark": "first" })).await.unwrap();
     let began = std::time::Instant::now();
     let answer = client.call("up__put", json!({ "mark": "m", "fault": "ran", "times": 99 })).await.unwrap();
     assert!(answer.is_tool_error(), "{}", answer.raw());
     assert_eq!(journal.count("arrived m"), 1, "there was no time for another attempt");
-    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(stage.retries().is_empty());
+    // Ten further attempts, each after its pause, would have taken longer.
+    assert!(began.elapsed() < Duration::from_secs(40), "{:?}", began.elapsed());
 }

@@ -13,7 +13,7 @@ use highwater_testkit::client::{Client, Era, Setup};
 use serde_json::json;
 
 /// No story takes longer, even on a machine with other things to do.
-const LONGEST: Duration = Duration::from_secs(90);
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// The name of the server in the configuration, and so the prefix of everything it has.
 pub(crate) const ALIAS: &str = "fx";

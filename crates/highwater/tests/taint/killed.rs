@@ -1,16 +1,19 @@
 //! `kill -9` at each step between a reply and its release: before its label is stored, before its outcome is on record,
 //! between that and the first byte, in the middle of its bytes, after the last one; and at any moment between.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use highwater_testkit::client::peer::Note;
 use highwater_testkit::client::{MODERN, Request};
-use rusqlite::Connection;
+use highwater_testkit::wait::{PATIENCE, until_true};
+use rusqlite::{Connection, OptionalExtension};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::watch;
 
 use crate::audit_pipe::AuditPipe;
 use crate::labelled::{ACT, LOOK, STRANGE, Stage, done, events, home};
@@ -18,21 +21,32 @@ use crate::labelled::{ACT, LOOK, STRANGE, Stage, done, events, home};
 /// The server has tools that take their time, and states whose data it takes: so origins count, too.
 const WORDS: [&str; 2] = ["--stdio", "--extras"];
 
-/// Reads what strangers wrote, after a while: `ms`.
+/// Reads what strangers wrote, once there is a file: `until`.
 const SLOW: &str = "up__sleep";
-/// The same, and it reports progress: `steps`, each after `ms`.
+/// The same, and it reports progress before: `steps`.
 const CHATTY: &str = "up__progress";
 /// The same, and much of it: `bytes`.
 const BIG: &str = "up__big";
 
-/// How long after a call its reply comes where it must be waited for: longer than it takes to prepare for it.
-const LATE: u64 = 1_500;
-/// When the reply must have been held up, if it is held up at all. A busy database is waited for a little longer.
-const HELD: Duration = Duration::from_millis(LATE + 1_000);
+/// The file for which a slow call waits. Its reply comes once that is there.
+fn gate(stage: &Stage, name: &str) -> PathBuf {
+    stage.gateway.home().path().join(name)
+}
 
-/// A call whose reply brings a stranger's text, late.
-fn slow(ms: u64) -> Request {
-    Request::call(SLOW, &json!({ "ms": ms }))
+/// A call whose reply brings a stranger's text, when it may.
+fn slow(gate: &Path) -> Request {
+    Request::call(SLOW, &json!({ "until": gate }))
+}
+
+fn open(gate: &Path) {
+    std::fs::write(gate, "").unwrap();
+}
+
+/// What is stored of the label of a context's session.
+fn stored(stage: &Stage, context: &str) -> Option<i64> {
+    let database = Connection::open(stage.gateway.home().data_dir().join("highwater.db")).unwrap();
+    let found = database.query_row("SELECT bits FROM session WHERE id LIKE '%' || ?1", [context], |row| row.get(0));
+    found.optional().unwrap()
 }
 
 /// Whether it is on record that a call of this tool was let through and its reply delivered.
@@ -54,7 +68,7 @@ async fn killed_before_the_reply_came_only_the_decision_is_on_record() {
     let mut stage = Stage::in_home(home(&WORDS, &json!({}))).await;
     let context = stage.context().await;
     let client = stage.client(&context).await;
-    let pending = client.begin(slow(LATE)).await.unwrap();
+    let pending = client.begin(slow(&gate(&stage, "never"))).await.unwrap();
     stage.journal.wait("tools/call", "\"sleep\"").await.unwrap();
     stage.gateway.kill().await.unwrap();
     assert!(pending.answer().await.is_err(), "the reply had not come");
@@ -72,12 +86,20 @@ async fn killed_before_the_label_is_stored_nothing_was_released() {
     let context = stage.context().await;
     let client = stage.client(&context).await;
     done(&client.call(ACT, json!({})).await.unwrap());
-    let pending = client.begin(slow(LATE)).await.unwrap();
+    let beside = stage.client(&stage.context().await).await;
+    done(&beside.call(LOOK, json!({})).await.unwrap());
+    let gate = gate(&stage, "reply");
+    let pending = client.begin(slow(&gate)).await.unwrap();
     stage.journal.wait("tools/call", "\"sleep\"").await.unwrap();
     let other = Connection::open(stage.gateway.home().data_dir().join("highwater.db")).unwrap();
+    other.busy_timeout(PATIENCE).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    pending.no_answer_within(HELD).await.unwrap();
+    open(&gate);
+    stage.journal.wait("waited", "\"sleep\"").await.unwrap();
+    // What comes over the same pipe later, and changes no label, has come through: the reply is there and stays there.
+    done(&beside.call(LOOK, json!({})).await.unwrap());
     stage.gateway.kill().await.unwrap();
+    assert!(pending.answer().await.is_err(), "the reply was released");
     drop(other);
     let record = stage.record(&context);
     assert_eq!(record.iter().filter(|event| event["event"] == "outcome").count(), 1, "{record:#?}");
@@ -95,13 +117,20 @@ async fn killed_after_the_label_is_stored_and_before_the_release_the_label_stays
     let mut stage = Stage::in_home(home).await;
     let context = stage.context().await;
     let client = stage.client(&context).await;
-    let pending = client.begin(slow(LATE)).await.unwrap();
+    done(&client.call(LOOK, json!({})).await.unwrap());
+    audit.empty();
+    let gate = gate(&stage, "reply");
+    let pending = client.begin(slow(&gate)).await.unwrap();
     stage.journal.wait("tools/call", "\"sleep\"").await.unwrap();
     let before = events(&audit.empty(), &context);
     assert_eq!(before.len(), 1, "that the call was let through is on record: {before:#?}");
     audit.fill();
-    pending.no_answer_within(HELD).await.unwrap();
+    let label = stored(&stage, &context);
+    assert!(label.is_some());
+    open(&gate);
+    until_true("the label is stored", || stored(&stage, &context) != label).await.unwrap();
     stage.gateway.kill().await.unwrap();
+    assert!(pending.answer().await.is_err(), "the reply was released");
     assert!(!audit.empty().contains("outcome"));
     stage.gateway.restart().await.unwrap();
     stage.assert_tainted(&context).await;
@@ -182,7 +211,8 @@ async fn killed_between_progress_and_reply_the_label_has_the_progress() {
     let mut stage = Stage::in_home(home(&WORDS, &json!({}))).await;
     let context = stage.context().await;
     let client = stage.client(&context).await;
-    let request = Request::call(CHATTY, &json!({ "steps": 2, "ms": LATE })).progress("so far");
+    let never = gate(&stage, "never");
+    let request = Request::call(CHATTY, &json!({ "steps": 1, "until": never })).progress("so far");
     let pending = client.begin(request).await.unwrap();
     client.next_notification("notifications/progress").await.unwrap();
     stage.gateway.kill().await.unwrap();
@@ -203,18 +233,28 @@ async fn killed_right_after_the_release_the_label_has_the_reply() {
     stage.assert_tainted(&context).await;
 }
 
+/// When the gateway is killed.
+#[derive(Clone, Copy)]
+enum Moment {
+    /// No reply has come.
+    Waiting,
+    /// So long after the replies may come.
+    Released(Duration),
+    /// So many replies have reached their callers.
+    Given(usize),
+}
+
 /// Whatever lies between those steps: killed at moments all around the release, several calls at a time.
 #[tokio::test]
 async fn killed_at_any_moment_around_the_release_no_reply_that_was_given_is_missing() {
-    /// How long the server takes.
-    const AFTER: u64 = 40;
-    const KILLS: u32 = 40;
     const CONTEXTS: usize = 4;
     let mut stage = Stage::in_home(home(&WORDS, &json!({}))).await;
+    // At least twelve replies are not given and at least sixty are; between them the moments are spread.
+    let spread = (0..13).map(|step| Moment::Released(Duration::from_millis(step)));
+    let given_to = [1, 2, 3, CONTEXTS].map(Moment::Given);
+    let moments = [Moment::Waiting; 3].into_iter().chain(spread).chain([given_to; 6].concat());
     let (mut given, mut lost) = (0, 0);
-    // Where the kills are aimed: a little earlier after each reply that got out, a little later after each that did not.
-    let mut moment = Duration::from_millis(AFTER + 4);
-    for kill in 0..KILLS {
+    for (kill, moment) in moments.enumerate() {
         let mut contexts = Vec::new();
         for _ in 0..CONTEXTS {
             let context = stage.context().await;
@@ -223,16 +263,32 @@ async fn killed_at_any_moment_around_the_release_no_reply_that_was_given_is_miss
             done(&client.call(LOOK, json!({})).await.unwrap());
             contexts.push((context, client));
         }
-        let begun = Instant::now();
-        let calls: Vec<_> = contexts
-            .iter()
-            .map(|(_, client)| {
-                let client = Arc::clone(client);
-                tokio::spawn(async move { client.begin(slow(AFTER)).await?.answer().await })
-            })
-            .collect();
-        // Spread evenly over three milliseconds around the aim.
-        sleep_until(begun + moment + Duration::from_micros(u64::from(kill % 8) * 400)).await;
+        let gate = gate(&stage, &format!("replies-{kill}"));
+        let (count, mut counted) = watch::channel(0);
+        let mut calls = Vec::new();
+        for (_, client) in &contexts {
+            let (client, gate, count) = (Arc::clone(client), gate.clone(), count.clone());
+            calls.push(tokio::spawn(async move {
+                let answer = client.begin(slow(&gate)).await?.answer().await?;
+                count.send_modify(|count| *count += 1);
+                anyhow::Ok(answer)
+            }));
+        }
+        let calling = |note: &Note| note.raw.contains(gate.to_str().unwrap());
+        let calls_run = || stage.journal.of("tools/call").iter().filter(|note| calling(note)).count() == CONTEXTS;
+        until_true("all calls run", calls_run).await.unwrap();
+        match moment {
+            Moment::Waiting => {}
+            Moment::Released(after) => {
+                open(&gate);
+                tokio::time::sleep(after).await;
+            }
+            Moment::Given(wanted) => {
+                open(&gate);
+                let given = counted.wait_for(|count| *count >= wanted);
+                tokio::time::timeout(PATIENCE, given).await.unwrap().unwrap();
+            }
+        }
         stage.gateway.kill().await.unwrap();
         let mut answers = Vec::new();
         for call in calls {
@@ -255,8 +311,6 @@ async fn killed_at_any_moment_around_the_release_no_reply_that_was_given_is_miss
         let out = answers.iter().filter(|answer| answer.is_ok()).count();
         given += out;
         lost += answers.len() - out;
-        let step = Duration::from_millis(1);
-        moment = if out * 2 > CONTEXTS { moment - step } else { moment + step };
     }
     // Otherwise the kills were not where the releases were.
     assert!(given >= 10 && lost >= 10, "{given} replies were given and {lost} were not");

@@ -1,12 +1,12 @@
 //! Transport sessions that are conversations, and those that are not.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use highwater_core::annotation::DataClass;
 use highwater_core::label::Label;
 use highwater_store::{OpenedSession, SessionHandle, SessionKind, Store};
 
-use super::{Backend, key, owner};
+use super::{Backend, PATIENCE, key, owner};
 
 fn pii() -> Label {
     Label::bottom().with_class(DataClass::Pii).with_origin("crm")
@@ -25,11 +25,10 @@ async fn call(store: &Store, session: &SessionHandle, id: &str, calls: u64) {
     for number in 1..=calls {
         session.note_call();
         let key = key(SessionKind::Transport, id);
-        let mut waited = 0;
+        let deadline = Instant::now() + PATIENCE;
         while store.show(&key).await.unwrap().unwrap().session.calls < number.min(2) {
+            assert!(Instant::now() < deadline, "call {number} of {id} was never counted");
             tokio::time::sleep(Duration::from_millis(5)).await;
-            waited += 1;
-            assert!(waited < 400, "call {number} of {id} was never counted");
         }
     }
 }

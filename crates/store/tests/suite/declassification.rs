@@ -1,12 +1,15 @@
 //! Lowering labels, against replies that are on their way.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use highwater_core::annotation::DataClass;
 use highwater_core::label::Label;
-use highwater_store::{DeclassificationOutcome, Declassified, SessionHandle};
+use highwater_store::{DeclassificationOutcome, Declassified, SessionHandle, Store};
 
-use super::{Backend, context};
+use super::{Backend, PATIENCE, context, shared};
+
+/// How often something is tried that a busy machine can be too slow for.
+const ATTEMPTS: usize = 50;
 
 fn pii() -> Label {
     Label::bottom().with_class(DataClass::Pii).with_origin("crm")
@@ -74,45 +77,82 @@ pub(crate) async fn a_declassification_of_nothing_says_so<B: Backend>() {
 pub(crate) async fn a_release_in_flight_is_covered_by_the_label_or_by_the_person<B: Backend>() {
     let place = B::new().await;
     let (store, other) = (place.open().await, place.open_beside().await);
+    if store.is_shared() {
+        // What is to happen within the grace may take longer on a busy machine, but not every time.
+        for attempt in 0..ATTEMPTS {
+            if let InTime::Yes = a_release_at_another_replica(&store, &other, &format!("a{attempt}")).await {
+                return;
+            }
+        }
+        panic!("nothing was done within the grace in {ATTEMPTS} attempts");
+    }
     let session = context(&store, "a");
     let joined = session.join(&web()).await.unwrap();
     let lowering = tokio::spawn({
         let session = session.clone();
         async move { reset(&session, 0).await }
     });
-    if !store.is_shared() {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        assert!(!lowering.is_finished(), "lowered under a reply that is being released");
-        assert!(session.covered(&web()).is_none(), "a release that began after it did not wait");
-        drop(joined);
-        assert!(matches!(lowering.await.unwrap(), Declassified::Done(_)));
-        assert_eq!(session.current().await.unwrap().label, Label::bottom());
-        return;
-    }
-    // Another replica looks at the closed epoch and then releases something that its copy covers.
-    let elsewhere = context(&other, "a");
-    while elsewhere.current().await.unwrap().epoch == 0 {
+    // A release that begins after the lowering waits for it, and so says that it has begun.
+    let deadline = Instant::now() + PATIENCE;
+    while session.covered(&web()).is_some() {
+        assert!(Instant::now() < deadline, "a release that began after it did not wait");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert_eq!(elsewhere.current().await.unwrap().label, web(), "the epoch is closed, the label stays");
-    let before = elsewhere.current().await.unwrap().version;
+    assert!(!lowering.is_finished(), "lowered under a reply that is being released");
+    drop(joined);
+    assert!(matches!(lowering.await.unwrap(), Declassified::Done(_)));
+    assert_eq!(session.current().await.unwrap().label, Label::bottom());
+}
+
+/// Whether the machine was fast enough to tell anything.
+enum InTime {
+    Yes,
+    No,
+}
+
+/// Another replica looks at the closed epoch and then releases something that its copy covers.
+async fn a_release_at_another_replica(store: &Store, other: &Store, id: &str) -> InTime {
+    let grace = shared().grace.unwrap();
+    let (session, elsewhere) = (context(store, id), context(other, id));
+    let joined = session.join(&web()).await.unwrap();
+    let began = Instant::now();
+    let lowering = tokio::spawn({
+        let session = session.clone();
+        async move { reset(&session, 0).await }
+    });
+    let closed = loop {
+        let seen = elsewhere.current().await.unwrap();
+        if seen.epoch > 0 {
+            break seen;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
     elsewhere.join(&web()).await.unwrap();
-    assert_eq!(
-        elsewhere.current().await.unwrap().version,
-        before + 1,
-        "a join was skipped in a closing epoch"
-    );
+    if began.elapsed() >= grace {
+        lowering.await.unwrap();
+        return InTime::No;
+    }
+    assert_eq!(closed.label, web(), "the epoch is closed, the label stays");
+    let after = elsewhere.current().await.unwrap().version;
+    assert_eq!(after, closed.version + 1, "a join was skipped in a closing epoch");
     let Declassified::Overtaken(state) = lowering.await.unwrap() else {
         panic!("lowered what was joined since")
     };
     assert_eq!(state.label, web());
     assert!(!joined.is_fresh(), "a proof outlived half the grace");
+    let renewing = Instant::now();
     let joined = joined.renewed(|_| None).await.unwrap();
-    assert!(joined.is_fresh() && session.current().await.unwrap().version == before + 2);
+    let fresh = joined.is_fresh();
+    // One that took too long was made again.
+    if renewing.elapsed() >= grace / 2 {
+        return InTime::No;
+    }
+    assert!(fresh && session.current().await.unwrap().version == closed.version + 2);
     // Asked again, with nothing joined meanwhile, the label goes down for every replica.
     assert!(matches!(reset(&session, 1).await, Declassified::Done(_)));
     assert_eq!(elsewhere.current().await.unwrap().label, Label::bottom());
     assert_eq!(elsewhere.current().await.unwrap().epoch, 2);
+    InTime::Yes
 }
 
 pub(crate) async fn a_declassification_keeps_its_record<B: Backend>() {

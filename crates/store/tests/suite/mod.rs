@@ -143,6 +143,9 @@ macro_rules! run {
 }
 pub(crate) use run;
 
+/// How long anything that must come about may take: far more than a busy machine needs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
 /// A shorter grace, for stories that wait for it.
 pub(crate) fn shared() -> StoreOptions {
     StoreOptions { grace: Some(Duration::from_millis(300)), ..StoreOptions::default() }

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use rustix::process::Signal;
@@ -13,9 +12,9 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use super::{Era, Setup};
+use crate::sockets;
+use crate::wait::{PATIENCE, until_true};
 
-/// How long a gateway may take to start or to end.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// How much of its log is kept.
 const KEPT_LOG: usize = 1 << 20;
 
@@ -244,6 +243,14 @@ impl Gateway {
         Ok(ended.context("the gateway does not end")??)
     }
 
+    /// Waits until the gateway has closed every connection of its clients, and so knows that they have left.
+    pub async fn abandoned(&self) -> anyhow::Result<()> {
+        let pid = self.pid().context("the gateway has ended")?;
+        let port = self.endpoint.split(['/', ':']).find_map(|part| part.parse::<u16>().ok());
+        let port = port.context("the endpoint names no port")?;
+        until_true("every connection is closed", || sockets::served(pid, port) == 0).await
+    }
+
     /// Asks the gateway to stop and waits for it.
     pub async fn stop(&mut self) -> anyhow::Result<ExitStatus> {
         self.signal(Signal::TERM)?;
@@ -292,6 +299,6 @@ fn end(pid: i32) {
     let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return };
     // One that has ended by itself is what we want.
     pidfd_send_signal(&process, Signal::KILL).ok();
-    let patience = Timespec { tv_sec: 10, tv_nsec: 0 };
+    let patience = Timespec { tv_sec: i64::try_from(PATIENCE.as_secs()).unwrap_or(i64::MAX), tv_nsec: 0 };
     poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience)).ok();
 }

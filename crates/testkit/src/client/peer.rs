@@ -4,17 +4,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Child;
 
-/// How long something may take to be noted, or a server to start.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How often a journal is looked at: a file tells nobody that it grew.
-const LOOK: Duration = Duration::from_millis(5);
+use crate::wait::{self, PATIENCE};
+
 
 /// The fixture, or the scripted server, over HTTP. Killed when it is dropped.
 pub struct HttpFixture {
@@ -22,7 +19,8 @@ pub struct HttpFixture {
     child: Child,
 }
 
-/// What a server noted: every message that arrived, one JSON line each, and `cancelled` for work that was.
+/// What a server noted: every message that arrived, one JSON line each, `cancelled` for work that was, and `waited` for a
+/// call that waited for a file which is there now.
 #[derive(Clone, Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -31,7 +29,7 @@ pub struct Journal {
 /// One note.
 #[derive(Clone, Debug)]
 pub struct Note {
-    /// The method, or `cancelled`; none for an answer.
+    /// The method, `cancelled` or `waited`; none for an answer.
     pub method: Option<String>,
     /// The exact text that arrived.
     pub raw: String,
@@ -146,21 +144,8 @@ impl Journal {
 
     /// Waits for a note of this method whose text contains `part`.
     pub async fn wait(&self, method: &str, part: &str) -> anyhow::Result<Note> {
-        self.wait_longer(method, part, PATIENCE).await
-    }
-
-    /// The same with a patience of its own.
-    pub async fn wait_longer(&self, method: &str, part: &str, patience: Duration) -> anyhow::Result<Note> {
-        let look = async {
-            loop {
-                if let Some(note) = self.of(method).into_iter().find(|note| note.raw.contains(part)) {
-                    return note;
-                }
-                tokio::time::sleep(LOOK).await;
-            }
-        };
-        let found = tokio::time::timeout(patience, look).await;
-        found.map_err(|_| {
+        let look = async || self.of(method).into_iter().find(|note| note.raw.contains(part));
+        wait::until("a note", look).await.map_err(|_| {
             let lines: Vec<String> =
                 self.notes().iter().map(|note| format!("  {:?} {}", note.method, note.raw)).collect();
             anyhow::anyhow!("no `{method}` with `{part}` was noted, only:\n{}", lines.join("\n"))

@@ -8,9 +8,8 @@ use tokio::process::Command;
 
 use super::question::{self, Handler, Question, Reply};
 use super::{Client, Era, LEGACY};
+use crate::wait::PATIENCE;
 
-/// How long a client waits for anything, unless told otherwise. Machines that run tests are busy.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A client to be connected.
 pub struct Setup {

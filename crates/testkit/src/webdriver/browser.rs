@@ -6,9 +6,8 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use super::driver::Driver;
+use crate::wait::PATIENCE;
 
-/// How long something on a page may take to come about.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// How often a page is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 

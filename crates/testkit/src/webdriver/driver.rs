@@ -3,7 +3,6 @@
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use bytes::{Bytes, BytesMut};
@@ -17,20 +16,20 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
+use crate::wait::PATIENCE;
+
 /// How to get what is missing.
 const INSTALL: &str = "apt-get update && apt-get install -y chromium chromium-driver";
 
 /// Debian's browser. Elsewhere ChromeDriver looks for one itself.
 const CHROMIUM: &str = "/usr/bin/chromium";
 
-/// How long the browser may take for anything.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a script or a page may take, in milliseconds. Sooner than our own patience, so that it is said which.
+const LONGEST_MS: u64 = 100_000;
 
-/// How long a script or a page may take, in milliseconds.
-const LONGEST_MS: u64 = 30_000;
-
-/// How often ChromeDriver is started: beside many other tests it was seen to end before it listened.
-const LAUNCHES: usize = 4;
+/// How often ChromeDriver and its browser are started. Beside many other programs ChromeDriver ends before it listens, if
+/// somebody else takes the port on the other loopback, and it gives a browser up that does not answer within a minute.
+const STARTS: usize = 5;
 
 /// No answer is longer; a screenshot is the longest.
 const LONGEST: usize = 64 << 20;
@@ -47,6 +46,17 @@ pub(super) struct Driver {
 
 impl Driver {
     pub(super) async fn start() -> anyhow::Result<Self> {
+        let mut failures = Vec::new();
+        for _ in 0..STARTS {
+            match Self::start_once().await {
+                Ok(driver) => return Ok(driver),
+                Err(error) => failures.push(format!("{error:#}")),
+            }
+        }
+        bail!("there is no browser after {STARTS} attempts: {failures:#?}")
+    }
+
+    async fn start_once() -> anyhow::Result<Self> {
         let (process, port) = launch().await?;
         let http = Client::builder(TokioExecutor::new()).build_http();
         let mut driver = Self { http, port, session: String::new(), process };
@@ -105,7 +115,7 @@ impl Driver {
     /// Ends the browser before its driver, which would leave it behind.
     fn end_session(&self) -> std::io::Result<()> {
         let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port))?;
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
         let request = format!(
             "DELETE /session/{} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nconnection: close\r\n\r\n",
             self.session, self.port
@@ -127,31 +137,29 @@ impl Drop for Driver {
 
 /// ChromeDriver, and the port on which it listens.
 async fn launch() -> anyhow::Result<(Child, u16)> {
+    let mut command = Command::new("chromedriver");
+    command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut process = command
+        .kill_on_drop(true)
+        .spawn()
+        .with_context(|| format!("`chromedriver` cannot be started; run as root: {INSTALL}"))?;
+    let output = process.stdout.take().context("chromedriver has no output")?;
+    let mut lines = BufReader::new(output).lines();
     let mut said = String::new();
-    for _ in 0..LAUNCHES {
-        let mut command = Command::new("chromedriver");
-        command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut process = command
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("`chromedriver` cannot be started; run as root: {INSTALL}"))?;
-        let output = process.stdout.take().context("chromedriver has no output")?;
-        let mut lines = BufReader::new(output).lines();
-        said.clear();
-        loop {
-            let line = tokio::time::timeout(PATIENCE, lines.next_line()).await;
-            let Some(line) = line.context("chromedriver is not ready in time")?? else { break };
-            if let Some((_, port)) = line.split_once("started successfully on port ") {
-                let port = port.trim_end_matches('.').parse().context("chromedriver names no port")?;
-                // Read to the end, so that it never waits for a reader.
-                tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-                return Ok((process, port));
-            }
-            said.push_str(&line);
-            said.push('\n');
+    loop {
+        let line = tokio::time::timeout(PATIENCE, lines.next_line()).await;
+        let Some(line) = line.context("chromedriver is not ready in time")?? else {
+            bail!("chromedriver ended before it listened; it said:\n{said}")
+        };
+        if let Some((_, port)) = line.split_once("started successfully on port ") {
+            let port = port.trim_end_matches('.').parse().context("chromedriver names no port")?;
+            // Read to the end, so that it never waits for a reader.
+            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+            return Ok((process, port));
         }
+        said.push_str(&line);
+        said.push('\n');
     }
-    bail!("chromedriver ended {LAUNCHES} times before it listened; the last time it said:\n{said}")
 }
 
 fn capabilities() -> Value {

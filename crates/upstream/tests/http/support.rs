@@ -13,6 +13,7 @@ use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
 use highwater_mcp::era::ClientMeta;
 use highwater_testkit::fixture::http::{self, Transport as Served};
+use highwater_testkit::port::ReservedPort;
 use highwater_testkit::fixture::{Eras, Fixture, Options};
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{CallEvent, Notice, NoticeKind};
@@ -26,7 +27,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Longer than anything here should take, on however busy a machine.
-pub(crate) const LONG: Duration = Duration::from_secs(30);
+pub(crate) const LONG: Duration = highwater_testkit::wait::PATIENCE;
 
 pub(crate) const CLIENT: CallClient<'static> = CallClient {
     capabilities: r#"{"elicitation":{"form":{}}}"#,
@@ -53,7 +54,8 @@ pub(crate) struct Stage {
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) notices: mpsc::Receiver<Notice>,
     speaks: Speaks,
-    port: u16,
+    /// Its own, also while another server takes the place of the first.
+    port: ReservedPort,
     serving: JoinHandle<()>,
     directory: TempDir,
 }
@@ -61,13 +63,13 @@ pub(crate) struct Stage {
 impl Speaks {
     pub(crate) async fn set(self) -> Stage {
         let directory = tempfile::tempdir().unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let port = ReservedPort::new().unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", port.get())).await.unwrap();
         let serving = serve(self, listener, directory.path().join("journal"));
         let spec = ServerSpec {
             id: UpstreamId::new("mail"),
             transport: Transport::Http {
-                url: format!("http://127.0.0.1:{port}{}", self.served().path()),
+                url: format!("http://127.0.0.1:{}{}", port.get(), self.served().path()),
                 headers: vec![("X-Key".to_owned(), "s3cret".to_owned())],
             },
             era: EraSetting::Auto,
@@ -135,7 +137,7 @@ impl Stage {
     pub(crate) async fn restart(&mut self) {
         self.serving.abort();
         assert!((&mut self.serving).await.unwrap_err().is_cancelled());
-        let listener = TcpListener::bind(("127.0.0.1", self.port)).await.unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", self.port.get())).await.unwrap();
         self.serving = serve(self.speaks, listener, self.directory.path().join("journal"));
     }
 

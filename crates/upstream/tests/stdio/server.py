@@ -128,8 +128,8 @@ def discover(id):
              "capabilities": CAPABILITIES, "instructions": "be kind", "ttlMs": 0, "cacheScope": "private",
              "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "t", "version": "1"}}})
     elif habit == "modern_slow":
-        time.sleep(1)
-        send(id=id, result={"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})
+        # Answered when the client has lost its patience.
+        unanswered.append(id)
     elif habit == "other_versions":
         send(id=id, error={"code": -32022, "message": "no", "data": {"supported": ["2031-01-01"]}})
     elif habit == "offers_legacy":
@@ -141,6 +141,7 @@ def discover(id):
 
 
 probed = False
+unanswered = []
 if habit == "exits_at_start":
     sys.stderr.write("fatal: no API key given\n")
     sys.exit(4)
@@ -162,6 +163,9 @@ for line in sys.stdin:
         probed = True
         discover(id)
     elif method == "initialize":
+        for slow in unanswered:
+            send(id=slow, result={"resultType": "complete", "supportedVersions": ["2026-07-28"],
+                 "capabilities": {"tools": {}}})
         if habit.startswith("modern") or (habit == "spoilt_by_probe" and probed):
             send(id=id, error={"code": -32601, "message": "no such method"})
         elif habit == "future":

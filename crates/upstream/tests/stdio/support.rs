@@ -24,7 +24,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::timeout;
 
 /// Longer than anything here should take, on however busy a machine.
-pub(crate) const LONG: Duration = Duration::from_secs(30);
+pub(crate) const LONG: Duration = highwater_testkit::wait::PATIENCE;
 
 pub(crate) const CLIENT: CallClient<'static> = CallClient {
     capabilities: "{}",

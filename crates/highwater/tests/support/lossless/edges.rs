@@ -1,6 +1,5 @@
 //! Stories of texts that mean more than their bytes say at first sight.
 
-use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use highwater_testkit::client::Request;
@@ -35,7 +34,7 @@ pub(crate) async fn messages_of_several_lines(stage: &Stage) -> anyhow::Result<(
 }
 
 pub(crate) async fn a_message_within_a_message_is_none(stage: &Stage) -> anyhow::Result<()> {
-    let client = stage.setup().patience(Duration::from_secs(5)).connect().await?;
+    let client = stage.setup().connect().await?;
     for line_end in ["\n", "\r", "\r\n"] {
         let smuggled = r#"{"jsonrpc":"2.0","id":4711,"method":"tools/call","params":{"name":"smuggled"}}"#;
         let text = format!(r#"{{"name":"fx__odd","arguments":{{"a":{line_end}{smuggled}{line_end}}}}}"#);

@@ -1,15 +1,16 @@
 //! Stories of tasks: passed on within an era, done on the client's behalf across the eras.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, bail, ensure};
 use highwater_testkit::client::{Answer, Client, Era, Reply};
+use highwater_testkit::wait::PATIENCE;
 use serde_json::{Value, json};
 
 use super::shown;
 use crate::stage::{Stage, Upstream};
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-/// How often a task is looked at before it counts as stuck; each look waits as long as the server asked for.
-const LOOKS: usize = 100;
 
 /// Whether client and server mean the same by a task.
 fn one_era(stage: &Stage) -> bool {
@@ -75,7 +76,8 @@ pub(crate) async fn waits_for_what_must_be_a_task(stage: &Stage) -> anyhow::Resu
 
 /// Looks at a task until it has ended.
 async fn finished(client: &Client, id: &str) -> anyhow::Result<Answer> {
-    for _ in 0..LOOKS {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
         let answer = client.request("tasks/get", json!({ "taskId": id })).await?;
         match answer.at("/result/status") {
             Value::String(status) if status == "completed" => return Ok(answer),
@@ -84,7 +86,8 @@ async fn finished(client: &Client, id: &str) -> anyhow::Result<Answer> {
         }
         let pause = ["/result/pollInterval", "/result/pollIntervalMs"].map(|place| answer.at(place));
         let pause = pause.iter().find_map(Value::as_u64).unwrap_or(50).min(200);
-        tokio::time::sleep(std::time::Duration::from_millis(pause)).await;
+        // As long as the server asked for.
+        tokio::time::sleep(Duration::from_millis(pause)).await;
     }
     bail!("the task never ends")
 }

@@ -6,7 +6,7 @@ use highwater_core::decide::{Effect, QuestionDigest};
 use highwater_core::id::Timestamp;
 use highwater_store::{AskLimits, Asked, Put, RequestFilter, RequestState};
 
-use super::super::Backend;
+use super::super::{Backend, PATIENCE};
 use super::scene::{Scene, definition, tool};
 
 pub(crate) async fn identical_calls_meet_in_one_request<B: Backend>() {
@@ -124,6 +124,6 @@ pub(crate) async fn whoever_waits_here_hears_of_an_answer<B: Backend>() {
     let request = scene.asked(&store, Effect::Confirm, "a", None).await;
     let mut heard = store.watch_approvals();
     assert!(store.confirm(&request.id, "ada", None, store.now().await.unwrap()).await.unwrap());
-    let heard = tokio::time::timeout(std::time::Duration::from_secs(5), heard.recv()).await;
+    let heard = tokio::time::timeout(PATIENCE, heard.recv()).await;
     assert_eq!(heard.unwrap().unwrap(), request.id);
 }

@@ -139,14 +139,19 @@ pub(crate) async fn s45_a_challenge_that_ended_meanwhile_is_not_consumed<B: Back
     let store = place.open().await;
     let ada = scene.enroll(&store, "ada").await;
     let mut record = scene.draw(&store, &ada, "a").await;
-    record.expires = Timestamp(record.issued.0 + 1000);
+    record.expires = Timestamp(record.issued.0 + 4000);
     let highwater_store::Put::Done(record) = store.put_challenge(&record, None).await.unwrap() else {
         panic!("too many")
     };
     let verified = scene.sign(&store, &record, &ada, 2).await;
     let draft = scene.draft(&store, &verified, &record).await;
-    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
-    let now = store.now().await.unwrap();
+    let now = loop {
+        let now = store.now().await.unwrap();
+        if now > record.expires {
+            break now;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
     let used = store.consume(&verified, None, &draft, now).await.unwrap();
     assert_eq!(used.outcome, ConsumeOutcome::Expired);
     assert_eq!(counter(&store, &ada).await, 1);

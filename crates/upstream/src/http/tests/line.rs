@@ -9,6 +9,7 @@ use highwater_core::id::UpstreamId;
 use hyper_rustls::HttpsConnectorBuilder;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
 use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -190,19 +191,24 @@ async fn a_connection_is_used_again_unless_that_could_go_wrong() {
 #[tokio::test]
 async fn what_a_server_says_unasked_is_nobody_s_answer() {
     let (listener, wire) = listen().await;
+    let (taken, taking) = oneshot::channel();
+    let (said, saying) = oneshot::channel();
     let server = tokio::spawn(async move {
         let (mut first, _) = listener.accept().await.unwrap();
         request(&mut first).await.unwrap();
         first.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
-        first.flush().await.unwrap();
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        taking.await.unwrap();
         first.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil").await.unwrap();
+        said.send(()).unwrap();
         let (mut second, _) = listener.accept().await.unwrap();
         request(&mut second).await.unwrap();
         second.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood").await.unwrap();
     });
     assert_eq!(text(post(&wire, "1").await.unwrap()).await.as_deref(), Ok("ok"));
-    tokio::time::sleep(Duration::from_millis(60)).await;
+    taken.send(()).unwrap();
+    saying.await.unwrap();
+    // However short, so that the runtime asks the system what has come.
+    tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(text(post(&wire, "2").await.unwrap()).await.as_deref(), Ok("good"));
     server.await.unwrap();
 }

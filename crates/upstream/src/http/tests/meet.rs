@@ -192,9 +192,7 @@ async fn an_sse_server_is_found_last() {
         empty(405)
     })
     .await;
-    let mut auto = spec(&server, EraSetting::Auto);
-    auto.timeouts.probe = Duration::from_millis(200);
-    let error = Gateway::new().connect(&auto).await.err().unwrap();
+    let error = Gateway::new().connect(&spec(&server, EraSetting::Auto)).await.err().unwrap();
     // This one names its endpoint and then refuses to be greeted there.
     assert_eq!(error.cause, Cause::Status(405));
     assert_eq!(server.seen().last().unwrap().path, "/messages?session=1");

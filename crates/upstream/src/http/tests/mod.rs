@@ -33,7 +33,7 @@ use crate::upstream::World;
 use tokio::sync::mpsc::{Receiver, channel};
 
 /// Long enough for anything that does happen.
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(60);
 
 /// An upstream's surroundings, and what it tells the gateway.
 struct Gateway {
@@ -72,7 +72,7 @@ fn spec(server: &Server, era: EraSetting) -> ServerSpec {
             headers: vec![("Authorization".to_owned(), "Bearer s3cret".to_owned())],
         },
         era,
-        timeouts: Timeouts { start: SOON, probe: Duration::from_secs(5), call: SOON },
+        timeouts: Timeouts { start: SOON, probe: SOON, call: SOON },
         concurrency: 8,
         max_reply: 1 << 20,
         retries: crate::spec::Retries::NEVER,
