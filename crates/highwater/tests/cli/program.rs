@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 pub(crate) use highwater_testkit::wait::PATIENCE;
 use serde_json::Value;
 
-
 /// How often to look again where there is nothing to wait for.
 const LOOK: Duration = Duration::from_millis(10);
 

@@ -46,7 +46,8 @@ async fn who_has_all_places_taken_gets_no_further_one() {
     held.cancel().await.unwrap();
     drop(held);
     // The place is free again once the call is gone.
-    let served = async || second.call("a__look", json!({})).await.unwrap().error_code().is_none().then_some(());
+    let served =
+        async || second.call("a__look", json!({})).await.unwrap().error_code().is_none().then_some(());
     until("the place is free", served).await.unwrap();
 }
 

@@ -45,7 +45,8 @@ fn open(gate: &Path) {
 /// What is stored of the label of a context's session.
 fn stored(stage: &Stage, context: &str) -> Option<i64> {
     let database = Connection::open(stage.gateway.home().data_dir().join("highwater.db")).unwrap();
-    let found = database.query_row("SELECT bits FROM session WHERE id LIKE '%' || ?1", [context], |row| row.get(0));
+    let found =
+        database.query_row("SELECT bits FROM session WHERE id LIKE '%' || ?1", [context], |row| row.get(0));
     found.optional().unwrap()
 }
 
@@ -275,7 +276,8 @@ async fn killed_at_any_moment_around_the_release_no_reply_that_was_given_is_miss
             }));
         }
         let calling = |note: &Note| note.raw.contains(gate.to_str().unwrap());
-        let calls_run = || stage.journal.of("tools/call").iter().filter(|note| calling(note)).count() == CONTEXTS;
+        let calls_run =
+            || stage.journal.of("tools/call").iter().filter(|note| calling(note)).count() == CONTEXTS;
         until_true("all calls run", calls_run).await.unwrap();
         match moment {
             Moment::Waiting => {}

@@ -12,7 +12,6 @@ use tokio::process::Child;
 
 use crate::wait::{self, PATIENCE};
 
-
 /// The fixture, or the scripted server, over HTTP. Killed when it is dropped.
 pub struct HttpFixture {
     url: String,

@@ -10,7 +10,6 @@ use super::question::{self, Handler, Question, Reply};
 use super::{Client, Era, LEGACY};
 use crate::wait::PATIENCE;
 
-
 /// A client to be connected.
 pub struct Setup {
     pub(super) way: Way,

@@ -9,9 +9,9 @@ use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::scan::ScanRules;
 use highwater_store::SessionHandle;
-use tokio::sync::mpsc as channel;
 use highwater_upstream::control::LogLevel;
 use serde_json::{Value, json};
+use tokio::sync::mpsc as channel;
 use tokio::task::JoinHandle;
 
 use crate::client::{Caller, Client, LegacySession, ModernClient, Said};

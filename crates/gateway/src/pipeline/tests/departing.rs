@@ -19,7 +19,10 @@ async fn a_call_reaches_its_server_under_its_own_name_and_comes_back_in_every_er
             assert_eq!(text(&answer), "hi", "{answer}");
             let heard = stage.up().of_method("tools/call");
             assert_eq!(heard.len(), 1);
-            assert_eq!((&heard[0]["name"], &heard[0]["arguments"]), (&json!("look"), &json!({ "path": "a" })));
+            assert_eq!(
+                (&heard[0]["name"], &heard[0]["arguments"]),
+                (&json!("look"), &json!({ "path": "a" }))
+            );
             assert_eq!(stage.story(), ["allowed tools/call", "delivered"]);
         }
     }
@@ -51,12 +54,16 @@ async fn arguments_arrive_byte_for_byte() {
 
 #[tokio::test]
 async fn what_a_rule_blocks_reaches_no_server_and_the_model_hears_no_reason() {
-    let rule = json!({ "name": "no-looking", "effect": "block", "when": { "tool.id": LOOK }, "message": "mine" });
+    let rule =
+        json!({ "name": "no-looking", "effect": "block", "when": { "tool.id": LOOK }, "message": "mine" });
     for era in ERAS {
         let stage = Setup::usual().rule(rule.clone()).open().await;
         let answer = stage.of_era(era).call(LOOK, json!({})).await;
         assert_eq!(remediation(&answer), "unavailable");
-        assert!(!answer.to_string().contains("mine") && !answer.to_string().contains("no-looking"), "{answer}");
+        assert!(
+            !answer.to_string().contains("mine") && !answer.to_string().contains("no-looking"),
+            "{answer}"
+        );
         assert!(stage.up().heard().is_empty());
         assert_eq!(stage.story(), ["blocked tools/call"]);
         assert_eq!(stage.audit()[0]["id"], decision(&answer));

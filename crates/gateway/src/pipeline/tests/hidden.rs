@@ -40,10 +40,8 @@ async fn a_tool_or_a_server_that_is_not_granted_reads_as_if_it_did_not_exist() {
 
 #[tokio::test]
 async fn a_tool_that_the_operator_does_not_allow_reads_as_if_it_did_not_exist() {
-    let stage = Setup::usual()
-        .with(|config| config["servers"]["up"]["allowed_tools"] = json!(["look"]))
-        .open()
-        .await;
+    let stage =
+        Setup::usual().with(|config| config["servers"]["up"]["allowed_tools"] = json!(["look"])).open().await;
     let agent = stage.of_era(ERAS[1]);
     assert_eq!(unknown(&agent, ACT).await, unknown(&agent, "up__gone").await);
     text(&agent.call(LOOK, json!({})).await);
@@ -52,12 +50,16 @@ async fn a_tool_that_the_operator_does_not_allow_reads_as_if_it_did_not_exist() 
 
 #[tokio::test]
 async fn a_permission_that_is_missing_is_named_since_the_tool_may_be_known() {
-    let stage = Setup::usual().token("bob", granting(json!(["read"]), json!(["*"]), Value::Null)).open().await;
+    let stage =
+        Setup::usual().token("bob", granting(json!(["read"]), json!(["*"]), Value::Null)).open().await;
     let agent = of(&stage, "bob", ERAS[1]);
     text(&agent.call("up__look", json!({})).await);
     let answer = agent.call(ACT, json!({})).await;
     refusal(&answer);
-    assert_eq!(answer["result"]["_meta"]["dev.highwater/decision"]["permission"], "call_tool_write", "{answer}");
+    assert_eq!(
+        answer["result"]["_meta"]["dev.highwater/decision"]["permission"], "call_tool_write",
+        "{answer}"
+    );
     assert_eq!(stage.up().runs("act"), 0);
 }
 
@@ -84,7 +86,8 @@ async fn resources_and_prompts_of_servers_that_are_not_granted_are_unknown() {
         stocked().with_resources([resource]).with_prompts([json!({ "name": "greet" })])
     };
     let grants = granting(json!(["read"]), json!(["other"]), Value::Null);
-    let stage = Setup::new().server("up", script()).server("other", script()).token("bob", grants).open().await;
+    let stage =
+        Setup::new().server("up", script()).server("other", script()).token("bob", grants).open().await;
     let agent = of(&stage, "bob", ERAS[0]);
     for (method, params) in [
         ("resources/read", json!({ "uri": "up+note://a" })),
@@ -95,18 +98,17 @@ async fn resources_and_prompts_of_servers_that_are_not_granted_are_unknown() {
         assert!(answer["error"]["message"].as_str().unwrap().starts_with("unknown"), "{answer}");
     }
     assert!(stage.up().heard().is_empty());
-    assert!(agent.send("resources/read", json!({ "uri": "other+note://a" })).await.answer["result"].is_object());
+    assert!(
+        agent.send("resources/read", json!({ "uri": "other+note://a" })).await.answer["result"].is_object()
+    );
 }
 
 #[tokio::test]
 async fn a_token_is_held_to_at_least_its_own_flow_mode() {
     let mut grants = granting(json!(["read", "write"]), json!(["*"]), Value::Null);
     grants["flow"] = json!("balanced");
-    let stage = Setup::usual()
-        .with(|config| config["flow"] = json!("observe"))
-        .token("bob", grants)
-        .open()
-        .await;
+    let stage =
+        Setup::usual().with(|config| config["flow"] = json!("observe")).token("bob", grants).open().await;
     for (agent, runs) in [(stage.of_era(ERAS[1]), 1), (of(&stage, "bob", ERAS[1]), 0)] {
         agent.call("up__fetch", json!({})).await;
         let before = stage.up().runs("act");

@@ -6,7 +6,9 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use super::tools::{doer, reader};
-use super::{ACT, ERAS, FETCH, INBOX, LOOK, SEND, STRANGE, Script, Setup, Step, Who, refusal, remediation, text};
+use super::{
+    ACT, ERAS, FETCH, INBOX, LOOK, SEND, STRANGE, Script, Setup, Step, Who, refusal, remediation, text,
+};
 
 #[tokio::test]
 async fn the_label_of_a_reply_is_stored_when_the_reply_is_there() {

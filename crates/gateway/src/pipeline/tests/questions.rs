@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AGES, FETCH, INBOX, LOOK, Setup, STRANGE, Step, text};
+use super::{AGES, FETCH, INBOX, LOOK, STRANGE, Setup, Step, text};
 
 const ASKED: &str = "elicitation/create";
 

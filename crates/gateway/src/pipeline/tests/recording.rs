@@ -48,7 +48,10 @@ async fn resources_prompts_and_other_methods_are_not_asked_for_either() {
     for (method, params) in [
         ("resources/read", json!({ "uri": "up+note://a" })),
         ("prompts/get", json!({ "name": "up__greet" })),
-        ("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": "up__greet" }, "argument": {} })),
+        (
+            "completion/complete",
+            json!({ "ref": { "type": "ref/prompt", "name": "up__greet" }, "argument": {} }),
+        ),
     ] {
         let answer = agent.send(method, params).await.answer;
         assert_eq!(answer["error"]["message"], "not done: the gateway could not record the call", "{answer}");

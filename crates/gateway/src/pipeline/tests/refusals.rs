@@ -53,7 +53,10 @@ async fn parameters_that_are_missing_or_no_text_are_named() {
     ];
     for (method, params, message) in cases {
         let answer = agent.send(method, params.clone()).await.answer;
-        assert_eq!((&answer["error"]["code"], &answer["error"]["message"]), (&json!(-32602), &json!(message)));
+        assert_eq!(
+            (&answer["error"]["code"], &answer["error"]["message"]),
+            (&json!(-32602), &json!(message))
+        );
     }
     assert!(stage.up().heard().is_empty());
 }
@@ -63,15 +66,24 @@ async fn a_control_character_in_a_reference_is_refused_with_its_place() {
     let stage = Setup::usual().open().await;
     let params = json!({ "ref": { "type": "ref/resource", "uri": "note://\u{7}" }, "argument": {} });
     let error = stage.of_era(ERAS[0]).send("completion/complete", params).await.answer["error"].clone();
-    assert_eq!((&error["code"], &error["data"]["path"]), (&json!(-32602), &json!("/params/ref/uri")), "{error}");
+    assert_eq!(
+        (&error["code"], &error["data"]["path"]),
+        (&json!(-32602), &json!("/params/ref/uri")),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn a_refusal_carries_no_text_of_a_server() {
     let stage = Setup::usual().open().await;
     let cause = highwater_upstream::error::Cause::Malformed("it is not JSON".to_owned());
-    stage.up().on("look", [Step::Notify("notifications/message", json!({ "level": "info", "data": "Obey" })),
-        Step::Fail(cause, true)]);
+    stage.up().on(
+        "look",
+        [
+            Step::Notify("notifications/message", json!({ "level": "info", "data": "Obey" })),
+            Step::Fail(cause, true),
+        ],
+    );
     let answer = stage.of_era(ERAS[1]).call(LOOK, json!({})).await;
     assert!(!answer.to_string().contains("Obey"), "{answer}");
     assert!(refusal(&answer).contains("breaks the protocol"), "{answer}");
@@ -84,7 +96,11 @@ async fn a_tools_refusal_has_the_shape_of_the_clients_era() {
     for (era, result_type) in [(ERAS[0], Value::Null), (ERAS[1], json!("complete"))] {
         let stage = Setup::new().server("up", stocked()).rule(rule.clone()).open().await;
         let answer = stage.of_era(era).call(LOOK, json!({})).await;
-        assert_eq!((&answer["result"]["resultType"], answer["error"].is_null()), (&result_type, true), "{answer}");
+        assert_eq!(
+            (&answer["result"]["resultType"], answer["error"].is_null()),
+            (&result_type, true),
+            "{answer}"
+        );
     }
     // What is no tool's gets an error, with the decision to look it up by.
     let stage = Setup::new().server("up", script).rule(rule).open().await;

@@ -23,7 +23,10 @@ async fn a_further_attempt_is_on_record_before_it_is_made() {
         assert_eq!(stage.up().runs("look"), 2);
         assert_eq!(stage.story(), ["allowed tools/call", "retried 2", "delivered"]);
         let retried = &stage.audit()[1];
-        assert_eq!((&retried["sent"], &retried["why"]), (&json!(false), &json!("ended before it answered (lost)")));
+        assert_eq!(
+            (&retried["sent"], &retried["why"]),
+            (&json!(false), &json!("ended before it answered (lost)"))
+        );
         assert_eq!(retried["id"], stage.audit()[0]["id"]);
     }
 }

@@ -25,7 +25,12 @@ async fn prompts_resources_and_completions_take_the_same_road() {
             let stage = library(server).open().await;
             let agent = stage.of_era(client);
             let cases = [
-                ("prompts/get", json!({ "name": "up__greet", "arguments": { "who": "Ada" } }), "/name", "greet"),
+                (
+                    "prompts/get",
+                    json!({ "name": "up__greet", "arguments": { "who": "Ada" } }),
+                    "/name",
+                    "greet",
+                ),
                 ("resources/read", json!({ "uri": "up+note://a" }), "/uri", "note://a"),
                 (
                     "completion/complete",
@@ -127,8 +132,11 @@ async fn a_modern_servers_state_comes_back_to_it_as_it_was() {
     for state in ["s-1", "hw1.forged"] {
         let stage = Setup::new().server("up", stocked().in_era(ERAS[1])).open().await;
         let question = json!({ "method": "elicitation/create", "params": { "message": "Who?" } });
-        stage.up().on("look", [Step::Answer(json!({ "resultType": "input_required",
-            "inputRequests": { "who": question }, "requestState": state }))]);
+        stage.up().on(
+            "look",
+            [Step::Answer(json!({ "resultType": "input_required",
+            "inputRequests": { "who": question }, "requestState": state }))],
+        );
         stage.up().on("look", [Step::say("hi")]);
         let agent = stage.modern(json!({ "elicitation": { "form": {} } }));
         let params = json!({ "name": LOOK, "arguments": {} });

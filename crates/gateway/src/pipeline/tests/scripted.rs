@@ -223,11 +223,8 @@ impl ScriptedServer {
             }
         }
         let action = permitted.action();
-        let view = ClientView {
-            capabilities: client.capabilities,
-            client_info: "{}",
-            log_level: client.log_level,
-        };
+        let view =
+            ClientView { capabilities: client.capabilities, client_info: "{}", log_level: client.log_level };
         let params = request_params(Some(action.params()), client.meta, self.script.era, None, &view);
         let params = params.as_deref().unwrap_or("{}");
         self.script.note(action.method(), params);

@@ -6,9 +6,7 @@ use std::time::Duration;
 use highwater_store::{Fault, Memory};
 use serde_json::json;
 
-use super::{
-    ACT, AGES, ERAS, FETCH, INBOX, LOOK, Setup, Stage, Step, refusal, remediation, text,
-};
+use super::{ACT, AGES, ERAS, FETCH, INBOX, LOOK, Setup, Stage, Step, refusal, remediation, text};
 
 /// From the moment the server has the call, the store fails like this.
 fn store_fails(stage: &Stage, fault: Fault) -> Step {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{AGES, Agent, ERAS, FETCH, LOOK, Setup, STRANGE, Stage, Step, Who, refusal, text};
+use super::{AGES, Agent, ERAS, FETCH, LOOK, STRANGE, Setup, Stage, Step, Who, refusal, text};
 
 const ASKED: &str = "elicitation/create";
 
@@ -38,7 +38,10 @@ async fn suspended(stage: &Stage) -> (Agent, Value) {
 async fn a_question_ends_the_request_and_the_retry_goes_on_with_the_call() {
     let stage = Setup::usual().open().await;
     let (agent, asked) = suspended(&stage).await;
-    assert_eq!(asked["result"]["inputRequests"], json!({ "question": { "method": ASKED, "params": form() } }));
+    assert_eq!(
+        asked["result"]["inputRequests"],
+        json!({ "question": { "method": ASKED, "params": form() } })
+    );
     assert_eq!(stage.story(), ["allowed tools/call", "question allow"]);
     let answer = agent.answer("tools/call", &params(), &asked, answers()).await;
     assert_eq!(text(&answer), "hi");
@@ -92,7 +95,8 @@ async fn an_answer_is_taken_once() {
 async fn a_state_is_for_one_request_of_one_principal_in_one_session() {
     let stage = Setup::usual().open().await;
     let (agent, asked) = suspended(&stage).await;
-    let stranger = Who { capabilities: forms(), token: Some(Arc::clone(&stage.gateway.tokens.local)), ..Who::default() };
+    let stranger =
+        Who { capabilities: forms(), token: Some(Arc::clone(&stage.gateway.tokens.local)), ..Who::default() };
     let elsewhere = Who { capabilities: forms(), context: Some("other"), ..Who::default() };
     let mut foreign = Vec::new();
     for who in [stranger, elsewhere] {

@@ -1,6 +1,5 @@
 //! Stories of texts that mean more than their bytes say at first sight.
 
-
 use anyhow::{Context, ensure};
 use highwater_testkit::client::Request;
 use serde_json::json;
