@@ -31,7 +31,6 @@ pub(crate) struct Unmet {
 // === impl Unmet ===
 
 impl Unmet {
-    #[cold]
     pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }

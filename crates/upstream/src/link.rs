@@ -185,7 +185,6 @@ impl LinkWorld {
     }
 
     /// A failure of this upstream.
-    #[cold]
     pub(crate) fn fail(&self, cause: Cause, sent: bool) -> UpstreamError {
         UpstreamError { upstream: self.upstream.clone(), cause, sent }
     }

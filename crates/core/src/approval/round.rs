@@ -282,11 +282,6 @@ impl Round {
         &self.sealed.by
     }
 
-    /// Whether the call was signed, so that it is sent in its canonical words.
-    pub fn is_signed(&self) -> bool {
-        self.sealed.signed
-    }
-
     /// Holds it against the call that brought it.
     pub fn resume(self, call: &RoundCall<'_>) -> Result<ResumedRound, RoundFault> {
         let sealed = &self.sealed;

@@ -157,8 +157,6 @@ fn contract_of_reply(permitted: &Permitted, reply: &Reply) -> Option<Arc<Contrac
     let said = cases.and_then(|cases| reply.frame.result().map(|result| cases.for_reply(result)));
     said.filter(|said| !said.is_empty()).map(|said| narrowed(permitted, &said))
 }
-
-#[cold]
 fn narrowed(permitted: &Permitted, said: &Claims) -> Arc<Contract> {
     let (contract, notices) = permitted.reply_contract.narrowed(said);
     for notice in &notices {

@@ -74,7 +74,6 @@ pub(super) enum Remediation {
 
 impl Refusal {
     /// The request itself is at fault.
-    #[cold]
     pub(crate) fn invalid(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -91,7 +90,6 @@ impl Refusal {
     }
 
     /// A control character where a name or a URI stands; servers read those in many ways.
-    #[cold]
     pub(crate) fn control_character(path: &str) -> Self {
         let data = format!(r#"{{"path":{}}}"#, quote(path));
         let message = format!("control character at {path}");
@@ -99,7 +97,6 @@ impl Refusal {
     }
 
     /// The name leads nowhere, or nowhere that this client may know of; the two read the same.
-    #[cold]
     pub(crate) fn unknown(what: &str, name: &str, unavailable: &[String]) -> Self {
         let mut message = format!("unknown {what} `{name}`");
         if !unavailable.is_empty() {
@@ -110,13 +107,11 @@ impl Refusal {
     }
 
     /// What one of our own tools was given does not fit it. The model reads it and can do better.
-    #[cold]
     pub(super) fn unfit(message: impl Into<String>) -> Self {
         Self::invalid(error_code::INVALID_PARAMS, message).for_the_model()
     }
 
     /// One of our own tools is not granted.
-    #[cold]
     pub(super) fn ungranted(permission: Permission, tool: &str) -> Self {
         let lack = Some(Lack::Permission(permission));
         Self { lack, ..Self::invalid(error_code::REFUSED, ungranted(permission, tool)).for_the_model() }
@@ -133,7 +128,6 @@ impl Refusal {
     }
 
     /// The same with the resource's URI where clients look for it.
-    #[cold]
     pub(crate) fn unknown_resource(uri: &str, era: Era) -> Self {
         let code = match era {
             Era::Legacy => error_code::RESOURCE_NOT_FOUND,
@@ -144,7 +138,6 @@ impl Refusal {
     }
 
     /// The server cannot be looked at before it is used.
-    #[cold]
     pub(super) fn unavailable(upstream: &UpstreamId) -> Self {
         let message = format!(
             "server `{upstream}` cannot be reached; nothing was executed: try again later or use another tool"
@@ -153,7 +146,6 @@ impl Refusal {
     }
 
     /// Nobody has approved it, or it is not what was approved.
-    #[cold]
     fn held(decision: &DecisionId, name: &str, upstream: &UpstreamId) -> Self {
         let message = format!(
             "`{name}` is held until a person has approved it; go on without it, or ask the user to look at it with \
@@ -166,7 +158,6 @@ impl Refusal {
     }
 
     /// The decision could not be recorded, so nothing was done.
-    #[cold]
     pub(super) fn unrecorded(decision: &DecisionId, error: &AuditError) -> Self {
         tracing::error!(%error, %decision, "refused: the decision could not be recorded");
         Self {
@@ -177,7 +168,6 @@ impl Refusal {
     }
 
     /// The label of what came could not be stored, so it stays here.
-    #[cold]
     pub(super) fn unlabelled(decision: &DecisionId, error: &StoreError) -> Self {
         tracing::error!(%error, %decision, "withheld: its label could not be stored");
         let message = "the call has run, but its result could not be labelled and is withheld";
@@ -185,7 +175,6 @@ impl Refusal {
     }
 
     /// What is to be written could not be marked, so nothing was done.
-    #[cold]
     pub(super) fn unmarked(decision: &DecisionId, error: &StoreError) -> Self {
         tracing::error!(%error, %decision, "refused: what it writes could not be marked");
         let message = "not done: the gateway could not mark what the call writes";
@@ -193,14 +182,12 @@ impl Refusal {
     }
 
     /// The tool is another than the one a person was asked about.
-    #[cold]
     pub(super) fn changed(decision: &DecisionId) -> Self {
         let message = "not done: the tool or its server changed while the user was asked; call again";
         Self::about(decision, error_code::REFUSED, message)
     }
 
     /// Too many questions wait for a person already.
-    #[cold]
     pub(super) fn too_many_questions(decision: &DecisionId) -> Self {
         let message =
             "this call needs the user's confirmation, but too many questions wait for an answer already";
@@ -211,13 +198,11 @@ impl Refusal {
     }
 
     /// A refusal in the course of a call; a tool's caller reads it as a result.
-    #[cold]
     pub(super) fn about(decision: &DecisionId, code: i64, message: &str) -> Self {
         Self { decision: Some(decision.clone()), as_tool_result: true, ..Self::invalid(code, message) }
     }
 
     /// Something that cannot happen happened; nothing was done.
-    #[cold]
     pub(super) fn internal(decision: &DecisionId) -> Self {
         tracing::error!(%decision, "refused: a permit did not fit its action");
         Self {
@@ -227,7 +212,6 @@ impl Refusal {
     }
 
     /// A call that waited for an answer is gone.
-    #[cold]
     pub(crate) fn expired() -> Self {
         Self {
             as_tool_result: true,
@@ -239,7 +223,6 @@ impl Refusal {
     }
 
     /// A round of an approved call that went on before: an approval opens one execution.
-    #[cold]
     pub(super) fn taken() -> Self {
         let message = "this step of the call was taken already; call again without `requestState`";
         Self { as_tool_result: true, ..Self::invalid(error_code::INVALID_PARAMS, message) }
@@ -265,7 +248,6 @@ impl Refusal {
     }
 
     /// The refusal as the answer to its request.
-    #[cold]
     pub(crate) fn into_delivery(self, arrival: &Arrival) -> Delivery {
         tracing::debug!(
             decision = self.decision.as_ref().map(DecisionId::as_str),
@@ -395,7 +377,6 @@ impl Remediation {
 impl Recorder {
     /// Records a blocked action and refuses it. What led here is on record under the decision's id and nowhere in the
     /// words: they would tell a hijacked model where to try next.
-    #[cold]
     pub(super) fn block(&self, proposed: &Proposed, denial: &Denial, basis: &Basis) -> Refusal {
         let (code, remediation) = (error_code::REFUSED, Remediation::Unavailable);
         let refusal = self.deny(proposed, denial, basis, Asking::NotNeeded, code, remediation);
@@ -413,7 +394,6 @@ impl Recorder {
     }
 
     /// Records that a reply would have to be edited, which nobody can yet.
-    #[cold]
     pub(super) fn unredactable(&self, proposed: &Proposed, permit: &Permit) -> Refusal {
         if let Err(error) = self.decision(proposed, permit.judgement(), Ruling::Blocked) {
             return Refusal::unrecorded(&proposed.decision, &error);
@@ -426,14 +406,12 @@ impl Recorder {
     }
 
     /// Records that a person said no, or nothing.
-    #[cold]
     pub(super) fn declined(&self, proposed: &Proposed, denial: &Denial) -> Refusal {
         let (asking, code) = (Asking::Answered(Answer::Decline), error_code::APPROVAL_DECLINED);
         self.deny(proposed, denial, &Basis::default(), asking, code, Remediation::Unavailable)
     }
 
     /// Records that a person should have been asked and cannot be.
-    #[cold]
     pub(super) fn unasked(&self, proposed: &Proposed, denial: &Denial) -> Refusal {
         let (asking, code) = (Asking::Impossible, error_code::NEEDS_APPROVAL);
         self.deny(proposed, denial, &Basis::default(), asking, code, Remediation::Undisclosed)

@@ -20,18 +20,16 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, pointer, quote, string_member, unquote};
 
 use super::arrival::{Route, RoutedAction, TaskBridge, ToolName};
+use super::judge::Judge;
 use super::permitted::Permitted;
 use super::proposed::Proposed;
-use super::record::Recorder;
 use super::refuse::Remediation;
 use super::route::{Found, Router, Subject, era_of, text_param, unknown};
 use super::{Arrival, Refusal};
-use crate::approvals::Desk;
 use crate::catalog::{Known, Merged, Station, VirtualServer};
 use crate::client::Client;
 use crate::greet::Unmet;
 use crate::relayed::RelayedChallenges;
-use crate::world::CurrentWorld;
 
 /// Asks for a challenge.
 pub(crate) const CREATE_CHALLENGE: &str = "approval/challenge/create";
@@ -51,10 +49,7 @@ enum Unfit {
 /// What passes between clients and servers that verify approvals themselves.
 pub(crate) struct Relay {
     pub(super) challenges: RelayedChallenges,
-    pub(super) recorder: Recorder,
-    /// Where people answer; nothing where nobody can be asked on a page.
-    pub(super) service: Option<Arc<Desk>>,
-    pub(super) world: Arc<CurrentWorld>,
+    pub(super) judge: Arc<Judge>,
 }
 
 // === impl Relay ===
@@ -63,7 +58,7 @@ impl Relay {
     /// Whether a request asks for a challenge of a tool whose server verifies approvals itself. Of one that does so in
     /// some cases alone, ours come first where we may ask too.
     pub(crate) async fn is_relayed(&self, client: &Client, frame: &Frame) -> bool {
-        let world = self.world.load_full();
+        let world = self.judge.world.load_full();
         let Some(server) = world.virtual_server(&client.caller().virtual_server) else { return false };
         let Some(name) = frame.param("toolName").and_then(unquote) else { return false };
         let found = server.find(|merged: &Merged| merged.tools.get(&*name).cloned()).await;
@@ -75,7 +70,7 @@ impl Relay {
     /// What the methods answer where nobody is asked here, but a server verifies approvals itself: for its tools there are
     /// challenges, and passkeys are enrolled there. Nothing if there is none, since then there are no such methods (S8).
     pub(crate) fn unissued(&self, client: &Client, method: &str) -> Option<Unmet> {
-        let world = self.world.load_full();
+        let world = self.judge.world.load_full();
         let caller = client.caller();
         let standing = caller.standing();
         let verifies = |station: &Arc<Station>| {
@@ -139,7 +134,7 @@ impl Relay {
         if judgement.findings().iter().any(blocks) {
             return Ok(proposed);
         }
-        if let Err(error) = self.recorder.decision(&proposed, &judgement, Ruling::Blocked) {
+        if let Err(error) = self.judge.recorder.decision(&proposed, &judgement, Ruling::Blocked) {
             return Err(Refusal::unrecorded(&proposed.decision, &error));
         }
         let route = &proposed.route;
@@ -201,7 +196,9 @@ impl Relay {
             Ok(()) => Ok(()),
             Err(ApprovalReason::ChallengeConsumed) if goes_on(arrival, &proposed.route) => Ok(()),
             Err(reason) => {
-                if let Err(error) = self.recorder.decision(proposed, permit.judgement(), Ruling::Blocked) {
+                if let Err(error) =
+                    self.judge.recorder.decision(proposed, permit.judgement(), Ruling::Blocked)
+                {
                     return Err(Refusal::unrecorded(&proposed.decision, &error));
                 }
                 Err(Refusal::rejected(&reason.into(), None))
@@ -233,7 +230,11 @@ impl Relay {
         let principal = &arrival.client.caller().principal;
         arrival.client.speaks_approval()
             || self.challenges.is_native(principal)
-            || self.service.as_ref().is_some_and(|desk| desk.is_native(principal, proposed.standing.native))
+            || self
+                .judge
+                .service
+                .as_ref()
+                .is_some_and(|desk| desk.is_native(principal, proposed.standing.native))
     }
 }
 

@@ -65,12 +65,6 @@ impl Road {
         let seals = Arc::new(Seals::new(seal));
         let suspended = Suspended::default();
         let sessions = Arc::new(Sessions { store, stories, world: Arc::clone(&world) });
-        let relay = Arc::new(Relay {
-            challenges: RelayedChallenges::default(),
-            recorder: recorder.clone(),
-            service: service.clone(),
-            world: Arc::clone(&world),
-        });
         let judge = Arc::new(Judge {
             sessions: Arc::clone(&sessions),
             recorder: recorder.clone(),
@@ -78,6 +72,8 @@ impl Road {
             service,
             ids,
         });
+        let challenges = RelayedChallenges::default();
+        let relay = Arc::new(Relay { challenges, judge: Arc::clone(&judge) });
         Self {
             router: Router { seals: Arc::clone(&seals), relay: Arc::clone(&relay) },
             approvals: Approvals {

@@ -332,7 +332,6 @@ impl Router {
 }
 
 /// The same call, asked for as a task.
-#[cold]
 fn as_task(routed: RoutedAction) -> RoutedAction {
     let RoutedAction { action, route, .. } = routed;
     let params = edit_object(action.params(), &[("task", Edit::Set("{}"))]);
@@ -352,20 +351,15 @@ pub(super) fn text_param(arrival: &Arrival, key: &'static str) -> Result<String,
         .map(|text| text.into_owned())
         .ok_or_else(|| Refusal::invalid(INVALID_PARAMS, format!("`params.{key}` is not a string")))
 }
-
-#[cold]
 fn missing(key: &str) -> Refusal {
     Refusal::invalid(INVALID_PARAMS, format!("`params.{key}` is missing"))
 }
-
-#[cold]
 pub(super) fn method_not_found(arrival: &Arrival) -> Refusal {
     let method = arrival.frame.method().unwrap_or_default();
     Refusal::invalid(METHOD_NOT_FOUND, format!("method `{method}` is not offered here"))
 }
 
 /// Nobody has it, or nobody that the caller may know of; servers that are down might.
-#[cold]
 pub(super) fn unknown(arrival: &Arrival, what: &str, name: &str) -> Refusal {
     let down: Vec<String> = missing_servers(arrival).iter().map(|server| format!("`{server}`")).collect();
     Refusal::unknown(what, name, &down)

@@ -120,7 +120,6 @@ impl GoesOn {
 }
 
 /// The refusal of a state that is not this request's.
-#[cold]
 pub(super) fn foreign_state() -> Refusal {
     Refusal::invalid(INVALID_PARAMS, "`params.requestState` was not made for this request")
 }

@@ -147,8 +147,6 @@ impl Sessions {
         }
         Ok(absorbed)
     }
-
-    #[cold]
     fn note_legs(&self, proposed: &Proposed, before: &SessionState, label: &Label) {
         let key = proposed.session().key();
         self.stories.with(key, |story| story.note_legs(&before.label, label, || proposed.set_by()));

@@ -13,7 +13,6 @@ use super::refuse::Remediation;
 
 impl Refusal {
     /// A signature is missing or does not hold, in the words of SEP-2672.
-    #[cold]
     pub(crate) fn rejected(rejection: &Rejection, url: Option<&str>) -> Self {
         let mut data = format!(r#"{{"reason":"{}""#, rejection.reason);
         if let Some(fault) = rejection.fault {
@@ -30,7 +29,6 @@ impl Refusal {
     }
 
     /// The parameters hold something that a person would not be shown. Nobody is asked about the rest of it.
-    #[cold]
     pub(super) fn unshown(decision: &DecisionId, member: &str) -> Self {
         let path = format!("/params/{}", member.replace('~', "~0").replace('/', "~1"));
         let message = format!(
@@ -43,7 +41,6 @@ impl Refusal {
     }
 
     /// A person has not answered yet. The identical call finds their answer.
-    #[cold]
     pub(super) fn pending(decision: &DecisionId, name: &str, pending: &PendingApproval) -> Self {
         let PendingApproval { url, expires } = pending;
         let message = format!(
@@ -65,7 +62,6 @@ impl Refusal {
     }
 
     /// People said no to the tool several times, so nobody is asked any more.
-    #[cold]
     pub(super) fn paused(decision: &DecisionId, name: &str) -> Self {
         let message = format!(
             "`{name}` is paused after it was declined several times; go on without it, or ask the user to resume it"
@@ -74,14 +70,12 @@ impl Refusal {
     }
 
     /// Nobody can approve while all passkeys are being reset.
-    #[cold]
     pub(super) fn resetting(decision: &DecisionId, name: &str) -> Self {
         let message = format!("`{name}` cannot be approved now; go on without it or tell the user");
         Self::about(decision, error_code::NEEDS_APPROVAL, &message).with(Remediation::Unavailable)
     }
 
     /// A person could not be asked.
-    #[cold]
     pub(super) fn unaskable(decision: &DecisionId, name: &str) -> Self {
         let message =
             format!("`{name}` needs the approval of a person, who cannot be asked now; nothing was executed");
@@ -89,7 +83,6 @@ impl Refusal {
     }
 
     /// Whoever made the call has gone, so it is not begun.
-    #[cold]
     pub(super) fn gone(decision: &DecisionId) -> Self {
         Self::about(decision, error_code::NEEDS_APPROVAL, "not done: nobody waits for the answer any more")
     }

@@ -41,7 +41,6 @@ impl Sent {
     }
 
     /// Records that a reply is not passed on by policy.
-    #[cold]
     pub(super) fn withhold(&mut self, denial: &Denial) -> Refusal {
         match self.end_withheld(None, Some(denial.judgement())) {
             Ok(()) => self.withheld(),
@@ -50,7 +49,6 @@ impl Sent {
     }
 
     /// The label of a reply could not be stored: it stays here.
-    #[cold]
     pub(super) fn unlabelled(&mut self, error: &StoreError) -> Refusal {
         let detail = "the call has run, but the label of its reply could not be stored";
         match self.end_withheld(Some(detail), None) {
@@ -60,7 +58,6 @@ impl Sent {
     }
 
     /// Something must be removed from a reply that cannot be removed: it stays here.
-    #[cold]
     pub(super) fn unredacted(&mut self) -> Refusal {
         match self.end_withheld(Some("it would have to be redacted"), None) {
             Ok(()) => self.withheld(),
@@ -81,7 +78,6 @@ impl Sent {
 }
 
 /// The outcome could not be recorded: the reply stays here.
-#[cold]
 pub(super) fn unrecorded(decision: &DecisionId, error: &AuditError) -> Refusal {
     tracing::error!(%error, %decision, "withheld: the outcome could not be recorded");
     let message = "the call has run, but its result could not be recorded and is withheld";

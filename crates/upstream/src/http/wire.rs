@@ -117,12 +117,9 @@ impl Wire {
     }
 
     /// An error of this server.
-    #[cold]
     pub(super) fn fail(&self, cause: Cause, sent: bool) -> UpstreamError {
         UpstreamError { upstream: self.upstream.clone(), cause, sent }
     }
-
-    #[cold]
     fn transport_error(&self, failure: &Failure) -> UpstreamError {
         tracing::debug!(upstream = %self.upstream, error = %chain(failure), "an HTTP request failed");
         match failure {
@@ -162,8 +159,6 @@ fn chain(error: &Failure) -> String {
     }
     text
 }
-
-#[cold]
 fn refusal(upstream: &UpstreamId, text: &str) -> UpstreamError {
     UpstreamError { upstream: upstream.clone(), cause: Cause::Unreachable(text.to_owned()), sent: false }
 }

@@ -139,7 +139,6 @@ impl Upstream {
     }
 
     /// The same while there is no conversation that could be used.
-    #[cold]
     fn next_of_none(self: &Arc<Self>, supervisor: &mut Supervisor) -> Next {
         if let State::Up { link, since } = &supervisor.state
             && let Some(cause) = link.ended_by()

@@ -114,14 +114,13 @@ fn split_target(target: &str) -> Result<(Option<&str>, &str), BadHead> {
 }
 
 /// The absolute form, which clients use towards proxies. The other forms ask for nothing that is here.
-#[cold]
 fn split_absolute(target: &str) -> Result<(Option<&str>, &str), BadHead> {
     let (scheme, rest) = target.split_once("://").ok_or(NOT_OURS)?;
     if !["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
         return Err(NOT_OURS);
     }
     // Where the authority ends is not left to guesses: only a path may follow it.
-    let end = rest.find(|sign| matches!(sign, '/' | '?' | '#')).unwrap_or(rest.len());
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     match rest.split_at_checked(end) {
         Some((authority, path)) if path.is_empty() || path.starts_with('/') => Ok((Some(authority), path)),
         Some(_) | None => Err(NOT_OURS),
@@ -129,7 +128,6 @@ fn split_absolute(target: &str) -> Result<(Option<&str>, &str), BadHead> {
 }
 
 /// RFC 9112 §3.2.2 lets the target win over `Host`, and `Host` is what is checked: they must agree.
-#[cold]
 fn check_authority(authority: Option<&[u8]>, headers: &Headers) -> Result<(), BadHead> {
     let (Some(authority), Some(host)) = (authority, headers.get("host")) else { return Err(NOT_OURS) };
     if host.eq_ignore_ascii_case(authority) { Ok(()) } else { Err(NOT_OURS) }

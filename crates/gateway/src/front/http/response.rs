@@ -47,7 +47,6 @@ pub(super) fn json(status: StatusCode, message: impl Into<Bytes>) -> Response<Re
 }
 
 /// A sentence for a person.
-#[cold]
 pub(super) fn text(status: StatusCode, message: &str) -> Response<ResponseBody> {
     with(status, ResponseBody::Text(Bytes::from(format!("{message}\n"))))
 }
@@ -66,7 +65,6 @@ pub(super) fn events(events: Events) -> Response<ResponseBody> {
 }
 
 /// A method that this path does not have.
-#[cold]
 pub(super) fn not_allowed(allowed: &'static str, message: &str) -> Response<ResponseBody> {
     let mut response = text(StatusCode::METHOD_NOT_ALLOWED, message);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
@@ -74,7 +72,6 @@ pub(super) fn not_allowed(allowed: &'static str, message: &str) -> Response<Resp
 }
 
 /// A method that MCP's paths do not have, or have only within a session.
-#[cold]
 pub(super) fn method_not_allowed() -> Response<ResponseBody> {
     not_allowed("POST", "this path takes POST; GET and DELETE need a session")
 }
@@ -86,7 +83,6 @@ fn with(status: StatusCode, body: ResponseBody) -> Response<ResponseBody> {
 }
 
 /// The answer to a request for which its token has no room.
-#[cold]
 pub(super) fn busy(frame: &highwater_mcp::frame::Frame, busy: &Busy) -> Response<ResponseBody> {
     let bytes = busy_response(frame, busy);
     let mut response = json(StatusCode::TOO_MANY_REQUESTS, bytes);

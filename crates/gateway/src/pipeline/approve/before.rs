@@ -5,7 +5,7 @@ use highwater_core::decide::{Answer, Effect, Escalation, Proof};
 use highwater_mcp::text::members;
 
 use super::super::judge::Settled;
-use super::super::permitted::{Basis, Granted};
+use super::super::permitted::Basis;
 use super::super::proposed::Proposed;
 use super::super::{Arrival, Refusal};
 use super::Approvals;
@@ -13,21 +13,6 @@ use super::desk::{AtDesk, failed};
 use super::native::around;
 use super::signable::Signable;
 use crate::approvals::{Mandated, Offer, Recalled, Rememberable};
-
-/// A question that a form puts, and what may be kept of its answer.
-pub(super) struct Posed {
-    pub(super) proposed: Proposed,
-    pub(super) escalation: Escalation,
-    pub(super) offer: Option<Box<Offer>>,
-}
-
-/// What is found before a form is shown.
-pub(super) enum Before {
-    /// A yes that was given earlier.
-    Granted(Proposed, Granted),
-    /// Nothing: the question is put.
-    Posed(Posed),
-}
 
 // === impl Approvals ===
 
@@ -39,23 +24,19 @@ impl Approvals {
         arrival: &Arrival,
         proposed: Proposed,
         escalation: Escalation,
-    ) -> Result<Before, Refusal> {
+    ) -> Result<(Settled, Option<Box<Offer>>), Refusal> {
         // What cannot be signed is asked about as it came, and nothing of it is remembered.
-        let signable = self.judge.service.as_ref().and_then(|desk| {
+        let here = self.judge.service.as_ref().and_then(|desk| {
             let signable = Signable::of(arrival, &proposed, desk.server()).ok()?;
             Some(AtDesk::of(desk, signable, &proposed))
         });
-        let Some(here) = signable else {
-            return Ok(Before::Posed(Posed { proposed, escalation, offer: None }));
-        };
+        let Some(here) = here else { return Ok((Settled::Open(proposed, escalation), None)) };
         let settled = self.approved_before(&here, arrival, proposed, escalation).await?;
-        Ok(match settled {
-            Settled::Granted(proposed, granted) => Before::Granted(proposed, granted),
-            Settled::Open(proposed, escalation) => {
-                let offer = offer(&here, &proposed, &escalation).map(Box::new);
-                Before::Posed(Posed { proposed, escalation, offer })
-            }
-        })
+        let offer = match &settled {
+            Settled::Granted(..) => None,
+            Settled::Open(proposed, escalation) => offer(&here, proposed, escalation).map(Box::new),
+        };
+        Ok((settled, offer))
     }
 
     /// A yes that was given when the challenge of this call was asked for: one call is one question.

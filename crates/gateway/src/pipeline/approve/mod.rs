@@ -27,7 +27,6 @@ use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{member, quote};
 
-use before::{Before, Posed};
 pub(super) use desk::PageAnswer;
 pub(super) use form::APPROVAL;
 use form::{Form, Shown};
@@ -204,29 +203,23 @@ impl Approvals {
                     Way::Desk(desk) => {
                         return self.approve_at_desk(&desk, arrival, proposed, escalation, page).await;
                     }
-                    Way::Inline(session) => {
-                        let posed = self.before_form(arrival, proposed, escalation).await?;
-                        let Posed { proposed: renewed, escalation: open, offer } = match posed {
-                            Before::Granted(proposed, granted) => {
+                    way @ (Way::Inline(_) | Way::Return) => {
+                        let (settled, offer) = self.before_form(arrival, proposed, escalation).await?;
+                        (proposed, escalation) = match settled {
+                            Settled::Granted(proposed, granted) => {
                                 return Ok(Approved::of(proposed, granted));
                             }
-                            Before::Posed(posed) => posed,
+                            Settled::Open(proposed, escalation) => (proposed, escalation),
                         };
-                        (proposed, escalation) = (renewed, open);
                         let form = self.form(&proposed, &escalation, offer.is_some());
                         self.judge.recorder.asked(&proposed, escalation.question(), "form")?;
+                        let Way::Inline(session) = way else {
+                            let asked =
+                                self.return_question(arrival, &proposed, &escalation, (form, offer))?;
+                            return Ok(Approved::Asked(asked));
+                        };
                         let (answer, scope) = ask_person(arrival, session, &form).await;
                         (escalation.question(), answer, offer.zip(scope))
-                    }
-                    Way::Return => {
-                        return match self.before_form(arrival, proposed, escalation).await? {
-                            Before::Granted(proposed, granted) => Ok(Approved::of(proposed, granted)),
-                            Before::Posed(posed) => {
-                                let question = posed.escalation.question();
-                                self.judge.recorder.asked(&posed.proposed, question, "form")?;
-                                Ok(Approved::Asked(self.return_question(arrival, posed)?))
-                            }
-                        };
                     }
                     Way::None => return Err(self.judge.recorder.unasked(&proposed, &escalation.unasked())),
                 },
@@ -358,13 +351,17 @@ impl Approvals {
     }
 
     /// Ends a modern client's request with the question. Its retry brings the answer.
-    fn return_question(&self, arrival: &Arrival, posed: Posed) -> Result<Delivery, Refusal> {
-        let Posed { proposed, escalation, offer } = posed;
-        let form = self.form(&proposed, &escalation, offer.is_some());
+    fn return_question(
+        &self,
+        arrival: &Arrival,
+        proposed: &Proposed,
+        escalation: &Escalation,
+        (form, offer): (Form, Option<Box<Offer>>),
+    ) -> Result<Delivery, Refusal> {
         let action = Arc::clone(&proposed.action);
         let subject = Subject::Call { action, question: escalation.question(), offer };
         let shown = Shown::Form(form.clone());
-        let state = self.keep_question(arrival, &proposed, subject, &shown)?;
+        let state = self.keep_question(arrival, proposed, subject, &shown)?;
         Ok(Delivery::ours(form::input_required(arrival.id(), &proposed.decision, &form, &state), None))
     }
 
