@@ -19,15 +19,18 @@ pub(crate) struct FlowModel {
 }
 
 /// When one gate is violated, and what the mode does about it, when.
-#[derive(Debug)]
-pub(crate) struct GateModel {
-    violated: Function,
-    effects: Vec<(Effect, Function)>,
+type GateModel = (Function, Vec<(Effect, Function)>);
+
+/// What the gates look at.
+pub(crate) struct FlowParts<'w> {
+    pub(crate) space: &'w mut Space,
+    pub(crate) policy: &'w FlowPolicy,
+    pub(crate) session: &'w LabelModel,
+    pub(crate) contract: &'w ContractModel,
 }
 
 /// Makes the model of one gate.
-pub(crate) type MakeGate =
-    fn(&mut Space, &FlowPolicy, &LabelModel, &ContractModel) -> Result<GateModel, GaveUp>;
+pub(crate) type MakeGate = fn(&mut FlowParts<'_>) -> Result<GateModel, GaveUp>;
 
 /// How each gate is modelled. One that is not may speak at any time, and say anything: no answer then rests on it.
 pub(crate) fn modelled(rule: FlowRule) -> Option<MakeGate> {
@@ -42,33 +45,40 @@ pub(crate) fn modelled(rule: FlowRule) -> Option<MakeGate> {
 
 impl FlowModel {
     pub(crate) fn new(
-        space: &mut Space,
-        policy: &FlowPolicy,
-        session: &LabelModel,
-        contract: &ContractModel,
+        mut of: FlowParts<'_>,
         modelled: fn(FlowRule) -> Option<MakeGate>,
     ) -> Result<Self, GaveUp> {
         let mut model = Self { violated: Vec::new(), findings: Vec::new() };
         for rule in FlowRule::ALL {
-            let gate = match modelled(*rule) {
-                Some(make) => make(space, policy, session, contract)?,
-                None => anything(space)?,
-            };
-            model.violated.push(gate.violated);
-            model.findings.extend(gate.effects.into_iter().map(|(effect, when)| (*rule, effect, when)));
+            let (violated, effects) = modelled(*rule).unwrap_or(anything)(&mut of)?;
+            model.violated.push(violated);
+            model.findings.extend(effects.into_iter().map(|(effect, when)| (*rule, effect, when)));
         }
         Ok(model)
     }
 }
 
 /// Private data would go where it may not.
-fn write(
-    space: &mut Space,
-    policy: &FlowPolicy,
-    session: &LabelModel,
-    contract: &ContractModel,
-) -> Result<GateModel, GaveUp> {
-    let violated = leak(space, policy, session, contract)?;
+fn write(FlowParts { space, policy, session, contract }: &mut FlowParts<'_>) -> Result<GateModel, GaveUp> {
+    let mut leaks = Vec::new();
+    if policy.mode == FlowMode::Samos {
+        let private = session.private(space)?;
+        leaks.push(space.diagram.and(private, contract.destination(Destination::Public))?);
+    } else {
+        for class in DataClass::ALL {
+            let closed = Destination::ALL.iter().filter(|to| !policy.clearance.admits(**to).contains(*class));
+            let closed = closed.map(|to| contract.destination(*to)).collect::<Vec<_>>();
+            let closed = space.diagram.any(closed)?;
+            leaks.push(space.diagram.and(session.class(*class), closed)?);
+        }
+        // A tool that keeps nothing and passes nothing on receives nothing.
+        let keeps = Destination::ALL.iter().filter(|to| **to != Destination::Ephemeral);
+        let keeps = keeps.map(|to| contract.destination(*to)).collect::<Vec<_>>();
+        let keeps = space.diagram.any(keeps)?;
+        let refused = contract.refuses(space, session)?;
+        leaks.push(space.diagram.and(refused, keeps)?);
+    }
+    let violated = space.diagram.any(leaks)?;
     let effects = match policy.mode {
         FlowMode::Observe => Vec::new(),
         FlowMode::Balanced => {
@@ -77,86 +87,45 @@ fn write(
         }
         FlowMode::Strict | FlowMode::Samos => vec![(Effect::Block, violated)],
     };
-    Ok(GateModel { violated, effects })
-}
-
-fn leak(
-    space: &mut Space,
-    policy: &FlowPolicy,
-    session: &LabelModel,
-    contract: &ContractModel,
-) -> Result<Function, GaveUp> {
-    if policy.mode == FlowMode::Samos {
-        let private = session.private(space)?;
-        return Ok(space.diagram.and(private, contract.destination(Destination::Public))?);
-    }
-    let mut leaks = Vec::new();
-    for class in DataClass::ALL {
-        let closed = Destination::ALL.iter().filter(|to| !policy.clearance.admits(**to).contains(*class));
-        let closed = closed.map(|to| contract.destination(*to)).collect::<Vec<_>>();
-        let closed = space.diagram.any(closed)?;
-        leaks.push(space.diagram.and(session.class(*class), closed)?);
-    }
-    // A tool that keeps nothing and passes nothing on receives nothing.
-    let keeps = Destination::ALL.iter().filter(|to| **to != Destination::Ephemeral);
-    let keeps = keeps.map(|to| contract.destination(*to)).collect::<Vec<_>>();
-    let keeps = space.diagram.any(keeps)?;
-    let refused = contract.refuses(space, session)?;
-    leaks.push(space.diagram.and(refused, keeps)?);
-    Ok(space.diagram.any(leaks)?)
+    Ok((violated, effects))
 }
 
 /// Untrusted text would decide an act.
-fn act(
-    space: &mut Space,
-    policy: &FlowPolicy,
-    session: &LabelModel,
-    contract: &ContractModel,
-) -> Result<GateModel, GaveUp> {
-    let grave = contract.outcome(Outcome::Irreversible);
-    let acts = space.diagram.or(contract.outcome(Outcome::Consequential), grave)?;
+fn act(FlowParts { space, policy, session, contract }: &mut FlowParts<'_>) -> Result<GateModel, GaveUp> {
+    let irreversible = contract.outcome(Outcome::Irreversible);
+    let acts = space.diagram.or(contract.outcome(Outcome::Consequential), irreversible)?;
     let acts = match policy.mode {
         FlowMode::Samos => NEVER,
         FlowMode::Strict => space.diagram.or(acts, contract.destination(Destination::Public))?,
         FlowMode::Observe | FlowMode::Balanced => acts,
     };
     let violated = space.diagram.and(acts, session.untrusted())?;
+    let grave = space.diagram.and(irreversible, session.untrusted())?;
     let effects = match policy.mode {
         FlowMode::Observe | FlowMode::Samos => Vec::new(),
         FlowMode::Balanced => vec![(Effect::Confirm, violated)],
-        FlowMode::Strict => {
-            vec![
-                (Effect::Confirm, violated),
-                (Effect::Passkey, space.diagram.and(grave, session.untrusted())?),
-            ]
-        }
+        FlowMode::Strict => vec![(Effect::Confirm, violated), (Effect::Passkey, grave)],
     };
-    Ok(GateModel { violated, effects })
+    Ok((violated, effects))
 }
 
 /// A doubtful session would get private data.
-fn read(
-    space: &mut Space,
-    policy: &FlowPolicy,
-    session: &LabelModel,
-    contract: &ContractModel,
-) -> Result<GateModel, GaveUp> {
+fn read(FlowParts { space, policy, session, contract }: &mut FlowParts<'_>) -> Result<GateModel, GaveUp> {
     let private = contract.returns_private(space)?;
     let violated = space.diagram.and(private, session.untrusted())?;
     let effects = match policy.mode {
         FlowMode::Observe | FlowMode::Balanced => Vec::new(),
         FlowMode::Strict | FlowMode::Samos => vec![(Effect::Block, violated)],
     };
-    Ok(GateModel { violated, effects })
+    Ok((violated, effects))
 }
 
 /// A gate of which nothing is known.
-fn anything(space: &mut Space) -> Result<GateModel, GaveUp> {
+fn anything(FlowParts { space, .. }: &mut FlowParts<'_>) -> Result<GateModel, GaveUp> {
     let violated = space.switch()?;
-    let mut effects = Vec::new();
-    for effect in [Effect::Confirm, Effect::Passkey, Effect::Block] {
+    let effects = [Effect::Confirm, Effect::Passkey, Effect::Block].map(|effect| {
         let chosen = space.switch()?;
-        effects.push((effect, space.diagram.and(violated, chosen)?));
-    }
-    Ok(GateModel { violated, effects })
+        Ok((effect, space.diagram.and(violated, chosen)?))
+    });
+    Ok((violated, effects.into_iter().collect::<Result<_, GaveUp>>()?))
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Accepts, Axis, Contract, Sensitivity, Word, Words};
-use highwater_core::policy::{FACTS, Fact, FactId, FactName, Facts, FlowViolations, RuleSet, SeenValue, Val};
+use highwater_core::policy::{FACTS, Fact, FactName, Facts, FlowViolations, RuleSet, SeenValue, Val};
 use serde_json::{Map, Value, json};
 
 use super::situation::Situation;
@@ -40,7 +40,7 @@ impl Witness {
         let mentioned: Vec<&Fact> = rules.iter().flat_map(|rules| rules.facts()).collect();
         let further = FACTS.iter().filter(|fact| {
             let is_known = fact.name.is_some_and(|name| known.contains(&name));
-            !is_known && mentioned.iter().any(|other| other.path == fact.path)
+            !is_known && mentioned.contains(fact)
         });
         let mut told: Vec<_> = rows(&first).map(|fact| (fact.path, value(&facts, fact))).collect();
         contract(&situation.contract, &mut told);
@@ -126,8 +126,7 @@ fn rows(told: &[(FactName, bool)]) -> impl Iterator<Item = &'static Fact> {
 
 /// What a fact says of the example.
 fn value(facts: &Facts<'_>, fact: &Fact) -> Value {
-    let Some(id) = FactId::of(fact.path) else { return Value::Null };
-    let says = facts.value(id, FlowViolations::EMPTY);
+    let says = facts.value(fact, FlowViolations::EMPTY);
     let open = matches!(says, Val::Texts { open: Some(_), .. }).then(|| "and others".to_owned());
     match SeenValue::of(fact, says) {
         SeenValue::Many(classes) if classes.is_empty() && fact.name == Some(FactName::SessionSensitivity) => {

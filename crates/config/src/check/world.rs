@@ -14,7 +14,7 @@ use super::argument::{Arguments, Asked};
 use super::condition;
 use super::contract::{ClassVariables, ContractModel};
 use super::diagram::{Function, NEVER};
-use super::flow::{FlowModel, modelled};
+use super::flow::{FlowModel, FlowParts, modelled};
 use super::label::LabelModel;
 use super::model::{Model, UNKNOWN, patterns};
 use super::others::Others;
@@ -52,9 +52,9 @@ impl Questions {
                 Some(Subject::Argument(pointer)) => {
                     self.arguments.entry(pointer.as_str().to_owned()).or_default().note(test.check());
                 }
-                Some(Subject::Fact(id)) => {
+                Some(Subject::Fact(fact)) => {
                     let asked = patterns(test.check()).unwrap_or_default();
-                    self.texts.extend(asked.into_iter().map(|pattern| (id.fact(), pattern)));
+                    self.texts.extend(asked.into_iter().map(|pattern| (*fact, pattern)));
                 }
                 None => {}
             }
@@ -69,7 +69,7 @@ impl Questions {
 
     /// What one fact is compared with.
     fn of_fact(&self, fact: &Fact) -> Vec<Pattern> {
-        let asked = self.texts.iter().filter(|(other, _)| other.path == fact.path);
+        let asked = self.texts.iter().filter(|(other, _)| *other == fact);
         asked.map(|(_, pattern)| pattern.clone()).collect()
     }
 }
@@ -124,8 +124,8 @@ impl World {
         if let Some((_, known)) = self.flows.iter().find(|(of, _)| of == policy) {
             return Ok(Rc::clone(known));
         }
-        let Self { space, label, contract, .. } = self;
-        let model = Rc::new(FlowModel::new(space, policy, label, contract, modelled)?);
+        let Self { space, label: session, contract, .. } = self;
+        let model = Rc::new(FlowModel::new(FlowParts { space, policy, session, contract }, modelled)?);
         self.flows.push((*policy, Rc::clone(&model)));
         Ok(model)
     }
@@ -139,7 +139,7 @@ impl World {
     ) -> Result<Rails, GaveUp> {
         let Self { space, models, arguments, phase, label, .. } = self;
         condition::rails(space, condition, &mut |space, test: &Test| match subject(test.slot()) {
-            Some(Subject::Fact(id)) => match models.get(id.fact().path) {
+            Some(Subject::Fact(fact)) => match models.get(fact.path) {
                 Some(model) => model.rails(space, label, flow, test.check()),
                 // Not known in this phase.
                 None => Ok(UNKNOWN),
@@ -154,24 +154,20 @@ impl World {
     /// The functions of a fact.
     fn model(&mut self, name: FactName) -> Result<Model, GaveUp> {
         let Self { space, label, contract, others, .. } = self;
-        let flag = |space: &mut Space, is: Function| -> Result<Model, GaveUp> {
+        let flag = |is: Function, space: &mut Space| -> Result<Model, GaveUp> {
             Ok(Model::Possible(vec![space.diagram.not(is)?, is]))
         };
         let known = |has: &[Function]| Model::Members { has: has.to_vec(), unknown: NEVER };
         Ok(match name {
-            FactName::ToolReadOnly => {
-                let benign = contract.benign(space)?;
-                flag(space, benign)?
-            }
-            FactName::ToolIrreversible => flag(space, contract.outcome(Outcome::Irreversible))?,
-            FactName::ToolIdempotent => flag(space, contract.idempotent)?,
+            FactName::ToolReadOnly => flag(contract.benign(space)?, space)?,
+            FactName::ToolIrreversible => flag(contract.outcome(Outcome::Irreversible), space)?,
+            FactName::ToolIdempotent => flag(contract.idempotent, space)?,
             FactName::ToolOpenWorld => {
                 let (to, from) =
                     (contract.destination(Destination::Public), contract.source(Source::UntrustedPublic));
-                let open = space.diagram.or(to, from)?;
-                flag(space, open)?
+                flag(space.diagram.or(to, from)?, space)?
             }
-            FactName::ToolMalicious => flag(space, contract.malicious)?,
+            FactName::ToolMalicious => flag(contract.malicious, space)?,
             FactName::ToolAttribution => {
                 Model::Texts { ids: vec![contract.attribution], open: contract.attribution_open }
             }
@@ -190,10 +186,7 @@ impl World {
                 set: contract.returns.scopes.clone(),
                 unknown: contract.returns.scopes_unknown(space)?,
             },
-            FactName::ToolReadConfidentiality => {
-                let private = contract.returns_private(space)?;
-                flag(space, private)?
-            }
+            FactName::ToolReadConfidentiality => flag(contract.returns_private(space)?, space)?,
             FactName::ToolWriteConfidentiality => {
                 let low = contract.destination(Destination::Public);
                 Model::Possible(vec![low, space.diagram.not(low)?])
@@ -214,19 +207,19 @@ impl World {
             },
             FactName::ToolCallWith => Model::Possible(contract.variant.clone()),
             FactName::ToolDestroys => {
-                let destroys = space.diagram.minus(contract.outcome(Outcome::Irreversible), contract.adds)?;
-                flag(space, destroys)?
+                let irreversible = contract.outcome(Outcome::Irreversible);
+                flag(space.diagram.minus(irreversible, contract.adds)?, space)?
             }
             FactName::ToolStatus => Model::Possible(others.status.clone()),
-            FactName::ToolApproved => flag(space, others.status.first().copied().unwrap_or(NEVER))?,
-            FactName::ToolRequiresApproval => flag(space, contract.requires_verified)?,
+            FactName::ToolApproved => flag(others.status.first().copied().unwrap_or(NEVER), space)?,
+            FactName::ToolRequiresApproval => flag(contract.requires_verified, space)?,
             FactName::ServerId
             | FactName::AgentId
             | FactName::AgentVirtualServer
             | FactName::ActionMethod => Model::Text { id: others.text(name), absent: NEVER, unknown: NEVER },
             FactName::ServerTrust => Model::Possible(others.server.trust.clone()),
             FactName::ServerResourceTrust => Model::Possible(others.server.resource_trust.clone()),
-            FactName::ServerVerified => flag(space, others.server.verified)?,
+            FactName::ServerVerified => flag(others.server.verified, space)?,
             FactName::ServerManifest => Model::Possible(others.server.manifest.clone()),
             FactName::ServerTransport => Model::Possible(others.server.transport.clone()),
             FactName::AgentPermissions => known(&others.permissions),
@@ -246,15 +239,14 @@ impl World {
                 Model::Members { has: others.response.ask.clone(), unknown: NEVER }
             }
             FactName::RequestOpenWorld => {
-                let open = space.diagram.or(others.request_open_world, label.open_world)?;
-                flag(space, open)?
+                flag(space.diagram.or(others.request_open_world, label.open_world)?, space)?
             }
             FactName::RequestAttribution => Model::Texts {
                 ids: vec![others.request_attribution, label.origins],
                 open: label.origins_open,
             },
-            FactName::ResponseOpenWorld => flag(space, others.response.open_world)?,
-            FactName::ResponseMalicious => flag(space, others.response.malicious)?,
+            FactName::ResponseOpenWorld => flag(others.response.open_world, space)?,
+            FactName::ResponseMalicious => flag(others.response.malicious, space)?,
             FactName::ResponseAttribution => {
                 Model::Texts { ids: vec![others.response.attribution], open: NEVER }
             }
@@ -272,11 +264,10 @@ impl World {
                 }
                 Model::Possible(either(space, response.sensitivity_said, &said, &declared)?)
             }
-            FactName::SessionUntrusted => flag(space, label.untrusted())?,
-            FactName::SessionMalicious => flag(space, label.malicious)?,
+            FactName::SessionUntrusted => flag(label.untrusted(), space)?,
+            FactName::SessionMalicious => flag(label.malicious, space)?,
             FactName::SessionPrivate | FactName::SessionConfidentiality => {
-                let private = label.private(space)?;
-                flag(space, private)?
+                flag(label.private(space)?, space)?
             }
             FactName::SessionIntegrity => Model::Possible(label.integrity.clone()),
             FactName::SessionSensitivity => known(&label.classes),
@@ -285,7 +276,7 @@ impl World {
                 Model::Texts { ids: vec![label.origins], open: label.origins_open }
             }
             FactName::SessionSources => known(&label.sources),
-            FactName::SessionWroteExternally => flag(space, label.wrote_externally)?,
+            FactName::SessionWroteExternally => flag(label.wrote_externally, space)?,
             FactName::SessionRisk => Model::Risk,
             FactName::FlowViolations => Model::Flow,
         })

@@ -268,20 +268,7 @@ impl FindingId {
 
     /// Whether this is a gate of layer L0, which nothing waives.
     pub fn is_structural(&self) -> bool {
-        match self {
-            Self::Grant
-            | Self::Token
-            | Self::Intent
-            | Self::AllowList
-            | Self::Quarantine
-            | Self::Method
-            | Self::Approval
-            | Self::FlowPolicy
-            | Self::Unapproved
-            | Self::Ask
-            | Self::Reply => true,
-            Self::Flow(_) | Self::Rule(_) => false,
-        }
+        !matches!(self, Self::Flow(_) | Self::Rule(_))
     }
 }
 

@@ -98,7 +98,7 @@ impl<'a> Bench<'a> {
         for rule in violations.iter() {
             let Some((mode, effect)) = strictest(&flows, rule) else { continue };
             if effect > Effect::Allow {
-                let finding = rule.found(&self.input(mode), effect);
+                let finding = rule.report(&self.input(mode), effect);
                 findings.push(rules::waive_flow(&mut reading, rule, finding));
             }
         }
@@ -143,7 +143,7 @@ impl<'a> Bench<'a> {
                 reading = self.read(flow.violations());
             }
             for rule in flow.violations().iter() {
-                let finding = rule.found(&self.input(flow.mode), flow.effect(rule));
+                let finding = rule.report(&self.input(flow.mode), flow.effect(rule));
                 note(&mut noted, &[flow.mode], rules::waive_flow(&mut reading, rule, finding));
             }
             if !alike {

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use super::arguments::{Found, Pointer};
-use super::fact_table::FactId;
+use super::fact_table::Fact;
 use super::glob::Glob;
 use super::kind::Truth;
 use super::source::Span;
@@ -28,7 +28,7 @@ pub enum Condition {
 pub struct Test {
     pub(super) slot: Slot,
     /// The fact at the slot; an argument is none.
-    pub(super) fact: Option<FactId>,
+    pub(super) fact: Option<&'static Fact>,
     pub(super) check: Check,
     pub(super) negated: bool,
     pub(super) span: Span,
@@ -42,7 +42,7 @@ pub struct Slot(pub(super) usize);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A row of the fact table.
-    Fact(FactId),
+    Fact(&'static Fact),
     /// An argument.
     Argument(Pointer),
 }

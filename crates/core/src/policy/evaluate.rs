@@ -4,7 +4,7 @@ use super::Facts;
 use super::arguments::{Arguments, Found};
 use super::condition::{Condition, Test};
 use super::effect::Effect;
-use super::fact_table::{FactId, View};
+use super::fact_table::{Fact, View};
 use super::kind::{Phase, Truth};
 use super::rule::{Named, Rule, RuleSet};
 use super::value::{Because, Val};
@@ -95,7 +95,7 @@ impl<'a> Reading<'a> {
     /// What a test is worth.
     pub(super) fn test(&mut self, test: &Test) -> Truth {
         test.of(match test.fact {
-            Some(id) => test.check.on(self.value(test.slot.0, id)),
+            Some(fact) => test.check.on(self.value(test.slot.0, fact)),
             None => test.check.on_argument(self.argument(test.slot.0)),
         })
     }
@@ -110,19 +110,18 @@ impl<'a> Reading<'a> {
     }
 
     /// What the fact at this slot says.
-    pub(super) fn value(&mut self, slot: usize, id: FactId) -> Val<'a> {
+    pub(super) fn value(&mut self, slot: usize, fact: &Fact) -> Val<'a> {
         if let Some(Some(known)) = self.values.get(slot) {
             return *known;
         }
-        let value = self.fetch(id);
+        let value = self.fetch(fact);
         if let Some(place) = self.values.get_mut(slot) {
             *place = Some(value);
         }
         value
     }
 
-    fn fetch(&self, id: FactId) -> Val<'a> {
-        let fact = id.fact();
+    fn fetch(&self, fact: &Fact) -> Val<'a> {
         if fact.phases.has(self.phase) { (fact.get)(&self.view) } else { Val::Unknown(Because::OtherPhase) }
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::arguments::Found;
 use super::condition::{Check, Condition, Subject, Test};
 use super::evaluate::{Hit, Reading};
-use super::fact_table::{Fact, FactId};
+use super::fact_table::Fact;
 use super::kind::{Kind, Rises, Truth};
 use super::value::{Because, Val};
 use super::waiver::Waiver;
@@ -80,9 +80,9 @@ impl<'a> Reading<'a> {
         let subject = self.set.subjects.get(test.slot.0)?;
         let truth = self.test(test);
         let (value, because) = match subject {
-            Subject::Fact(id) => {
-                let value = self.value(test.slot.0, *id);
-                (SeenValue::of(id.fact(), value), because(*id, value))
+            Subject::Fact(fact) => {
+                let value = self.value(test.slot.0, fact);
+                (SeenValue::of(fact, value), because(fact, value))
             }
             Subject::Argument(_) => argument(self.argument(test.slot.0)),
         };
@@ -131,12 +131,12 @@ impl SeenValue {
 
 // === words ===
 
-fn because(id: FactId, value: Val<'_>) -> Because {
+fn because(fact: &Fact, value: Val<'_>) -> Because {
     match value {
         Val::Unknown(because) | Val::Texts { open: Some(because), .. } => because,
-        _ if id.fact().rises != Rises::No => Because::LabelMayRise,
+        _ if fact.rises != Rises::No => Because::LabelMayRise,
         Val::Among(possible)
-            if words(id.fact().kind, possible).len() == id.fact().kind.words().map_or(0, <[_]>::len) =>
+            if words(fact.kind, possible).len() == fact.kind.words().map_or(0, <[_]>::len) =>
         {
             Because::Undeclared
         }
@@ -159,7 +159,7 @@ fn argument(found: Option<&Found<'_>>) -> (SeenValue, Because) {
 /// The test as the rule language writes it: `equals public`, `not in [a, b]`.
 fn in_words(test: &Test, subject: &Subject) -> String {
     let kind = match subject {
-        Subject::Fact(id) => id.fact().kind,
+        Subject::Fact(fact) => fact.kind,
         Subject::Argument(_) => Kind::Bool,
     };
     let mut text = String::from(if test.negated { "not " } else { "" });

@@ -39,10 +39,6 @@ pub struct Fact {
     pub(super) get: for<'a> fn(&View<'a>) -> Val<'a>,
 }
 
-/// The place of a fact in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FactId(u8);
-
 /// What facts are read from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
@@ -57,17 +53,6 @@ const CSR: Phases = Phases::of(&[Phase::Call, Phase::Resource, Phase::Result]);
 const CL: Phases = Phases::of(&[Phase::Call, Phase::List]);
 const SR: Phases = Phases::of(&[Phase::Resource, Phase::Result]);
 const R: Phases = Phases::of(&[Phase::Result]);
-
-const TOOL: &[Input] = &[Input::Tool];
-/// The kind of an action says whether there is a tool at all.
-const NAMED_TOOL: &[Input] = &[Input::Tool, Input::Action];
-const SERVER: &[Input] = &[Input::Server];
-const CALLER: &[Input] = &[Input::Caller];
-const ACTION: &[Input] = &[Input::Action];
-const LABEL: &[Input] = &[Input::Label];
-const REPLY: &[Input] = &[Input::Reply];
-/// Where a reply says nothing of itself, what its tool declared counts.
-const REPLY_OR_TOOL: &[Input] = &[Input::Reply, Input::Tool];
 
 const BOOL: Kind = Kind::Bool;
 const STR: Kind = Kind::Str;
@@ -94,170 +79,166 @@ const fn unranked(words: &'static [&'static str]) -> Kind {
 /// A row: name, path, kind, phases, movement, what it is made of, what it says, how it is read. A fact without a name is
 /// one that the program knows by its row alone; to the analysis of `highwater check` it may be anything at any time.
 macro_rules! facts {
-    ($($($name:ident:)? $path:literal, $kind:expr, $phases:expr, $rises:ident, $inputs:expr, $doc:literal => $get:expr;)+) => {
+    ($($($name:ident:)? $path:literal, $kind:expr, $phases:expr, $rises:ident, [$($input:ident),+], $doc:literal => $get:expr;)+) => {
         /// The facts that the program speaks of by name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum FactName { $($(#[doc = $doc] $name,)?)+ }
 
         /// Every fact but the arguments, which are named by where they stand.
         pub static FACTS: &[Fact] = &[$(Fact {
-            name: name!($($name)?), path: $path, kind: $kind, phases: $phases, rises: Rises::$rises,
-            inputs: $inputs, doc: $doc, get: $get,
+            name: [$(FactName::$name)?].first().copied(), path: $path, kind: $kind, phases: $phases, rises: Rises::$rises,
+            inputs: &[$(Input::$input),+], doc: $doc, get: $get,
         }),+];
     };
 }
 
-macro_rules! name {
-    () => {
-        None
-    };
-    ($name:ident) => {
-        Some(FactName::$name)
-    };
-}
-
 facts! {
-    ToolReadOnly: "tool.annotations.readOnlyHint", BOOL, CRL, No, TOOL, "The tool changes nothing: every outcome is benign."
+    ToolReadOnly: "tool.annotations.readOnlyHint", BOOL, CRL, No, [Tool], "The tool changes nothing: every outcome is benign."
         => |of| Val::flag(of.facts.contract.hints().read_only);
-    ToolIrreversible: "tool.annotations.destructiveHint", BOOL, CRL, No, TOOL, "Some outcome of the tool cannot be undone."
+    ToolIrreversible: "tool.annotations.destructiveHint", BOOL, CRL, No, [Tool], "Some outcome of the tool cannot be undone."
         => |of| Val::flag(of.facts.contract.hints().destructive);
-    ToolIdempotent: "tool.annotations.idempotentHint", BOOL, CRL, No, TOOL, "Calling the tool twice does no more than calling it once."
+    ToolIdempotent: "tool.annotations.idempotentHint", BOOL, CRL, No, [Tool], "Calling the tool twice does no more than calling it once."
         => |of| Val::flag(of.facts.contract.hints().idempotent);
-    ToolOpenWorld: "tool.annotations.openWorldHint", BOOL, CRL, No, TOOL, "The tool may send to, or read from, the open world."
+    ToolOpenWorld: "tool.annotations.openWorldHint", BOOL, CRL, No, [Tool], "The tool may send to, or read from, the open world."
         => |of| Val::flag(of.facts.contract.hints().open_world);
-    ToolMalicious: "tool.annotations.maliciousActivityHint", BOOL, CRL, No, TOOL, "The tool is reported for malicious activity."
+    ToolMalicious: "tool.annotations.maliciousActivityHint", BOOL, CRL, No, [Tool], "The tool is reported for malicious activity."
         => |of| Val::flag(of.facts.contract.malicious());
-    ToolAttribution: "tool.annotations.attribution", TEXTS, CRL, No, TOOL, "What the tool says its data comes from."
+    ToolAttribution: "tool.annotations.attribution", TEXTS, CRL, No, [Tool], "What the tool says its data comes from."
         => |of| texts(of.facts.contract.attribution());
-    ToolDestination: "tool.annotations.inputMetadata.destination", Kind::OneOf(Destination::NAMES), CRL, No, TOOL, "Where arguments may end up."
+    ToolDestination: "tool.annotations.inputMetadata.destination", Kind::OneOf(Destination::NAMES), CRL, No, [Tool], "Where arguments may end up."
         => |of| possible(of, Axis::Destination, of.facts.contract.destination().members());
-    ToolAccepts: "tool.annotations.inputMetadata.sensitivity", Kind::Set(ACCEPTED), CRL, No, TOOL, "The classes of data the tool is built to receive."
+    ToolAccepts: "tool.annotations.inputMetadata.sensitivity", Kind::Set(ACCEPTED), CRL, No, [Tool], "The classes of data the tool is built to receive."
         => |of| accepted(of.facts.contract.accepts());
-    ToolOutcomes: "tool.annotations.inputMetadata.outcomes", Kind::OneOf(Outcome::NAMES), CRL, No, TOOL, "What a call may do to the world."
+    ToolOutcomes: "tool.annotations.inputMetadata.outcomes", Kind::OneOf(Outcome::NAMES), CRL, No, [Tool], "What a call may do to the world."
         => |of| possible(of, Axis::Outcomes, of.facts.contract.outcomes().members());
-    ToolAcceptedScopes: "tool.annotations.inputMetadata.regulatedScopes", SCOPES, CRL, No, TOOL, "The regulations whose data the tool is built to receive."
+    ToolAcceptedScopes: "tool.annotations.inputMetadata.regulatedScopes", SCOPES, CRL, No, [Tool], "The regulations whose data the tool is built to receive."
         => |of| match of.facts.contract.accepts() {
             Accepts::Only(sensitivity) => texts(sensitivity.scopes()),
             Accepts::Unknown | Accepts::Any => Val::Unknown(Because::Undeclared),
         };
-    ToolSource: "tool.annotations.returnMetadata.source", Kind::OneOf(Source::NAMES), CRL, No, TOOL, "Where replies may come from."
+    ToolSource: "tool.annotations.returnMetadata.source", Kind::OneOf(Source::NAMES), CRL, No, [Tool], "Where replies may come from."
         => |of| possible(of, Axis::Source, of.facts.contract.source().members());
-    ToolReturns: "tool.annotations.returnMetadata.sensitivity", Kind::OneOf(RETURNED), CRL, No, TOOL, "The classes of data a reply may hold."
+    ToolReturns: "tool.annotations.returnMetadata.sensitivity", Kind::OneOf(RETURNED), CRL, No, [Tool], "The classes of data a reply may hold."
         => |of| declared_sensitivity(of);
-    ToolReturnedScopes: "tool.annotations.returnMetadata.regulatedScopes", SCOPES, CRL, No, TOOL, "The regulations that data in a reply may be under."
+    ToolReturnedScopes: "tool.annotations.returnMetadata.regulatedScopes", SCOPES, CRL, No, [Tool], "The regulations that data in a reply may be under."
         => |of| returned_scopes(of);
-    ToolReadConfidentiality: "tool.readConfidentiality", LEVEL, CRL, No, TOOL, "Whether a reply may hold anything that is not public."
+    ToolReadConfidentiality: "tool.readConfidentiality", LEVEL, CRL, No, [Tool], "Whether a reply may hold anything that is not public."
         => |of| Val::word(of.facts.contract.read_confidentiality().index());
-    ToolWriteConfidentiality: "tool.writeConfidentiality", LEVEL, CRL, No, TOOL, "`low` where arguments may become public."
+    ToolWriteConfidentiality: "tool.writeConfidentiality", LEVEL, CRL, No, [Tool], "`low` where arguments may become public."
         => |of| Val::word(of.facts.contract.write_confidentiality().index());
-    ToolCapabilities: "tool.capabilities", Kind::Set(Capability::NAMES), CRL, No, TOOL, "What the tool's process may touch, as far as anybody may be believed."
+    ToolCapabilities: "tool.capabilities", Kind::Set(Capability::NAMES), CRL, No, [Tool], "What the tool's process may touch, as far as anybody may be believed."
         => |of| Val::set(of.facts.contract.capabilities().effective().bits().into());
-    ToolUndeclared: "tool.undeclared", Kind::Set(Axis::NAMES), CRL, No, TOOL, "The annotations that nobody made; their values are defaults."
+    ToolUndeclared: "tool.undeclared", Kind::Set(Axis::NAMES), CRL, No, [Tool], "The annotations that nobody made; their values are defaults."
         => |of| Val::set(of.facts.contract.undeclared().bits().into());
-    ToolId: "tool.id", STR, CRL, No, NAMED_TOOL, "The tool as the client calls it."
+    ToolId: "tool.id", STR, CRL, No, [Tool, Action], "The tool as the client calls it."
         => |of| tool(of, of.facts.tool_id);
-    ToolName: "tool.name", STR, CRL, No, NAMED_TOOL, "The tool as its server calls it."
+    ToolName: "tool.name", STR, CRL, No, [Tool, Action], "The tool as its server calls it."
         => |of| tool(of, of.facts.tool_name);
-    ToolCallWith: "tool.callWith", ranked(CallVariant::NAMES), CRL, No, TOOL, "The class of call the tool needs."
+    ToolCallWith: "tool.callWith", ranked(CallVariant::NAMES), CRL, No, [Tool], "The class of call the tool needs."
         => |of| Val::word(of.facts.contract.variant().index());
-    ToolDestroys: "tool.destructive", BOOL, CRL, No, TOOL, "A call may destroy something: it may not be undone, and nobody whose word counts says that it only adds."
+    ToolDestroys: "tool.destructive", BOOL, CRL, No, [Tool], "A call may destroy something: it may not be undone, and nobody whose word counts says that it only adds."
         => |of| Val::flag(of.facts.contract.destroys());
-    ToolStatus: "tool.status", unranked(ToolStatus::NAMES), CRL, No, TOOL, "Whether a person has seen the tool's definition."
+    ToolStatus: "tool.status", unranked(ToolStatus::NAMES), CRL, No, [Tool], "Whether a person has seen the tool's definition."
         => |of| Val::word(of.facts.tool_status.index());
-    ToolApproved: "tool.approved", BOOL, CRL, No, TOOL, "A person has approved the tool's definition as it is."
+    ToolApproved: "tool.approved", BOOL, CRL, No, [Tool], "A person has approved the tool's definition as it is."
         => |of| Val::flag(of.facts.tool_status == ToolStatus::Approved);
-    ToolRequiresApproval: "tool.requiresApproval", BOOL, CL, No, TOOL, "The server itself requires a verified approval of each call."
+    ToolRequiresApproval: "tool.requiresApproval", BOOL, CL, No, [Tool], "The server itself requires a verified approval of each call."
         => |of| Val::flag(of.facts.contract.requires_verified());
-    ServerId: "server.id", STR, ALL, No, SERVER, "The server's name in the configuration."
+    ServerId: "server.id", STR, ALL, No, [Server], "The server's name in the configuration."
         => |of| Val::Text(of.facts.action.upstream().as_str());
-    ServerTrust: "server.trust", TRUST, ALL, No, SERVER, "How far the server is trusted; `none` unless it is verified."
+    ServerTrust: "server.trust", TRUST, ALL, No, [Server], "How far the server is trusted; `none` unless it is verified."
         => |of| Val::word(of.facts.server.trust.effective().index());
-    ServerResourceTrust: "server.resourceTrust", TRUST, ALL, No, SERVER, "How far the contents of its resources are trusted; `none` unless it is verified."
+    ServerResourceTrust: "server.resourceTrust", TRUST, ALL, No, [Server], "How far the contents of its resources are trusted; `none` unless it is verified."
         => |of| Val::word(of.facts.server.trust.resources().index());
-    ServerVerified: "server.verified", BOOL, ALL, No, SERVER, "The operator vouches for the server, or its manifest does."
+    ServerVerified: "server.verified", BOOL, ALL, No, [Server], "The operator vouches for the server, or its manifest does."
         => |of| Val::flag(of.facts.server.trust.verified());
-    ServerManifest: "server.manifest", unranked(ManifestState::NAMES), ALL, No, SERVER, "What became of the server's signed manifest."
+    ServerManifest: "server.manifest", unranked(ManifestState::NAMES), ALL, No, [Server], "What became of the server's signed manifest."
         => |of| Val::word(of.facts.server.manifest.index());
-    ServerTransport: "server.transport", unranked(ServerTransport::NAMES), ALL, No, SERVER, "How the server is reached."
+    ServerTransport: "server.transport", unranked(ServerTransport::NAMES), ALL, No, [Server], "How the server is reached."
         => |of| of.facts.server.transport.map_or(Val::Unknown(Because::Undeclared), |transport| Val::word(transport.index()));
-    "server.sandboxed", BOOL, ALL, No, &[Input::Server, Input::Confinement], "The server's process is confined."
+    "server.sandboxed", BOOL, ALL, No, [Server, Confinement], "The server's process is confined."
         => |of| Val::flag(of.facts.server.sandboxed);
-    AgentId: "agent.id", STR, ALL, No, CALLER, "Who asks."
+    AgentId: "agent.id", STR, ALL, No, [Caller], "Who asks."
         => |of| Val::Text(of.facts.principal.as_str());
-    AgentVirtualServer: "agent.virtualServer", STR, ALL, No, &[Input::VirtualServer], "The virtual server the client is connected to."
+    AgentVirtualServer: "agent.virtualServer", STR, ALL, No, [VirtualServer], "The virtual server the client is connected to."
         => |of| Val::Text(of.facts.virtual_server.as_str());
-    AgentPermissions: "agent.permissions", Kind::Set(Permission::NAMES), ALL, No, CALLER, "What the agent's token grants."
+    AgentPermissions: "agent.permissions", Kind::Set(Permission::NAMES), ALL, No, [Caller], "What the agent's token grants."
         => |of| Val::set(of.facts.grant.permissions.bits().into());
-    ActionKind: "action.kind", unranked(ACTIONS), ALL, No, ACTION, "What is asked: a tool and all that belongs to a call, a resource, a prompt, a completion, an answer to a question."
+    ActionKind: "action.kind", unranked(ACTIONS), ALL, No, [Action], "What is asked: a tool and all that belongs to a call, a resource, a prompt, a completion, an answer to a question."
         => |of| action(of.facts.action.kind());
-    ActionMethod: "action.method", STR, ALL, No, ACTION, "The method that is sent to the server."
+    ActionMethod: "action.method", STR, ALL, No, [Action], "The method that is sent to the server."
         => |of| Val::Text(of.facts.action.method());
-    ResourceUri: "resource.uri", STR, SR, No, ACTION, "The resource that is read, subscribed to or completed."
+    ResourceUri: "resource.uri", STR, SR, No, [Action], "The resource that is read, subscribed to or completed."
         => |of| target(of, &[ActionKind::ReadResource, ActionKind::Subscribe], "ref/resource");
-    PromptName: "prompt.name", STR, SR, No, ACTION, "The prompt that is fetched or completed."
+    PromptName: "prompt.name", STR, SR, No, [Action], "The prompt that is fetched or completed."
         => |of| target(of, &[ActionKind::GetPrompt], "ref/prompt");
-    AskKind: "ask.kind", unranked(ASKS), R, No, REPLY, "What the server asks back."
+    AskKind: "ask.kind", unranked(ASKS), R, No, [Reply], "What the server asks back."
         => |of| response(of, |response| response.ask.map_or(Val::Absent, |ask| Val::word(ask_index(ask))));
-    RequestOpenWorld: "request.annotations.openWorldHint", BOOL, CSL, Up, &[Input::Request, Input::Label], "The context holds open-world content: the client says so, or we know."
+    RequestOpenWorld: "request.annotations.openWorldHint", BOOL, CSL, Up, [Request, Label], "The context holds open-world content: the client says so, or we know."
         => |of| session(of, |of, label| Val::flag(of.facts.request.open_world || label.open_world()));
-    RequestAttribution: "request.annotations.attribution", TEXTS, CSL, Up, &[Input::Request, Input::Origins], "Who contributed to the context, as the client says and as we know."
+    RequestAttribution: "request.annotations.attribution", TEXTS, CSL, Up, [Request, Origins], "Who contributed to the context, as the client says and as we know."
         => |of| session(of, |of, label| {
             let (said, known) = (&of.facts.request.attribution, label.origins());
             let open = (said.is_open() || known.is_open()).then_some(Because::Truncated);
             Val::Texts { members: said.members(), others: known.members(), open }
         });
-    ResponseOpenWorld: "response.annotations.openWorldHint", BOOL, R, No, REPLY, "The message holds open-world content: the server says so, or we saw it."
+    ResponseOpenWorld: "response.annotations.openWorldHint", BOOL, R, No, [Reply], "The message holds open-world content: the server says so, or we saw it."
         => |of| response(of, |response| Val::flag(response.open_world));
-    ResponseMalicious: "response.annotations.maliciousActivityHint", BOOL, R, No, REPLY, "The message is malicious: the server says so, or we saw it."
+    ResponseMalicious: "response.annotations.maliciousActivityHint", BOOL, R, No, [Reply], "The message is malicious: the server says so, or we saw it."
         => |of| response(of, |response| Val::flag(response.malicious));
-    ResponseAttribution: "response.annotations.attribution", TEXTS, R, No, REPLY, "Who contributed to the message."
+    ResponseAttribution: "response.annotations.attribution", TEXTS, R, No, [Reply], "Who contributed to the message."
         => |of| response(of, |response| texts(&response.attribution));
-    ResponseSource: "response.annotations.returnMetadata.source", Kind::OneOf(Source::NAMES), R, No, REPLY_OR_TOOL, "Where the message comes from; where it may, if it does not say."
+    ResponseSource: "response.annotations.returnMetadata.source", Kind::OneOf(Source::NAMES), R, No, [Reply, Tool], "Where the message comes from; where it may, if it does not say."
         => |of| match of.facts.response.and_then(|response| response.source) {
             Some(source) => Val::Among(source.members().bits().into()),
             None => possible(of, Axis::Source, of.facts.contract.source().members()),
         };
-    ResponseSensitivity: "response.annotations.returnMetadata.sensitivity", Kind::OneOf(RETURNED), R, No, REPLY_OR_TOOL, "The classes of data in the message; those that may be, if it does not say."
+    ResponseSensitivity: "response.annotations.returnMetadata.sensitivity", Kind::OneOf(RETURNED), R, No, [Reply, Tool], "The classes of data in the message; those that may be, if it does not say."
         => |of| match of.facts.response.and_then(|response| response.sensitivity.as_ref()) {
             Some(sensitivity) => Val::Among(sensitivity_bits(sensitivity)),
             None => declared_sensitivity(of),
         };
-    SessionUntrusted: "session.untrusted", BOOL, ALL, Up, LABEL, "The session has read text that a stranger may have written."
+    SessionUntrusted: "session.untrusted", BOOL, ALL, Up, [Label], "The session has read text that a stranger may have written."
         => |of| session(of, |_, label| Val::flag(label.untrusted()));
-    SessionMalicious: "session.malicious", BOOL, ALL, Up, LABEL, "The session has read something that was called malicious."
+    SessionMalicious: "session.malicious", BOOL, ALL, Up, [Label], "The session has read something that was called malicious."
         => |of| session(of, |_, label| Val::flag(label.malicious()));
-    SessionPrivate: "session.private", BOOL, ALL, Up, LABEL, "The session has read data of some class."
+    SessionPrivate: "session.private", BOOL, ALL, Up, [Label], "The session has read data of some class."
         => |of| session(of, |_, label| Val::flag(label.private()));
-    SessionConfidentiality: "session.confidentiality", LEVEL, ALL, Up, LABEL, "The same in another word: `high` once anything private was read."
+    SessionConfidentiality: "session.confidentiality", LEVEL, ALL, Up, [Label], "The same in another word: `high` once anything private was read."
         => |of| session(of, |_, label| Val::word(label.confidentiality().index()));
-    SessionIntegrity: "session.integrity", TRUST, ALL, Down, LABEL, "The lowest trust that contributed to the session."
+    SessionIntegrity: "session.integrity", TRUST, ALL, Down, [Label], "The lowest trust that contributed to the session."
         => |of| session(of, |_, label| Val::word(label.integrity().index()));
-    SessionSensitivity: "session.sensitivity", Kind::Set(DataClass::NAMES), ALL, Up, LABEL, "The classes of data the session has read."
+    SessionSensitivity: "session.sensitivity", Kind::Set(DataClass::NAMES), ALL, Up, [Label], "The classes of data the session has read."
         => |of| session(of, |_, label| Val::set(label.classes().bits().into()));
-    SessionScopes: "session.scopes", SCOPES, ALL, Up, LABEL, "The regulations that data in the session is under."
+    SessionScopes: "session.scopes", SCOPES, ALL, Up, [Label], "The regulations that data in the session is under."
         => |of| session(of, |_, label| texts(label.scopes()));
-    SessionAttribution: "session.attribution", TEXTS, ALL, Up, &[Input::Origins], "Who contributed to the session."
+    SessionAttribution: "session.attribution", TEXTS, ALL, Up, [Origins], "Who contributed to the session."
         => |of| session(of, |_, label| texts(label.origins()));
-    SessionSources: "session.sources", Kind::Set(Source::NAMES), ALL, Up, LABEL, "The kinds of source the session has read."
+    SessionSources: "session.sources", Kind::Set(Source::NAMES), ALL, Up, [Label], "The kinds of source the session has read."
         => |of| session(of, |_, label| Val::set(label.sources().bits().into()));
-    SessionWroteExternally: "session.wroteExternally", BOOL, ALL, Up, LABEL, "The session has sent something to a public destination."
+    SessionWroteExternally: "session.wroteExternally", BOOL, ALL, Up, [Label], "The session has sent something to a public destination."
         => |of| session(of, |_, label| Val::flag(label.wrote_externally()));
-    SessionRisk: "session.risk", Kind::Int(0, 100), ALL, Up, LABEL, "How much the session has to lose, and how likely it is lost."
+    SessionRisk: "session.risk", Kind::Int(0, 100), ALL, Up, [Label], "How much the session has to lose, and how likely it is lost."
         => |of| session(of, |_, label| Val::number(label.risk().into()));
-    FlowViolations: "flow.violations", Kind::Set(FlowRule::NAMES), CSL, Up, &[Input::Flow, Input::Label], "The flow rules that the action would violate."
+    FlowViolations: "flow.violations", Kind::Set(FlowRule::NAMES), CSL, Up, [Flow, Label], "The flow rules that the action would violate."
         => |of| match of.facts.session_floor {
             None => Val::set(of.flow.bits().into()),
             Some(_) => Val::Set { has: 0, may: of.flow.bits().into() },
         };
-    "arguments.sightings", Kind::Set(SightingKind::NAMES), CSR, No, &[Input::Detectors], "What the detectors saw in the arguments."
+    "arguments.sightings", Kind::Set(SightingKind::NAMES), CSR, No, [Detectors], "What the detectors saw in the arguments."
         => |of| sightings(of.facts.argument_sightings);
-    "response.sightings", Kind::Set(SightingKind::NAMES), R, No, &[Input::Reply, Input::Detectors], "What the detectors saw in the message."
+    "response.sightings", Kind::Set(SightingKind::NAMES), R, No, [Reply, Detectors], "What the detectors saw in the message."
         => |of| response(of, |response| sightings(response.sightings));
 }
 
 // === impl Fact ===
 
 impl Fact {
+    /// The fact of this path.
+    pub fn of(path: &str) -> Option<&'static Self> {
+        FACTS.iter().find(|fact| fact.path == path)
+    }
+
     /// Whether it is made of this.
     pub fn depends_on(&self, input: Input) -> bool {
         self.inputs.contains(&input)
@@ -269,37 +250,20 @@ impl Fact {
     }
 }
 
+impl PartialEq for Fact {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for Fact {}
+
 // === impl Facts ===
 
 impl Facts<'_> {
     /// What one fact says of the action. A rule reads it so in the phases that know the fact.
-    pub fn value(&self, id: FactId, flow: FlowViolations) -> Val<'_> {
-        (id.fact().get)(&View { facts: self, flow })
-    }
-}
-
-// === impl FactId ===
-
-impl FactId {
-    /// The fact of this path.
-    pub fn of(path: &str) -> Option<Self> {
-        FACTS.iter().position(|fact| fact.path == path).and_then(|place| u8::try_from(place).ok()).map(Self)
-    }
-
-    /// Its row.
-    pub fn fact(self) -> &'static Fact {
-        static NOTHING: Fact = Fact {
-            name: None,
-            path: "",
-            kind: BOOL,
-            phases: Phases::NONE,
-            rises: Rises::No,
-            inputs: &[],
-            doc: "",
-            get: |_| Val::Unknown(Because::Undeclared),
-        };
-        // Only `of` makes these, so the place is always there.
-        FACTS.get(usize::from(self.0)).unwrap_or(&NOTHING)
+    pub fn value(&self, fact: &Fact, flow: FlowViolations) -> Val<'_> {
+        (fact.get)(&View { facts: self, flow })
     }
 }
 

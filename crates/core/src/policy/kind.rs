@@ -152,13 +152,8 @@ impl Phase {
         }
     }
 
-    fn bit(self) -> u8 {
-        match self {
-            Self::Call => 1,
-            Self::Resource => 2,
-            Self::Result => 4,
-            Self::List => 8,
-        }
+    const fn bit(self) -> u8 {
+        1 << self as u8
     }
 }
 
@@ -176,12 +171,7 @@ impl Phases {
         let mut rest = phases;
         // A loop by pattern, since `for` and indexing are not to be had in a constant.
         while let [first, others @ ..] = rest {
-            bits |= match first {
-                Phase::Call => 1,
-                Phase::Resource => 2,
-                Phase::Result => 4,
-                Phase::List => 8,
-            };
+            bits |= first.bit();
             rest = others;
         }
         Self(bits)
@@ -218,22 +208,15 @@ impl fmt::Display for Phases {
 // === impl Input ===
 
 impl Input {
+    /// What nothing produces yet, and why.
+    const MISSING: [(Self, &'static str); 2] = [
+        (Self::Detectors, "no detector looks into texts yet"),
+        (Self::Confinement, "no server is confined yet"),
+    ];
+
     /// Why nothing produces it, if nothing does.
     pub fn missing(self) -> Option<&'static str> {
-        match self {
-            Self::Detectors => Some("no detector looks into texts yet"),
-            Self::Confinement => Some("no server is confined yet"),
-            Self::Tool
-            | Self::Server
-            | Self::Caller
-            | Self::VirtualServer
-            | Self::Action
-            | Self::Label
-            | Self::Origins
-            | Self::Request
-            | Self::Reply
-            | Self::Flow => None,
-        }
+        Self::MISSING.iter().find(|(input, _)| *input == self).map(|(_, why)| *why)
     }
 }
 

@@ -26,14 +26,14 @@ use std::sync::LazyLock;
 pub use arguments::{Arguments, Pointer};
 pub(crate) use arguments::{Found, Wanted};
 #[cfg(test)]
-pub(crate) use compile::compile_where;
+pub(crate) use compile::compile_early;
 pub use compile::{Case, CaseSet, Operator, compile};
 pub use condition::{Check, Condition, Slot, Subject, Test};
 pub use effect::Effect;
 pub use error::{RuleError, RuleErrorCode};
 pub use evaluate::{Hit, Reading};
 pub use explain::{Seen, SeenValue};
-pub use fact_table::{FACTS, Fact, FactId, FactName};
+pub use fact_table::{FACTS, Fact, FactName};
 pub use facts::{
     Facts, ManifestState, RequestFacts, ResponseFacts, ServerFacts, ServerTransport, SightingKind, ToolStatus,
 };

@@ -31,10 +31,10 @@ impl RuleSet {
         let (with, without) = (facts.under(label), facts.under(&NOTHING));
         self.subjects().iter().all(|subject| match subject {
             Subject::Argument(_) => true,
-            Subject::Fact(id) => match id.fact().rises {
+            Subject::Fact(fact) => match fact.rises {
                 Rises::No => true,
                 Rises::Up | Rises::Down => {
-                    with.value(*id, FlowViolations::EMPTY) == without.value(*id, FlowViolations::EMPTY)
+                    with.value(fact, FlowViolations::EMPTY) == without.value(fact, FlowViolations::EMPTY)
                 }
             },
         })

@@ -7,7 +7,7 @@ use super::arguments::Wanted;
 use super::condition::{Check, Condition, Slot, Subject};
 use super::effect::Effect;
 use super::error::RuleError;
-use super::fact_table::{Fact, FactId, FactName};
+use super::fact_table::{Fact, FactName};
 use super::guard::Guarded;
 use super::kind::{Input, Phase, Phases};
 use super::value::Val;
@@ -57,7 +57,7 @@ pub(super) struct Plan {
 /// Rules that can fire only where one fact is one of certain texts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Named {
-    pub(super) fact: Option<FactId>,
+    pub(super) fact: Option<&'static Fact>,
     every: Vec<usize>,
     by_text: HashMap<Box<str>, Vec<usize>>,
 }
@@ -109,11 +109,6 @@ impl RuleSet {
     /// Whether some condition mentions a fact that is made of this.
     pub fn depend_on(&self, input: Input) -> bool {
         self.facts().any(|fact| fact.depends_on(input))
-    }
-
-    /// Whether some condition mentions the fact of this path, so that it must be known before deciding.
-    pub fn mentions(&self, path: &str) -> bool {
-        self.subjects.iter().any(|subject| subject.path() == path)
     }
 
     pub(super) fn plan(&self, phase: Phase) -> &Plan {
@@ -190,16 +185,16 @@ impl Plan {
     /// Sorts a rule by the names it is about, if it is about any.
     fn add(&mut self, index: usize, rule: &Rule, subjects: &[Subject]) -> bool {
         for test in rule.condition.required().filter(|test| !test.negated) {
-            let (Check::Text(texts), Some(Subject::Fact(id))) = (&test.check, subjects.get(test.slot.0))
+            let (Check::Text(texts), Some(Subject::Fact(fact))) = (&test.check, subjects.get(test.slot.0))
             else {
                 continue;
             };
-            let named = match id.fact().name {
+            let named = match fact.name {
                 Some(FactName::ToolName) => &mut self.by_name,
                 Some(FactName::ToolId) => &mut self.by_id,
                 _ => continue,
             };
-            named.add(index, *id, texts);
+            named.add(index, fact, texts);
             return true;
         }
         false
@@ -209,7 +204,7 @@ impl Plan {
 // === impl Named ===
 
 impl Named {
-    fn add(&mut self, index: usize, fact: FactId, texts: &[Box<str>]) {
+    fn add(&mut self, index: usize, fact: &'static Fact, texts: &[Box<str>]) {
         self.fact = Some(fact);
         self.every.push(index);
         for text in texts {
@@ -233,7 +228,7 @@ impl Subject {
     /// The row of the fact table; nothing for an argument.
     pub fn fact(&self) -> Option<&'static Fact> {
         match self {
-            Self::Fact(id) => Some(id.fact()),
+            Self::Fact(fact) => Some(fact),
             Self::Argument(_) => None,
         }
     }
@@ -241,7 +236,7 @@ impl Subject {
     /// The path as a rule writes it.
     pub fn path(&self) -> std::borrow::Cow<'static, str> {
         match self {
-            Self::Fact(id) => id.fact().path.into(),
+            Self::Fact(fact) => fact.path.into(),
             Self::Argument(pointer) => format!("arguments.{}", pointer.as_str()).into(),
         }
     }

@@ -5,9 +5,7 @@ use highwater_core::annotation::Words;
 use highwater_core::grant::Grant;
 use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::policy::{
-    FACTS, FactId, Facts, FlowViolations, Input, RequestFacts, ResponseFacts, ServerFacts,
-};
+use highwater_core::policy::{FACTS, Facts, FlowViolations, Input, RequestFacts, ResponseFacts, ServerFacts};
 
 use super::dice::Dice;
 use super::world;
@@ -39,8 +37,7 @@ struct Elsewhere<'a> {
 /// Says of each fact that does not depend on the input that it is the same before and after.
 fn unmoved(input: Input, of: (&Facts<'_>, FlowViolations), with: (&Facts<'_>, FlowViolations)) {
     for fact in FACTS.iter().filter(|fact| !fact.depends_on(input)) {
-        let id = FactId::of(fact.path).unwrap();
-        let (before, after) = (of.0.value(id, of.1), with.0.value(id, with.1));
+        let (before, after) = (of.0.value(fact, of.1), with.0.value(fact, with.1));
         assert_eq!(before, after, "`{}` moves with {input:?}, which is not in its row", fact.path);
     }
 }

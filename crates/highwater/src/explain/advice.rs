@@ -9,7 +9,8 @@ use highwater_core::decide::{
 use highwater_core::policy::{Seen, SeenValue, Truth};
 
 use super::account::Account;
-use super::phrase::{effect, is_default, plain, quoted, why_unknown};
+use super::phrase::{is_default, plain, quoted, why_unknown};
+use super::tell::weight;
 use super::when::{date, days_after};
 
 /// How long a proposed waiver lasts, in days.
@@ -70,8 +71,8 @@ impl Advice {
         };
         self.changes.push(format!(
             "`{}` in place of `{}`, had the session read {had}{came}",
-            effect(what_if.effect),
-            effect(judged(account)),
+            what_if.effect.as_str(),
+            judged(account).as_str(),
         ));
     }
 
@@ -211,10 +212,6 @@ fn stopped(account: &Account) -> bool {
 /// The findings that did something, or would have, strictest first.
 fn weighty(account: &Account) -> Vec<&Finding> {
     let reply = account.outcome().map(|outcome| outcome.findings.as_slice()).unwrap_or_default();
-    let weight = |finding: &Finding| {
-        let would = finding.would.map(|would| would.balanced.max(would.strict).max(would.samos));
-        finding.effect.max(would.unwrap_or(Effect::Allow))
-    };
     let all = account.decision.findings.iter().chain(reply);
     let mut findings: Vec<&Finding> = all.filter(|finding| weight(finding) > Effect::Allow).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(weight(finding)));

@@ -37,17 +37,6 @@ pub(super) fn quoted<T: AsRef<str>>(names: &[T]) -> String {
     listed(&names)
 }
 
-/// The word for an effect.
-pub(super) fn effect(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Allow => "allow",
-        Effect::Redact => "redact",
-        Effect::Confirm => "confirm",
-        Effect::Passkey => "passkey",
-        Effect::Block => "block",
-    }
-}
-
 /// Who said it.
 pub(super) fn authority(word: &str) -> String {
     match Authority::parse(word) {
@@ -178,7 +167,10 @@ pub(super) fn let_in(rule: &str, decision: &RecordedDecision) -> String {
 
 /// What a mode does about a broken flow rule.
 fn does(rule: Option<FlowRule>, mode: FlowMode, effect: Effect) -> &'static str {
-    rule.and_then(|rule| rule.gate().because(mode, effect)).unwrap_or(match effect {
+    let because = rule.map_or(&[][..], |rule| rule.gate().because).iter();
+    let known =
+        because.filter(|(of, what, _)| (*of, *what) == (mode, effect)).map(|(.., because)| *because).next();
+    known.unwrap_or(match effect {
         Effect::Allow => "lets this in",
         Effect::Redact | Effect::Confirm | Effect::Passkey => "asks a person",
         Effect::Block => "refuses this",

@@ -98,13 +98,13 @@ fn let_in(text: &mut String, account: &Account) -> std::fmt::Result {
 fn per_mode(text: &mut String, would: PerMode) -> std::fmt::Result {
     writeln!(text, "Flow mode `observe` only records. Elsewhere it would have been")?;
     for mode in FlowMode::ENFORCING {
-        writeln!(text, "  {:<10}{}", mode.as_str(), phrase::effect(would.get(mode)))?;
+        writeln!(text, "  {:<10}{}", mode.as_str(), would.get(mode).as_str())?;
     }
     Ok(())
 }
 
 /// The effect, or the strictest that any mode would have had.
-fn weight(finding: &Finding) -> Effect {
+pub(super) fn weight(finding: &Finding) -> Effect {
     let would = finding.would.map(|would| would.balanced.max(would.strict).max(would.samos));
     finding.effect.max(would.unwrap_or(Effect::Allow))
 }
@@ -112,7 +112,7 @@ fn weight(finding: &Finding) -> Effect {
 fn finding(text: &mut String, account: &Account, finding: &Finding) -> std::fmt::Result {
     let word = match finding.would {
         Some(_) => "recorded",
-        None => phrase::effect(finding.effect),
+        None => finding.effect.as_str(),
     };
     writeln!(
         text,
@@ -136,7 +136,7 @@ fn finding(text: &mut String, account: &Account, finding: &Finding) -> std::fmt:
         writeln!(
             text,
             "   = a waiver lowered it from `{}` until {}: {}",
-            phrase::effect(waived.instead_of),
+            waived.instead_of.as_str(),
             // Until is the first moment at which it no longer holds.
             date(Timestamp(waived.until.0.saturating_sub(1))),
             plain(&waived.reason)

@@ -1,7 +1,7 @@
 //! The facts of an action as the context of a Cedar request.
 
 use cedar_policy::{Context, EntityUid, Request, RestrictedExpression, Schema};
-use highwater_core::policy::{Arguments, FACTS, FactId, Facts, FlowViolations, Kind, Phase, Val};
+use highwater_core::policy::{Arguments, FACTS, Facts, FlowViolations, Kind, Phase, Val};
 use serde_json::Value;
 
 use super::schema::identifier;
@@ -22,8 +22,7 @@ pub(super) fn request(
         .iter()
         .filter(|fact| fact.phases.has(phase) && wanted(fact.path))
         .map(|fact| {
-            let id = FactId::of(fact.path).unwrap();
-            (identifier(fact.path), attribute(&identifier(fact.path), fact.kind, facts.value(id, flow)))
+            (identifier(fact.path), attribute(&identifier(fact.path), fact.kind, facts.value(fact, flow)))
         })
         .collect();
     if phase != Phase::List {

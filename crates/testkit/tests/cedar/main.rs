@@ -83,7 +83,13 @@ fn compare(sets: impl Iterator<Item = u64>) -> Count {
             let facts = world.facts();
             // The first of each set shows that the schema describes what we ask.
             let typed = (number == 0).then_some(&schema);
-            let request = context::request(&facts, world.flow, phase, |path| ours.mentions(path), typed);
+            let request = context::request(
+                &facts,
+                world.flow,
+                phase,
+                |path| ours.subjects().iter().any(|subject| subject.path() == path),
+                typed,
+            );
             let answer = authorizer.is_authorized(&request, &theirs, &no_entities);
             // Cedar skips a policy that fails, so a failure is a difference.
             let errors: Vec<String> = answer.diagnostics().errors().map(ToString::to_string).collect();

@@ -5,10 +5,11 @@ use highwater_core::decide::{FlowMode, FlowPolicy};
 use highwater_core::policy::{Check, Effect, FlowRule, Glob, Kind, Phase, RuleSet};
 
 use super::super::diagram::Function;
-use super::super::flow::FlowModel;
+use super::super::flow::{FlowModel, FlowParts};
 use super::super::model::Model;
 use super::super::space::Space;
 use super::super::texts::Pattern;
+use super::super::world::World;
 use super::world;
 
 /// Whether the function can hold, and can fail.
@@ -21,7 +22,8 @@ fn can_be_either(space: &mut Space, function: Function) -> bool {
 fn a_gate_without_a_model_may_speak_or_be_silent_in_every_session() {
     let mut world = world(Phase::Call, &RuleSet::empty());
     let policy = FlowPolicy { mode: FlowMode::Strict, ..FlowPolicy::default() };
-    let model = FlowModel::new(&mut world.space, &policy, &world.label, &world.contract, |_| None).unwrap();
+    let World { space, label: session, contract, .. } = &mut world;
+    let model = FlowModel::new(FlowParts { space, policy: &policy, session, contract }, |_| None).unwrap();
     assert_eq!(model.violated.len(), FlowRule::ALL.len());
     for (index, rule) in FlowRule::ALL.iter().enumerate() {
         for session in [world.label.untrusted(), world.label.class(DataClass::Pii)] {

@@ -46,7 +46,7 @@ pub struct FlowGate {
     pub found: &'static str,
     /// Why a mode does what it does, as the rest of a sentence that begins with the mode, where there is more to say than
     /// that it does.
-    because: &'static [(FlowMode, Effect, &'static str)],
+    pub because: &'static [(FlowMode, Effect, &'static str)],
     /// Why it speaks, unless it says so more exactly.
     reason: Reason,
     /// What can be done about it.
@@ -111,21 +111,11 @@ impl FlowRule {
     }
 
     /// What people are told where it is violated.
-    pub(super) fn found(self, input: &FlowInput<'_>, effect: Effect) -> Finding {
+    pub(super) fn report(self, input: &FlowInput<'_>, effect: Effect) -> Finding {
         let gate = self.gate();
         let finding = (gate.explain)(input, Finding::new(FindingId::Flow(self), effect, gate.reason));
         let integrity = input.facts.session.integrity().as_str().to_owned();
         finding.saw("session.integrity", SeenValue::Text(integrity))
-    }
-}
-
-// === impl FlowGate ===
-
-impl FlowGate {
-    /// Why a mode does this about it, if there is more to say than that it does.
-    pub fn because(&self, mode: FlowMode, effect: Effect) -> Option<&'static str> {
-        let because = self.because.iter().find(|(of, what, _)| (*of, *what) == (mode, effect));
-        because.map(|(.., because)| *because)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
 use crate::label::Label;
 use crate::policy::{
     Admission, Arguments, ConditionSource, Facts, Policy, RuleSource, Span, Spanned, ValueSource,
-    WaiverSource, Written, compile, compile_where,
+    WaiverSource, Written, compile, compile_early,
 };
 use crate::trust::{ServerTrust, TrustLevel};
 
@@ -86,7 +86,7 @@ impl Desk {
 
     fn with_rules(mut self, rules: &[RuleSource], waivers: &[WaiverSource]) -> Self {
         // They may ask for what nothing produces yet.
-        self.policy = self.policy.with_rules(compile_where(rules, waivers, |_| None).unwrap());
+        self.policy = self.policy.with_rules(compile_early(rules, waivers).unwrap());
         self
     }
 

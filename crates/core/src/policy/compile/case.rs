@@ -3,7 +3,6 @@
 use super::super::arguments::{Arguments, Wanted};
 use super::super::condition::{Condition, Slot, Subject};
 use super::super::error::RuleError;
-use super::super::fact_table::Fact;
 use super::super::kind::Truth;
 use super::super::source::ConditionSource;
 use super::draft::{Draft, Use};
@@ -40,7 +39,7 @@ impl Case {
 impl CaseSet {
     /// Checks the conditions.
     pub fn compile(sources: &[ConditionSource]) -> Result<Self, Vec<RuleError>> {
-        let mut compiler = Compiler::new(Fact::missing);
+        let mut compiler = Compiler::default();
         let mut conditions = Vec::with_capacity(sources.len());
         for source in sources {
             if let Some(condition) = Draft::new(&mut compiler, Use::Case).condition(source) {

@@ -3,7 +3,7 @@
 use super::super::arguments::Pointer;
 use super::super::condition::{Condition, Subject, Test};
 use super::super::error::{RuleError, RuleErrorCode as Code};
-use super::super::fact_table::{FACTS, Fact, FactId};
+use super::super::fact_table::{FACTS, Fact};
 use super::super::kind::{Phase, Phases, Rises};
 use super::super::limits;
 use super::super::source::{ConditionSource, Span, Spanned, ValueSource};
@@ -101,31 +101,23 @@ impl<'c> Draft<'c> {
         let subject = self.subject(fact);
         let operator = operator::read(word).map_err(|error| self.compiler.errors.push(error)).ok();
         let (subject, operator) = (subject?, operator?);
-        let target = match &subject {
-            Subject::Fact(id) => Target::Fact(id.fact().kind),
-            Subject::Argument(_) => Target::Argument,
-        };
+        let row = subject.fact();
+        let target = row.map_or(Target::Argument, |row| Target::Fact(row.kind));
         let made = operator::make(&fact.value, target, operator, word.span, value)
             .map_err(|error| self.compiler.errors.push(error))
             .ok()?;
-        let phases = match &subject {
-            Subject::Fact(id) => id.fact().phases,
-            Subject::Argument(_) => Phases::of(&[Phase::Call, Phase::Resource, Phase::Result]),
-        };
+        let of_arguments = Phases::of(&[Phase::Call, Phase::Resource, Phase::Result]);
+        let phases = row.map_or(of_arguments, |row| row.phases);
         self.mentions.push(Mention { path: fact.value.clone(), phases, span: fact.span });
         let negated = negated != made.negated;
-        if let Subject::Fact(id) = &subject {
-            let moves = polarity::of(&made.check, id.fact().kind, id.fact().rises, negated);
-            self.moves(moves, fact, operator, id.fact().rises, value.span);
+        if let Some(row) = row {
+            let moves = polarity::of(&made.check, row.kind, row.rises, negated);
+            self.moves(moves, fact, operator, row.rises, value.span);
         }
-        let id = match &subject {
-            Subject::Fact(id) => Some(*id),
-            Subject::Argument(_) => None,
-        };
         let slot = self.compiler.slot(&fact.value, subject);
         let span =
             Span { start: fact.span.start.min(value.span.start), end: fact.span.end.max(value.span.end) };
-        Some(Test { slot, fact: id, check: made.check, negated, span })
+        Some(Test { slot, fact: row, check: made.check, negated, span })
     }
 
     fn moves(
@@ -167,7 +159,7 @@ impl<'c> Draft<'c> {
     }
 
     fn subject(&mut self, fact: &Spanned<String>) -> Option<Subject> {
-        if let Some(id) = FactId::of(&fact.value) {
+        if let Some(row) = Fact::of(&fact.value) {
             if self.used == Use::Case {
                 let message = format!("a case cannot look at `{}`, only at `arguments.…`", fact.value);
                 self.compiler
@@ -177,13 +169,13 @@ impl<'c> Draft<'c> {
                     ));
                 return None;
             }
-            if let Some(why) = (self.compiler.missing)(id.fact()) {
+            if let Some(why) = row.missing().filter(|_| !self.compiler.early) {
                 let message = format!("`{}` is never known: {why}", fact.value);
                 let error = RuleError::new(Code::UnproducedFact, fact.span, message);
                 self.compiler.errors.push(error.help("leave the test out: it would hold always or never"));
                 return None;
             }
-            return Some(Subject::Fact(id));
+            return Some(Subject::Fact(row));
         }
         let Some(pointer) = fact.value.strip_prefix("arguments.") else {
             let error =

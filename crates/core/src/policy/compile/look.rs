@@ -4,7 +4,7 @@
 
 use super::super::condition::{Check, Condition, Subject, Test};
 use super::super::error::{RuleError, RuleErrorCode as Code};
-use super::super::fact_table::{FactId, FactName};
+use super::super::fact_table::{Fact, FactName};
 use super::super::kind::Kind;
 use super::super::suggest::listed;
 use super::Compiler;
@@ -131,10 +131,7 @@ fn bounds(check: &Check) -> (i64, i64) {
 }
 
 fn kind(subject: &Subject) -> Option<Kind> {
-    match subject {
-        Subject::Fact(id) => Some(id.fact().kind),
-        Subject::Argument(_) => None,
-    }
+    subject.fact().map(|fact| fact.kind)
 }
 
 /// Notes a warning for each test of an argument that nothing keeps from firing where the argument is missing.
@@ -165,7 +162,7 @@ fn walk<'c>(
                     Some(Subject::Argument(other)) => {
                         guard.check == Check::Exists && !guard.negated && pointer.holds(other)
                     }
-                    Some(Subject::Fact(id)) => id.names_the_target(),
+                    Some(Subject::Fact(fact)) => names_the_target(fact),
                     None => false,
                 });
             if !guarded {
@@ -183,12 +180,8 @@ fn walk<'c>(
     }
 }
 
-// === impl FactId ===
-
-impl FactId {
-    /// Whether a test of this fact picks out single tools, prompts or resources, whose arguments are known.
-    fn names_the_target(self) -> bool {
-        use FactName::{PromptName, ResourceUri, ToolId, ToolName};
-        matches!(self.fact().name, Some(ToolId | ToolName | PromptName | ResourceUri))
-    }
+/// Whether a test of this fact picks out single tools, prompts or resources, whose arguments are known.
+fn names_the_target(fact: &Fact) -> bool {
+    use FactName::{PromptName, ResourceUri, ToolId, ToolName};
+    matches!(fact.name, Some(ToolId | ToolName | PromptName | ResourceUri))
 }

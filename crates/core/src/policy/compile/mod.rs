@@ -26,16 +26,23 @@ pub use operator::Operator;
 
 /// Checks rules and waivers, of all files together, and makes them ready to be evaluated.
 pub fn compile(rules: &[RuleSource], waivers: &[WaiverSource]) -> Result<RuleSet, Vec<RuleError>> {
-    compile_where(rules, waivers, Fact::missing)
+    compile_by(Compiler::default(), rules, waivers)
 }
 
-/// The same where other facts can be known; `missing` says why one cannot.
-pub(crate) fn compile_where(
+/// The same for rules that ask for what nothing produces yet.
+#[cfg(test)]
+pub(crate) fn compile_early(
     rules: &[RuleSource],
     waivers: &[WaiverSource],
-    missing: fn(&Fact) -> Option<&'static str>,
 ) -> Result<RuleSet, Vec<RuleError>> {
-    let mut compiler = Compiler::new(missing);
+    compile_by(Compiler { early: true, ..Compiler::default() }, rules, waivers)
+}
+
+fn compile_by(
+    mut compiler: Compiler,
+    rules: &[RuleSource],
+    waivers: &[WaiverSource],
+) -> Result<RuleSet, Vec<RuleError>> {
     if let Some(first_too_many) = rules.get(limits::RULES) {
         let message = format!("there are {} rules, and at most {} are allowed", rules.len(), limits::RULES);
         compiler.errors.push(
@@ -71,9 +78,10 @@ pub(crate) fn compile_where(
 }
 
 /// What is shared by all conditions of a set.
+#[derive(Default)]
 struct Compiler {
-    /// Why a fact can never be known.
-    missing: fn(&Fact) -> Option<&'static str>,
+    /// Whether facts may be asked for that nothing produces.
+    early: bool,
     subjects: Vec<Subject>,
     slots: HashMap<String, Slot>,
     errors: Vec<RuleError>,
@@ -83,11 +91,6 @@ struct Compiler {
 // === impl Compiler ===
 
 impl Compiler {
-    fn new(missing: fn(&Fact) -> Option<&'static str>) -> Self {
-        let (subjects, slots) = (Vec::new(), HashMap::new());
-        Self { missing, subjects, slots, errors: Vec::new(), warnings: Vec::new() }
-    }
-
     fn rule(&mut self, source: &RuleSource) -> Option<Rule> {
         let sound = self.name(source);
         let effect = self.effect(source);
@@ -250,7 +253,7 @@ fn redacted(condition: &Condition, subjects: &[Subject]) -> Option<u64> {
     let is_of_reply = |fact: &Fact| fact.depends_on(Input::Detectors) && fact.depends_on(Input::Reply);
     let named = condition.tests().into_iter().filter(|test| !test.negated).fold(0, |bits, test| {
         match (subjects.get(test.slot.0), &test.check) {
-            (Some(Subject::Fact(id)), Check::Has(words)) if is_of_reply(id.fact()) => bits | words,
+            (Some(Subject::Fact(fact)), Check::Has(words)) if is_of_reply(fact) => bits | words,
             _ => bits,
         }
     });

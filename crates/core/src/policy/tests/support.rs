@@ -45,7 +45,7 @@ pub(super) fn rules(text: &str) -> RuleSet {
 /// The same for rules that may ask for what nothing produces yet.
 pub(super) fn early_rules(text: &str) -> RuleSet {
     let File { rules, waivers, .. } = File::new(text);
-    compile_where(&rules, &waivers, |_| None).unwrap()
+    compile_early(&rules, &waivers).unwrap()
 }
 
 /// One rule that blocks, with this condition.
