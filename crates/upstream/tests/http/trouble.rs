@@ -1,7 +1,5 @@
 //! Servers that come and go, and answers that are too much.
 
-use std::time::Duration;
-
 use highwater_mcp::era::Era;
 use highwater_upstream::error::Cause;
 use highwater_upstream::{Health, HealthState};
