@@ -2,10 +2,11 @@
 
 use highwater_core::policy::Policy;
 use highwater_core::session::{Assurance, Contributor, Contributors};
-use highwater_mcp::annotations::emit::{Context, context_meta};
+use highwater_mcp::annotations::emit::{Context, Share, context_meta};
 use highwater_mcp::era::ClientMeta;
 
 use super::layout::Meta;
+use super::permitted::Permitted;
 use super::proposed::Proposed;
 
 /// What an upstream is told in `_meta`.
@@ -30,15 +31,19 @@ impl SentMeta {
         }
     }
 
-    /// What the upstream of an action is told in `_meta`.
-    pub(super) fn of(proposed: &Proposed) -> Self {
-        let contracts = &proposed.route.contracts;
-        let session = &proposed.before.label;
-        let contributors = contracts.has_flow_policy().then(|| contributors(&proposed.policy, proposed));
-        let context = Context { session, share: contracts.share(), contributors: contributors.as_ref() };
-        let sent = proposed.layout.meta.clone();
+    /// What the upstream of an action is told in `_meta`; with what a person agreed to, nothing that a client may have
+    /// worded, as no person was shown it.
+    pub(super) fn of(permitted: &Permitted) -> Self {
+        let contracts = &permitted.route.contracts;
+        let session = &permitted.before.label;
+        let contributors = contracts.has_flow_policy().then(|| contributors(&permitted.policy, permitted));
+        // Where it came from is what clients say, too.
+        let most = if permitted.is_agreed() { Share::Hints } else { Share::Full };
+        let share = contracts.share().min(most);
+        let context = Context { session, share, contributors: contributors.as_ref() };
+        let sent = permitted.layout.meta.clone();
         let own = sent.as_ref().filter(|meta| !meta.formal);
-        let own = own.and_then(|meta| proposed.action.params().get(meta.at.clone()));
+        let own = own.and_then(|meta| permitted.action.params().get(meta.at.clone()));
         Self { said: context_meta(own, &context), sent }
     }
 }

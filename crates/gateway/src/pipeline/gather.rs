@@ -57,6 +57,7 @@ impl Judge {
             request,
             unstored,
             relayed: None,
+            continues_agreed: heard.is_some(),
             sealed: false,
             caller,
             layout,

@@ -82,6 +82,11 @@ impl Permitted {
         }
     }
 
+    /// Whether a person agreed to it, or to the call that it is a part of.
+    pub(super) fn is_agreed(&self) -> bool {
+        self.consented.is_some() || self.continues_agreed
+    }
+
     /// Notes what its server has said, once that is in the session's label.
     pub(super) fn note_heard(&self, label: &Label) {
         // What a person agreed to may go on, and so may what brings it answers.

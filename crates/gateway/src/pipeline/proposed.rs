@@ -48,6 +48,8 @@ pub(super) struct Proposed {
     pub(super) relayed: Option<RelayedApproval>,
     /// What the client says of its context could not be stored, so the session counts as having taken in anything.
     pub(super) unstored: bool,
+    /// It brings answers to a call that a person agreed to.
+    pub(super) continues_agreed: bool,
     /// Whether no digest of it goes on record, because its receipt is for the auditor alone.
     pub(super) sealed: bool,
     pub(super) now: Timestamp,

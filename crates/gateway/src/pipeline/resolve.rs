@@ -49,6 +49,7 @@ impl Judge {
             reply_contract: contract,
             route: Route { known: resolving, ..route.clone() },
             relayed: None,
+            continues_agreed: false,
             // It has the arguments of the call that it is about.
             sealed: self.seals(call),
             policy: Arc::clone(&call.policy),

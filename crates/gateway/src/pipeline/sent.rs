@@ -27,6 +27,7 @@ use highwater_upstream::event::{Ask, CallEvent, CallSink};
 use highwater_upstream::{CallClient, Doorkeeper, Reply, Turn};
 use tokio::sync::mpsc;
 
+use super::approve::named_capabilities;
 use super::arrival::{Route, TaskBridge};
 use super::ask::{Cleared, ServerQuestions};
 use super::context::SentMeta;
@@ -98,12 +99,17 @@ impl Sent {
         let door = Door::of(route);
         let client = arrival.client.clone();
         let progress = arrival.progress_token().is_some();
-        let task = route.task;
+        let (task, agreed) = (route.task, permitted.is_agreed());
         let work = boxed(|| async move {
             let log_level = client.log_level().map(LogLevel::as_str);
+            let declared = if agreed {
+                Cow::Owned(named_capabilities(client.capabilities()))
+            } else {
+                Cow::Borrowed(client.capabilities())
+            };
             let capabilities = match task {
-                TaskBridge::Modern => Cow::Owned(with_tasks(client.capabilities())),
-                TaskBridge::None | TaskBridge::Legacy => Cow::Borrowed(client.capabilities()),
+                TaskBridge::Modern => Cow::Owned(with_tasks(&declared)),
+                TaskBridge::None | TaskBridge::Legacy => declared,
             };
             let client = CallClient {
                 capabilities: &capabilities,

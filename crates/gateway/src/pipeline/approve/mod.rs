@@ -33,6 +33,7 @@ use form::{Form, Shown};
 pub(crate) use pending::PendingQuestions;
 pub(super) use pending::WaitingReply;
 use pending::{Pending, Subject};
+pub(super) use rebuild::named_capabilities;
 use rebuild::{Allowed, Unshown, rebuilt};
 pub(crate) use signable::through;
 pub(super) use wait::PendingApproval;

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::approval::CanonicalArguments;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
-use highwater_mcp::text::{is_string, member, members, quote};
+use highwater_mcp::text::{is_object, is_string, is_true, member, members, quote};
 
 use super::super::arrival::{Route, TaskBridge};
+use crate::greet::TASKS_EXTENSION;
 
 /// The trace that a call belongs to, as the W3C writes it.
 const TRACE_PARENT: &str = "traceparent";
@@ -114,6 +115,29 @@ fn shown_meta(meta: &str, relayed: bool) -> Option<String> {
     (!kept.is_empty()).then(|| format!("{{{}}}", kept.join(",")))
 }
 
+/// What a client can do, in the protocol's own words, without anything that it adds to them.
+pub(in crate::pipeline) fn named_capabilities(capabilities: &str) -> String {
+    const NAMED: [(&str, &[&str]); 4] = [
+        ("elicitation", &["form", "url"]),
+        ("extensions", &[TASKS_EXTENSION]),
+        ("roots", &["listChanged"]),
+        ("sampling", &["context", "tools"]),
+    ];
+    let declared = |(name, parts): (&str, &[&str])| {
+        let said = member(capabilities, name).filter(|said| is_object(said))?;
+        let parts = parts.iter().filter_map(|part| {
+            let value = match member(said, part)? {
+                value if is_true(value) => "true",
+                value if is_object(value) => "{}",
+                _ => return None,
+            };
+            Some(format!("{}:{value}", quote(part)))
+        });
+        Some(format!("{}:{{{}}}", quote(name), parts.collect::<Vec<_>>().join(",")))
+    };
+    format!("{{{}}}", NAMED.into_iter().filter_map(declared).collect::<Vec<_>>().join(","))
+}
+
 /// Whether a value is a version, two ids and flags in hexadecimal, and nothing else.
 fn is_trace_parent(value: &str) -> bool {
     let Some(text) = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else { return false };
@@ -123,3 +147,6 @@ fn is_trace_parent(value: &str) -> bool {
         && text.split('-').count() == lengths.len()
         && text.split('-').zip(lengths).all(|(part, length)| part.len() == length && hexadecimal(part))
 }
+
+#[cfg(test)]
+mod tests;
