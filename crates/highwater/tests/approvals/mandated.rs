@@ -14,7 +14,7 @@ const VARIANT: &str = "call_tool_destructive";
 
 /// How a client calls a tool.
 #[derive(Clone, Copy, Debug)]
-enum How {
+pub(crate) enum How {
     ByName,
     ThroughVariant,
 }
@@ -46,13 +46,13 @@ impl How {
     }
 }
 
-/// A mandate to delete what is below `build/`, so often.
-async fn sign(stage: &Stage, client: &Client, how: How, calls: u64) {
-    sign_for(stage, client, how, &json!({ "path": { "prefix": "build/" } }), calls).await;
+/// A mandate to delete what is below `build/`, so often. Somebody is still asked about the call that this begins with.
+pub(crate) async fn sign(stage: &Stage, client: &Client, how: How, calls: u64) -> String {
+    sign_for(stage, client, how, &json!({ "path": { "prefix": "build/" } }), calls).await
 }
 
 /// A mandate to delete with arguments within these constraints, so often.
-async fn sign_for(stage: &Stage, client: &Client, how: How, arguments: &Value, calls: u64) {
+async fn sign_for(stage: &Stage, client: &Client, how: How, arguments: &Value, calls: u64) -> String {
     // Who the agent is to the gateway.
     let id = waits(&how.call(client, &json!({ "path": "who" })).await);
     let (_, request) = stage.api(Method::GET, &id, None).await;
@@ -65,6 +65,7 @@ async fn sign_for(stage: &Stage, client: &Client, how: How, arguments: &Value, c
     let owner = stage.person.with_passkey(&stage.passkey).await;
     let (status, said) = owner.mandate(&terms, &stage.passkey).await;
     assert_eq!(status, 200, "{said}");
+    id
 }
 
 #[tokio::test]

@@ -225,7 +225,7 @@ async fn g25_a_round_belongs_to_one_call_of_one_principal_and_goes_on_once() {
     let stranger = stranger.token(made["secret"].as_str().unwrap()).connect().await.unwrap();
     let answer = stranger.send(on(DELETE, &arguments, &state)).await.unwrap();
     assert_eq!(answer.error_code(), Some(-32602), "{}", answer.raw());
-    // Without the state, or with the server's own, it is a call of its own.
+    // Without the state, or with the server's own, it is a call of its own, whose answers no person would be shown.
     let answers = json!({ "who": { "action": "accept", "content": { "name": "Ada" } } });
     for own in [Value::Null, json!("one")] {
         let mut params = json!({ "name": DELETE, "arguments": arguments, "inputResponses": answers });
@@ -233,7 +233,8 @@ async fn g25_a_round_belongs_to_one_call_of_one_principal_and_goes_on_once() {
             params["requestState"] = own;
         }
         let answer = client.send(Request::new("tools/call").params(params).once()).await.unwrap();
-        assert_eq!(answer.at("/error/data/reason"), "missing_evidence", "{}", answer.raw());
+        assert_eq!(answer.error_code(), Some(-32602), "{}", answer.raw());
+        assert_eq!(answer.at("/error/data/path"), "/params/inputResponses", "{}", answer.raw());
     }
     assert_eq!((resumed(&stage, "one"), stage.ran("delete")), (0, 1), "nothing of this reached the server");
     // It goes on, and not once more: not in turn and not at once.
@@ -263,6 +264,10 @@ async fn g25_without_a_state_of_the_server_there_is_nothing_to_go_on_with() {
     let answers = json!({ "who": { "action": "accept", "content": { "name": "Ada" } } });
     let params = json!({ "name": name, "arguments": {}, "inputResponses": answers });
     let again = client.send(Request::new("tools/call").params(params).once()).await.unwrap();
+    assert_eq!(again.error_code(), Some(-32602), "{}", again.raw());
+    assert_eq!(again.at("/error/data/path"), "/params/inputResponses", "no person is shown them");
+    nobody_is_asked(&stage).await;
+    let again = client.call(name, json!({})).await.unwrap();
     assert_ne!(waits(&again), id, "to run it once more is asked once more");
     assert_eq!(stage.ran("stateless"), 1);
 }
