@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,7 +10,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_config::{Era, Expose, ServerSettings, Settings, Start, Transport, Writes};
-use highwater_core::id::{DecisionId, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::id::{Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::pin::PinKind;
 use highwater_core::seal::Seal;
 use highwater_store::{
@@ -25,6 +24,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::approvals::{Desk, DeskParts};
+use crate::decision_ids::DecisionIds;
 use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
 use crate::front::http::Workers;
 use crate::pins::{Keeper, ToolNames};
@@ -334,27 +334,6 @@ impl Gateway {
     }
 }
 
-/// Names for decisions.
-pub(crate) struct DecisionIds {
-    /// Makes those of this run unlike those of any other.
-    boot: String,
-    next: AtomicU64,
-}
-
-// === impl DecisionIds ===
-
-impl DecisionIds {
-    /// The names of one run of the gateway.
-    pub(crate) fn of_run(boot: String) -> Self {
-        Self { boot, next: AtomicU64::new(1) }
-    }
-
-    /// A name for the next decision.
-    pub(crate) fn next(&self) -> DecisionId {
-        decision_id(&self.boot, self.next.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
 /// An identifier that nobody can guess.
 pub(crate) fn fresh_id() -> String {
     // Without randomness there is no id that would be safe to hand out; an empty one matches nothing.
@@ -372,19 +351,6 @@ impl World {
             virtual_servers: BTreeMap::new(),
         }
     }
-}
-
-/// The name of a decision: which run of the gateway it is of, and its number in hexadecimal, of five digits at least.
-/// Written by hand, since every call has one.
-fn decision_id(boot: &str, number: u64) -> DecisionId {
-    let mut text = String::with_capacity(boot.len() + 20);
-    text.push_str("hwd_");
-    text.push_str(boot);
-    let digits = number.checked_ilog2().map_or(1, |log| log / 4 + 1).max(5);
-    for place in (0..digits).rev() {
-        text.extend(char::from_digit((number >> (4 * place) & 15) as u32, 16));
-    }
-    DecisionId::new(text)
 }
 
 pub(crate) fn random_text(bytes: usize) -> Option<String> {
@@ -487,17 +453,5 @@ fn era_word(era: RememberedEra) -> &'static str {
         RememberedEra::Modern => "modern",
         RememberedEra::Legacy => "legacy",
         RememberedEra::Sse => "sse",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decisions_are_numbered_in_hexadecimal() {
-        for number in [0, 1, 15, 16, 0xf_ffff, 0x10_0000, 0xabcd_ef01, u64::MAX] {
-            assert_eq!(decision_id("b00t", number).as_str(), format!("hwd_b00t{number:05x}"));
-        }
     }
 }

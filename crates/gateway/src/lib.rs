@@ -5,6 +5,7 @@ mod approvals;
 mod catalog;
 mod changes;
 mod client;
+mod decision_ids;
 mod dispatch;
 pub mod front;
 mod gateway;

@@ -17,7 +17,8 @@ use super::proposed::Proposed;
 use super::record::Recorder;
 use super::sessions::Sessions;
 use crate::approvals::Desk;
-use crate::gateway::{DecisionIds, now};
+use crate::decision_ids::DecisionIds;
+use crate::gateway::now;
 use crate::world::CurrentWorld;
 
 /// Gathers what is known of actions and judges them.
