@@ -24,8 +24,8 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::approvals::{Desk, DeskParts};
-use crate::decision_ids::DecisionIds;
 use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
+use crate::decision_ids::DecisionIds;
 use crate::front::http::Workers;
 use crate::pins::{Keeper, ToolNames};
 use crate::pipeline::{Road, RoadParts};
