@@ -149,7 +149,8 @@ impl Agent {
         self.start_text(method, &params.to_string())
     }
 
-    fn start_text(&self, method: &str, params: &str) -> Running {
+    /// The same with parameters as JSON text.
+    pub(super) fn start_text(&self, method: &str, params: &str) -> Running {
         let id = self.next.fetch_add(1, Ordering::Relaxed).to_string();
         let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
         let frame = Frame::parse(Bytes::from(message), &ScanRules::FROM_CLIENT).unwrap();

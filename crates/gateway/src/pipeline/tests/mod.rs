@@ -2,10 +2,14 @@
 //! was sent is read from its journal, and what happened from the audit log.
 
 mod agent;
+mod person;
 mod scripted;
 mod stage;
 mod tools;
 
+mod approvals_form;
+mod approvals_page;
+mod approvals_standing;
 mod departing;
 mod hidden;
 mod labels;
@@ -14,15 +18,20 @@ mod notifications;
 mod questions;
 mod recording;
 mod refusals;
+mod relay;
+mod resolve;
 mod retries;
+mod rounds;
 mod routing;
+mod search;
 mod store_faults;
 mod suspended;
+mod tasks;
 
 use std::time::Duration;
 
 use highwater_mcp::era::Era;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::agent::{Agent, Who};
 use self::scripted::{Script, Step};
@@ -37,6 +46,21 @@ const AGES: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The label of a session that has read what strangers wrote, and nothing else.
 const STRANGE: [&str; 3] = ["integrity:none", "openWorld", "source:untrustedPublic"];
+
+/// What a client says that can show forms.
+fn forms() -> Value {
+    json!({ "elicitation": { "form": {} } })
+}
+
+/// What a client says that can send its person to a page.
+fn pages() -> Value {
+    json!({ "elicitation": { "url": {} } })
+}
+
+/// A person's yes in a form of ours.
+fn yes() -> Value {
+    json!({ "action": "accept", "content": { "allow": true } })
+}
 
 /// The text of a tool's result that is no error.
 #[track_caller]
@@ -65,4 +89,12 @@ fn remediation(answer: &Value) -> &str {
 fn decision(answer: &Value) -> &str {
     let named = &answer["result"]["_meta"]["dev.highwater/decision"]["id"];
     named.as_str().unwrap_or_else(|| panic!("{answer}"))
+}
+
+/// A text with another letter at one place.
+fn tampered(text: &str, place: usize) -> String {
+    let other = if text.as_bytes()[place] == b'A' { "B" } else { "A" };
+    let mut text = text.to_owned();
+    text.replace_range(place..=place, other);
+    text
 }

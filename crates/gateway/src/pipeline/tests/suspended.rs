@@ -134,10 +134,7 @@ async fn a_state_that_was_tampered_with_opens_nothing() {
     let state = asked["result"]["requestState"].as_str().unwrap();
     let mut forged = asked.clone();
     for place in (4..state.len()).step_by(7) {
-        let turned = if state.as_bytes()[place] == b'A' { "B" } else { "A" };
-        let mut text = state.to_owned();
-        text.replace_range(place..=place, turned);
-        forged["result"]["requestState"] = json!(text);
+        forged["result"]["requestState"] = json!(super::tampered(state, place));
         let answer = agent.answer("tools/call", &params(), &forged, answers()).await;
         assert_eq!(answer["error"]["code"], -32602, "{place}: {answer}");
     }

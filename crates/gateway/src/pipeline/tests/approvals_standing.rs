@@ -1,0 +1,197 @@
+//! What was agreed to before a call came, or comes with it: remembered answers, mandates, signatures of the client's own;
+//! and replies that wait at the page.
+
+use serde_json::{Value, json};
+
+use super::person::Person;
+use super::{ACT, ERAS, FETCH, INBOX, Setup, Stage, Who, forms, pages, refusal, text, yes};
+use crate::approvals::RememberScope;
+
+const KEY: &str = "io.modelcontextprotocol/verified-approval";
+
+async fn stage(effect: &str) -> (Stage, Person) {
+    let rule = json!({ "name": "ask", "effect": effect, "when": { "tool.id": ACT } });
+    let delegable = json!({ "up:act": { "delegable": true } });
+    let setup = Setup::usual().rule(rule).with_page();
+    let stage = setup.with(|config| config["approvals"]["tools"] = delegable).open().await;
+    let person = Person::enrolled(&stage).await;
+    (stage, person)
+}
+
+fn act(path: &str) -> Value {
+    json!({ "name": ACT, "arguments": { "path": path } })
+}
+
+/// Calls with forms, saying this; the answer, and what was asked.
+async fn call(stage: &Stage, context: &str, params: Value, answer: Value) -> (Value, Vec<Value>) {
+    let who = Who { era: ERAS[0], capabilities: forms(), context: Some(context), ..Who::default() };
+    let running = stage.agent(who).start("tools/call", params);
+    let outcome = running.finish_answering(|_, _| Some(answer.clone())).await;
+    (outcome.answer, outcome.before)
+}
+
+#[tokio::test]
+async fn a_yes_that_is_remembered_covers_the_same_call_and_no_other() {
+    for (scope, elsewhere) in
+        [("session", false), ("tool-with-targets", true), ("until-definition-changes", true)]
+    {
+        let (stage, _person) = stage("confirm").await;
+        let remember = json!({ "action": "accept", "content": { "allow": true, "remember": scope } });
+        let (answer, asked) = call(&stage, "one", act("a"), remember).await;
+        text(&answer);
+        let offered = &asked[0]["params"]["requestedSchema"]["properties"]["remember"]["enum"];
+        assert_eq!(offered.as_array().unwrap().len(), 4, "{asked:?}");
+        let (answer, asked) = call(&stage, "one", act("a"), yes()).await;
+        text(&answer);
+        assert!(asked.is_empty(), "{scope}: {asked:?}");
+        let no = json!({ "action": "decline" });
+        let (_, asked) = call(&stage, "one", act("b"), no.clone()).await;
+        assert_eq!(asked.len(), 1, "{scope}: another target");
+        let (_, asked) = call(&stage, "two", act("a"), no).await;
+        assert_eq!(asked.is_empty(), elsewhere, "{scope}: another session");
+    }
+}
+
+#[tokio::test]
+async fn a_remembered_yes_ends_with_the_definition_and_with_what_the_session_holds() {
+    for changes in [true, false] {
+        let (stage, person) = stage("confirm").await;
+        let agent = stage.of_era(ERAS[1]);
+        let running = agent.start("tools/call", act("a"));
+        person.confirm(&person.asked().await.id, Some(RememberScope::ToolWithTargets)).await.unwrap();
+        text(&running.finish().await.answer);
+        text(&agent.send("tools/call", act("a")).await.answer);
+        if changes {
+            stage.up().tools.lock().unwrap()[3]["description"] = json!("Does more.");
+            stage.restock("up").await;
+        } else {
+            text(&agent.call(INBOX, json!({})).await);
+        }
+        let running = agent.start("tools/call", act("a"));
+        person.decline(&person.asked().await.id).await;
+        refusal(&running.finish().await.answer);
+        assert_eq!(stage.up().runs("act"), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_mandate_carries_what_it_covers_so_often_and_leaves_a_receipt_each_time() {
+    let (stage, person) = stage("passkey").await;
+    // A tool that nobody has seen cannot be delegated.
+    stage.of_era(ERAS[1]).send("tools/list", json!({})).await;
+    person.delegate(ACT, 2).await;
+    let before = person.receipts().await;
+    let agent = stage.of_era(ERAS[1]);
+    for path in ["build/a", "build/b"] {
+        text(&agent.send("tools/call", act(path)).await.answer);
+    }
+    assert_eq!((stage.up().runs("act"), person.receipts().await), (2, before + 2));
+    for path in ["build/c", "src/a"] {
+        let running = agent.start("tools/call", act(path));
+        person.decline(&person.asked().await.id).await;
+        refusal(&running.finish().await.answer);
+    }
+    assert_eq!(stage.up().runs("act"), 2, "it is used up, and another path was never in it");
+    assert_eq!(stage.story().iter().filter(|told| *told == "approved tools/call").count(), 2);
+}
+
+#[tokio::test]
+async fn a_mandate_does_not_carry_a_session_that_has_heard_strangers() {
+    let (stage, person) = stage("passkey").await;
+    let agent = stage.of_era(ERAS[1]);
+    text(&agent.call(FETCH, json!({})).await);
+    person.delegate(ACT, 2).await;
+    let running = agent.start("tools/call", act("build/a"));
+    person.decline(&person.asked().await.id).await;
+    refusal(&running.finish().await.answer);
+    assert_eq!(stage.up().runs("act"), 0);
+}
+
+#[tokio::test]
+async fn a_signature_that_comes_with_its_call_opens_exactly_that_call_once() {
+    for era in ERAS {
+        let (stage, person) = stage("passkey").await;
+        let agent = stage.agent(Who { era, speaks_approval: true, ..Who::default() });
+        // Without one it is told that it is missing.
+        let missing = agent.send("tools/call", act("a")).await.answer;
+        assert_eq!(missing["error"]["data"]["reason"], "missing_evidence", "{missing}");
+        let asking = json!({ "toolName": ACT, "arguments": { "path": "a" } });
+        let challenge = agent.send("approval/challenge/create", asking).await.answer["result"].clone();
+        let evidence = person.evidence(&challenge);
+        let with = |path: &str| {
+            let mut params = act(path);
+            params["_meta"] = json!({ KEY: evidence });
+            params
+        };
+        let other = agent.send("tools/call", with("b")).await.answer;
+        assert_eq!(other["error"]["data"]["reason"], "argument_hash_mismatch", "{other}");
+        text(&agent.send("tools/call", with("a")).await.answer);
+        let again = agent.send("tools/call", with("a")).await.answer;
+        assert_eq!(again["error"]["data"]["reason"], "challenge_consumed", "{again}");
+        assert_eq!(stage.up().runs("act"), 1);
+        assert!(!stage.up().heard()[0].text.contains(KEY), "our evidence reaches no server");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_a_person_must_see_waits_at_the_page_and_is_fetched_once() {
+    let rule = json!({ "name": "strangers", "effect": "confirm", "phase": "result",
+        "when": { "tool.id": FETCH, "response.annotations.openWorldHint": { "in": [true, false] } } });
+    for released in [true, false] {
+        let stage = Setup::usual().rule(rule.clone()).with_page().open().await;
+        let person = Person::enrolled(&stage).await;
+        let agent = stage.modern(pages());
+        let params = json!({ "name": FETCH, "arguments": {} });
+        let asked = agent.send("tools/call", params.clone()).await.answer;
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+        assert!(stage.label(&agent).is_empty(), "nothing of the reply is out");
+        let request = person.asked().await;
+        if released {
+            person.confirm(&request.id, None).await.unwrap();
+        } else {
+            person.decline(&request.id).await;
+        }
+        let opened = json!({ "highwater_approval": { "action": "accept" } });
+        let answer = agent.answer("tools/call", &params, &asked, opened.clone()).await;
+        assert_eq!(answer["result"]["isError"] != true, released, "{answer}");
+        let again = agent.answer("tools/call", &params, &asked, opened).await;
+        assert!(refusal(&again).contains("expired"), "{again}");
+        assert_eq!(stage.up().runs("fetch"), 1);
+        assert_eq!(!stage.label(&agent).is_empty(), released);
+        let end = if released { "delivered" } else { "withheld" };
+        assert_eq!(stage.story().pop().unwrap(), end);
+    }
+}
+
+#[tokio::test]
+async fn of_a_sensitive_call_no_digest_is_on_record_and_no_argument_is_kept() {
+    let key = "hSDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo";
+    for sealed in [true, false] {
+        let rule = json!({ "name": "ask", "effect": "passkey", "when": { "tool.id": ACT } });
+        let stage = Setup::usual().rule(rule).with_page().with(|config| {
+            config["approvals"]["auditor_key"] = json!(key);
+            config["approvals"]["tools"] = json!({ "up:act": { "sensitive": sealed } });
+        });
+        let stage = stage.open().await;
+        let person = Person::enrolled(&stage).await;
+        let running = stage.of_era(ERAS[1]).start("tools/call", act("4711"));
+        let request = person.asked().await;
+        assert_eq!(request.arguments, r#"{"path":"4711"}"#, "whoever is asked sees them");
+        person.sign(&request.id).await.unwrap();
+        text(&running.finish().await.answer);
+        let about_call = stage.audit().into_iter().filter(|record| record["target"] == "act");
+        assert!(about_call.clone().count() >= 2);
+        for record in about_call {
+            assert_eq!(record["digest"].is_null(), sealed, "{record}");
+        }
+        let told = stage
+            .audit()
+            .into_iter()
+            .filter(|record| record["event"] == "asked" || record["event"] == "answered");
+        for record in told {
+            assert_eq!(record["question"].is_null(), sealed, "{record}");
+        }
+        let view = person.desk.view(&request.id).await.unwrap().unwrap();
+        assert_eq!(view.arguments.is_empty(), sealed, "{}", view.arguments);
+    }
+}

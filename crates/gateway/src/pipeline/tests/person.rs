@@ -1,0 +1,106 @@
+//! A person with a passkey, who answers at the desk as the page would for them.
+
+use std::sync::Arc;
+
+use highwater_core::approval::{Algorithm, to_iso};
+use highwater_core::id::{ApprovalId, ChallengeId, Timestamp, UserId};
+use highwater_testkit::passkey::Passkey;
+use serde_json::{Value, json};
+
+use super::Stage;
+use crate::approvals::{ApprovalState, By, Desk, DeskFault, EnrollFrom, RememberScope, RequestView};
+use crate::gateway::now;
+
+/// The person that agents are of unless somebody says otherwise.
+pub(super) struct Person {
+    pub(super) desk: Arc<Desk>,
+    user: UserId,
+    passkey: Passkey,
+}
+
+// === impl Person ===
+
+impl Person {
+    /// Enrolls a passkey that counts.
+    pub(super) async fn enrolled(stage: &Stage) -> Self {
+        let desk = Arc::clone(stage.gateway.desk().unwrap());
+        let user = UserId::new("owner");
+        let opened = desk.open_window(&user, "test").await.unwrap();
+        let from = EnrollFrom::Page { session: "s", signed_in: false };
+        let options = desk.enroll_begin(Some(&user), from).await.unwrap();
+        let mut passkey = Passkey::fresh(Algorithm::Es256, desk.origin());
+        let response = passkey.create(&value(&options)).unwrap();
+        let stored = desk.enroll_finish(from, &response.to_string()).await.unwrap();
+        desk.confirm_by_code(&stored.id, &opened.code.unwrap()).await.unwrap();
+        Self { desk, user, passkey }
+    }
+
+    /// The request that waits, as soon as one does.
+    pub(super) async fn asked(&self) -> RequestView {
+        let mut changes = self.desk.changes();
+        loop {
+            if let Some(request) = self.desk.list(true, 8).await.unwrap().pop() {
+                return request;
+            }
+            changes.recv().await.unwrap();
+        }
+    }
+
+    /// How many requests wait.
+    pub(super) async fn waiting(&self) -> usize {
+        self.desk.list(true, 8).await.unwrap().len()
+    }
+
+    /// How many receipts there are.
+    pub(super) async fn receipts(&self) -> usize {
+        self.desk.receipts(0, 100).await.unwrap().len()
+    }
+
+    /// Signs a request.
+    pub(super) async fn sign(&self, id: &ApprovalId) -> Result<ApprovalState, DeskFault> {
+        let envelope = value(&self.desk.challenge(id, Some(&self.user)).await?);
+        let (challenge, response) = self.signed(&envelope);
+        self.desk.assertion(id, &challenge, &response).await
+    }
+
+    /// Presses the button.
+    pub(super) async fn confirm(
+        &self,
+        id: &ApprovalId,
+        remember: Option<RememberScope>,
+    ) -> Result<ApprovalState, DeskFault> {
+        self.desk.confirm(id, By::User(&self.user), remember).await
+    }
+
+    /// Says no.
+    pub(super) async fn decline(&self, id: &ApprovalId) {
+        assert!(self.desk.decline(id, By::User(&self.user)).await.unwrap());
+    }
+
+    /// Signs that an agent may call a tool on its own, so often, below `build/`.
+    pub(super) async fn delegate(&self, tool: &str, calls: u64) {
+        let (from, until) = (Timestamp(now().0 - 1000), Timestamp(now().0 + 600_000));
+        let terms = json!({
+            "tools": [tool], "arguments": { "path": { "prefix": "build/" } }, "max_calls": calls,
+            "not_before": to_iso(from), "expires": to_iso(until), "agent": "agent",
+        });
+        let envelope = self.desk.mandate_challenge(&self.user, &terms.to_string()).await.unwrap();
+        let (challenge, response) = self.signed(&value(&envelope));
+        self.desk.mandate_assertion(&challenge, &response).await.unwrap();
+    }
+
+    /// The evidence for a challenge that an agent was given.
+    pub(super) fn evidence(&self, challenge: &Value) -> Value {
+        let response = self.passkey.get(&challenge["requestOptions"]).unwrap();
+        json!({ "method": "webauthn", "challengeId": challenge["challengeId"], "response": response })
+    }
+
+    fn signed(&self, envelope: &Value) -> (ChallengeId, String) {
+        let response = self.passkey.get(&envelope["requestOptions"]).unwrap().to_string();
+        (ChallengeId::new(envelope["challengeId"].as_str().unwrap()), response)
+    }
+}
+
+fn value(of: &impl serde::Serialize) -> Value {
+    serde_json::to_value(of).unwrap()
+}
