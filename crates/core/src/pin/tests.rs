@@ -53,6 +53,20 @@ fn what_was_approved_is_free_until_it_says_something_else() {
 }
 
 #[test]
+fn what_was_approved_is_believed_only_if_somebody_says_so() {
+    let pin = |basis, believed| Pin { definition: tool("a", true), basis, believed };
+    let (vouched, signed) =
+        (Terms { vouched: true, ..STRICT }, Terms { manifest: ManifestState::Verified, ..STRICT });
+    assert!(!STRICT.believes(&pin(Basis::Person, false), false));
+    assert!(STRICT.believes(&pin(Basis::Person, true), false));
+    assert!(vouched.believes(&pin(Basis::Person, false), false));
+    assert!(signed.believes(&pin(Basis::Person, false), true));
+    // What counts no more is not believed either.
+    assert!(!STRICT.believes(&pin(Basis::Vouched, true), false));
+    assert!(!STRICT.believes(&pin(Basis::Manifest, true), false));
+}
+
+#[test]
 fn the_word_of_the_operator_counts_while_they_stand_by_it() {
     let entry = pinned(&tool("a", true), Basis::Vouched);
     assert_eq!(hold(&tool("a", true), Some(&entry), STRICT), Some(Hold::New));
