@@ -7,6 +7,7 @@ use bytes::Bytes;
 use highwater_core::id::VirtualServerId;
 use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
+use highwater_mcp::method::Method;
 use highwater_mcp::scan::ScanRules;
 use highwater_store::SessionHandle;
 use highwater_upstream::control::LogLevel;
@@ -16,6 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::client::{Caller, Client, LegacySession, ModernClient, Said};
 use crate::gateway::Gateway;
+use crate::pipeline::Arrival;
 use crate::tokens::Token;
 
 /// Who a client is.
@@ -137,6 +139,28 @@ impl Agent {
     /// Begins to call a tool.
     pub(super) fn start_call(&self, tool: &str, arguments: Value) -> Running {
         self.start("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// A request as it arrives on the road, of somebody who could be asked or not. Whoever holds the receiver waits for it.
+    pub(super) fn arrival(
+        &self,
+        method: &str,
+        params: &Value,
+        attended: bool,
+    ) -> (Arrival, channel::Receiver<Bytes>) {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
+        let (outlet, heard) = channel::channel(64);
+        let arrival = Arrival {
+            client: self.client.clone(),
+            session: self.session().clone(),
+            method: Method::parse(method),
+            frame: Frame::parse(Bytes::from(message), &ScanRules::FROM_CLIENT).unwrap(),
+            outlet,
+            attended,
+            variant: None,
+            world: self.gateway.world.load_full(),
+        };
+        (arrival, heard)
     }
 
     /// Sends a request.

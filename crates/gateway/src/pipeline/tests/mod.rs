@@ -15,6 +15,7 @@ mod hidden;
 mod labels;
 mod marks;
 mod notifications;
+mod parts;
 mod questions;
 mod recording;
 mod refusals;
