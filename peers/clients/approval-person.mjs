@@ -4,25 +4,12 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { request } from "node:http";
 
+import { until } from "./report.mjs";
+
 const RP_ID = "localhost";
 /** The person was there, and the authenticator knows who. */
 const UP_UV = 0x05;
 const ATTESTED = 0x40;
-const POLL_MS = 50;
-const WAIT_MS = 20_000;
-
-export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Waits until `look` finds something. */
-export async function until(look, what) {
-  const end = Date.now() + WAIT_MS;
-  while (Date.now() < end) {
-    const found = await look();
-    if (found) return found;
-    await sleep(POLL_MS);
-  }
-  throw new Error(`${what} did not happen`);
-}
 
 /** One HTTP exchange with exactly these headers: `fetch` adds some that only a browser's own pages send. */
 function exchange(url, method, headers, body) {

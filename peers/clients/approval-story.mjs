@@ -3,18 +3,19 @@
 
 import { readFileSync } from "node:fs";
 
-import { Operator, Person, sleep, until } from "./approval-person.mjs";
-import { check, contains, equal, failure } from "./report.mjs";
+import { Operator, Person } from "./approval-person.mjs";
+import { Relay } from "./relay.mjs";
+import { check, contains, equal, failure, until } from "./report.mjs";
 
 /** Takes a passkey. */
 const DELETE = "files__delete";
 /** Takes a button. */
 const WRITE = "files__write";
+/** Takes nothing. */
+const LOOK = "files__look";
 /** Where everything of SEP-2672 is in `_meta` and among the capabilities. */
 const VERIFIED = "io.modelcontextprotocol/verified-approval";
 const REJECTED = -32001;
-/** How long something that must not happen is waited for. */
-const QUIET_MS = 600;
 
 /** What a client of each kind says that it can do. */
 export const CAPABILITIES = {
@@ -35,7 +36,7 @@ export function readArguments(argv) {
 }
 
 /**
- * Tells the story of every kind. `connect(capabilities, token, answer)` gives a connected client with
+ * Tells the story of every kind. `connect(endpoint, capabilities, token, answer)` gives a connected client with
  * `call(name, arguments, meta)`, `request(method, params)`, `close()` and, in the legacy era, `completed`:
  * the elicitations that it heard are complete. `answer(params)` answers its elicitations.
  */
@@ -48,9 +49,9 @@ export async function tell(connect, options) {
   await Promise.all(Object.entries({ url, form, none, native }).map(async ([kind, story]) => {
     const token = await operator.secret(kind);
     /** A client and what it was asked; `answer` may be replaced. */
-    const arrive = async () => {
+    const arrive = async (endpoint = options.http) => {
       const peer = { asked: [], answer: () => ({ action: "accept" }) };
-      const client = await connect(CAPABILITIES[kind], token, (params) => {
+      const client = await connect(endpoint, CAPABILITIES[kind], token, (params) => {
         peer.asked.push(params);
         return peer.answer(params);
       });
@@ -74,7 +75,7 @@ async function url({ arrive, operator, person, options, ran, check }) {
       contains(message, `${tool} on files`, "message");
       const id = idOf(page);
       equal(id, (await operator.pending(path)).id, "the request of the page");
-      await sleep(QUIET_MS);
+      await looked(client);
       equal(ran(path), 0, "calls that ran because the page was opened");
       await person[answered](id);
       done(await call);
@@ -104,7 +105,7 @@ async function url({ arrive, operator, person, options, ran, check }) {
     equal(ran(path), 0, "calls that ran");
     await client.close();
   });
-  await disconnected({ arrive, operator, person, ran, check }, "url-gone");
+  await disconnected({ arrive, operator, person, options, ran, check }, "url-gone");
 }
 
 // --- a client that shows forms ---
@@ -146,7 +147,8 @@ async function form({ arrive, operator, person, options, token, ran, check }) {
   });
   await check("a call whose client goes away with the form open does not run; the identical one asks anew", async () => {
     const path = "form-gone";
-    const gone = await arrive();
+    const relay = await Relay.before(options.http);
+    const gone = await arrive(relay.url);
     let tick;
     gone.answer = () => new Promise((resolve) => { tick = () => resolve({ action: "accept", content: { allow: true } }); });
     const lost = gone.call(WRITE, { path }).catch(() => undefined);
@@ -154,24 +156,26 @@ async function form({ arrive, operator, person, options, token, ran, check }) {
     await gone.close();
     tick();
     await lost;
-    await sleep(QUIET_MS);
-    equal(ran(path), 0, "calls that ran");
+    await relay.gone(path);
     const client = await arrive();
+    await looked(client);
+    equal(ran(path), 0, "calls that ran");
     client.answer = () => ({ action: "accept", content: { allow: true } });
     done(await client.call(WRITE, { path }));
     equal([client.asked.length, ran(path)], [1, 1], "questions and calls that ran");
     await client.close();
   });
   if (options.era === "legacy") {
-    await check("an answer that comes after the stream of its call broke runs nothing", () => answeredTooLate(options.http, token, ran));
+    await check("an answer that comes after the stream of its call broke runs nothing", () => answeredTooLate({ arrive, options, token, ran }));
   }
 }
 
 /** Without an SDK: those close everything at once, or come back for the stream. */
-async function answeredTooLate(endpoint, token, ran) {
+async function answeredTooLate({ arrive, options, token, ran }) {
   const path = "form-broken";
+  const relay = await Relay.before(options.http);
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
-  const post = (message, signal) => fetch(endpoint, { method: "POST", headers, signal, body: JSON.stringify({ jsonrpc: "2.0", ...message }) });
+  const post = (message, signal) => fetch(relay.url, { method: "POST", headers, signal, body: JSON.stringify({ jsonrpc: "2.0", ...message }) });
   const params = { protocolVersion: "2025-11-25", capabilities: CAPABILITIES.form, clientInfo: { name: "bare", version: "1.0.0" } };
   const hello = await post({ id: 1, method: "initialize", params });
   headers["Mcp-Session-Id"] = hello.headers.get("mcp-session-id");
@@ -190,16 +194,16 @@ async function answeredTooLate(endpoint, token, ran) {
     question = heard.match(/^data: ?(\{.*"elicitation\/create".*\})\r?\n/m)?.[1];
   }
   line.abort();
-  await sleep(QUIET_MS);
+  await relay.gone(path);
   const answer = await post({ id: JSON.parse(question).id, result: { action: "accept", content: { allow: true } } });
   equal(answer.status, 202, "status");
-  await sleep(QUIET_MS);
+  await looked(await arrive());
   equal(ran(path), 0, "calls that ran without a caller");
 }
 
 // --- a client that can do nothing of it ---
 
-async function none({ arrive, operator, person, ran, check }) {
+async function none({ arrive, operator, person, options, ran, check }) {
   for (const [tool, answered] of [[DELETE, "sign"], [WRITE, "confirm"]]) {
     await check(`${tool} is held and runs once when the person has answered`, async () => {
       const path = `none-${tool}`;
@@ -225,7 +229,7 @@ async function none({ arrive, operator, person, ran, check }) {
     const retry = client.call(DELETE, { path });
     const { id } = await operator.pending(path);
     equal(id, idOf(page.url), "the request that the retry waits for");
-    await sleep(QUIET_MS);
+    await looked(client);
     equal(ran(path), 0, "calls that ran before the answer");
     await person.sign(id);
     done(await retry);
@@ -242,23 +246,25 @@ async function none({ arrive, operator, person, ran, check }) {
     equal(ran(path), 0, "calls that ran");
     await client.close();
   });
-  await disconnected({ arrive, operator, person, ran, check }, "none-gone");
+  await disconnected({ arrive, operator, person, options, ran, check }, "none-gone");
 }
 
-async function disconnected({ arrive, operator, person, ran, check }, path) {
+async function disconnected({ arrive, operator, person, options, ran, check }, path) {
   await check("a held call whose client has gone does not run when it is approved; the identical one does, once", async () => {
-    const gone = await arrive();
+    const relay = await Relay.before(options.http);
+    const gone = await arrive(relay.url);
     const lost = gone.call(DELETE, { path }).catch(() => undefined);
     const { id } = await operator.pending(path);
-    // So that a modern client is in its second round.
-    await sleep(QUIET_MS);
+    if (options.era === "modern" && path.startsWith("url")) {
+      await until(() => relay.sent("inputResponses"), "the second round of the call");
+    }
     await gone.close();
     await lost;
-    await sleep(QUIET_MS);
+    await relay.gone(path);
     await person.sign(id);
-    await sleep(QUIET_MS);
-    equal(ran(path), 0, "calls that ran without a caller");
     const client = await arrive();
+    await looked(client);
+    equal(ran(path), 0, "calls that ran without a caller");
     done(await client.call(DELETE, { path }));
     equal([client.asked.length, ran(path)], [0, 1], "questions and calls that ran");
     await client.close();
@@ -310,9 +316,9 @@ async function native({ arrive, person, ran, check }) {
     const gone = await arrive();
     const evidence = await signed(gone, path);
     await gone.close();
-    await sleep(QUIET_MS);
-    equal(ran(path), 0, "calls that ran without a caller");
     const client = await arrive();
+    await looked(client);
+    equal(ran(path), 0, "calls that ran without a caller");
     done(await client.call(DELETE, { path }, evidence));
     equal(ran(path), 1, "calls that ran");
     await client.close();
@@ -320,6 +326,11 @@ async function native({ arrive, person, ran, check }) {
 }
 
 // --- what is seen ---
+
+/** What a call brought that needs nobody: whatever was to reach the server before has reached it. */
+async function looked(client) {
+  done(await client.call(LOOK, {}));
+}
 
 /** How often the server was called with this path. */
 function ran(journal, path) {

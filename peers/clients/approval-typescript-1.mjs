@@ -9,7 +9,7 @@ import { finish } from "./report.mjs";
 
 const options = readArguments(process.argv.slice(2));
 
-async function connect(capabilities, token, answer) {
+async function connect(endpoint, capabilities, token, answer) {
   const client = new Client({ name: "typescript-1", version: "1.0.0" }, { capabilities });
   const completed = [];
   if (capabilities.elicitation) {
@@ -17,7 +17,7 @@ async function connect(capabilities, token, answer) {
     client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) => { completed.push(params.elicitationId); });
   }
   const headers = { Authorization: `Bearer ${token}` };
-  await client.connect(new StreamableHTTPClientTransport(new URL(options.http), { requestInit: { headers } }));
+  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { requestInit: { headers } }));
   return {
     completed,
     call: (name, args, _meta) => client.callTool({ name, arguments: args, _meta }),

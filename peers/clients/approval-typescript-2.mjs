@@ -11,7 +11,7 @@ const ANYTHING = { "~standard": { version: 1, vendor: "highwater", validate: (va
 
 const options = readArguments(process.argv.slice(2));
 
-async function connect(capabilities, token, answer) {
+async function connect(endpoint, capabilities, token, answer) {
   const mode = options.era === "modern" ? { pin: MODERN } : "legacy";
   const client = new Client({ name: "typescript-2", version: "1.0.0" }, { capabilities, versionNegotiation: { mode } });
   const completed = [];
@@ -20,7 +20,7 @@ async function connect(capabilities, token, answer) {
     client.setNotificationHandler("notifications/elicitation/complete", ({ params }) => { completed.push(params.elicitationId); });
   }
   const headers = { Authorization: `Bearer ${token}` };
-  await client.connect(new StreamableHTTPClientTransport(new URL(options.http), { requestInit: { headers } }));
+  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { requestInit: { headers } }));
   return {
     completed,
     call: (name, args, _meta) => client.callTool({ name, arguments: args, _meta }),

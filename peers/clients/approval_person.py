@@ -20,7 +20,7 @@ RP_ID = b"localhost"
 UP_UV = 0x05
 ATTESTED = 0x40
 POLL_SECONDS = 0.05
-WAIT_SECONDS = 20
+WAIT_SECONDS = 120
 
 
 async def until(look: Callable[[], object], what: str) -> None:

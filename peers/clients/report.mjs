@@ -1,7 +1,10 @@
 // What every client script of this folder shares: reading its command line, and saying
 // `ok NAME` or `not ok NAME: why` once per check, which is what `cargo xtask test` counts.
 
-const CHECK_LIMIT_MS = 30_000;
+// These only decide how late a check fails: far more than a busy machine needs.
+const CHECK_LIMIT_MS = 300_000;
+const WAIT_MS = 120_000;
+const POLL_MS = 50;
 
 /**
  * Reads `--era E (--http URL [--token T] | --stdio) [--only SERVER] [--plain] --folder DIR
@@ -45,6 +48,17 @@ export async function check(name, body) {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Waits until `look` finds something. */
+export async function until(look, what) {
+  const end = Date.now() + WAIT_MS;
+  while (Date.now() < end) {
+    const found = await look();
+    if (found) return found;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new Error(`${what} did not happen`);
 }
 
 /** Ends the process: a transport that was left open must not keep it alive. */

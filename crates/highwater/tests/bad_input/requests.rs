@@ -111,8 +111,12 @@ async fn an_id_that_is_in_use_is_not_used_again_and_the_first_request_goes_on() 
     let over_http = gateway.http(Era::Legacy).connect().await.unwrap();
     let joined =
         [Front::stdio(gateway.home(), Era::Legacy).await, Front::stdio(gateway.home(), Era::Modern).await];
+    // Calls wait for these files.
+    let gate = |name: &str| gateway.home().path().join(name);
     let first = over_http
-        .begin(Request::call("up__sleep", &json!({ "ms": 1000, "mark": "first" })).id(r#""same""#))
+        .begin(
+            Request::call("up__sleep", &json!({ "until": gate("gate"), "mark": "first" })).id(r#""same""#),
+        )
         .await
         .unwrap();
     journal.wait("tools/call", "first").await.unwrap();
@@ -124,12 +128,14 @@ async fn an_id_that_is_in_use_is_not_used_again_and_the_first_request_goes_on() 
         (reply.status, &answer["error"]["code"], &answer["id"]),
         (400, &json!(INVALID_REQUEST), &json!("same"))
     );
-    assert_eq!(first.answer().await.unwrap().text().unwrap(), "slept 1000 ms");
+    std::fs::write(gate("gate"), "").unwrap();
+    assert_eq!(first.answer().await.unwrap().text().unwrap(), "waited");
     // Over stdio the answers come on one line, and the refusal comes first.
     for (number, front) in joined.iter().enumerate() {
-        let mark = format!("first-{number}");
+        let (mark, mark_gate) = (format!("first-{number}"), format!("gate-{number}"));
         let call = |name: &str, mark: &str| {
-            let members = format!(r#""name":"{name}","arguments":{{"ms":1000,"x":"{mark}"}}"#);
+            let arguments = json!({ "until": gate(&mark_gate), "x": mark });
+            let members = format!(r#""name":"{name}","arguments":{arguments}"#);
             crate::fronts::call(front.era(), &members)
         };
         let both = format!("{}\n{}", call("up__sleep", &mark), call("up__echo", NEVER));
@@ -139,8 +145,9 @@ async fn an_id_that_is_in_use_is_not_used_again_and_the_first_request_goes_on() 
             (&json!(INVALID_REQUEST), &json!(7)),
             "{refusal}"
         );
+        std::fs::write(gate(&mark_gate), "").unwrap();
         let answer = front.hear().await.message;
-        assert_eq!(answer["result"]["content"][0]["text"], "slept 1000 ms", "{answer}");
+        assert_eq!(answer["result"]["content"][0]["text"], "waited", "{answer}");
         front.assert_usable(number).await;
     }
     assert_only_calls(&journal, 5);

@@ -134,15 +134,21 @@ fn home(config: &Value) -> Home {
 pub(crate) fn real_servers(folder: &Path) -> Value {
     let node = peer("node/node_modules/.bin/node");
     let package = |name: &str| peer(&format!("node/node_modules/@modelcontextprotocol/{name}/dist/index.js"));
+    // They take seconds to start, and far longer on a busy machine.
+    let timeouts = json!({ "start": "5m", "probe": "2m" });
     json!({ "flow": "observe", "servers": {
         // Vouched for, so that what it declares is what clients are told.
         "everything": {
-            "command": node, "args": [package("server-everything"), "stdio"], "trust": { "verified": true }
+            "command": node, "args": [package("server-everything"), "stdio"], "trust": { "verified": true },
+            "timeouts": timeouts,
         },
-        "filesystem": { "command": node, "args": [package("server-filesystem"), folder] },
-        "git": { "command": peer("python/servers/bin/mcp-server-git") },
+        "filesystem": {
+            "command": node, "args": [package("server-filesystem"), folder], "timeouts": timeouts,
+        },
+        "git": { "command": peer("python/servers/bin/mcp-server-git"), "timeouts": timeouts },
         "time": {
-            "command": peer("python/servers/bin/mcp-server-time"), "args": ["--local-timezone", "UTC"]
+            "command": peer("python/servers/bin/mcp-server-time"), "args": ["--local-timezone", "UTC"],
+            "timeouts": timeouts,
         },
     } })
 }

@@ -16,10 +16,10 @@ use super::tally::Tally;
 use crate::command::quiet;
 
 /// One program with its tests of rules alone.
-const LIMIT: Duration = Duration::from_secs(10 * 60);
+const LIMIT: Duration = Duration::from_secs(60 * 60);
 
 /// Naming the tests of a program takes no time.
-const LIST_LIMIT: Duration = Duration::from_secs(60);
+const LIST_LIMIT: Duration = Duration::from_secs(5 * 60);
 
 /// The letters of the rules and how many there are of each: the server's, the client's, the rulings.
 const RULES: [(char, u8); 3] = [('S', 57), ('C', 16), ('G', 27)];

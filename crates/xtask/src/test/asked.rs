@@ -16,10 +16,10 @@ use super::tally::Tally;
 use crate::command::quiet;
 use crate::install::{self, Group};
 
-const SCRIPT_LIMIT: Duration = Duration::from_secs(2 * 60);
+const SCRIPT_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// How long a call is held. One check waits for the end of it, all others for less.
-const HOLD: &str = "6s";
+const HOLD: &str = "20s";
 
 /// The agents, one for each kind of client: what one of them was told no to is not asked again.
 const KINDS: [&str; 4] = ["url", "form", "none", "native"];
@@ -98,7 +98,7 @@ impl Asked {
         Ok(tally)
     }
 
-    /// One server, whose tools ask for a passkey and for a button.
+    /// One server, whose tools ask for a passkey, for a button, and for nothing.
     fn config(&self, folder: &Path, journal: &Path) -> Value {
         let token = json!({ "permissions": ["read", "write", "destructive"], "servers": ["files"] });
         let tokens: serde_json::Map<_, _> =
@@ -137,7 +137,7 @@ fn server() -> Value {
             "capabilities": { "tools": {} },
             "serverInfo": { "name": "files", "version": "1" },
         })),
-        "tools/list": says(json!({ "tools": [tool("delete"), tool("write")] })),
+        "tools/list": says(json!({ "tools": [tool("delete"), tool("write"), tool("look")] })),
         "tools/call": says(json!({ "content": [{ "type": "text", "text": "done" }] })),
         "ping": says(json!({})),
     })

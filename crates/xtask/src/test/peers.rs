@@ -17,7 +17,7 @@ use crate::command::{quiet, search_path};
 use crate::install::{self, Group};
 
 /// A script takes seconds; one whose checks all wait for their own limit need not be heard to its end.
-const SCRIPT_LIMIT: Duration = Duration::from_secs(3 * 60);
+const SCRIPT_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// The clients and the eras they speak.
 const CLIENTS: [(Script, &str); 5] = [
@@ -161,14 +161,21 @@ impl Peers<'_> {
                 .join("dist/index.js")
         };
         let python = |name: &str| Group::PythonServers.folder(&self.stage.repository).join("bin").join(name);
+        // They take seconds to start, and far longer on a busy machine.
+        let timeouts = json!({ "start": "5m", "probe": "2m" });
         json!({ "flow": "observe", "quarantine": false, "servers": {
             // Vouched for, so that what it declares is what clients are told.
             "everything": {
-                "command": node, "args": [package("server-everything"), "stdio"], "trust": { "verified": true }
+                "command": node, "args": [package("server-everything"), "stdio"], "trust": { "verified": true },
+                "timeouts": timeouts,
             },
-            "filesystem": { "command": node, "args": [package("server-filesystem"), self.folder] },
-            "git": { "command": python("mcp-server-git") },
-            "time": { "command": python("mcp-server-time"), "args": ["--local-timezone", "UTC"] },
+            "filesystem": {
+                "command": node, "args": [package("server-filesystem"), self.folder], "timeouts": timeouts,
+            },
+            "git": { "command": python("mcp-server-git"), "timeouts": timeouts },
+            "time": {
+                "command": python("mcp-server-time"), "args": ["--local-timezone", "UTC"], "timeouts": timeouts,
+            },
         } })
     }
 }

@@ -1,22 +1,19 @@
 //! Programs of ours that run while a part does: the fixture server and the gateway.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{ChildStdout, Command};
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::command::Background;
 
-/// How long a program may take until it answers, on a loaded machine.
-const START_LIMIT: Duration = Duration::from_secs(30);
-
-/// How often a program that has not answered yet is asked again.
-const ASK_AGAIN: Duration = Duration::from_millis(20);
+/// How long a program may take until it answers: far more than a loaded machine needs.
+const START_LIMIT: Duration = Duration::from_secs(3 * 60);
 
 /// The fixture server over HTTP.
 pub(super) struct Fixture {
@@ -40,16 +37,8 @@ impl Fixture {
     pub(super) fn start(program: &Path, log: &Path) -> Result<Self> {
         let (process, stdout) =
             Background::start(Command::new(program).args(["--listen", "127.0.0.1:0"]), log)?;
-        let (sender, receiver) = mpsc::channel();
-        let stdout = stdout.context("the fixture has no output")?;
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if let Some(url) = line.strip_prefix("listening ") {
-                    sender.send(url.trim().to_owned()).ok();
-                }
-            }
-        });
-        match receiver.recv_timeout(START_LIMIT) {
+        let said = said_after(stdout.context("the fixture has no output")?, "listening ");
+        match said.recv_timeout(START_LIMIT) {
             Ok(url) => Ok(Self { url, _process: process }),
             Err(_) => bail!("the fixture did not say where it listens\n{}", process.last_words()),
         }
@@ -91,44 +80,43 @@ impl Site {
 }
 
 impl Gateway {
-    /// Starts the gateway and waits until it says that it is healthy.
+    /// Starts the gateway on a port of the system's choice and waits until it is healthy.
     pub(super) fn start(program: &Path, site: &Site, log: &Path) -> Result<Self> {
-        let address = free_address()?;
         let mut command = Command::new(program);
-        command.arg("serve").args(site.arguments()).args(["--listen", &address.to_string()]);
+        command.arg("serve").args(site.arguments()).args(["--listen", "127.0.0.1:0"]);
         let (process, stdout) = Background::start(&mut command, log)?;
-        if let Some(mut stdout) = stdout {
-            // What it prints for people is of no use here, but must be read.
-            std::thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()));
+        let said = said_after(stdout.context("the gateway has no output")?, "endpoint");
+        let Ok(url) = said.recv_timeout(START_LIMIT) else {
+            bail!("the gateway did not say where it listens\n{}", process.last_words());
+        };
+        if !is_healthy(&url)? {
+            bail!("the gateway is not healthy\n{}", process.last_words());
         }
-        let gateway = Self { url: format!("http://{address}/mcp"), process };
-        let deadline = Instant::now() + START_LIMIT;
-        while !is_healthy(address) {
-            if gateway.process.has_ended() {
-                bail!("the gateway ended at start\n{}", gateway.process.last_words());
-            }
-            if Instant::now() > deadline {
-                bail!("the gateway did not become healthy\n{}", gateway.process.last_words());
-            }
-            std::thread::sleep(ASK_AGAIN);
-        }
-        Ok(gateway)
+        Ok(Self { url, process })
     }
 }
 
-/// An address that nobody listens on at the moment.
-fn free_address() -> Result<SocketAddr> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+/// What a program says behind this word at the beginning of a line. It is read to its end, so that it never waits for us.
+fn said_after(stdout: ChildStdout, word: &'static str) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if let Some(said) = line.strip_prefix(word).and_then(|rest| rest.split_whitespace().next()) {
+                sender.send(said.to_owned()).ok();
+            }
+        }
+    });
+    receiver
 }
 
-fn is_healthy(address: SocketAddr) -> bool {
-    let ask = || -> std::io::Result<String> {
-        let mut stream = TcpStream::connect_timeout(&address, START_LIMIT)?;
-        stream.set_read_timeout(Some(START_LIMIT))?;
-        write!(stream, "GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-        let mut answer = String::new();
-        stream.take(4096).read_to_string(&mut answer)?;
-        Ok(answer)
-    };
-    ask().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200 "))
+/// Whether a gateway with this endpoint says that it is healthy.
+fn is_healthy(url: &str) -> Result<bool> {
+    let address = url.strip_prefix("http://").and_then(|rest| rest.split('/').next());
+    let address: SocketAddr = address.context("an endpoint without an address")?.parse()?;
+    let mut stream = TcpStream::connect_timeout(&address, START_LIMIT)?;
+    stream.set_read_timeout(Some(START_LIMIT))?;
+    write!(stream, "GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.take(4096).read_to_string(&mut answer)?;
+    Ok(answer.starts_with("HTTP/1.1 200 "))
 }
