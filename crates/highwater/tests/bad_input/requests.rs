@@ -114,9 +114,7 @@ async fn an_id_that_is_in_use_is_not_used_again_and_the_first_request_goes_on() 
     // Calls wait for these files.
     let gate = |name: &str| gateway.home().path().join(name);
     let first = over_http
-        .begin(
-            Request::call("up__sleep", &json!({ "until": gate("gate"), "mark": "first" })).id(r#""same""#),
-        )
+        .begin(Request::call("up__sleep", &json!({ "until": gate("gate"), "mark": "first" })).id(r#""same""#))
         .await
         .unwrap();
     journal.wait("tools/call", "first").await.unwrap();
