@@ -27,8 +27,8 @@ async fn proposed(stage: &Stage, agent: &Agent, tool: &str) -> Proposed {
 async fn granted(stage: &Stage, tool: &str) -> (Proposed, Granted) {
     let proposed = proposed(stage, &stage.of_era(ERAS[1]), tool).await;
     match stage.gateway.road.judge.judge(proposed).await.unwrap() {
-        (proposed, Settled::Granted(granted)) => (proposed, granted),
-        (_, Settled::Open(_)) => panic!("nobody has to be asked"),
+        Settled::Granted(proposed, granted) => (proposed, granted),
+        Settled::Open(_, _) => panic!("nobody has to be asked"),
     }
 }
 
@@ -61,11 +61,11 @@ async fn the_judge_gives_every_decision_a_name_of_its_own_and_judges_by_the_labe
     text(&agent.call(FETCH, json!({})).await);
     // What was gathered before is judged by what was known then, unless it is read again.
     let judge = &stage.gateway.road.judge;
-    assert!(matches!(judge.judge(one).await, Ok((_, Settled::Granted(_)))));
+    assert!(matches!(judge.judge(one).await, Ok(Settled::Granted(_, _))));
     let again = stage.gateway.road.sessions.read_again(two).await;
     match judge.judge(again).await {
-        Ok((_, Settled::Open(escalation))) => assert_eq!(escalation.grade(), Effect::Confirm),
-        Ok((_, Settled::Granted(_))) | Err(_) => panic!("a person is asked"),
+        Ok(Settled::Open(_, escalation)) => assert_eq!(escalation.grade(), Effect::Confirm),
+        Ok(Settled::Granted(_, _)) | Err(_) => panic!("a person is asked"),
     }
 }
 
@@ -217,7 +217,7 @@ async fn nobody_is_called_to_what_nobody_waits_for() {
             let (arrival, mut heard) = agent.arrival("tools/call", &params, false);
             let answer = stage.gateway.act(&arrival).await;
             assert_eq!(remediation(&serde_json::from_slice(&answer.bytes).unwrap()), "undisclosed");
-            assert!(heard.try_recv().is_none());
+            assert!(heard.try_recv().is_err());
         }
     }
     assert!(stage.gateway.desk().unwrap().list(true, 8).await.unwrap().is_empty());
