@@ -198,7 +198,7 @@ async fn everything_that_a_state_is_bound_to_is_looked_at() {
     // What was sealed for something else is no state.
     let seal = &stage.gateway.road.seals.seal;
     let task = seal.close(Purpose::TaskId, &("agent", "up", "t", None::<String>)).unwrap();
-    let task = json!({ "result": { "requestState": task.replacen("hwt1.", "hw1.", 1) } });
+    let task = json!({ "result": { "requestState": task.replacen("hwt1.", "hw2.", 1) } });
     let answer = agent.answer("tools/call", &params, &task, answers.clone()).await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
     assert!(stage.up().heard().is_empty());

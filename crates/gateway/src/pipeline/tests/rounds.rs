@@ -130,7 +130,7 @@ async fn begun(stage: &Stage, person: &Person) -> (Agent, Value) {
 
 fn is_question(answer: &Value) -> bool {
     let state = answer["result"]["requestState"].as_str().unwrap_or_default();
-    answer["result"]["inputRequests"]["who"]["method"] == ASKED && state.starts_with("hw1.")
+    answer["result"]["inputRequests"]["who"]["method"] == ASKED && state.starts_with("hw2.")
 }
 
 fn params() -> Value {
@@ -159,7 +159,7 @@ async fn one_signature_carries_every_round_of_a_call() {
         stage.up().of_method("tools/call").iter().map(|heard| heard["requestState"].clone()).collect();
     assert_eq!(states, [Value::Null, json!("one"), json!("two")]);
     assert_eq!((person.receipts().await, person.waiting().await), (1, 0));
-    assert!(stage.up().heard().iter().all(|heard| !heard.text.contains("hw1.")), "our seals reach no server");
+    assert!(stage.up().heard().iter().all(|heard| !heard.text.contains("hw2.")), "our seals reach no server");
 }
 
 #[tokio::test]

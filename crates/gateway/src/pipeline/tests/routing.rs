@@ -129,7 +129,7 @@ async fn a_subscription_takes_the_road_and_its_receipt_is_empty() {
 #[tokio::test]
 async fn a_modern_servers_state_comes_back_to_it_as_it_was() {
     // One of its own, and one that looks like ours.
-    for state in ["s-1", "hw1.forged"] {
+    for state in ["s-1", "hw2.forged"] {
         let stage = Setup::new().server("up", stocked().in_era(ERAS[1])).open().await;
         let question = json!({ "method": "elicitation/create", "params": { "message": "Who?" } });
         stage.up().on(
@@ -142,7 +142,7 @@ async fn a_modern_servers_state_comes_back_to_it_as_it_was() {
         let params = json!({ "name": LOOK, "arguments": {} });
         let asked = agent.send("tools/call", params.clone()).await.answer;
         let outward = asked["result"]["requestState"].as_str().unwrap();
-        assert_eq!(outward == state, !state.starts_with("hw1."), "{asked}");
+        assert_eq!(outward == state, !state.starts_with("hw2."), "{asked}");
         let answers = json!({ "who": { "action": "accept", "content": {} } });
         text(&agent.answer("tools/call", &params, &asked, answers.clone()).await);
         let back = stage.up().of_method("tools/call").pop().unwrap();
