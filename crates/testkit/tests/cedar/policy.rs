@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cedar_policy::{Policy, PolicyId, PolicySet};
-use highwater_core::policy::{ConditionSource, FactId, Kind, Phase, RuleSource, ValueSource, Written};
+use highwater_core::policy::{ConditionSource, Fact, Kind, Phase, RuleSource, ValueSource, Written};
 
 use super::schema::identifier;
 
@@ -83,7 +83,7 @@ fn rails(condition: &ConditionSource) -> Rails {
 }
 
 fn kind(path: &str) -> Option<Kind> {
-    FactId::of(path).map(|id| id.fact().kind)
+    Fact::of(path).map(|fact| fact.kind)
 }
 
 fn of_fact(path: &str, kind: Kind, operator: &str, value: &ValueSource) -> Rails {
