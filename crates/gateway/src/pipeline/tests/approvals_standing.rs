@@ -30,6 +30,21 @@ async fn call(stage: &Stage, context: &str, params: Value, answer: Value) -> (Va
     (outcome.answer, outcome.before)
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_found_behind_every_gateway_that_shares_the_store_and_used_at_one() {
+    let rule = json!({ "name": "ask", "effect": "passkey", "when": { "tool.id": ACT } });
+    let memory = highwater_store::Memory::new(true);
+    let open = || Setup::usual().rule(rule.clone()).with_page().on(&memory).open();
+    let (here, there) = (open().await, open().await);
+    let person = Person::enrolled(&there).await;
+    let (agent, same) = (here.of_era(ERAS[1]), there.of_era(ERAS[1]));
+    refusal(&agent.send("tools/call", act("a")).await.answer);
+    person.sign(&person.asked().await.id).await.unwrap();
+    text(&same.send("tools/call", act("a")).await.answer);
+    refusal(&agent.send("tools/call", act("a")).await.answer);
+    assert_eq!((here.up().runs("act"), there.up().runs("act")), (0, 1));
+}
+
 #[tokio::test]
 async fn a_yes_that_is_remembered_covers_the_same_call_and_no_other() {
     for (scope, elsewhere) in

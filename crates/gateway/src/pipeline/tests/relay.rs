@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::tools::doer;
-use super::{Agent, ERAS, Script, Setup, Stage, Step, Who, refusal, remediation, text};
+use super::{Agent, ERAS, Script, Setup, Stage, Step, Who, forms, refusal, remediation, text, yes};
 
 const KEY: &str = "io.modelcontextprotocol/verified-approval";
 const WIPE: &str = "vault__wipe";
@@ -91,6 +91,24 @@ async fn of_calls_that_come_at_once_with_one_challenge_one_goes() {
     let answers = futures_util::future::join_all(calls).await;
     let lost = answers.iter().filter(|outcome| outcome.answer["error"]["code"] == -32001).count();
     assert_eq!((lost, stage.server("vault").runs("wipe")), (7, 1));
+}
+
+#[tokio::test]
+async fn of_calls_that_wait_for_a_person_with_one_challenge_one_goes() {
+    let rule = json!({ "name": "ask", "effect": "confirm", "when": { "tool.id": WIPE } });
+    let stage = vault(true, Setup::new()).await;
+    let agent = stage.legacy(forms());
+    challenge(&agent, "a").await;
+    stage.reload(|config| config["rules"] = json!([rule]));
+    let call = || agent.start("tools/call", wipe("a", evidence("c-1")));
+    let (mut one, mut two) = (call(), call());
+    let questions = [one.next().await, two.next().await];
+    one.reply(&questions[0], &yes());
+    text(&one.finish().await.answer);
+    two.reply(&questions[1], &yes());
+    rejected(&two.finish().await.answer, "challenge_consumed");
+    assert_eq!(stage.server("vault").runs("wipe"), 1);
+    assert_eq!(stage.story().pop().unwrap(), "blocked tools/call");
 }
 
 #[tokio::test]

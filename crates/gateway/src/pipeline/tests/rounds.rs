@@ -188,6 +188,23 @@ async fn a_round_goes_on_once_and_for_nobody_else() {
 }
 
 #[tokio::test]
+async fn a_round_goes_on_behind_any_gateway_that_shares_the_store_and_once() {
+    let rule = json!({ "name": "ask", "effect": "passkey", "when": { "tool.id": ACT } });
+    let memory = highwater_store::Memory::new(true);
+    let open = || modern().rule(rule.clone()).with_page().on(&memory).open();
+    let (here, there) = (open().await, open().await);
+    let (agent, first) = begun(&here, &Person::enrolled(&here).await).await;
+    there.up().on("act", [Step::say("done")]);
+    let same = there.modern(forms());
+    text(&same.answer("tools/call", &params(), &first, answers()).await);
+    assert_eq!(there.up().of_method("tools/call")[0]["requestState"], "one");
+    assert!(
+        refusal(&agent.answer("tools/call", &params(), &first, answers()).await).contains("taken already")
+    );
+    assert_eq!((here.up().runs("act"), there.up().runs("act")), (1, 1));
+}
+
+#[tokio::test]
 async fn a_round_that_a_new_rule_blocks_is_blocked_and_a_tool_that_changed_ends_it() {
     for blocks in [true, false] {
         let (stage, person) = signing().await;

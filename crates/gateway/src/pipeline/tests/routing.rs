@@ -159,3 +159,23 @@ async fn a_modern_server_is_told_who_asks_and_what_its_client_says_of_itself_sta
     assert_eq!(meta["x.example/mine"], json!([1]), "{meta}");
     assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28", "{meta}");
 }
+
+#[tokio::test]
+async fn a_server_is_told_as_much_of_the_session_as_the_operator_says() {
+    let cases = [
+        ("none", json!({})),
+        ("hints", json!({ "annotations": { "openWorldHint": true } })),
+        ("full", json!({ "annotations": { "openWorldHint": true, "attribution": ["mcp:up:fetch"] } })),
+    ];
+    for (share, told) in cases {
+        let stage = Setup::usual()
+            .with(|config| config["servers"]["up"]["share_context"] = json!(share))
+            .open()
+            .await;
+        let agent = stage.of_era(ERAS[0]);
+        text(&agent.call("up__fetch", json!({})).await);
+        text(&agent.call(LOOK, json!({})).await);
+        let meta = stage.up().of_method("tools/call")[1].get("_meta").cloned().unwrap_or(json!({}));
+        assert_eq!(meta, told, "{share}");
+    }
+}
