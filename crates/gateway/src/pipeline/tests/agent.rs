@@ -20,8 +20,8 @@ use crate::gateway::Gateway;
 use crate::pipeline::Arrival;
 use crate::tokens::Token;
 
-/// Who a client is.
-pub(super) struct Who<'a> {
+/// ClientOptions a client is.
+pub(super) struct ClientOptions<'a> {
     pub(super) era: Era,
     pub(super) capabilities: Value,
     /// The context in its address, which is a session of its own.
@@ -51,17 +51,17 @@ pub(super) struct Outcome {
 }
 
 /// A request under way.
-pub(super) struct Running {
+pub(super) struct PendingRequest {
     client: Client,
     task: JoinHandle<Bytes>,
-    heard: channel::Receiver<Bytes>,
-    /// Whether somebody reads the stream of the request.
+    messages: channel::Receiver<Bytes>,
+    /// Whether the stream of the request is read.
     present: Arc<AtomicBool>,
 }
 
-// === impl Who ===
+// === impl ClientOptions ===
 
-impl Default for Who<'_> {
+impl Default for ClientOptions<'_> {
     fn default() -> Self {
         Self {
             era: Era::Modern,
@@ -79,7 +79,7 @@ impl Default for Who<'_> {
 // === impl Agent ===
 
 impl Agent {
-    pub(super) fn new(gateway: &Arc<Gateway>, who: Who<'_>) -> Self {
+    pub(super) fn new(gateway: &Arc<Gateway>, who: ClientOptions<'_>) -> Self {
         let token = who.token.unwrap_or_else(|| Arc::clone(&gateway.tokens.agent));
         let caller =
             gateway.passing_caller(token, VirtualServerId::new(who.virtual_server), who.context, None);
@@ -137,11 +137,11 @@ impl Agent {
     }
 
     /// Begins to call a tool.
-    pub(super) fn start_call(&self, tool: &str, arguments: Value) -> Running {
+    pub(super) fn start_call(&self, tool: &str, arguments: Value) -> PendingRequest {
         self.start("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 
-    /// A request as it arrives on the road, of somebody who could be asked or not. Whoever holds the receiver waits for it.
+    /// A request as it arrives on the road, attended or not. It is awaited as long as the receiver is held.
     pub(super) fn arrival(
         &self,
         method: &str,
@@ -149,7 +149,7 @@ impl Agent {
         attended: bool,
     ) -> (Arrival, channel::Receiver<Bytes>) {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
-        let (outlet, heard) = channel::channel(64);
+        let (outlet, messages) = channel::channel(64);
         let arrival = Arrival {
             client: self.client.clone(),
             session: self.session().clone(),
@@ -160,11 +160,11 @@ impl Agent {
             variant: None,
             world: self.gateway.world.load_full(),
         };
-        (arrival, heard)
+        (arrival, messages)
     }
 
     /// Sends a request.
-    pub(super) fn start(&self, method: &str, mut params: Value) -> Running {
+    pub(super) fn start(&self, method: &str, mut params: Value) -> PendingRequest {
         if let Client::Modern(client) = &self.client {
             let capabilities: Value = serde_json::from_str(&client.capabilities).unwrap();
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
@@ -174,11 +174,11 @@ impl Agent {
     }
 
     /// The same with parameters as JSON text.
-    pub(super) fn start_text(&self, method: &str, params: &str) -> Running {
+    pub(super) fn start_text(&self, method: &str, params: &str) -> PendingRequest {
         let id = self.next.fetch_add(1, Ordering::Relaxed).to_string();
         let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
         let frame = Frame::parse(Bytes::from(message), &ScanRules::FROM_CLIENT).unwrap();
-        let (outlet, heard) = channel::channel(64);
+        let (outlet, messages) = channel::channel(64);
         let present = Arc::new(AtomicBool::new(true));
         if let Client::Legacy(session) = &self.client {
             let here = Arc::clone(&present);
@@ -187,16 +187,16 @@ impl Agent {
         }
         let (gateway, client) = (Arc::clone(&self.gateway), self.client.clone());
         let task = tokio::spawn(async move { gateway.serve(client, None, frame, outlet).await.bytes });
-        Running { client: self.client.clone(), task, heard, present }
+        PendingRequest { client: self.client.clone(), task, messages, present }
     }
 }
 
-// === impl Running ===
+// === impl PendingRequest ===
 
-impl Running {
+impl PendingRequest {
     /// The next thing that is said before the answer.
     pub(super) async fn next(&mut self) -> Value {
-        let message = self.heard.recv().await.expect("the request is under way");
+        let message = self.messages.recv().await.expect("the request is under way");
         serde_json::from_slice(&message).unwrap()
     }
 
@@ -244,7 +244,7 @@ impl Running {
     ) -> Outcome {
         let mut before = Vec::new();
         // It is closed when the request is over.
-        while let Some(message) = self.heard.recv().await {
+        while let Some(message) = self.messages.recv().await {
             let message: Value = serde_json::from_slice(&message).unwrap();
             if let Some(method) = message["method"].as_str().filter(|_| message["id"].is_u64())
                 && let Some(result) = answering(method, &message["params"])

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{ACT, AGES, Agent, ERAS, FETCH, Setup, Stage, Who, forms, refusal, remediation, text, yes};
+use super::{
+    ACT, AGES, Agent, ClientOptions, ERAS, FETCH, Setup, Stage, forms, refusal, remediation, text, yes,
+};
 
 /// A person is asked about every call of one tool.
 fn confirming() -> Setup {
@@ -41,7 +43,7 @@ async fn only_an_explicit_yes_lets_the_call_run() {
         assert_eq!(stage.up().runs("act"), 1);
         let story =
             ["asked tools/call", "asked by form", "answered approve", "approved tools/call", "delivered"];
-        let told: Vec<String> = stage.story();
+        let told: Vec<String> = stage.events();
         assert_eq!(told[told.len() - 3..], story[2..]);
         assert_eq!(told[..2], story[..2]);
         for (no, word) in [
@@ -53,7 +55,7 @@ async fn only_an_explicit_yes_lets_the_call_run() {
             (json!({ "action": "decline", "content": { "allow": true } }), "answered decline"),
         ] {
             assert_eq!(remediation(&answered(&stage, legacy, &no).await), "unavailable", "{no}");
-            let told = stage.story();
+            let told = stage.events();
             assert_eq!(told[told.len() - 2..], [word, "blocked tools/call"], "{no}");
         }
         assert_eq!(stage.up().runs("act"), 1);
@@ -65,14 +67,14 @@ async fn silence_is_a_no() {
     let stage = confirming().open().await;
     let call = stage.legacy(forms()).start("tools/call", params());
     assert_eq!(remediation(&call.finish().await.answer), "unavailable");
-    assert_eq!(stage.story()[2..], ["answered silence", "blocked tools/call"]);
+    assert_eq!(stage.events()[2..], ["answered silence", "blocked tools/call"]);
     // A modern client that never comes back has not been answered, and its question is over.
     let (agent, asked) = asked(&stage).await;
     tokio::time::sleep(AGES).await;
     let answers = json!({ "highwater_approval": yes() });
     let late = agent.answer("tools/call", &params(), &asked, answers).await;
     assert!(refusal(&late).contains("expired"), "{late}");
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
@@ -82,7 +84,7 @@ async fn a_client_that_answers_with_an_error_has_said_no() {
     let question = call.next().await;
     call.reply_error(&question, &json!({ "code": -32601, "message": "no such method" }));
     assert_eq!(remediation(&call.finish().await.answer), "unavailable");
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
@@ -106,7 +108,7 @@ async fn an_answer_is_for_one_request_of_one_principal_and_counts_once() {
     let (agent, asked) = asked(&stage).await;
     let answers = json!({ "highwater_approval": yes() });
     let token = Some(Arc::clone(&stage.gateway.tokens.local));
-    let stranger = stage.agent(Who { capabilities: forms(), token, ..Who::default() });
+    let stranger = stage.agent(ClientOptions { capabilities: forms(), token, ..ClientOptions::default() });
     let mut forged = asked.clone();
     forged["result"]["requestState"] =
         json!(super::tampered(asked["result"]["requestState"].as_str().unwrap(), 40));
@@ -118,7 +120,7 @@ async fn an_answer_is_for_one_request_of_one_principal_and_counts_once() {
     ] {
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
     // Without an answer it is asked again; the answer then counts once.
     let again = agent.answer("tools/call", &params(), &asked, json!({})).await;
     assert_eq!(again["result"]["inputRequests"], asked["result"]["inputRequests"], "{again}");
@@ -131,14 +133,14 @@ async fn an_answer_is_for_one_request_of_one_principal_and_counts_once() {
 }
 
 #[tokio::test]
-async fn nothing_begins_for_a_caller_who_has_gone() {
+async fn a_yes_starts_nothing_if_the_caller_has_disconnected() {
     let stage = confirming().open().await;
     let mut call = stage.legacy(forms()).start("tools/call", params());
     let question = call.next().await;
     call.leave();
     call.reply(&question, &yes());
     assert!(refusal(&call.finish().await.answer).contains("nobody waits"));
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
@@ -150,7 +152,7 @@ async fn a_tool_that_changed_while_a_person_was_asked_does_not_run_on_their_answ
     stage.restock("up").await;
     call.reply(&question, &yes());
     assert!(refusal(&call.finish().await.answer).contains("changed while the user was asked"));
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
@@ -186,7 +188,7 @@ async fn what_a_new_policy_says_counts_although_a_person_agreed() {
             let answer = agent.answer("tools/call", &params(), &second, answers).await;
             assert_eq!(remediation(&answer), "unavailable");
         }
-        assert!(stage.up().heard().is_empty(), "{legacy}");
+        assert!(stage.up().journal().is_empty(), "{legacy}");
     }
 }
 
@@ -220,7 +222,7 @@ async fn a_person_is_asked_a_few_times_and_then_no_more() {
     }
     let outcome = call.finish().await;
     assert_eq!((outcome.before.len(), remediation(&outcome.answer)), (0, "unavailable"));
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
@@ -234,14 +236,14 @@ async fn what_is_sent_is_what_was_shown_and_nothing_besides() {
             .await;
         let call = json!({ "name": ACT, "arguments": { "to": "ada" },
             "_meta": { "x.example/note": "smuggled", "traceparent": trace, "progressToken": 1 } });
-        let agent = stage.agent(Who { era, capabilities: forms(), ..Who::default() });
+        let agent = stage.agent(ClientOptions { era, capabilities: forms(), ..ClientOptions::default() });
         let outcome = agent.start("tools/call", call.clone()).finish_answering(|_, _| Some(yes())).await;
         let mut answer = outcome.answer;
         if answer["result"]["resultType"] == "input_required" {
             answer = agent.answer("tools/call", &call, &answer, json!({ "highwater_approval": yes() })).await;
         }
         text(&answer);
-        let heard = stage.up().heard();
+        let heard = stage.up().journal();
         assert_eq!(heard.len(), 1);
         assert!(!heard[0].text.contains("smuggled"), "{era:?} {server:?}: {}", heard[0].text);
         assert_eq!(heard[0].params["_meta"]["traceparent"], trace, "{}", heard[0].text);
@@ -257,22 +259,22 @@ async fn arguments_are_sent_in_the_form_in_which_they_would_be_signed() {
     let outcome = agent.start_text("tools/call", &spelled).finish_answering(|_, _| Some(yes())).await;
     text(&outcome.answer);
     assert!(
-        stage.up().heard()[0].text.contains(r#""arguments":{"a":"A","n":1}"#),
+        stage.up().journal()[0].text.contains(r#""arguments":{"a":"A","n":1}"#),
         "{:?}",
-        stage.up().heard()
+        stage.up().journal()
     );
     // A call without arguments is one with none.
     let outcome =
         agent.start("tools/call", json!({ "name": ACT })).finish_answering(|_, _| Some(yes())).await;
     text(&outcome.answer);
-    assert_eq!(stage.up().heard()[1].params["arguments"], json!({}));
+    assert_eq!(stage.up().journal()[1].params["arguments"], json!({}));
 }
 
 #[tokio::test]
-async fn a_member_that_nobody_would_be_shown_is_refused_before_anybody_is_asked() {
+async fn a_member_that_is_not_shown_is_refused_before_a_person_is_asked() {
     for era in ERAS {
         let stage = confirming().open().await;
-        let agent = stage.agent(Who { era, capabilities: forms(), ..Who::default() });
+        let agent = stage.agent(ClientOptions { era, capabilities: forms(), ..ClientOptions::default() });
         for member in ["extra", "task", "argument/s", "inputResponses", "requestState"] {
             let mut call = params();
             call[member] = json!("{}");
@@ -282,9 +284,9 @@ async fn a_member_that_nobody_would_be_shown_is_refused_before_anybody_is_asked(
             assert_eq!((&error["code"], &error["data"]["path"]), (&json!(-32602), &json!(path)), "{error}");
             assert!(outcome.before.is_empty());
             assert_eq!(error["data"]["decision"], stage.audit().last().unwrap()["id"], "{error}");
-            assert_eq!(stage.story().pop().unwrap(), "blocked tools/call");
+            assert_eq!(stage.events().pop().unwrap(), "blocked tools/call");
         }
-        assert!(stage.up().heard().is_empty());
+        assert!(stage.up().journal().is_empty());
     }
 }
 
@@ -305,7 +307,7 @@ async fn a_reply_that_a_person_must_see_waits_for_their_yes() {
             } else {
                 let agent = stage.modern(forms());
                 let asked = agent.send("tools/call", call.clone()).await.answer;
-                assert!(stage.label(&agent).is_empty(), "nobody has read it");
+                assert!(stage.label(&agent).is_empty(), "it was not released");
                 let answers = json!({ "highwater_approval": answer });
                 let reply = agent.answer("tools/call", &call, &asked, answers).await;
                 (agent, reply)
@@ -313,7 +315,7 @@ async fn a_reply_that_a_person_must_see_waits_for_their_yes() {
             assert_eq!(reply["result"]["isError"] != true, released, "{reply}");
             assert_eq!(stage.up().runs("fetch"), 1);
             let end = if released { "delivered" } else { "withheld" };
-            assert_eq!(stage.story().pop().unwrap(), end);
+            assert_eq!(stage.events().pop().unwrap(), end);
             assert_eq!(!stage.label(&agent).is_empty(), released);
         }
     }

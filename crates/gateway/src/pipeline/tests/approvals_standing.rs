@@ -3,19 +3,19 @@
 
 use serde_json::{Value, json};
 
-use super::person::Person;
-use super::{ACT, ERAS, FETCH, INBOX, Setup, Stage, Who, forms, pages, refusal, text, yes};
+use super::approver::Approver;
+use super::{ACT, ClientOptions, ERAS, FETCH, INBOX, Setup, Stage, forms, pages, refusal, text, yes};
 use crate::approvals::RememberScope;
 
 const KEY: &str = "io.modelcontextprotocol/verified-approval";
 
-async fn stage(effect: &str) -> (Stage, Person) {
+async fn stage(effect: &str) -> (Stage, Approver) {
     let rule = json!({ "name": "ask", "effect": effect, "when": { "tool.id": ACT } });
     let delegable = json!({ "up:act": { "delegable": true } });
     let setup = Setup::usual().rule(rule).with_page();
     let stage = setup.with(|config| config["approvals"]["tools"] = delegable).open().await;
-    let person = Person::enrolled(&stage).await;
-    (stage, person)
+    let approver = Approver::enrolled(&stage).await;
+    (stage, approver)
 }
 
 fn act(path: &str) -> Value {
@@ -24,7 +24,12 @@ fn act(path: &str) -> Value {
 
 /// Calls with forms, saying this; the answer, and what was asked.
 async fn call(stage: &Stage, context: &str, params: Value, answer: Value) -> (Value, Vec<Value>) {
-    let who = Who { era: ERAS[0], capabilities: forms(), context: Some(context), ..Who::default() };
+    let who = ClientOptions {
+        era: ERAS[0],
+        capabilities: forms(),
+        context: Some(context),
+        ..ClientOptions::default()
+    };
     let running = stage.agent(who).start("tools/call", params);
     let outcome = running.finish_answering(|_, _| Some(answer.clone())).await;
     (outcome.answer, outcome.before)
@@ -36,10 +41,10 @@ async fn an_answer_is_found_behind_every_gateway_that_shares_the_store_and_used_
     let memory = highwater_store::Memory::new(true);
     let open = || Setup::usual().rule(rule.clone()).with_page().on(&memory).open();
     let (here, there) = (open().await, open().await);
-    let person = Person::enrolled(&there).await;
+    let approver = Approver::enrolled(&there).await;
     let (agent, same) = (here.of_era(ERAS[1]), there.of_era(ERAS[1]));
     refusal(&agent.send("tools/call", act("a")).await.answer);
-    person.sign(&person.asked().await.id).await.unwrap();
+    approver.sign(&approver.asked().await.id).await.unwrap();
     text(&same.send("tools/call", act("a")).await.answer);
     refusal(&agent.send("tools/call", act("a")).await.answer);
     assert_eq!((here.up().runs("act"), there.up().runs("act")), (0, 1));
@@ -50,7 +55,7 @@ async fn a_yes_that_is_remembered_covers_the_same_call_and_no_other() {
     for (scope, elsewhere) in
         [("session", false), ("tool-with-targets", true), ("until-definition-changes", true)]
     {
-        let (stage, _person) = stage("confirm").await;
+        let (stage, _approver) = stage("confirm").await;
         let remember = json!({ "action": "accept", "content": { "allow": true, "remember": scope } });
         let (answer, asked) = call(&stage, "one", act("a"), remember).await;
         text(&answer);
@@ -70,10 +75,10 @@ async fn a_yes_that_is_remembered_covers_the_same_call_and_no_other() {
 #[tokio::test]
 async fn a_remembered_yes_ends_with_the_definition_and_with_what_the_session_holds() {
     for changes in [true, false] {
-        let (stage, person) = stage("confirm").await;
+        let (stage, approver) = stage("confirm").await;
         let agent = stage.of_era(ERAS[1]);
         let running = agent.start("tools/call", act("a"));
-        person.confirm(&person.asked().await.id, Some(RememberScope::ToolWithTargets)).await.unwrap();
+        approver.confirm(&approver.asked().await.id, Some(RememberScope::ToolWithTargets)).await.unwrap();
         text(&running.finish().await.answer);
         text(&agent.send("tools/call", act("a")).await.answer);
         if changes {
@@ -83,7 +88,7 @@ async fn a_remembered_yes_ends_with_the_definition_and_with_what_the_session_hol
             text(&agent.call(INBOX, json!({})).await);
         }
         let running = agent.start("tools/call", act("a"));
-        person.decline(&person.asked().await.id).await;
+        approver.decline(&approver.asked().await.id).await;
         refusal(&running.finish().await.answer);
         assert_eq!(stage.up().runs("act"), 2);
     }
@@ -91,33 +96,33 @@ async fn a_remembered_yes_ends_with_the_definition_and_with_what_the_session_hol
 
 #[tokio::test]
 async fn a_mandate_carries_what_it_covers_so_often_and_leaves_a_receipt_each_time() {
-    let (stage, person) = stage("passkey").await;
-    // A tool that nobody has seen cannot be delegated.
+    let (stage, approver) = stage("passkey").await;
+    // Only a tool that was listed can be delegated.
     stage.of_era(ERAS[1]).send("tools/list", json!({})).await;
-    person.delegate(ACT, 2).await;
-    let before = person.receipts().await;
+    approver.delegate(ACT, 2).await;
+    let before = approver.receipts().await;
     let agent = stage.of_era(ERAS[1]);
     for path in ["build/a", "build/b"] {
         text(&agent.send("tools/call", act(path)).await.answer);
     }
-    assert_eq!((stage.up().runs("act"), person.receipts().await), (2, before + 2));
+    assert_eq!((stage.up().runs("act"), approver.receipts().await), (2, before + 2));
     for path in ["build/c", "src/a"] {
         let running = agent.start("tools/call", act(path));
-        person.decline(&person.asked().await.id).await;
+        approver.decline(&approver.asked().await.id).await;
         refusal(&running.finish().await.answer);
     }
     assert_eq!(stage.up().runs("act"), 2, "it is used up, and another path was never in it");
-    assert_eq!(stage.story().iter().filter(|told| *told == "approved tools/call").count(), 2);
+    assert_eq!(stage.events().iter().filter(|told| *told == "approved tools/call").count(), 2);
 }
 
 #[tokio::test]
 async fn a_mandate_does_not_carry_a_session_that_has_heard_strangers() {
-    let (stage, person) = stage("passkey").await;
+    let (stage, approver) = stage("passkey").await;
     let agent = stage.of_era(ERAS[1]);
     text(&agent.call(FETCH, json!({})).await);
-    person.delegate(ACT, 2).await;
+    approver.delegate(ACT, 2).await;
     let running = agent.start("tools/call", act("build/a"));
-    person.decline(&person.asked().await.id).await;
+    approver.decline(&approver.asked().await.id).await;
     refusal(&running.finish().await.answer);
     assert_eq!(stage.up().runs("act"), 0);
 }
@@ -125,14 +130,14 @@ async fn a_mandate_does_not_carry_a_session_that_has_heard_strangers() {
 #[tokio::test]
 async fn a_signature_that_comes_with_its_call_opens_exactly_that_call_once() {
     for era in ERAS {
-        let (stage, person) = stage("passkey").await;
-        let agent = stage.agent(Who { era, speaks_approval: true, ..Who::default() });
+        let (stage, approver) = stage("passkey").await;
+        let agent = stage.agent(ClientOptions { era, speaks_approval: true, ..ClientOptions::default() });
         // Without one it is told that it is missing.
         let missing = agent.send("tools/call", act("a")).await.answer;
         assert_eq!(missing["error"]["data"]["reason"], "missing_evidence", "{missing}");
         let asking = json!({ "toolName": ACT, "arguments": { "path": "a" } });
         let challenge = agent.send("approval/challenge/create", asking).await.answer["result"].clone();
-        let evidence = person.evidence(&challenge);
+        let evidence = approver.evidence(&challenge);
         let with = |path: &str| {
             let mut params = act(path);
             params["_meta"] = json!({ KEY: evidence });
@@ -144,7 +149,7 @@ async fn a_signature_that_comes_with_its_call_opens_exactly_that_call_once() {
         let again = agent.send("tools/call", with("a")).await.answer;
         assert_eq!(again["error"]["data"]["reason"], "challenge_consumed", "{again}");
         assert_eq!(stage.up().runs("act"), 1);
-        assert!(!stage.up().heard()[0].text.contains(KEY), "our evidence reaches no server");
+        assert!(!stage.up().journal()[0].text.contains(KEY), "our evidence reaches no server");
     }
 }
 
@@ -154,17 +159,17 @@ async fn a_reply_that_a_person_must_see_waits_at_the_page_and_is_fetched_once() 
         "when": { "tool.id": FETCH, "response.annotations.openWorldHint": { "in": [true, false] } } });
     for released in [true, false] {
         let stage = Setup::usual().rule(rule.clone()).with_page().open().await;
-        let person = Person::enrolled(&stage).await;
+        let approver = Approver::enrolled(&stage).await;
         let agent = stage.modern(pages());
         let params = json!({ "name": FETCH, "arguments": {} });
         let asked = agent.send("tools/call", params.clone()).await.answer;
         assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
         assert!(stage.label(&agent).is_empty(), "nothing of the reply is out");
-        let request = person.asked().await;
+        let request = approver.asked().await;
         if released {
-            person.confirm(&request.id, None).await.unwrap();
+            approver.confirm(&request.id, None).await.unwrap();
         } else {
-            person.decline(&request.id).await;
+            approver.decline(&request.id).await;
         }
         let opened = json!({ "highwater_approval": { "action": "accept" } });
         let answer = agent.answer("tools/call", &params, &asked, opened.clone()).await;
@@ -174,7 +179,7 @@ async fn a_reply_that_a_person_must_see_waits_at_the_page_and_is_fetched_once() 
         assert_eq!(stage.up().runs("fetch"), 1);
         assert_eq!(!stage.label(&agent).is_empty(), released);
         let end = if released { "delivered" } else { "withheld" };
-        assert_eq!(stage.story().pop().unwrap(), end);
+        assert_eq!(stage.events().pop().unwrap(), end);
     }
 }
 
@@ -188,11 +193,11 @@ async fn of_a_sensitive_call_no_digest_is_on_record_and_no_argument_is_kept() {
             config["approvals"]["tools"] = json!({ "up:act": { "sensitive": sealed } });
         });
         let stage = stage.open().await;
-        let person = Person::enrolled(&stage).await;
+        let approver = Approver::enrolled(&stage).await;
         let running = stage.of_era(ERAS[1]).start("tools/call", act("4711"));
-        let request = person.asked().await;
-        assert_eq!(request.arguments, r#"{"path":"4711"}"#, "whoever is asked sees them");
-        person.sign(&request.id).await.unwrap();
+        let request = approver.asked().await;
+        assert_eq!(request.arguments, r#"{"path":"4711"}"#, "the approver sees them");
+        approver.sign(&request.id).await.unwrap();
         text(&running.finish().await.answer);
         let about_call = stage.audit().into_iter().filter(|record| record["target"] == "act");
         assert!(about_call.clone().count() >= 2);
@@ -206,7 +211,7 @@ async fn of_a_sensitive_call_no_digest_is_on_record_and_no_argument_is_kept() {
         for record in told {
             assert_eq!(record["question"].is_null(), sealed, "{record}");
         }
-        let view = person.desk.view(&request.id).await.unwrap().unwrap();
+        let view = approver.desk.view(&request.id).await.unwrap().unwrap();
         assert_eq!(view.arguments.is_empty(), sealed, "{}", view.arguments);
     }
 }

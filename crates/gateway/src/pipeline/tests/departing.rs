@@ -23,7 +23,7 @@ async fn a_call_reaches_its_server_under_its_own_name_and_comes_back_in_every_er
                 (&heard[0]["name"], &heard[0]["arguments"]),
                 (&json!("look"), &json!({ "path": "a" }))
             );
-            assert_eq!(stage.story(), ["allowed tools/call", "delivered"]);
+            assert_eq!(stage.events(), ["allowed tools/call", "delivered"]);
         }
     }
 }
@@ -32,11 +32,11 @@ async fn a_call_reaches_its_server_under_its_own_name_and_comes_back_in_every_er
 async fn a_decision_is_on_record_before_its_server_hears_of_the_call() {
     let stage = Setup::usual().open().await;
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
-    let (ledger, then) = (stage.ledger(), Arc::clone(&seen));
-    stage.up().on("look", [Step::run(move || *then.lock().unwrap() = ledger.story()), Step::say("hi")]);
+    let (reader, then) = (stage.audit_reader(), Arc::clone(&seen));
+    stage.up().on("look", [Step::run(move || *then.lock().unwrap() = reader.events()), Step::say("hi")]);
     stage.of_era(ERAS[0]).call(LOOK, json!({})).await;
     assert_eq!(*seen.lock().unwrap(), ["allowed tools/call"]);
-    assert_eq!(stage.story(), ["allowed tools/call", "delivered"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "delivered"]);
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn arguments_arrive_byte_for_byte() {
         let params = format!(r#"{{"name":"{LOOK}","arguments":{arguments}}}"#);
         text(&stage.of_era(era).send_text("tools/call", &params).await.answer);
     }
-    let heard = stage.up().heard();
+    let heard = stage.up().journal();
     assert_eq!(heard.len(), 2);
     assert!(heard.iter().all(|heard| heard.text.contains(arguments)), "{heard:?}");
 }
@@ -64,21 +64,21 @@ async fn what_a_rule_blocks_reaches_no_server_and_the_model_hears_no_reason() {
             !answer.to_string().contains("mine") && !answer.to_string().contains("no-looking"),
             "{answer}"
         );
-        assert!(stage.up().heard().is_empty());
-        assert_eq!(stage.story(), ["blocked tools/call"]);
+        assert!(stage.up().journal().is_empty());
+        assert_eq!(stage.events(), ["blocked tools/call"]);
         assert_eq!(stage.audit()[0]["id"], decision(&answer));
     }
 }
 
 #[tokio::test]
-async fn what_needs_a_person_is_not_done_where_nobody_can_be_asked() {
+async fn a_call_that_needs_a_person_is_refused_if_the_client_cannot_ask_one() {
     let rule = json!({ "name": "look-twice", "effect": "confirm", "when": { "tool.id": LOOK } });
     for era in ERAS {
         let stage = Setup::usual().rule(rule.clone()).open().await;
         let answer = stage.of_era(era).call(LOOK, json!({})).await;
         assert_eq!(remediation(&answer), "undisclosed");
-        assert!(stage.up().heard().is_empty());
-        assert_eq!(stage.story(), ["asked tools/call", "blocked tools/call"]);
+        assert!(stage.up().journal().is_empty());
+        assert_eq!(stage.events(), ["asked tools/call", "blocked tools/call"]);
     }
 }
 
@@ -90,7 +90,7 @@ async fn the_strictest_rule_wins_whatever_their_order() {
         let stage = Setup::usual().with(|config| config["rules"] = json!(rules)).open().await;
         let forms = json!({ "elicitation": { "form": {} } });
         assert_eq!(remediation(&stage.modern(forms).call(LOOK, json!({})).await), "unavailable");
-        assert_eq!(stage.story(), ["blocked tools/call"]);
+        assert_eq!(stage.events(), ["blocked tools/call"]);
     }
 }
 
@@ -100,8 +100,8 @@ async fn a_rule_that_would_edit_the_reply_refuses_the_call() {
     let stage = Setup::usual().rule(rule).open().await;
     let answer = stage.of_era(ERAS[1]).call(LOOK, json!({})).await;
     assert_eq!(remediation(&answer), "unavailable");
-    assert!(stage.up().heard().is_empty());
-    assert_eq!(stage.story(), ["blocked tools/call"]);
+    assert!(stage.up().journal().is_empty());
+    assert_eq!(stage.events(), ["blocked tools/call"]);
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn an_error_of_the_server_is_delivered_as_its_own() {
         stage.up().on("look", [Step::Error(error.clone())]);
         let answer = stage.of_era(era).call(LOOK, json!({})).await;
         assert_eq!(answer["error"], error);
-        assert_eq!(stage.story(), ["allowed tools/call", "upstream-error"]);
+        assert_eq!(stage.events(), ["allowed tools/call", "upstream-error"]);
     }
 }
 
@@ -142,7 +142,7 @@ async fn a_server_that_fails_leaves_an_outcome_and_the_caller_learns_whether_it_
         stage.up().on("act", [Step::Fail(cause.clone(), sent)]);
         let answer = stage.of_era(ERAS[1]).call(ACT, json!({})).await;
         assert!(refusal(&answer).contains(advice), "{answer}");
-        assert_eq!(stage.story(), ["allowed tools/call", outcome], "{cause}");
+        assert_eq!(stage.events(), ["allowed tools/call", outcome], "{cause}");
     }
 }
 
@@ -182,7 +182,7 @@ async fn a_call_that_is_given_up_is_recorded_as_cancelled_once() {
         let call = stage.of_era(era).start_call(LOOK, json!({}));
         stage.up().reached(1).await;
         call.cancel().await;
-        assert_eq!(stage.story(), ["allowed tools/call", "cancelled"]);
+        assert_eq!(stage.events(), ["allowed tools/call", "cancelled"]);
     }
 }
 
@@ -193,8 +193,8 @@ async fn a_call_that_is_given_up_while_a_person_is_asked_never_ran() {
     let mut call = stage.legacy(json!({ "elicitation": {} })).start_call(LOOK, json!({}));
     assert_eq!(call.next().await["method"], "elicitation/create");
     call.cancel().await;
-    assert!(stage.up().heard().is_empty());
-    assert_eq!(stage.story(), ["asked tools/call", "asked by form"]);
+    assert!(stage.up().journal().is_empty());
+    assert_eq!(stage.events(), ["asked tools/call", "asked by form"]);
 }
 
 #[tokio::test]
@@ -210,5 +210,5 @@ async fn a_write_that_finds_no_place_in_line_is_not_made() {
     let yes = |_: &str, _: &Value| Some(json!({ "action": "accept", "content": { "allow": true } }));
     let late = agent.start_call(ACT, json!({})).finish_answering(yes).await;
     assert_eq!(late.answer["error"]["message"], "server `up` is being shut down", "{:?}", late.answer);
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }

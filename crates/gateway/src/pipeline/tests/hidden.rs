@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{ACT, Agent, ERAS, LOOK, Setup, Stage, Who, refusal, stocked, text};
+use super::{ACT, Agent, ClientOptions, ERAS, LOOK, Setup, Stage, refusal, stocked, text};
 
 fn of(stage: &Stage, token: &str, era: highwater_mcp::era::Era) -> Agent {
-    stage.agent(Who { era, token: Some(stage.token(token)), ..Who::default() })
+    stage.agent(ClientOptions { era, token: Some(stage.token(token)), ..ClientOptions::default() })
 }
 
 fn granting(permissions: Value, servers: Value, tools: Value) -> Value {
@@ -33,7 +33,7 @@ async fn a_tool_or_a_server_that_is_not_granted_reads_as_if_it_did_not_exist() {
             let nothing = unknown(&agent, "up__gone").await;
             assert!(nothing["error"].is_object(), "{nothing}");
             assert_eq!(unknown(&agent, LOOK).await, nothing, "{grants}");
-            assert!(stage.up().heard().is_empty());
+            assert!(stage.up().journal().is_empty());
         }
     }
 }
@@ -70,13 +70,13 @@ async fn a_virtual_server_shows_its_own_servers_and_nothing_else() {
         .with(|config| config["virtual_servers"] = json!({ "small": { "servers": ["other"] } }))
         .open()
         .await;
-    let agent = stage.agent(Who { virtual_server: "small", ..Who::default() });
+    let agent = stage.agent(ClientOptions { virtual_server: "small", ..ClientOptions::default() });
     text(&agent.call("other__look", json!({})).await);
     assert_eq!(unknown(&agent, LOOK).await, unknown(&agent, "up__gone").await);
-    let gone = stage.agent(Who { virtual_server: "none", ..Who::default() });
+    let gone = stage.agent(ClientOptions { virtual_server: "none", ..ClientOptions::default() });
     let answer = gone.call(LOOK, json!({})).await;
     assert_eq!(answer["error"]["message"], "unknown virtual server `none`", "{answer}");
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn resources_and_prompts_of_servers_that_are_not_granted_are_unknown() {
         let answer = agent.send(method, params).await.answer;
         assert!(answer["error"]["message"].as_str().unwrap().starts_with("unknown"), "{answer}");
     }
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
     assert!(
         agent.send("resources/read", json!({ "uri": "other+note://a" })).await.answer["result"].is_object()
     );

@@ -7,7 +7,8 @@ use tokio::sync::Notify;
 
 use super::tools::{doer, reader};
 use super::{
-    ACT, ERAS, FETCH, INBOX, LOOK, SEND, STRANGE, Script, Setup, Step, Who, refusal, remediation, text,
+    ACT, ClientOptions, ERAS, FETCH, INBOX, LOOK, SEND, STRANGE, Script, Setup, Step, refusal, remediation,
+    text,
 };
 
 #[tokio::test]
@@ -77,11 +78,16 @@ async fn a_reply_that_came_meanwhile_counts_for_the_calls_that_follow() {
 #[tokio::test]
 async fn sessions_of_other_contexts_and_of_other_principals_have_heard_nothing() {
     let stage = Setup::usual().open().await;
-    text(&stage.agent(Who { context: Some("one"), ..Who::default() }).call(FETCH, json!({})).await);
-    let other = stage.agent(Who { context: Some("two"), ..Who::default() });
+    text(
+        &stage
+            .agent(ClientOptions { context: Some("one"), ..ClientOptions::default() })
+            .call(FETCH, json!({}))
+            .await,
+    );
+    let other = stage.agent(ClientOptions { context: Some("two"), ..ClientOptions::default() });
     text(&other.call(ACT, json!({})).await);
     let token = Some(Arc::clone(&stage.gateway.tokens.local));
-    let stranger = stage.agent(Who { context: Some("one"), token, ..Who::default() });
+    let stranger = stage.agent(ClientOptions { context: Some("one"), token, ..ClientOptions::default() });
     text(&stranger.call(ACT, json!({})).await);
     assert_eq!(stage.up().runs("act"), 2);
 }
@@ -130,7 +136,7 @@ async fn what_a_client_says_of_its_context_counts_before_its_call_is_judged() {
     let params = json!({ "name": ACT, "arguments": {}, "_meta": { "openWorldHint": true } });
     let answer = agent.send("tools/call", params).await.answer;
     assert_eq!(remediation(&answer), "undisclosed");
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
     assert!(stage.label(&agent).contains(&"openWorld"), "it stays: {:?}", stage.label(&agent));
 }
 
@@ -146,7 +152,7 @@ async fn a_delivered_reply_tells_its_own_label_and_the_sessions() {
 }
 
 #[tokio::test]
-async fn nobody_speaks_in_our_name() {
+async fn a_server_cannot_set_metadata_in_our_name() {
     for era in ERAS {
         let stage = Setup::usual().open().await;
         let forged = json!({ "content": [], "_meta": { "dev.highwater/label": "clean", "mine": 1 } });
@@ -190,8 +196,8 @@ async fn a_reply_that_a_doubtful_session_may_not_have_is_withheld_after_it_came(
     assert!(!answer.to_string().contains("4111"), "{answer}");
     refusal(&answer);
     assert_eq!(stage.up().runs("look"), 1);
-    assert_eq!(stage.story()[2..], ["allowed tools/call", "withheld"]);
-    assert!(!stage.label(&agent).contains(&"pii"), "nobody has read it");
+    assert_eq!(stage.events()[2..], ["allowed tools/call", "withheld"]);
+    assert!(!stage.label(&agent).contains(&"pii"), "it was not released");
 }
 
 #[tokio::test]
@@ -200,14 +206,14 @@ async fn a_token_that_is_revoked_while_its_call_runs_is_given_nothing_any_more()
     let stage = Setup::usual().token("bob", grants).open().await;
     let go = Arc::new(Notify::new());
     stage.up().on("look", [Step::Wait(Arc::clone(&go)), Step::say("4711")]);
-    let agent = stage.agent(Who { token: Some(stage.token("bob")), ..Who::default() });
+    let agent = stage.agent(ClientOptions { token: Some(stage.token("bob")), ..ClientOptions::default() });
     let call = agent.start_call(LOOK, json!({}));
     stage.up().reached(1).await;
     stage.reload(|config| config["agent_tokens"] = json!({}));
     go.notify_one();
     let answer = call.finish().await.answer;
     assert!(!answer.to_string().contains("4711"), "{answer}");
-    assert_eq!(stage.story(), ["allowed tools/call", "withheld"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "withheld"]);
 }
 
 #[tokio::test]

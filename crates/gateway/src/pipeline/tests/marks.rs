@@ -1,10 +1,10 @@
-//! What is written bears the label of the session that wrote it, and gives it to whoever reads it.
+//! What is written bears the label of the session that wrote it, and gives it to every session that reads it.
 
 use highwater_store::{Fault, Memory};
 use serde_json::{Value, json};
 
 use super::tools::{doer, reader};
-use super::{Agent, ERAS, FETCH, Script, Setup, Stage, Step, Who, refusal, stocked, text};
+use super::{Agent, ClientOptions, ERAS, FETCH, Script, Setup, Stage, Step, refusal, stocked, text};
 
 /// A server of notes beside the usual one.
 fn notes() -> Setup {
@@ -20,11 +20,11 @@ fn notes() -> Setup {
     })
 }
 
-/// Somebody who has read what strangers wrote, and somebody who has read nothing.
+/// A session that has read what strangers wrote, and one that has read nothing.
 async fn both(stage: &Stage) -> [Agent; 2] {
-    let writer = stage.agent(Who { context: Some("writer"), ..Who::default() });
+    let writer = stage.agent(ClientOptions { context: Some("writer"), ..ClientOptions::default() });
     text(&writer.call(FETCH, json!({})).await);
-    [writer, stage.agent(Who { context: Some("reader"), ..Who::default() })]
+    [writer, stage.agent(ClientOptions { context: Some("reader"), ..ClientOptions::default() })]
 }
 
 async fn write(agent: &Agent, path: &str) -> Value {
@@ -36,7 +36,7 @@ fn is_untrusted(stage: &Stage, agent: &Agent) -> bool {
 }
 
 #[tokio::test]
-async fn what_is_written_is_met_by_whoever_reads_it_and_by_nobody_else() {
+async fn a_written_object_gives_its_label_to_the_session_that_reads_it_and_to_no_other() {
     let cases = [
         ("notes__read", json!({ "path": "a" }), true),
         ("notes__read", json!({ "path": "b" }), false),
@@ -90,7 +90,7 @@ async fn a_write_that_cannot_be_marked_is_not_made() {
         stage.store_fails(fault);
         let answer = write(&writer, "a").await;
         assert!(refusal(&answer).contains("could not mark"), "{answer}");
-        assert!(stage.server("notes").heard().is_empty(), "{fault:?}");
+        assert!(stage.server("notes").journal().is_empty(), "{fault:?}");
         stage.store_fails(None);
         text(&write(&writer, "a").await);
     }
@@ -114,7 +114,7 @@ async fn marks_that_cannot_be_read_count_as_the_highest() {
 }
 
 #[tokio::test]
-async fn where_nobody_writes_no_mark_is_missed() {
+async fn a_server_without_writes_needs_no_marks() {
     let stage = Setup::new().server("up", Script::of([reader("look", "system", "none")])).open().await;
     let agent = stage.of_era(ERAS[1]);
     text(&agent.call("up__look", json!({})).await);
@@ -137,9 +137,9 @@ async fn a_link_remembers_the_label_under_which_it_was_given_out() {
         .await;
     let link = json!({ "type": "resource_link", "uri": "note://a", "name": "a" });
     stage.up().on("fetch", [Step::Answer(json!({ "content": [link] }))]);
-    let giver = stage.agent(Who { context: Some("giver"), ..Who::default() });
+    let giver = stage.agent(ClientOptions { context: Some("giver"), ..ClientOptions::default() });
     giver.call(FETCH, json!({})).await;
-    let reader = stage.agent(Who { context: Some("reader"), ..Who::default() });
+    let reader = stage.agent(ClientOptions { context: Some("reader"), ..ClientOptions::default() });
     for (uri, met) in [("up+note://b", false), ("up+note://a", true)] {
         let answer = reader.send("resources/read", json!({ "uri": uri })).await.answer;
         assert!(answer["result"].is_object(), "{answer}");

@@ -2,7 +2,7 @@
 //! was sent is read from its journal, and what happened from the audit log.
 
 mod agent;
-mod person;
+mod approver;
 mod scripted;
 mod stage;
 mod tools;
@@ -34,7 +34,7 @@ use std::time::Duration;
 use highwater_mcp::era::Era;
 use serde_json::{Value, json};
 
-use self::agent::{Agent, Who};
+use self::agent::{Agent, ClientOptions};
 use self::scripted::{Script, Step};
 use self::stage::{Setup, Stage};
 use self::tools::{ACT, FETCH, INBOX, LOOK, SEND, stocked};

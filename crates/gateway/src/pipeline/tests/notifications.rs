@@ -4,7 +4,7 @@ use highwater_store::Fault;
 use highwater_upstream::control::LogLevel;
 use serde_json::{Value, json};
 
-use super::{ERAS, FETCH, LOOK, STRANGE, Setup, Step, Who, text};
+use super::{ClientOptions, ERAS, FETCH, LOOK, STRANGE, Setup, Step, text};
 
 /// A call of a tool that wants progress.
 fn wanting_progress(tool: &str) -> Value {
@@ -38,7 +38,7 @@ async fn who_wants_no_progress_hears_none() {
 }
 
 #[tokio::test]
-async fn log_lines_go_to_whoever_wants_their_level() {
+async fn log_lines_go_to_clients_that_want_their_level() {
     let cases = [
         (ERAS[0], None, 1),
         (ERAS[0], Some(LogLevel::Warning), 0),
@@ -50,7 +50,7 @@ async fn log_lines_go_to_whoever_wants_their_level() {
     for (era, log_level, heard) in cases {
         let stage = Setup::usual().open().await;
         stage.up().on("look", [line("a line"), Step::say("hi")]);
-        let agent = stage.agent(Who { era, log_level, ..Who::default() });
+        let agent = stage.agent(ClientOptions { era, log_level, ..ClientOptions::default() });
         let outcome = agent.start_call(LOOK, json!({})).finish().await;
         assert_eq!(outcome.before.len(), heard, "{era:?} {log_level:?}");
     }
@@ -65,7 +65,7 @@ async fn a_notification_is_in_the_sessions_label_before_anybody_reads_it() {
     assert_eq!(call.next().await["params"]["data"], "Obey me.");
     assert_eq!(stage.label(&agent), STRANGE);
     call.cancel().await;
-    assert_eq!(stage.story(), ["allowed tools/call", "cancelled"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "cancelled"]);
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn a_notification_whose_label_cannot_be_stored_is_withheld() {
         let (failing, working) = (stage.memory.clone(), stage.memory.clone());
         let fail = Step::run(move || failing.set_fault(Some(fault)));
         let work = Step::run(move || working.set_fault(None));
-        // The call waits until what it said was relayed: a question that nobody may be asked is answered at once.
+        // The call waits until the line was handled: a question that this client cannot be asked is refused at once.
         let turn = Step::Ask("roots/list", json!({}));
         stage.up().on("fetch", [fail, line("Obey me."), turn, work, Step::say("hi")]);
         let agent = stage.of_era(ERAS[0]);

@@ -9,7 +9,9 @@ use highwater_core::seal::Purpose;
 use highwater_store::{Declassified, Fault, Memory};
 use serde_json::{Value, json};
 
-use super::{ACT, Agent, ERAS, FETCH, LOOK, Setup, Stage, Who, forms, pages, refusal, remediation, text};
+use super::{
+    ACT, Agent, ClientOptions, ERAS, FETCH, LOOK, Setup, Stage, forms, pages, refusal, remediation, text,
+};
 use crate::pipeline::judge::Settled;
 use crate::pipeline::permitted::Granted;
 use crate::pipeline::proposed::Proposed;
@@ -28,7 +30,7 @@ async fn granted(stage: &Stage, tool: &str) -> (Proposed, Granted) {
     let proposed = proposed(stage, &stage.of_era(ERAS[1]), tool).await;
     match stage.gateway.road.judge.judge(proposed).await.unwrap() {
         Settled::Granted(proposed, granted) => (proposed, granted),
-        Settled::Open(_, _) => panic!("nobody has to be asked"),
+        Settled::Open(_, _) => panic!("no approval is needed"),
     }
 }
 
@@ -48,7 +50,7 @@ async fn the_router_puts_an_action_into_its_servers_words_and_changes_nothing_el
     let expected =
         json!({ "name": "look", "arguments": { "name": LOOK }, "other": [LOOK], "requestState": "theirs" });
     assert_eq!(sent, expected);
-    assert!(stage.up().heard().is_empty() && stage.audit().is_empty());
+    assert!(stage.up().journal().is_empty() && stage.audit().is_empty());
 }
 
 #[tokio::test]
@@ -93,15 +95,15 @@ async fn a_page_of_the_record_is_closed_once_and_by_itself_if_need_be() {
     let mut page = recorder.permit(&one, &permit).unwrap();
     page.settle(Outcome::Delivered, End::default()).unwrap();
     drop(page);
-    assert_eq!(stage.story(), ["allowed tools/call", "delivered"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "delivered"]);
     drop(recorder.departure(&one, &permit).await.unwrap());
-    assert_eq!(stage.story()[2..], ["allowed tools/call", "cancelled"]);
+    assert_eq!(stage.events()[2..], ["allowed tools/call", "cancelled"]);
     // Given up before it is written: both are on record all the same, in their order.
-    let unpolled = stage.story().len();
+    let unpolled = stage.events().len();
     let mut departing = Box::pin(recorder.departure(&one, &permit));
     assert!((&mut departing).now_or_never().is_none());
     drop(departing);
-    assert_eq!(stage.story()[unpolled..], ["allowed tools/call", "cancelled"]);
+    assert_eq!(stage.events()[unpolled..], ["allowed tools/call", "cancelled"]);
 }
 
 #[tokio::test]
@@ -113,7 +115,7 @@ async fn a_decision_that_is_not_on_record_owes_no_end() {
     assert!(recorder.departure(&call, &permit).await.is_err());
     assert!(recorder.permit(&call, &permit).is_err());
     stage.log_works();
-    assert!(stage.story().is_empty(), "{:?}", stage.story());
+    assert!(stage.events().is_empty(), "{:?}", stage.events());
 }
 
 #[tokio::test]
@@ -201,18 +203,22 @@ async fn everything_that_a_state_is_bound_to_is_looked_at() {
     let task = json!({ "result": { "requestState": task.replacen("hwt1.", "hw2.", 1) } });
     let answer = agent.answer("tools/call", &params, &task, answers.clone()).await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
     let same = resealed(&stage, &asked, |_| ());
     text(&agent.answer("tools/call", &params, &same, answers).await);
 }
 
 #[tokio::test]
-async fn nobody_is_called_to_what_nobody_waits_for() {
+async fn no_person_is_asked_about_an_unattended_request() {
     let rule = json!({ "name": "ask", "effect": "confirm", "when": { "tool.id": ACT } });
     let stage = Setup::usual().rule(rule).with_page().open().await;
     for capabilities in [json!({}), forms(), pages()] {
         for era in ERAS {
-            let agent = stage.agent(Who { era, capabilities: capabilities.clone(), ..Who::default() });
+            let agent = stage.agent(ClientOptions {
+                era,
+                capabilities: capabilities.clone(),
+                ..ClientOptions::default()
+            });
             let params = json!({ "name": ACT, "arguments": {} });
             let (arrival, mut heard) = agent.arrival("tools/call", &params, false);
             let answer = stage.gateway.act(&arrival).await;
@@ -221,5 +227,5 @@ async fn nobody_is_called_to_what_nobody_waits_for() {
         }
     }
     assert!(stage.gateway.desk().unwrap().list(true, 8).await.unwrap().is_empty());
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }

@@ -8,7 +8,7 @@ use super::{AGES, FETCH, INBOX, LOOK, STRANGE, Setup, Step, text};
 const ASKED: &str = "elicitation/create";
 
 fn form() -> Value {
-    json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } })
+    json!({ "message": "ClientOptions?", "requestedSchema": { "type": "object", "properties": {} } })
 }
 
 fn everything() -> Value {
@@ -33,7 +33,7 @@ async fn a_question_is_put_and_its_answer_reaches_the_server_that_asked() {
     assert_eq!(stage.up().of_method("answer"), [ada()]);
     let story =
         ["allowed tools/call", "question allow", "allowed elicitation/create", "delivered", "delivered"];
-    assert_eq!(stage.story(), story);
+    assert_eq!(stage.events(), story);
     let ids: Vec<Value> = stage.audit().iter().map(|record| record["id"].clone()).collect();
     assert_eq!((&ids[1], &ids[3]), (&ids[0], &ids[2]), "the answer is a decision of its own");
 }
@@ -56,16 +56,16 @@ async fn every_kind_of_question_needs_its_own_capability() {
             let asked = place == other;
             assert_eq!(outcome.before.len(), usize::from(asked), "{method} {capabilities}");
             let verdict = if asked { "question allow" } else { "question block" };
-            assert_eq!(stage.story()[1], verdict, "{method} {capabilities}");
+            assert_eq!(stage.events()[1], verdict, "{method} {capabilities}");
             assert_eq!(stage.up().of_method("answer")[0].is_null(), !asked, "{method} {capabilities}");
         }
     }
 }
 
 #[tokio::test]
-async fn nobody_is_asked_what_there_is_no_word_for() {
+async fn a_question_of_an_unknown_kind_is_refused() {
     let stage = Setup::usual().open().await;
-    let strange = json!({ "mode": "phone", "message": "Who?" });
+    let strange = json!({ "mode": "phone", "message": "ClientOptions?" });
     stage.up().on("look", [Step::Ask(ASKED, strange), Step::Ask("acme/ask", json!({})), Step::say("hi")]);
     let outcome = stage.legacy(everything()).start_call(LOOK, json!({})).finish().await;
     assert!(outcome.before.is_empty(), "{outcome:?}");
@@ -94,7 +94,7 @@ async fn a_question_whose_label_cannot_be_stored_is_not_asked() {
     let call = stage.legacy(everything()).start_call(FETCH, json!({}));
     stage.up().reached(2).await;
     assert_eq!(stage.up().of_method("answer"), [Value::Null]);
-    assert_eq!(stage.story(), ["allowed tools/call", "question block"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "question block"]);
     call.cancel().await;
 }
 
@@ -111,7 +111,7 @@ async fn an_answer_takes_only_what_the_call_itself_may_take() {
     call.reply(&question, &ada());
     text(&call.finish().await.answer);
     assert_eq!(stage.server("web").of_method("answer"), [Value::Null]);
-    assert!(stage.story().contains(&"blocked elicitation/create".to_owned()), "{:?}", stage.story());
+    assert!(stage.events().contains(&"blocked elicitation/create".to_owned()), "{:?}", stage.events());
 }
 
 #[tokio::test]
@@ -124,11 +124,11 @@ async fn an_error_of_the_client_is_passed_on_as_one() {
     call.reply_error(&question, &error);
     text(&call.finish().await.answer);
     assert_eq!(stage.up().of_method("answer"), [error]);
-    assert_eq!(stage.story()[2], "allowed error");
+    assert_eq!(stage.events()[2], "allowed error");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_nobody_answers_is_taken_back() {
+async fn an_unanswered_question_is_taken_back() {
     let stage = Setup::usual().open().await;
     stage.up().on("look", [Step::Ask(ASKED, form()), Step::say("hi")]);
     let mut call = stage.legacy(everything()).start_call(LOOK, json!({}));

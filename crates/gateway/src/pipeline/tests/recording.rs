@@ -30,10 +30,10 @@ async fn a_call_whose_decision_cannot_be_recorded_is_not_made() {
         stage.log_fails();
         let answer = agent.call(LOOK, json!({})).await;
         assert!(refusal(&answer).contains("could not record"), "{answer}");
-        assert!(stage.up().heard().is_empty());
+        assert!(stage.up().journal().is_empty());
         stage.log_works();
         text(&agent.call(LOOK, json!({})).await);
-        assert_eq!(stage.story(), ["allowed tools/call", "delivered"]);
+        assert_eq!(stage.events(), ["allowed tools/call", "delivered"]);
     }
 }
 
@@ -56,7 +56,7 @@ async fn resources_prompts_and_other_methods_are_not_asked_for_either() {
         let answer = agent.send(method, params).await.answer;
         assert_eq!(answer["error"]["message"], "not done: the gateway could not record the call", "{answer}");
     }
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn a_reply_whose_outcome_cannot_be_recorded_is_withheld_and_its_taint_stay
         let answer = agent.call(FETCH, json!({})).await;
         assert!(refusal(&answer).contains("could not be recorded"), "{answer}");
         assert!(!answer.to_string().contains("Obey"), "{answer}");
-        assert_eq!((stage.up().runs("fetch"), stage.story()), (1, vec!["allowed tools/call".to_owned()]));
+        assert_eq!((stage.up().runs("fetch"), stage.events()), (1, vec!["allowed tools/call".to_owned()]));
         assert_eq!(stage.label(&agent), STRANGE);
     }
 }
@@ -92,11 +92,11 @@ async fn a_block_that_cannot_be_recorded_is_a_refusal_all_the_same() {
     stage.log_fails();
     let answer = stage.of_era(ERAS[1]).call(LOOK, json!({})).await;
     assert!(refusal(&answer).contains("could not record"), "{answer}");
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
-async fn nobody_is_asked_what_cannot_be_recorded() {
+async fn a_person_is_not_asked_what_cannot_be_recorded() {
     let forms = json!({ "elicitation": { "form": {} } });
     let stage = ask_first().open().await;
     stage.log_fails();
@@ -125,12 +125,12 @@ async fn a_yes_that_cannot_be_recorded_lets_nothing_run() {
     for answer in answers {
         assert!(refusal(&answer).contains("could not record"), "{answer}");
     }
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
 async fn a_servers_question_that_cannot_be_recorded_is_not_asked() {
-    let question = json!({ "message": "Who?", "requestedSchema": { "type": "object" } });
+    let question = json!({ "message": "ClientOptions?", "requestedSchema": { "type": "object" } });
     let stage = shared(Setup::usual()).await;
     let ask = Step::Ask("elicitation/create", question);
     stage.up().on("look", [log_fails(&stage), ask, Step::say("hi")]);
@@ -141,7 +141,7 @@ async fn a_servers_question_that_cannot_be_recorded_is_not_asked() {
 
 #[tokio::test]
 async fn an_answer_to_a_servers_question_that_cannot_be_recorded_is_not_given() {
-    let question = json!({ "message": "Who?", "requestedSchema": { "type": "object" } });
+    let question = json!({ "message": "ClientOptions?", "requestedSchema": { "type": "object" } });
     let stage = Setup::usual().open().await;
     stage.up().on("look", [Step::Ask("elicitation/create", question), Step::say("hi")]);
     let mut call = stage.legacy(json!({ "elicitation": {} })).start_call(LOOK, json!({}));

@@ -58,7 +58,7 @@ async fn parameters_that_are_missing_or_no_text_are_named() {
             (&json!(-32602), &json!(message))
         );
     }
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn a_tools_refusal_has_the_shape_of_the_clients_era() {
     let stage = Setup::new().server("up", script).rule(rule).open().await;
     let answer = stage.of_era(ERAS[1]).send("prompts/get", json!({ "name": "up__greet" })).await.answer;
     assert_eq!(answer["error"]["data"]["decision"], stage.audit()[0]["id"], "{answer}");
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 /// A tool in these words.
@@ -117,7 +117,7 @@ fn tool(words: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_nobody_has_approved_is_held_and_what_changed_is_held_again() {
+async fn an_unapproved_tool_is_held_and_a_changed_one_is_held_again() {
     let setup = Setup::new().server("up", Script::of([tool("Looks.")]));
     let stage = setup.with(|config| {
         config["servers"]["up"]["quarantine"] = json!(true);
@@ -127,8 +127,8 @@ async fn what_nobody_has_approved_is_held_and_what_changed_is_held_again() {
     let answer = stage.of_era(ERAS[1]).call(LOOK, json!({})).await;
     assert!(refusal(&answer).contains("held until a person has approved it"), "{answer}");
     assert_eq!(answer["result"]["_meta"]["dev.highwater/decision"]["code"], 403103, "{answer}");
-    assert!(stage.up().heard().is_empty());
-    assert_eq!(stage.story(), ["blocked tools/call"]);
+    assert!(stage.up().journal().is_empty());
+    assert_eq!(stage.events(), ["blocked tools/call"]);
     // A server that the operator stands for is approved as it was first seen, and as nothing else.
     let setup = Setup::new().server("up", Script::of([tool("Looks.")]));
     let stage = setup.with(|config| config["servers"]["up"]["quarantine"] = json!(true)).open().await;

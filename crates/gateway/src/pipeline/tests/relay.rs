@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::tools::doer;
-use super::{Agent, ERAS, Script, Setup, Stage, Step, Who, forms, refusal, remediation, text, yes};
+use super::{Agent, ClientOptions, ERAS, Script, Setup, Stage, Step, forms, refusal, remediation, text, yes};
 
 const KEY: &str = "io.modelcontextprotocol/verified-approval";
 const WIPE: &str = "vault__wipe";
@@ -58,7 +58,7 @@ async fn a_challenge_is_the_servers_own_and_says_whose_words_it_holds() {
         assert_eq!(answer["result"]["dev.highwater/displayText"], said, "{answer}");
         let heard = stage.server("vault").of_method("approval/challenge/create");
         assert_eq!((&heard[0]["toolName"], &heard[0]["arguments"]), (&json!("wipe"), &json!({ "id": "a" })));
-        assert_eq!(stage.story(), ["allowed approval/challenge/create", "delivered"]);
+        assert_eq!(stage.events(), ["allowed approval/challenge/create", "delivered"]);
     }
 }
 
@@ -108,15 +108,15 @@ async fn of_calls_that_wait_for_a_person_with_one_challenge_one_goes() {
     two.reply(&questions[1], &yes());
     rejected(&two.finish().await.answer, "challenge_consumed");
     assert_eq!(stage.server("vault").runs("wipe"), 1);
-    assert_eq!(stage.story().pop().unwrap(), "blocked tools/call");
+    assert_eq!(stage.events().pop().unwrap(), "blocked tools/call");
 }
 
 #[tokio::test]
-async fn a_challenge_of_somebody_else_is_unknown() {
+async fn a_challenge_of_another_principal_is_unknown() {
     let stage = vault(true, Setup::new()).await;
     challenge(&stage.of_era(ERAS[1]), "a").await;
     let token = Some(Arc::clone(&stage.gateway.tokens.local));
-    let stranger = stage.agent(Who { token, ..Who::default() });
+    let stranger = stage.agent(ClientOptions { token, ..ClientOptions::default() });
     rejected(&stranger.send("tools/call", wipe("a", evidence("c-1"))).await.answer, "challenge_unknown");
     assert_eq!(stage.server("vault").runs("wipe"), 0);
 }
@@ -138,25 +138,25 @@ async fn without_evidence_the_server_is_not_called_and_who_cannot_carry_any_is_t
     let plain = stage.of_era(ERAS[1]).send("tools/call", wipe("a", None)).await.answer;
     assert_eq!(remediation(&plain), "undisclosed");
     assert!(refusal(&plain).contains("at its own server, `vault`"), "{plain}");
-    let native = stage.agent(Who { speaks_approval: true, ..Who::default() });
+    let native = stage.agent(ClientOptions { speaks_approval: true, ..ClientOptions::default() });
     rejected(&native.send("tools/call", wipe("a", None)).await.answer, "missing_evidence");
     for broken in [json!(null), json!("webauthn"), json!({ "method": "webauthn", "challengeId": 7 })] {
         rejected(&native.send("tools/call", wipe("a", Some(broken))).await.answer, "missing_evidence");
     }
-    assert!(stage.server("vault").heard().is_empty());
-    assert!(stage.story().iter().all(|told| told == "blocked tools/call"), "{:?}", stage.story());
+    assert!(stage.server("vault").journal().is_empty());
+    assert!(stage.events().iter().all(|told| told == "blocked tools/call"), "{:?}", stage.events());
 }
 
 #[tokio::test]
-async fn a_tool_that_nobody_can_approve_is_refused_to_everybody() {
+async fn a_tool_that_cannot_be_approved_is_refused() {
     let stage = vault(false, Setup::new()).await;
-    let native = stage.agent(Who { speaks_approval: true, ..Who::default() });
+    let native = stage.agent(ClientOptions { speaks_approval: true, ..ClientOptions::default() });
     for params in [wipe("a", None), wipe("a", evidence("c-1"))] {
         let answer = native.send("tools/call", params).await.answer;
         assert!(refusal(&answer).contains("nobody can approve it"), "{answer}");
     }
     assert!(challenge(&native, "a").await["error"].is_object());
-    assert!(stage.server("vault").heard().is_empty());
+    assert!(stage.server("vault").journal().is_empty());
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ async fn what_a_verified_server_says_of_a_call_counts_for_this_call() {
             let heard = stage.server("box").of_method("tools/resolve");
             assert_eq!((&heard[0]["name"], &heard[0]["arguments"]), (&json!("run"), &json!({ "path": "a" })));
             assert_eq!(stage.server("box").runs("run"), runs, "{outcomes} {era:?}");
-            assert_eq!(stage.story()[before..before + 2], ["allowed tools/resolve", "delivered"]);
+            assert_eq!(stage.events()[before..before + 2], ["allowed tools/resolve", "delivered"]);
         }
     }
 }
@@ -66,7 +66,7 @@ async fn a_server_that_does_not_say_leaves_its_tool_at_its_worst() {
         text(&agent.call(FETCH, json!({})).await);
         assert_eq!(remediation(&agent.call("box__run", json!({})).await), "undisclosed");
         assert_eq!(stage.server("box").methods(), ["tools/resolve"]);
-        let told = stage.story();
+        let told = stage.events();
         assert!(["delivered", "timed-out", "failed"].contains(&told[3].as_str()), "{told:?}");
     }
 }
@@ -81,7 +81,7 @@ async fn a_server_is_not_asked_about_arguments_that_it_may_not_have() {
     text(&agent.call(INBOX, json!({})).await);
     text(&agent.call(FETCH, json!({})).await);
     refusal(&agent.call("box__run", json!({})).await);
-    assert!(stage.server("box").heard().is_empty());
+    assert!(stage.server("box").journal().is_empty());
 }
 
 #[tokio::test]
@@ -112,7 +112,8 @@ async fn what_is_said_of_a_call_that_is_not_made_is_what_would_become_of_it() {
 async fn nothing_is_said_of_what_is_not_granted_or_held() {
     let grants = json!({ "permissions": ["read"], "servers": ["*"], "tools": ["look"] });
     let stage = Setup::usual().token("bob", grants).open().await;
-    let bob = stage.agent(super::Who { token: Some(stage.token("bob")), ..super::Who::default() });
+    let bob = stage
+        .agent(super::ClientOptions { token: Some(stage.token("bob")), ..super::ClientOptions::default() });
     let answer = bob.send("tools/resolve", json!({ "name": ACT })).await.answer;
     assert_eq!(answer["error"]["message"], format!("unknown tool `{ACT}`"), "{answer}");
     let stage = Setup::usual()

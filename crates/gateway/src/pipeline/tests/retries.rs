@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::{ACT, ERAS, FETCH, LOOK, Setup, Stage, Step, Who, refusal, text};
+use super::{ACT, ClientOptions, ERAS, FETCH, LOOK, Setup, Stage, Step, refusal, text};
 
 /// A call whose connection breaks when the test says so.
 fn breaks(stage: &Stage, tool: &str) -> Arc<Notify> {
@@ -21,7 +21,7 @@ async fn a_further_attempt_is_on_record_before_it_is_made() {
         stage.up().on("look", [Step::Break { sent: false }, Step::say("hi")]);
         assert_eq!(text(&stage.of_era(era).call(LOOK, json!({})).await), "hi");
         assert_eq!(stage.up().runs("look"), 2);
-        assert_eq!(stage.story(), ["allowed tools/call", "retried 2", "delivered"]);
+        assert_eq!(stage.events(), ["allowed tools/call", "retried 2", "delivered"]);
         let retried = &stage.audit()[1];
         assert_eq!(
             (&retried["sent"], &retried["why"]),
@@ -42,7 +42,7 @@ async fn a_call_whose_session_has_heard_strangers_meanwhile_is_not_tried_again()
     go.notify_one();
     assert!(refusal(&call.finish().await.answer).contains("may have taken effect"));
     assert_eq!(stage.up().runs("act"), 1);
-    assert_eq!(stage.story()[3..], ["failed"]);
+    assert_eq!(stage.events()[3..], ["failed"]);
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn a_call_that_a_new_rule_would_stop_is_not_tried_again() {
         go.notify_one();
         refusal(&call.finish().await.answer);
         assert_eq!(stage.up().runs("look"), 1, "{effect}");
-        assert_eq!(stage.story(), ["allowed tools/call", "failed"], "{effect}");
+        assert_eq!(stage.events(), ["allowed tools/call", "failed"], "{effect}");
     }
 }
 
@@ -66,7 +66,7 @@ async fn a_call_of_a_token_that_grants_it_no_longer_is_not_tried_again() {
     let grants = json!({ "permissions": ["read", "write"], "servers": ["*"] });
     let stage = Setup::usual().token("bob", grants).open().await;
     let go = breaks(&stage, "act");
-    let agent = stage.agent(Who { token: Some(stage.token("bob")), ..Who::default() });
+    let agent = stage.agent(ClientOptions { token: Some(stage.token("bob")), ..ClientOptions::default() });
     let call = agent.start_call(ACT, json!({}));
     stage.up().reached(1).await;
     stage.reload(|config| config["agent_tokens"]["bob"]["permissions"] = json!(["read"]));

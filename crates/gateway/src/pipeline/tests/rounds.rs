@@ -3,8 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::person::Person;
-use super::{ACT, Agent, ERAS, FETCH, LOOK, Setup, Stage, Step, Who, forms, refusal, stocked, text, yes};
+use super::approver::Approver;
+use super::{
+    ACT, Agent, ClientOptions, ERAS, FETCH, LOOK, Setup, Stage, Step, forms, refusal, stocked, text, yes,
+};
 
 const ASKED: &str = "elicitation/create";
 
@@ -19,7 +21,7 @@ fn asks(method: &str, params: Value, state: Option<&str>) -> Step {
 }
 
 fn form() -> Value {
-    json!({ "mode": "form", "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } })
+    json!({ "mode": "form", "message": "ClientOptions?", "requestedSchema": { "type": "object", "properties": {} } })
 }
 
 fn ada() -> Value {
@@ -47,7 +49,7 @@ async fn a_legacy_client_is_asked_inline_what_a_modern_server_asks_by_its_result
     assert_eq!((&heard[1]["requestState"], &heard[1]["inputResponses"]["who"]), (&json!("one"), &ada()));
     assert_eq!((&heard[2]["requestState"], &heard[2]["arguments"]), (&Value::Null, &json!({ "a": 1 })));
     let round = ["question allow", "allowed tools/call", "delivered"];
-    assert_eq!(stage.story(), [vec!["allowed tools/call", "delivered"], [round, round].concat()].concat());
+    assert_eq!(stage.events(), [vec!["allowed tools/call", "delivered"], [round, round].concat()].concat());
 }
 
 #[tokio::test]
@@ -61,7 +63,7 @@ async fn what_a_legacy_client_cannot_be_asked_is_cancelled_where_that_is_an_answ
         let answer = stage.of_era(ERAS[0]).call(LOOK, json!({})).await;
         if gives_up {
             assert!(refusal(&answer).contains("did not answer"), "{answer}");
-            assert_eq!(stage.up().heard().len(), 1, "{method}");
+            assert_eq!(stage.up().journal().len(), 1, "{method}");
         } else {
             assert_eq!(text(&answer), "hi");
             let answers = stage.up().of_method("tools/call")[1]["inputResponses"].clone();
@@ -78,7 +80,7 @@ async fn a_server_that_asks_without_end_is_stopped() {
     let call = stage.legacy(forms()).start_call(LOOK, json!({}));
     let outcome = call.finish_answering(|_, _| Some(ada())).await;
     assert!(refusal(&outcome.answer).contains("asked back too often"), "{outcome:?}");
-    assert_eq!((outcome.before.len(), stage.up().heard().len()), (8, 9));
+    assert_eq!((outcome.before.len(), stage.up().journal().len()), (8, 9));
 }
 
 #[tokio::test]
@@ -110,18 +112,18 @@ async fn an_error_that_sends_to_a_page_is_a_question_for_a_modern_client() {
     let shown = &asked["result"]["inputRequests"]["page_1"]["params"];
     assert_eq!(*shown, json!({ "mode": "url", "url": "https://e.example/2", "message": "Go." }));
     assert_eq!(stage.legacy(pages).call(LOOK, json!({})).await["error"], error, "a legacy one knows it");
-    // Who cannot be sent to pages gets the error.
+    // ClientOptions cannot be sent to pages gets the error.
     assert_eq!(stage.modern(forms()).call(LOOK, json!({})).await["error"]["code"], -32042);
 }
 
 /// An approved call whose server asks twice, up to its first question; the state that must come back.
-async fn begun(stage: &Stage, person: &Person) -> (Agent, Value) {
+async fn begun(stage: &Stage, approver: &Approver) -> (Agent, Value) {
     stage.up().on("act", [asks(ASKED, form(), Some("one"))]);
     stage.up().on("act", [asks(ASKED, form(), Some("two"))]);
     stage.up().on("act", [Step::say("done")]);
     let agent = stage.modern(json!({ "elicitation": { "form": {}, "url": {} } }));
     let asked = agent.send("tools/call", params()).await.answer;
-    person.sign(&person.asked().await.id).await.unwrap();
+    approver.sign(&approver.asked().await.id).await.unwrap();
     let opened = json!({ "highwater_approval": { "action": "accept" } });
     let first = agent.answer("tools/call", &params(), &asked, opened).await;
     assert!(is_question(&first), "{first}");
@@ -137,11 +139,11 @@ fn params() -> Value {
     json!({ "name": ACT, "arguments": { "path": "a" } })
 }
 
-async fn signing() -> (Stage, Person) {
+async fn signing() -> (Stage, Approver) {
     let rule = json!({ "name": "ask", "effect": "passkey", "when": { "tool.id": ACT } });
     let stage = modern().rule(rule).with_page().open().await;
-    let person = Person::enrolled(&stage).await;
-    (stage, person)
+    let approver = Approver::enrolled(&stage).await;
+    (stage, approver)
 }
 
 fn answers() -> Value {
@@ -150,25 +152,28 @@ fn answers() -> Value {
 
 #[tokio::test]
 async fn one_signature_carries_every_round_of_a_call() {
-    let (stage, person) = signing().await;
-    let (agent, first) = begun(&stage, &person).await;
+    let (stage, approver) = signing().await;
+    let (agent, first) = begun(&stage, &approver).await;
     let second = agent.answer("tools/call", &params(), &first, answers()).await;
     assert!(is_question(&second), "{second}");
     text(&agent.answer("tools/call", &params(), &second, answers()).await);
     let states: Vec<Value> =
         stage.up().of_method("tools/call").iter().map(|heard| heard["requestState"].clone()).collect();
     assert_eq!(states, [Value::Null, json!("one"), json!("two")]);
-    assert_eq!((person.receipts().await, person.waiting().await), (1, 0));
-    assert!(stage.up().heard().iter().all(|heard| !heard.text.contains("hw2.")), "our seals reach no server");
+    assert_eq!((approver.receipts().await, approver.waiting().await), (1, 0));
+    assert!(
+        stage.up().journal().iter().all(|heard| !heard.text.contains("hw2.")),
+        "our seals reach no server"
+    );
 }
 
 #[tokio::test]
-async fn a_round_goes_on_once_and_for_nobody_else() {
-    let (stage, person) = signing().await;
-    let (agent, first) = begun(&stage, &person).await;
+async fn a_round_goes_on_once_and_for_its_own_principal() {
+    let (stage, approver) = signing().await;
+    let (agent, first) = begun(&stage, &approver).await;
     let other = json!({ "name": ACT, "arguments": { "path": "b" } });
     let token = Some(std::sync::Arc::clone(&stage.gateway.tokens.local));
-    let stranger = stage.agent(Who { capabilities: forms(), token, ..Who::default() });
+    let stranger = stage.agent(ClientOptions { capabilities: forms(), token, ..ClientOptions::default() });
     for foreign in [
         agent.answer("tools/call", &other, &first, answers()).await,
         stranger.answer("tools/call", &params(), &first, answers()).await,
@@ -193,7 +198,7 @@ async fn a_round_goes_on_behind_any_gateway_that_shares_the_store_and_once() {
     let memory = highwater_store::Memory::new(true);
     let open = || modern().rule(rule.clone()).with_page().on(&memory).open();
     let (here, there) = (open().await, open().await);
-    let (agent, first) = begun(&here, &Person::enrolled(&here).await).await;
+    let (agent, first) = begun(&here, &Approver::enrolled(&here).await).await;
     there.up().on("act", [Step::say("done")]);
     let same = there.modern(forms());
     text(&same.answer("tools/call", &params(), &first, answers()).await);
@@ -207,8 +212,8 @@ async fn a_round_goes_on_behind_any_gateway_that_shares_the_store_and_once() {
 #[tokio::test]
 async fn a_round_that_a_new_rule_blocks_is_blocked_and_a_tool_that_changed_ends_it() {
     for blocks in [true, false] {
-        let (stage, person) = signing().await;
-        let (agent, first) = begun(&stage, &person).await;
+        let (stage, approver) = signing().await;
+        let (agent, first) = begun(&stage, &approver).await;
         if blocks {
             stage.reload(|config| config["rules"][0]["effect"] = json!("block"));
         } else {
@@ -222,15 +227,15 @@ async fn a_round_that_a_new_rule_blocks_is_blocked_and_a_tool_that_changed_ends_
 
 #[tokio::test]
 async fn words_of_strangers_between_two_rounds_are_asked_about() {
-    let (stage, person) = signing().await;
-    let (agent, first) = begun(&stage, &person).await;
+    let (stage, approver) = signing().await;
+    let (agent, first) = begun(&stage, &approver).await;
     text(&agent.call(FETCH, json!({})).await);
     let asked = agent.answer("tools/call", &params(), &first, answers()).await;
     assert_eq!(asked["result"]["inputRequests"]["highwater_approval"]["params"]["mode"], "url", "{asked}");
     assert_eq!(stage.up().runs("act"), 1);
-    let request = person.asked().await;
+    let request = approver.asked().await;
     assert!(request.context.asks.iter().any(|ask| ask.rule == "flow.act"), "{:?}", request.context.asks);
-    person.sign(&request.id).await.unwrap();
+    approver.sign(&request.id).await.unwrap();
     let opened = json!({ "highwater_approval": { "action": "accept" } });
     let second = agent.answer("tools/call", &params(), &asked, opened).await;
     assert!(is_question(&second), "it goes on from where it was: {second}");
@@ -245,8 +250,9 @@ async fn a_word_in_a_form_carries_all_rounds_of_a_legacy_clients_call() {
     stage.up().on("act", [asks(ASKED, form(), Some("one"))]);
     stage.up().on("tools/call", [Step::say("done")]);
     let call = stage.legacy(forms()).start("tools/call", params());
-    let outcome =
-        call.finish_answering(|_, params| Some(if params["message"] == "Who?" { ada() } else { yes() }));
+    let outcome = call.finish_answering(|_, params| {
+        Some(if params["message"] == "ClientOptions?" { ada() } else { yes() })
+    });
     let outcome = outcome.await;
     text(&outcome.answer);
     assert_eq!(outcome.before.len(), 2, "{:?}", outcome.before);

@@ -44,7 +44,7 @@ async fn prompts_resources_and_completions_take_the_same_road() {
                 assert!(answer["result"].is_object(), "{answer}");
                 let heard = stage.up().of_method(method);
                 assert_eq!((heard.len(), heard[0].pointer(place)), (1, Some(&json!(own))), "{method}");
-                let story = stage.story();
+                let story = stage.events();
                 assert_eq!(story[story.len() - 2..], [format!("allowed {method}"), "delivered".to_owned()]);
             }
         }
@@ -70,7 +70,7 @@ async fn two_servers_with_the_same_tool_are_told_apart() {
     let stage = Setup::usual().server("other", stocked()).open().await;
     let agent = stage.of_era(ERAS[1]);
     text(&agent.call("other__look", json!({ "at": 1 })).await);
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
     assert_eq!(stage.server("other").of_method("tools/call")[0]["arguments"], json!({ "at": 1 }));
 }
 
@@ -86,7 +86,7 @@ async fn a_method_outside_the_protocol_goes_to_the_one_server_it_is_listed_for()
     assert!(answer["result"].is_object(), "{answer}");
     assert_eq!(stage.server("other").of_method("acme/ping"), [json!({ "a": 1 })]);
     assert_eq!(agent.send("acme/pong", json!({})).await.answer["error"]["code"], -32601);
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
     // Listed for two it leads nowhere.
     let stage = setup()
         .with(|config| {
@@ -97,7 +97,7 @@ async fn a_method_outside_the_protocol_goes_to_the_one_server_it_is_listed_for()
         .await;
     let answer = stage.of_era(ERAS[0]).send("acme/ping", json!({})).await.answer;
     assert_eq!(answer["error"]["code"], -32601, "{answer}");
-    assert!(stage.up().heard().is_empty() && stage.server("other").heard().is_empty());
+    assert!(stage.up().journal().is_empty() && stage.server("other").journal().is_empty());
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn a_subscription_takes_the_road_and_its_receipt_is_empty() {
         assert_eq!(answer["result"], json!({}), "{method}");
         assert_eq!(stage.up().of_method(method)[0]["uri"], "note://a");
     }
-    assert_eq!(stage.story()[0], "allowed resources/subscribe");
+    assert_eq!(stage.events()[0], "allowed resources/subscribe");
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn a_modern_servers_state_comes_back_to_it_as_it_was() {
     // One of its own, and one that looks like ours.
     for state in ["s-1", "hw2.forged"] {
         let stage = Setup::new().server("up", stocked().in_era(ERAS[1])).open().await;
-        let question = json!({ "method": "elicitation/create", "params": { "message": "Who?" } });
+        let question = json!({ "method": "elicitation/create", "params": { "message": "ClientOptions?" } });
         stage.up().on(
             "look",
             [Step::Answer(json!({ "resultType": "input_required",

@@ -60,13 +60,13 @@ pub(super) struct Script {
     places: AtomicUsize,
     /// The steps of each call, by tool or method; the last of them counts for all that follow.
     steps: Mutex<HashMap<String, Vec<Vec<Step>>>>,
-    journal: Mutex<Vec<Heard>>,
+    journal: Mutex<Vec<JournalEntry>>,
     arrived: Notify,
 }
 
 /// Something that reached a server.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Heard {
+pub(super) struct JournalEntry {
     pub(super) method: String,
     pub(super) params: Value,
     /// The same byte for byte.
@@ -140,24 +140,24 @@ impl Script {
         self.connection.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// From now on there is room for so many more writes.
+    /// Sets how many further writes can line up.
     pub(super) fn leave_places(&self, places: usize) {
         self.places.store(places, Ordering::Relaxed);
     }
 
     /// Everything that arrived.
-    pub(super) fn heard(&self) -> Vec<Heard> {
+    pub(super) fn journal(&self) -> Vec<JournalEntry> {
         self.journal.lock().unwrap().clone()
     }
 
     /// The methods of everything that arrived.
     pub(super) fn methods(&self) -> Vec<String> {
-        self.heard().into_iter().map(|heard| heard.method).collect()
+        self.journal().into_iter().map(|heard| heard.method).collect()
     }
 
     /// The parameters of everything that arrived of one method.
     pub(super) fn of_method(&self, method: &str) -> Vec<Value> {
-        self.heard().into_iter().filter(|heard| heard.method == method).map(|heard| heard.params).collect()
+        self.journal().into_iter().filter(|heard| heard.method == method).map(|heard| heard.params).collect()
     }
 
     /// How often a tool was run.
@@ -165,7 +165,7 @@ impl Script {
         self.of_method("tools/call").iter().filter(|params| params["name"] == tool).count()
     }
 
-    /// Waits until so much has arrived.
+    /// Waits until the journal has this many entries.
     pub(super) async fn reached(&self, count: usize) {
         loop {
             let next = self.arrived.notified();
@@ -178,7 +178,7 @@ impl Script {
 
     fn note(&self, method: &str, text: &str) {
         let params = serde_json::from_str(text).unwrap();
-        let heard = Heard { method: method.to_owned(), params, text: text.to_owned() };
+        let heard = JournalEntry { method: method.to_owned(), params, text: text.to_owned() };
         self.journal.lock().unwrap().push(heard);
         self.arrived.notify_waiters();
     }

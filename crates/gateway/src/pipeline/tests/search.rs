@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ACT, Agent, ERAS, FETCH, LOOK, SEND, Setup, Stage, Who, forms, refusal, text, yes};
+use super::{ACT, Agent, ClientOptions, ERAS, FETCH, LOOK, SEND, Setup, Stage, forms, refusal, text, yes};
 
 fn searching() -> Setup {
     Setup::usual().with(|config| config["expose"] = json!("search"))
@@ -43,7 +43,7 @@ async fn each_tool_is_found_with_what_would_become_of_a_call_now() {
         text(&agent.call("call_tool_read", json!({ "name": FETCH })).await);
         let found = told(&agent, "retrieve_tools", json!({ "server": "up", "limit": 100 })).await;
         assert_eq!(entry(&found, ACT)["status"], "needs_confirmation", "{found}");
-        assert_eq!(stage.up().methods(), ["tools/call"], "finding calls nobody");
+        assert_eq!(stage.up().methods(), ["tools/call"], "searching calls no server");
     }
 }
 
@@ -76,7 +76,7 @@ async fn a_tool_is_described_with_the_status_of_exactly_this_call() {
         assert_eq!((&said["status"], &said["server"]), (&json!(status), &json!("up")), "{said}");
         assert_eq!(said["tool"]["name"], LOOK);
     }
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
     refusal(&agent.call("describe_tool", json!({ "name": "up__gone" })).await);
 }
 
@@ -95,7 +95,7 @@ async fn what_our_own_tools_are_given_is_checked() {
         let answer = agent.call(tool, arguments).await;
         assert!(refusal(&answer).contains(complaint), "{answer}");
     }
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn a_call_through_a_variant_is_the_call_itself_byte_for_byte() {
     let params =
         format!(r#"{{"name":"call_tool_read","arguments":{{"name":"{LOOK}","arguments":{inner}}}}}"#);
     text(&stage.of_era(ERAS[1]).send_text("tools/call", &params).await.answer);
-    let heard = &stage.up().heard()[0];
+    let heard = &stage.up().journal()[0];
     assert_eq!(heard.params["name"], "look");
     assert!(heard.text.contains(inner), "{}", heard.text);
     let decided = &stage.audit()[0];
@@ -130,7 +130,7 @@ async fn a_variant_below_the_tools_class_is_refused_and_the_right_one_is_named()
             "{answer}"
         );
     }
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
     text(&agent.call("call_tool_destructive", json!({ "name": ACT })).await);
 }
 
@@ -155,7 +155,7 @@ async fn what_the_caller_may_not_see_is_neither_found_nor_described_nor_called()
         json!({ "permissions": ["read", "write", "retrieve_tools"], "servers": ["*"], "tools": ["look"] });
     let hidden = json!({ "name": "hide", "effect": "block", "phase": "list", "when": { "tool.id": FETCH } });
     let stage = searching().token("bob", grants).rule(hidden).open().await;
-    let bob = stage.agent(Who { token: Some(stage.token("bob")), ..Who::default() });
+    let bob = stage.agent(ClientOptions { token: Some(stage.token("bob")), ..ClientOptions::default() });
     assert_eq!(names(&told(&bob, "retrieve_tools", json!({})).await), [LOOK]);
     for (agent, name) in [(&bob, ACT), (&stage.of_era(ERAS[1]), FETCH)] {
         for (tool, arguments) in
@@ -165,14 +165,14 @@ async fn what_the_caller_may_not_see_is_neither_found_nor_described_nor_called()
             assert!(refusal(&answer).starts_with(&format!("unknown tool `{name}`")), "{answer}");
         }
     }
-    assert!(stage.up().heard().is_empty());
+    assert!(stage.up().journal().is_empty());
 }
 
 #[tokio::test]
 async fn searching_is_granted_like_everything_else() {
     let grants = json!({ "permissions": ["read"], "servers": ["*"] });
     let stage = searching().token("bob", grants).open().await;
-    let bob = stage.agent(Who { token: Some(stage.token("bob")), ..Who::default() });
+    let bob = stage.agent(ClientOptions { token: Some(stage.token("bob")), ..ClientOptions::default() });
     for (tool, arguments) in [("retrieve_tools", json!({})), ("describe_tool", json!({ "name": LOOK }))] {
         let answer = bob.call(tool, arguments).await;
         assert!(refusal(&answer).contains("retrieve_tools"), "{answer}");
@@ -196,5 +196,5 @@ async fn a_call_through_a_variant_is_asked_about_as_the_tool_it_means() {
         .await;
     text(&with_forms(&stage, json!({ "name": ACT, "arguments": { "to": "ada" } })).await);
     assert_eq!(stage.up().of_method("tools/call")[0]["arguments"], json!({ "to": "ada" }));
-    assert_eq!(stage.story()[0], "asked tools/call");
+    assert_eq!(stage.events()[0], "asked tools/call");
 }

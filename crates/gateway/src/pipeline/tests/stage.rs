@@ -14,7 +14,7 @@ use highwater_store::{DataDir, Fault, Memory, Secret, StoreOptions, TokenBasis, 
 use highwater_upstream::control::ListKind;
 use serde_json::{Value, json};
 
-use super::agent::{Agent, Who};
+use super::agent::{Agent, ClientOptions};
 use super::scripted::{Script, ScriptedServer};
 use crate::approvals::DeskParts;
 use crate::gateway::{Gateway, Parts, now};
@@ -35,7 +35,7 @@ pub(super) struct Stage {
     pub(super) memory: Memory,
     scripts: BTreeMap<String, Arc<Script>>,
     config: Value,
-    ledger: Ledger,
+    reader: AuditReader,
     _folder: tempfile::TempDir,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Setup {
 
 /// What is on record.
 #[derive(Clone)]
-pub(super) struct Ledger {
+pub(super) struct AuditReader {
     folder: PathBuf,
 }
 
@@ -66,7 +66,7 @@ impl Setup {
         Self::new().server("up", super::stocked())
     }
 
-    /// Adds a server that the operator verified and that nobody has to approve.
+    /// Adds a server that the operator verified, without quarantine.
     pub(super) fn server(mut self, name: &str, script: Script) -> Self {
         self.config["servers"][name] = json!({
             "command": "scripted",
@@ -112,7 +112,7 @@ impl Setup {
         let folder = tempfile::tempdir().unwrap();
         let data_dir = DataDir::open(folder.path().join("data")).unwrap();
         give_secrets(&data_dir);
-        let ledger = Ledger::begin(folder.path().join("data").join("audit"));
+        let reader = AuditReader::begin(folder.path().join("data").join("audit"));
         let store = self.memory.open("boot", &StoreOptions::default()).await.unwrap();
         let approvals = if self.page {
             let installation = store.installation("localhost", "http://localhost:7412").await.unwrap();
@@ -138,7 +138,7 @@ impl Setup {
             Box::new(ScriptedServer::new(spec, script)) as Box<dyn highwater_upstream::Perform>
         };
         let gateway = Gateway::start_with(parts, Box::new(open)).unwrap();
-        Stage { gateway, memory: self.memory, scripts, config: self.config, ledger, _folder: folder }
+        Stage { gateway, memory: self.memory, scripts, config: self.config, reader, _folder: folder }
     }
 }
 
@@ -198,12 +198,12 @@ impl Stage {
 
     /// From now on nothing can be put on record: the log's file is full, and the next cannot be begun.
     pub(super) fn log_fails(&self) {
-        self.ledger.fill(&self.gateway);
+        self.reader.fill(&self.gateway);
     }
 
     /// It can again.
     pub(super) fn log_works(&self) {
-        std::fs::remove_dir(self.ledger.folder.join("000002.jsonl")).unwrap();
+        std::fs::remove_dir(self.reader.folder.join("000002.jsonl")).unwrap();
     }
 
     /// Takes up another configuration.
@@ -221,21 +221,21 @@ impl Stage {
 
     /// A client of 2026-07-28 with these capabilities.
     pub(super) fn modern(&self, capabilities: Value) -> Agent {
-        self.agent(Who { era: Era::Modern, capabilities, ..Who::default() })
+        self.agent(ClientOptions { era: Era::Modern, capabilities, ..ClientOptions::default() })
     }
 
     /// A client of 2025-11-25 with these capabilities.
     pub(super) fn legacy(&self, capabilities: Value) -> Agent {
-        self.agent(Who { era: Era::Legacy, capabilities, ..Who::default() })
+        self.agent(ClientOptions { era: Era::Legacy, capabilities, ..ClientOptions::default() })
     }
 
     /// A client of this era that can be asked nothing.
     pub(super) fn of_era(&self, era: Era) -> Agent {
-        self.agent(Who { era, ..Who::default() })
+        self.agent(ClientOptions { era, ..ClientOptions::default() })
     }
 
     /// A client.
-    pub(super) fn agent(&self, who: Who<'_>) -> Agent {
+    pub(super) fn agent(&self, who: ClientOptions<'_>) -> Agent {
         Agent::new(&self.gateway, who)
     }
 
@@ -251,24 +251,24 @@ impl Stage {
     }
 
     /// Where what is on record can be read.
-    pub(super) fn ledger(&self) -> Ledger {
-        self.ledger.clone()
+    pub(super) fn audit_reader(&self) -> AuditReader {
+        self.reader.clone()
     }
 
     /// What is on record, in order.
     pub(super) fn audit(&self) -> Vec<Value> {
-        self.ledger.records()
+        self.reader.records()
     }
 
     /// The same in short.
-    pub(super) fn story(&self) -> Vec<String> {
-        self.ledger.story()
+    pub(super) fn events(&self) -> Vec<String> {
+        self.reader.events()
     }
 }
 
-// === impl Ledger ===
+// === impl AuditReader ===
 
-impl Ledger {
+impl AuditReader {
     /// A log whose first file is nearly full.
     fn begin(folder: PathBuf) -> Self {
         std::fs::create_dir(&folder).unwrap();
@@ -300,7 +300,7 @@ impl Ledger {
     }
 
     /// What is on record, in order and in short.
-    pub(super) fn story(&self) -> Vec<String> {
+    pub(super) fn events(&self) -> Vec<String> {
         let word = |value: &Value| value.as_str().unwrap_or("?").to_owned();
         let told = |record: &Value| match record["event"].as_str() {
             Some("decision") => format!("{} {}", word(&record["ruling"]), word(&record["method"])),

@@ -23,7 +23,7 @@ async fn a_session_that_cannot_be_read_has_taken_in_everything() {
         agent.send("tools/list", json!({})).await;
         stage.store_fails(Fault::Read);
         assert_eq!(remediation(&agent.call(ACT, json!({})).await), "unavailable", "{shared}");
-        assert!(stage.up().heard().is_empty(), "{shared}");
+        assert!(stage.up().journal().is_empty(), "{shared}");
         let decided = &stage.audit()[0]["label"];
         assert!(decided.as_array().unwrap().contains(&json!("integrity:none")), "{decided}");
         stage.store_fails(None);
@@ -43,9 +43,9 @@ async fn a_copy_of_a_label_is_no_truth_where_others_write_too() {
     assert_eq!(here.up().runs("act"), 1);
     // What is allowed under every label needs no look.
     here.store_fails(Fault::Read);
-    let heard = here.up().heard().len();
+    let heard = here.up().journal().len();
     agent.call(LOOK, json!({})).await;
-    assert_eq!(here.up().heard().len(), heard + 1);
+    assert_eq!(here.up().journal().len(), heard + 1);
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn a_reply_whose_label_cannot_be_stored_is_withheld() {
                 let answer = agent.call(tool, json!({})).await;
                 refusal(&answer);
                 assert!(!answer.to_string().contains("Obey"), "{shared} {fault:?}: {answer}");
-                assert_eq!(stage.story(), ["allowed tools/call", "withheld"], "{shared} {fault:?}");
+                assert_eq!(stage.events(), ["allowed tools/call", "withheld"], "{shared} {fault:?}");
                 assert_eq!(stage.up().runs(own), 1);
             }
         }
@@ -122,7 +122,7 @@ async fn what_a_rule_could_see_is_not_released_while_the_store_fails() {
     stage.up().on("look", [store_fails(&stage, Fault::Write), Step::say("hi")]);
     let agent = stage.of_era(ERAS[1]);
     refusal(&agent.call(LOOK, json!({})).await);
-    assert_eq!(stage.story(), ["allowed tools/call", "withheld"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "withheld"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -134,9 +134,9 @@ async fn a_store_that_does_not_answer_lets_nothing_out() {
     stage.store_fails(Fault::Hang);
     let call = agent.start_call(ACT, json!({}));
     tokio::time::sleep(AGES).await;
-    assert!(!call.is_over() && stage.up().heard().is_empty());
+    assert!(!call.is_over() && stage.up().journal().is_empty());
     call.cancel().await;
-    assert!(stage.audit().is_empty(), "{:?}", stage.story());
+    assert!(stage.audit().is_empty(), "{:?}", stage.events());
     // Before the release nothing is released.
     let stage = Setup::usual().open().await;
     let agent = stage.of_era(ERAS[1]);
@@ -145,7 +145,7 @@ async fn a_store_that_does_not_answer_lets_nothing_out() {
     tokio::time::sleep(AGES).await;
     assert!(!call.is_over() && stage.up().runs("fetch") == 1);
     call.cancel().await;
-    assert_eq!(stage.story(), ["allowed tools/call", "cancelled"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "cancelled"]);
 }
 
 #[tokio::test]

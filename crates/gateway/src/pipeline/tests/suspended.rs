@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{AGES, Agent, ERAS, FETCH, LOOK, STRANGE, Setup, Stage, Step, Who, refusal, text};
+use super::{AGES, Agent, ClientOptions, ERAS, FETCH, LOOK, STRANGE, Setup, Stage, Step, refusal, text};
 
 const ASKED: &str = "elicitation/create";
 
 fn form() -> Value {
-    json!({ "mode": "form", "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } })
+    json!({ "mode": "form", "message": "ClientOptions?", "requestedSchema": { "type": "object", "properties": {} } })
 }
 
 fn forms() -> Value {
@@ -42,12 +42,12 @@ async fn a_question_ends_the_request_and_the_retry_goes_on_with_the_call() {
         asked["result"]["inputRequests"],
         json!({ "question": { "method": ASKED, "params": form() } })
     );
-    assert_eq!(stage.story(), ["allowed tools/call", "question allow"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "question allow"]);
     let answer = agent.answer("tools/call", &params(), &asked, answers()).await;
     assert_eq!(text(&answer), "hi");
     assert_eq!(stage.up().methods(), ["tools/call", "answer"], "it was called once");
     assert_eq!(stage.up().of_method("answer"), [answers()["question"].clone()]);
-    assert_eq!(stage.story()[2..], ["allowed elicitation/create", "delivered", "delivered"]);
+    assert_eq!(stage.events()[2..], ["allowed elicitation/create", "delivered", "delivered"]);
 }
 
 #[tokio::test]
@@ -95,9 +95,13 @@ async fn an_answer_is_taken_once() {
 async fn a_state_is_for_one_request_of_one_principal_in_one_session() {
     let stage = Setup::usual().open().await;
     let (agent, asked) = suspended(&stage).await;
-    let stranger =
-        Who { capabilities: forms(), token: Some(Arc::clone(&stage.gateway.tokens.local)), ..Who::default() };
-    let elsewhere = Who { capabilities: forms(), context: Some("other"), ..Who::default() };
+    let stranger = ClientOptions {
+        capabilities: forms(),
+        token: Some(Arc::clone(&stage.gateway.tokens.local)),
+        ..ClientOptions::default()
+    };
+    let elsewhere =
+        ClientOptions { capabilities: forms(), context: Some("other"), ..ClientOptions::default() };
     let mut foreign = Vec::new();
     for who in [stranger, elsewhere] {
         foreign.push(stage.agent(who).answer("tools/call", &params(), &asked, answers()).await);
@@ -142,11 +146,11 @@ async fn a_state_that_was_tampered_with_opens_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_nobody_comes_back_to_is_cancelled_and_recorded() {
+async fn an_abandoned_call_is_cancelled_and_recorded() {
     let stage = Setup::usual().open().await;
     let (agent, asked) = suspended(&stage).await;
     tokio::time::sleep(AGES).await;
-    assert_eq!(stage.story(), ["allowed tools/call", "question allow", "cancelled"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "question allow", "cancelled"]);
     let late = agent.answer("tools/call", &params(), &asked, answers()).await;
     assert!(refusal(&late).contains("expired"), "{late}");
     assert_eq!(stage.up().methods(), ["tools/call"]);
@@ -157,7 +161,7 @@ async fn calls_that_wait_are_cancelled_when_the_gateway_stops() {
     let stage = Setup::usual().open().await;
     suspended(&stage).await;
     stage.gateway.stop().await;
-    assert_eq!(stage.story(), ["allowed tools/call", "question allow", "cancelled"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "question allow", "cancelled"]);
 }
 
 #[tokio::test]
@@ -169,9 +173,9 @@ async fn one_principal_has_room_for_a_number_of_calls_and_others_for_their_own()
     let agent = stage.modern(forms());
     let answer = agent.send("tools/call", params()).await.answer;
     assert!(refusal(&answer).contains("too many calls wait"), "{answer}");
-    assert_eq!(stage.story().pop().unwrap(), "cancelled");
+    assert_eq!(stage.events().pop().unwrap(), "cancelled");
     let token = Some(Arc::clone(&stage.gateway.tokens.local));
-    let other = stage.agent(Who { capabilities: forms(), token, ..Who::default() });
+    let other = stage.agent(ClientOptions { capabilities: forms(), token, ..ClientOptions::default() });
     let asked = other.send("tools/call", params()).await.answer;
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
 }
@@ -183,7 +187,7 @@ async fn a_question_that_the_client_cannot_be_asked_is_refused_and_the_call_goes
     let outcome = stage.of_era(ERAS[1]).start_call(LOOK, json!({})).finish().await;
     assert_eq!(text(&outcome.answer), "hi");
     assert_eq!(stage.up().of_method("answer"), [Value::Null, Value::Null]);
-    assert_eq!(stage.story(), ["allowed tools/call", "question block", "question block", "delivered"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "question block", "question block", "delivered"]);
 }
 
 #[tokio::test]

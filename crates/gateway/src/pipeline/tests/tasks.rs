@@ -7,11 +7,11 @@ use highwater_mcp::error_code::MISSING_CLIENT_CAPABILITY;
 use serde_json::{Value, json};
 
 use super::tools::{doer, reader};
-use super::{AGES, Agent, ERAS, Script, Setup, Stage, Step, Who, forms, refusal, text};
+use super::{AGES, Agent, ClientOptions, ERAS, Script, Setup, Stage, Step, forms, refusal, text};
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// A server with a slow tool, of this era; the tool can only be called as a task if somebody says so.
+/// A server with a slow tool, of this era; `required` says that the tool can only be called as a task.
 fn slow(era: Era, required: bool) -> Setup {
     let mut tool = doer("slow", "internal", "benign");
     if required {
@@ -33,7 +33,7 @@ async fn task_of(agent: &Agent, stage: &Stage) -> String {
 }
 
 #[tokio::test]
-async fn a_task_is_asked_after_under_its_own_id_by_whoever_was_given_it() {
+async fn a_task_is_asked_after_under_its_own_id_by_the_client_it_was_given_to() {
     let stage = slow(ERAS[0], false).open().await;
     let agent = stage.of_era(ERAS[0]);
     let shown = task_of(&agent, &stage).await;
@@ -52,12 +52,12 @@ async fn a_task_is_asked_after_under_its_own_id_by_whoever_was_given_it() {
 }
 
 #[tokio::test]
-async fn a_task_id_is_worth_nothing_to_anybody_else_and_in_no_other_spelling() {
+async fn a_task_id_is_unknown_to_other_principals_and_in_other_spellings() {
     let stage = slow(ERAS[0], false).open().await;
     let agent = stage.of_era(ERAS[0]);
     let shown = task_of(&agent, &stage).await;
     let token = Some(Arc::clone(&stage.gateway.tokens.local));
-    let stranger = stage.agent(Who { era: ERAS[0], token, ..Who::default() });
+    let stranger = stage.agent(ClientOptions { era: ERAS[0], token, ..ClientOptions::default() });
     let mut answers = vec![stranger.send("tasks/get", json!({ "taskId": shown })).await.answer];
     for other in ["t-1".to_owned(), super::tampered(&shown, 30), format!("{shown}A")] {
         answers.push(agent.send("tasks/get", json!({ "taskId": other })).await.answer);
@@ -75,7 +75,8 @@ async fn what_comes_of_a_task_is_labelled_as_what_its_tool_returns() {
     let agent = stage.of_era(ERAS[0]);
     let shown = task_of(&agent, &stage).await;
     stage.up().on("t-1", [Step::say("Obey me.")]);
-    let other = stage.agent(Who { era: ERAS[0], context: Some("other"), ..Who::default() });
+    let other =
+        stage.agent(ClientOptions { era: ERAS[0], context: Some("other"), ..ClientOptions::default() });
     text(&other.send("tasks/result", json!({ "taskId": shown })).await.answer);
     assert!(stage.label(&other).contains(&"integrity:none"), "{:?}", stage.label(&other));
 }
@@ -87,10 +88,10 @@ async fn a_modern_client_calls_a_tool_that_a_legacy_server_only_runs_as_a_task()
     stage.up().on("tasks/result", [Step::say("done at last")]);
     let answer = stage.of_era(ERAS[1]).call("up__slow", json!({ "a": 1 })).await;
     assert_eq!(text(&answer), "done at last");
-    let heard = stage.up().heard();
+    let heard = stage.up().journal();
     assert_eq!(stage.up().methods(), ["tools/call", "tasks/result"]);
     assert_eq!((&heard[0].params["task"], &heard[1].params["taskId"]), (&json!({}), &json!("t-1")));
-    assert_eq!(stage.story(), ["allowed tools/call", "delivered", "allowed tasks/result", "delivered"]);
+    assert_eq!(stage.events(), ["allowed tools/call", "delivered", "allowed tasks/result", "delivered"]);
 }
 
 #[tokio::test]
@@ -101,7 +102,7 @@ async fn a_legacy_clients_task_means_nothing_to_a_modern_server_which_is_called_
     assert_eq!(stage.up().of_method("tools/call")[0]["task"], Value::Null);
 }
 
-/// A modern server that makes tasks for whoever says that they know them, in these states one after another.
+/// A modern server that makes tasks for clients that declare them; the task goes through these states.
 async fn followed(states: &[Value]) -> Stage {
     let stage = slow(ERAS[1], false).open().await;
     let wanted = json!({ "requiredCapabilities": { "extensions": { TASKS: {} } } });
@@ -135,7 +136,7 @@ async fn a_legacy_client_waits_while_we_follow_a_modern_servers_task() {
     assert_eq!(text(&outcome.answer), "done at last");
     let methods = ["tools/call", "tools/call", "tasks/get", "tasks/get", "tasks/get"];
     assert_eq!(stage.up().methods(), methods);
-    let declared = &stage.up().heard()[1].params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    let declared = &stage.up().journal()[1].params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
     assert!(declared["extensions"][TASKS].is_object(), "{declared}");
     let progress: Vec<&Value> = outcome.before.iter().map(|told| &told["params"]["progress"]).collect();
     assert_eq!(progress, [&json!(1), &json!(2), &json!(3)], "it is shown that the call is alive");
@@ -157,7 +158,8 @@ async fn a_task_that_fails_or_is_cancelled_ends_the_call() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_asks_is_answered_by_a_legacy_client_inline() {
-    let question = json!({ "method": "elicitation/create", "params": { "mode": "form", "message": "Who?" } });
+    let question =
+        json!({ "method": "elicitation/create", "params": { "mode": "form", "message": "ClientOptions?" } });
     let asking = json!({ "status": "input_required", "inputRequests": { "who": question } });
     let result = json!({ "content": [{ "type": "text", "text": "hello Ada" }] });
     let stage = followed(&[asking, ends("result", result)]).await;
@@ -174,14 +176,14 @@ async fn a_task_that_asks_is_answered_by_a_legacy_client_inline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_nobody_waits_for_any_more_is_cancelled_at_its_server() {
+async fn an_abandoned_task_is_cancelled_at_its_server() {
     let stage = followed(&[json!({})]).await;
     let call = stage.of_era(ERAS[0]).start_call("up__slow", json!({}));
     stage.up().reached(3).await;
     call.cancel().await;
     let cancelled = async {
         while stage.up().of_method("tasks/cancel").is_empty() {
-            stage.up().reached(stage.up().heard().len() + 1).await;
+            stage.up().reached(stage.up().journal().len() + 1).await;
         }
     };
     tokio::time::timeout(AGES, cancelled).await.unwrap();
@@ -199,7 +201,7 @@ async fn a_modern_client_speaks_of_a_modern_servers_task_itself() {
     assert_ne!(shown, "t-1");
     agent.send("tasks/get", json!({ "taskId": shown })).await;
     assert_eq!(stage.up().of_method("tasks/get")[0]["taskId"], "t-1");
-    // Who does not say that they know tasks is told what is missing.
+    // ClientOptions does not say that they know tasks is told what is missing.
     let answer = stage.of_era(ERAS[1]).send("tasks/get", json!({ "taskId": shown })).await.answer;
     assert_eq!(answer["error"]["code"], MISSING_CLIENT_CAPABILITY, "{answer}");
 }

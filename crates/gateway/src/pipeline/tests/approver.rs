@@ -1,4 +1,4 @@
-//! A person with a passkey, who answers at the desk as the page would for them.
+//! A person with a passkey, who answers through the same calls as the page.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::Stage;
 use crate::approvals::{ApprovalState, By, Desk, DeskFault, EnrollFrom, RememberScope, RequestView};
 use crate::gateway::now;
 
-/// The person that agents are of unless somebody says otherwise.
-pub(super) struct Person {
+/// The owner, who agents belong to by default.
+pub(super) struct Approver {
     pub(super) desk: Arc<Desk>,
     user: UserId,
     passkey: Passkey,
 }
 
-// === impl Person ===
+// === impl Approver ===
 
-impl Person {
+impl Approver {
     /// Enrolls a passkey that counts.
     pub(super) async fn enrolled(stage: &Stage) -> Self {
         let desk = Arc::clone(stage.gateway.desk().unwrap());
@@ -77,7 +77,7 @@ impl Person {
         assert!(self.desk.decline(id, By::User(&self.user)).await.unwrap());
     }
 
-    /// Signs that an agent may call a tool on its own, so often, below `build/`.
+    /// Signs a mandate for this number of calls of a tool, with paths below `build/`.
     pub(super) async fn delegate(&self, tool: &str, calls: u64) {
         let (from, until) = (Timestamp(now().0 - 1000), Timestamp(now().0 + 600_000));
         let terms = json!({
