@@ -1,4 +1,4 @@
-//! ChromeDriver itself: one process on a port of the system's choice, and the requests it takes.
+//! ChromeDriver itself: one process on a port of its own, and the requests it takes.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
+use crate::port::ReservedPort;
 use crate::wait::PATIENCE;
 
 /// How to get what is missing.
@@ -27,8 +28,7 @@ const CHROMIUM: &str = "/usr/bin/chromium";
 /// How long a script or a page may take, in milliseconds. Sooner than our own patience, so that it is said which.
 const LONGEST_MS: u64 = 100_000;
 
-/// How often ChromeDriver and its browser are started. Beside many other programs ChromeDriver ends before it listens, if
-/// somebody else takes the port on the other loopback, and it gives a browser up that does not answer within a minute.
+/// How often a browser is started: ChromeDriver gives one up that does not answer within a minute.
 const STARTS: usize = 5;
 
 /// No answer is longer; a screenshot is the longest.
@@ -37,7 +37,7 @@ const LONGEST: usize = 64 << 20;
 /// ChromeDriver with one session. Both are ended when this is dropped.
 pub(super) struct Driver {
     http: Client<HttpConnector, Full<Bytes>>,
-    port: u16,
+    port: ReservedPort,
     session: String,
     process: Child,
 }
@@ -57,7 +57,9 @@ impl Driver {
     }
 
     async fn start_once() -> anyhow::Result<Self> {
-        let (process, port) = launch().await?;
+        // Left to itself it takes a port of one loopback, and ends if that is taken on the other.
+        let port = ReservedPort::new()?;
+        let process = launch(port.get()).await?;
         let http = Client::builder(TokioExecutor::new()).build_http();
         let mut driver = Self { http, port, session: String::new(), process };
         let answer = driver.send(Method::POST, "/session", Some(&capabilities())).await?;
@@ -85,7 +87,7 @@ impl Driver {
         let text = body.map(Value::to_string).unwrap_or_default();
         let request = Request::builder()
             .method(method)
-            .uri(format!("http://127.0.0.1:{}{path}", self.port))
+            .uri(format!("http://127.0.0.1:{}{path}", self.port.get()))
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(text)))?;
         let exchange = async {
@@ -114,11 +116,12 @@ impl Driver {
 
     /// Ends the browser before its driver, which would leave it behind.
     fn end_session(&self) -> std::io::Result<()> {
-        let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port))?;
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port.get()))?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let request = format!(
             "DELETE /session/{} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nconnection: close\r\n\r\n",
-            self.session, self.port
+            self.session,
+            self.port.get()
         );
         stream.write_all(request.as_bytes())?;
         // The answer comes when the browser has ended.
@@ -135,10 +138,10 @@ impl Drop for Driver {
     }
 }
 
-/// ChromeDriver, and the port on which it listens.
-async fn launch() -> anyhow::Result<(Child, u16)> {
+/// ChromeDriver, once it listens on this port.
+async fn launch(port: u16) -> anyhow::Result<Child> {
     let mut command = Command::new("chromedriver");
-    command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.arg(format!("--port={port}")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut process = command
         .kill_on_drop(true)
         .spawn()
@@ -151,11 +154,10 @@ async fn launch() -> anyhow::Result<(Child, u16)> {
         let Some(line) = line.context("chromedriver is not ready in time")?? else {
             bail!("chromedriver ended before it listened; it said:\n{said}")
         };
-        if let Some((_, port)) = line.split_once("started successfully on port ") {
-            let port = port.trim_end_matches('.').parse().context("chromedriver names no port")?;
+        if line.contains("started successfully") {
             // Read to the end, so that it never waits for a reader.
             tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-            return Ok((process, port));
+            return Ok(process);
         }
         said.push_str(&line);
         said.push('\n');
