@@ -23,7 +23,9 @@ pub(super) enum Model {
     Texts { ids: Vec<TextId>, open: Function },
     /// Scopes of regulations.
     Scopes { set: ScopeSet, unknown: Function },
-    /// A whole number: which one it is, from the least on; or nobody may know it.
+    /// The same of a fact that may be absent.
+    Anything { words: Vec<Function>, absent: Function },
+    /// A whole number: which one it is, from the least on, unless it is unknown.
     Number { least: i64, is: Vec<Function>, unknown: Function },
     /// The risk of the session.
     Risk,
@@ -37,17 +39,17 @@ pub(super) const UNKNOWN: Rails = Rails { may: ALWAYS, must: NEVER };
 // === impl Model ===
 
 impl Model {
-    /// A fact that this analysis knows only by its kind: every value is possible, and that nobody knows it. It is
-    /// compared with these texts.
+    /// A fact that this analysis knows only by its kind: it may have any value, be absent or be unknown. It is compared
+    /// with these texts.
     pub(super) fn anything(space: &mut Space, kind: Kind, asked: Vec<Pattern>) -> Result<Self, GaveUp> {
-        let unknown = space.switch()?;
+        let (unknown, absent) = (space.switch()?, space.switch()?);
         Ok(match kind {
-            Kind::Bool => Self::Possible(space.part(2)?),
-            Kind::Enum { words, .. } | Kind::OneOf(words) => Self::Possible(space.part(words.len())?),
-            Kind::Set(words) => Self::Members { has: space.switches(words.len())?, unknown },
-            Kind::Str => {
-                Self::Text { id: Some(space.text(asked, "text")?), absent: space.switch()?, unknown }
+            Kind::Bool => Self::Anything { words: space.part(2)?, absent },
+            Kind::Enum { words, .. } | Kind::OneOf(words) => {
+                Self::Anything { words: space.part(words.len())?, absent }
             }
+            Kind::Set(words) => Self::Members { has: space.switches(words.len())?, unknown },
+            Kind::Str => Self::Text { id: Some(space.text(asked, "text")?), absent, unknown },
             Kind::Open { .. } => Self::Texts { ids: vec![space.text_set(asked, "text")?], open: unknown },
             Kind::Int(least, most) => {
                 let count = usize::try_from(most.saturating_sub(least)).map_err(|_| GaveUp::TooLarge)?;
@@ -64,14 +66,13 @@ impl Model {
         check: &Check,
     ) -> Result<Rails, GaveUp> {
         match (self, check) {
-            (Self::Possible(words), Check::Among(wanted)) => {
-                let is_wanted = |index: usize| wanted >> index & 1 == 1;
-                let (mut among, mut others) = (Vec::new(), Vec::new());
-                for (index, word) in words.iter().enumerate() {
-                    if is_wanted(index) { among.push(*word) } else { others.push(*word) }
-                }
-                let other = space.diagram.any(others)?;
-                Ok(Rails { may: space.diagram.any(among)?, must: space.diagram.not(other)? })
+            (Self::Possible(words), Check::Among(wanted)) => among(space, words, *wanted),
+            (Self::Anything { words, absent }, Check::Among(wanted)) => {
+                let Rails { may, must } = among(space, words, *wanted)?;
+                Ok(Rails {
+                    may: space.diagram.minus(may, *absent)?,
+                    must: space.diagram.minus(must, *absent)?,
+                })
             }
             // A set from which at most one word is drawn, and perhaps none.
             (Self::Members { has, unknown }, Check::Has(wanted) | Check::Among(wanted)) => {
@@ -116,7 +117,7 @@ impl Model {
                 unless(space, found, *unknown)
             }
             (Self::Risk, check) => Ok(Rails::known(risk::when(space, label, &|total| fits(check, total))?)),
-            (Self::Possible(_) | Self::Members { .. } | Self::Flow, _) => Ok(UNKNOWN),
+            (Self::Possible(_) | Self::Anything { .. } | Self::Members { .. } | Self::Flow, _) => Ok(UNKNOWN),
         }
     }
 }
@@ -131,13 +132,19 @@ fn fits(check: &Check, number: i64) -> bool {
     }
 }
 
+/// When the value may be one of the wanted words, and when it can be no other.
+fn among(space: &mut Space, words: &[Function], wanted: u64) -> Result<Rails, GaveUp> {
+    let other = members(space, words, !wanted)?;
+    Ok(Rails { may: members(space, words, wanted)?, must: space.diagram.not(other)? })
+}
+
 /// When one of the wanted words is a member.
 fn members(space: &mut Space, has: &[Function], wanted: u64) -> Result<Function, GaveUp> {
     let members = has.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1);
     Ok(space.diagram.any(members.map(|(_, member)| *member).collect::<Vec<_>>())?)
 }
 
-/// When it is found, and where nobody knows it may be.
+/// When it is found, unless it is unknown: then it may be.
 fn unless(space: &mut Space, found: Function, unknown: Function) -> Result<Rails, GaveUp> {
     Ok(Rails { may: space.diagram.or(found, unknown)?, must: space.diagram.minus(found, unknown)? })
 }

@@ -260,10 +260,7 @@ impl FindingId {
 
     /// The gate of layer L1, if it is one.
     pub fn flow(&self) -> Option<FlowRule> {
-        match self {
-            Self::Flow(rule) => Some(*rule),
-            _ => None,
-        }
+        if let Self::Flow(rule) = self { Some(*rule) } else { None }
     }
 
     /// Whether this is a gate of layer L0, which nothing waives.

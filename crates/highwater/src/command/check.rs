@@ -232,7 +232,7 @@ fn changes_text(old: &Path, changes: &[Change]) -> String {
     for change in changes {
         let direction = if change.after < change.before { "milder" } else { "stricter" };
         let where_to = listed("virtual server", &change.virtual_servers);
-        let (before, after) = (word(change.before), word(change.after));
+        let (before, after) = (change.before.as_str(), change.after.as_str());
         say(format_args!("\n{direction}: {before} becomes {after}, through {where_to}\n"));
         say(format_args!("  before  {}\n", found(&change.found_before)));
         say(format_args!("  after   {}\n", found(&change.found_after)));
@@ -257,19 +257,9 @@ fn found(findings: &[(String, Effect)]) -> String {
     match findings {
         [] => "nothing is found".to_owned(),
         findings => {
-            let each = findings.iter().map(|(name, effect)| format!("{name} ({})", word(*effect)));
+            let each = findings.iter().map(|(name, effect)| format!("{name} ({})", effect.as_str()));
             each.collect::<Vec<_>>().join(", ")
         }
-    }
-}
-
-fn word(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Allow => "allow",
-        Effect::Redact => "redact",
-        Effect::Confirm => "confirm",
-        Effect::Passkey => "passkey",
-        Effect::Block => "block",
     }
 }
 

@@ -80,42 +80,26 @@ impl Advice {
     fn of_finding(&mut self, account: &Account, finding: &Finding) {
         // What was judged again says it better.
         let judged_again = !account.what_if().is_empty();
-        match &finding.id {
-            FindingId::Rule(name) => {
-                for seen in finding.saw.iter().filter(|seen| !seen.test.is_empty()) {
-                    self.of_rule(account, &plain(name), seen);
+        if let FindingId::Rule(name) = &finding.id {
+            for seen in finding.saw.iter().filter(|seen| !seen.test.is_empty()) {
+                self.of_rule(account, &plain(name), seen);
+            }
+        } else if let Some(rule) = finding.id.flow().filter(|_| !judged_again) {
+            let session = match rule.gate().concern {
+                Concern::PrivateData => {
+                    let classes = classes(account);
+                    let what = if classes.len() == 1 { "it" } else { "they" };
+                    format!("without {}{}", quoted(&classes), came_with(account, what, &classes))
                 }
-            }
-            FindingId::Flow(rule) if !judged_again => {
-                let session = match rule.gate().concern {
-                    Concern::PrivateData => {
-                        let classes = classes(account);
-                        let what = if classes.len() == 1 { "it" } else { "they" };
-                        format!("without {}{}", quoted(&classes), came_with(account, what, &classes))
-                    }
-                    Concern::UntrustedText => {
-                        format!("that is trusted{}", came_with(account, "the doubt", &doubt()))
-                    }
-                };
-                self.changes.push(format!("`{}`: a session {session}", rule.finding()));
-            }
-            FindingId::Approval if finding.reasons.contains(&Reason::VerifiedApprovalRequired) => {
-                let what =
-                    "`structural.approval`: nothing here; the server demands it, and it alone can lift that";
-                self.changes.push(what.to_owned());
-            }
-            FindingId::Flow(_)
-            | FindingId::Approval
-            | FindingId::Grant
-            | FindingId::Token
-            | FindingId::Intent
-            | FindingId::AllowList
-            | FindingId::Quarantine
-            | FindingId::Method
-            | FindingId::FlowPolicy
-            | FindingId::Unapproved
-            | FindingId::Ask
-            | FindingId::Reply => {}
+                Concern::UntrustedText => {
+                    format!("that is trusted{}", came_with(account, "the doubt", &doubt()))
+                }
+            };
+            self.changes.push(format!("`{}`: a session {session}", rule.finding()));
+        } else if finding.reasons.contains(&Reason::VerifiedApprovalRequired) {
+            let what =
+                "`structural.approval`: nothing here; the server demands it, and it alone can lift that";
+            self.changes.push(what.to_owned());
         }
     }
 

@@ -75,4 +75,10 @@ fn a_fact_without_a_name_may_have_every_value_or_be_unknown() {
             assert!(space.possible(function).unwrap(), "{kind:?}");
         }
     }
+    // It may also not be there: then it is none of its words.
+    let mut world = world(Phase::Call, &RuleSet::empty());
+    let flow = world.flow(&FlowPolicy::default()).unwrap();
+    let model = Model::anything(&mut world.space, Kind::Bool, Vec::new()).unwrap();
+    let either = model.rails(&mut world.space, &world.label, &flow, &Check::Among(0b11)).unwrap();
+    assert!(can_be_either(&mut world.space, either.may) && can_be_either(&mut world.space, either.must));
 }
