@@ -218,7 +218,7 @@ pub(crate) async fn decisions_outlive_the_store<B: Backend>() {
     store.close().await.unwrap();
     let again = place.open().await;
     assert_eq!(again.pins(SERVER).await.unwrap(), before);
-    assert_eq!(history(&again, "a").await, ["seen", "approved"]);
+    assert_eq!(history(&again, "a").await, ["seen", "approved-believed"]);
 }
 
 pub(crate) async fn the_history_of_a_restless_server_is_bounded<B: Backend>() {
@@ -234,7 +234,7 @@ pub(crate) async fn the_history_of_a_restless_server_is_bounded<B: Backend>() {
     let events = store.pin_events(SERVER, 10_000).await.unwrap();
     assert_eq!(events.len(), 2001);
     // The decision is older than all of them, and stays.
-    assert_eq!(events.iter().filter(|event| event.what == "approved").count(), 1);
+    assert_eq!(events.iter().filter(|event| event.what == "approved-believed").count(), 1);
 }
 
 /// Lines of a history are in order if they are not of one moment.
