@@ -95,7 +95,9 @@ impl Plan {
     ) -> Result<Store, Failure> {
         let place = match settings {
             StoreSettings::Sqlite => StorePlace::Sqlite(data_dir.clone()),
-            StoreSettings::Postgres { url } => StorePlace::Postgres { url: url.clone() },
+            StoreSettings::Postgres { url, timeout } => {
+                StorePlace::Postgres { url: url.clone(), timeout: *timeout }
+            }
         };
         let options = StoreOptions { restored: self.restored, ..StoreOptions::default() };
         Store::open(&place, &options).await.map_err(Failure::failed)

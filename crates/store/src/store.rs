@@ -58,6 +58,8 @@ pub enum StorePlace {
     Postgres {
         /// The connection URL.
         url: String,
+        /// How long a call waits for it, in place of 1 s for what it reads and 3 s for what it writes.
+        timeout: Option<Duration>,
     },
 }
 
@@ -126,7 +128,9 @@ impl Store {
                 boot_id: sqlite::boot_id(),
                 restored: options.restored,
             })?),
-            StorePlace::Postgres { url } => Backend::Postgres(Postgres::open(url, options.restored).await?),
+            StorePlace::Postgres { url, timeout } => {
+                Backend::Postgres(Postgres::open(url, *timeout, options.restored).await?)
+            }
         };
         Self::on(backend, options).await
     }

@@ -9,6 +9,7 @@ use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::label::ClassFile;
 use super::words::TrustWord;
+use crate::human::Period;
 use crate::read::{Deliberate, Field, OneOrMany, Written};
 
 /// How far a server is trusted.
@@ -87,7 +88,7 @@ pub(crate) struct ClearanceFile {
 #[derive(Debug, Clone)]
 pub(crate) enum StoreFile {
     Sqlite,
-    Postgres(Written<String>),
+    Postgres { url: Written<String>, timeout: Field<Period> },
 }
 
 // === impl StoreFile ===
@@ -96,7 +97,7 @@ impl<'de> Deserialize<'de> for StoreFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct StoreVisitor;
 
-        const WORDS: &[&str] = &["sqlite", "{ postgres: URL }"];
+        const WORDS: &[&str] = &["sqlite", "{ postgres: URL }", "{ postgres: URL, timeout: TIME }"];
 
         impl<'de> Visitor<'de> for StoreVisitor {
             type Value = StoreFile;
@@ -113,17 +114,18 @@ impl<'de> Deserialize<'de> for StoreFile {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<StoreFile, A::Error> {
-                let mut url = None;
+                let (mut url, mut timeout) = (None, Field::Absent);
                 while let Some(key) = members.next_key::<String>()? {
                     match key.as_str() {
                         "postgres" => url = Some(members.next_value()?),
+                        "timeout" => timeout = Field::Read(members.next_value()?),
                         _ => {
                             members.next_value::<IgnoredAny>()?;
                             return Err(de::Error::unknown_variant(&key, WORDS));
                         }
                     }
                 }
-                url.map(StoreFile::Postgres).ok_or_else(|| {
+                url.map(|url| StoreFile::Postgres { url, timeout }).ok_or_else(|| {
                     de::Error::custom("nothing is named\nwrite `sqlite` or `{ postgres: URL }`")
                 })
             }
@@ -142,13 +144,13 @@ impl JsonSchema for StoreFile {
         "store".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "anyOf": [
                 { "const": "sqlite" },
                 {
                     "type": "object",
-                    "properties": { "postgres": { "type": "string" } },
+                    "properties": { "postgres": { "type": "string" }, "timeout": Period::json_schema(generator) },
                     "required": ["postgres"],
                     "additionalProperties": false
                 }

@@ -137,7 +137,8 @@ pub(crate) struct ConfigFile {
     pub(crate) approvals: Field<ApprovalsFile>,
 
     /// Where the labels of sessions are kept: `sqlite` in the data directory, or `{ postgres: URL }` for several
-    /// gateways that share them. In the URL `${NAME}` stands for an environment variable.
+    /// gateways that share them. In the URL `${NAME}` stands for an environment variable. `timeout` beside it says
+    /// how long a call waits for the database.
     #[schemars(extend("default" = "sqlite", "examples" = [{ "postgres": "${DATABASE_URL}" }]))]
     pub(crate) store: Field<StoreFile>,
 }

@@ -7,12 +7,12 @@ use crate::settings::StoreSettings;
 
 impl Lowering<'_> {
     pub(super) fn store(&self, file: &ConfigFile) -> Option<StoreSettings> {
-        let written = match &file.store {
+        let (written, timeout) = match &file.store {
             Field::Absent => return Some(StoreSettings::Sqlite),
             Field::Broken => return None,
             Field::Read(written) => match &written.value {
                 StoreFile::Sqlite => return Some(StoreSettings::Sqlite),
-                StoreFile::Postgres(url) => url,
+                StoreFile::Postgres { url, timeout } => (url, timeout),
             },
         };
         let url = self.text("`store.postgres`", written)?;
@@ -25,6 +25,7 @@ impl Lowering<'_> {
             );
             return None;
         }
-        Some(StoreSettings::Postgres { url })
+        let timeout = self.wait("`store.timeout`", timeout);
+        Some(StoreSettings::Postgres { url, timeout })
     }
 }

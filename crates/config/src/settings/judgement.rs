@@ -1,6 +1,7 @@
 //! How calls are judged and where the record of it is kept, as the operator decided.
 
 use std::fmt;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,6 +16,8 @@ pub enum StoreSettings {
     Postgres {
         /// The connection URL, `postgres://…` or `postgresql://…`.
         url: String,
+        /// How long a call waits for the database, if the operator says.
+        timeout: Option<Duration>,
     },
 }
 
@@ -54,11 +57,11 @@ impl fmt::Debug for StoreSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StoreSettings::Sqlite => f.write_str("Sqlite"),
-            StoreSettings::Postgres { url } => {
+            StoreSettings::Postgres { url, timeout } => {
                 let place = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
                 let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
                 let place = place.split_once('?').map_or(place, |(place, _)| place);
-                write!(f, "Postgres {{ url: …{place} }}")
+                write!(f, "Postgres {{ url: …{place}, timeout: {timeout:?} }}")
             }
         }
     }

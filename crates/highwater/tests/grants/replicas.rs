@@ -24,7 +24,7 @@ async fn until(stage: &Stage, secret: &str, wanted: u16) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_made_or_revoked_at_one_gateway_is_so_at_the_other() {
     let url = tokio::task::spawn_blocking(|| SERVER.url("tokens")).await.unwrap();
-    let more = json!({ "store": { "postgres": url } });
+    let more = json!({ "store": { "postgres": url, "timeout": "60s" } });
     let (one, other) = (Stage::new(more.clone()).await, Stage::new(more).await);
     let secret = one.full("roaming").await;
     until(&other, &secret, 200).await;

@@ -112,7 +112,7 @@ impl Two {
             let port = ReservedPort::new().unwrap();
             let config = json!({
                 "limits": { "drain": "0s" },
-                "store": { "postgres": url },
+                "store": { "postgres": url, "timeout": "60s" },
                 "approvals": {
                     "listen": format!("127.0.0.1:{}", port.get()), "public_url": ORIGIN,
                     "open_browser": false, "notify": false, "hold": hold,

@@ -27,7 +27,7 @@ const PLAIN: [&str; 1] = ["--stdio"];
 const PARTICULAR: [&str; 2] = ["--stdio", "--extras"];
 
 async fn gateway(url: &str) -> Stage {
-    Stage::in_home(home(&PLAIN, &json!({ "store": { "postgres": url } }))).await
+    Stage::in_home(home(&PLAIN, &json!({ "store": { "postgres": url, "timeout": "60s" } }))).await
 }
 
 /// Waits until the gateway says that it is ready again.
@@ -142,7 +142,7 @@ async fn an_outage_withholds_and_refuses_and_ends_without_a_restart() {
 #[tokio::test]
 async fn in_an_outage_nothing_is_released_that_a_rule_or_a_server_may_look_at() {
     let mut server = PostgresServer::start();
-    let store = json!({ "postgres": server.url("looked-at") });
+    let store = json!({ "postgres": server.url("looked-at"), "timeout": "60s" });
     let rule = json!({
         "name": "nothing-of-the-system", "effect": "block",
         "when": { "session.sources": { "contains": "system" }, "tool.id": ACT },
@@ -164,7 +164,9 @@ async fn in_an_outage_nothing_is_released_that_a_rule_or_a_server_may_look_at() 
 #[tokio::test]
 async fn a_database_that_stands_still_closes_as_one_that_is_gone() {
     let server = PostgresServer::start();
-    let stage = gateway(&server.url("still")).await;
+    // Long enough for a busy machine, and short enough to wait for a few times.
+    let store = json!({ "postgres": server.url("still"), "timeout": "6s" });
+    let stage = Stage::in_home(home(&PLAIN, &json!({ "store": store }))).await;
     let context = stage.context().await;
     let client = stage.client(&context).await;
     done(&client.call(ACT, json!({})).await.unwrap());

@@ -26,11 +26,16 @@ use crate::store::Inner;
 /// Connections for calls. Reads take a fraction of a millisecond, so a few serve many sessions.
 const CONNECTIONS: usize = 8;
 
-/// How long a call waits for a read. After it the decision is made as at the top label.
-const READ_LIMIT: Duration = Duration::from_secs(1);
+/// How long a call waits for the database.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// For a connection and for a read.
+    read: Duration,
+    /// For a write. After it the reply is withheld.
+    write: Duration,
+}
 
-/// How long a call waits for a write. After it the reply is withheld.
-const WRITE_LIMIT: Duration = Duration::from_secs(3);
+const DEFAULT_LIMITS: Limits = Limits { read: Duration::from_secs(1), write: Duration::from_secs(3) };
 
 /// How long the layout may take to be renewed, which waits for other replicas that are at it.
 const MIGRATION_LIMIT: Duration = Duration::from_secs(60);
@@ -46,6 +51,7 @@ const MIGRATION_LOCK: &str = "SELECT pg_advisory_xact_lock(7411741200)";
 pub(crate) struct Postgres {
     pool: Pool,
     server: Arc<Server>,
+    limits: Limits,
     /// Tells our own announcements from those of other replicas.
     replica: Arc<str>,
     closing: watch::Sender<bool>,
@@ -55,8 +61,13 @@ pub(crate) struct Postgres {
 
 impl Postgres {
     /// Connects and makes or renews the layout.
-    pub(crate) async fn open(url: &str, restored: bool) -> Result<Self, StoreError> {
-        let server = Arc::new(Server::parse(url)?);
+    pub(crate) async fn open(
+        url: &str,
+        timeout: Option<Duration>,
+        restored: bool,
+    ) -> Result<Self, StoreError> {
+        let limits = timeout.map_or(DEFAULT_LIMITS, |limit| Limits { read: limit, write: limit });
+        let server = Arc::new(Server::parse(url, limits.read)?);
         let manager = Manager::from_config(
             server.config.clone(),
             server.tls.clone(),
@@ -68,14 +79,14 @@ impl Postgres {
         let pool = Pool::builder(manager)
             .max_size(CONNECTIONS)
             .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(READ_LIMIT))
-            .create_timeout(Some(READ_LIMIT))
-            .recycle_timeout(Some(READ_LIMIT))
+            .wait_timeout(Some(limits.read))
+            .create_timeout(Some(limits.read))
+            .recycle_timeout(Some(limits.read))
             .post_create(prepare)
             .build()
             .map_err(|error| StoreError::Failed { doing: "begin", why: error.to_string().into() })?;
         let replica = random_id("")?.into();
-        let postgres = Self { pool, server, replica, closing: watch::Sender::new(false) };
+        let postgres = Self { pool, server, limits, replica, closing: watch::Sender::new(false) };
         postgres.migrate().await?;
         if restored {
             let sessions = postgres.perform(Start { boot_id: String::new(), restored }).await?;
@@ -104,8 +115,8 @@ impl Postgres {
     /// Does one thing and waits for it.
     pub(crate) async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
         let limit = match operation.access() {
-            Access::Read => READ_LIMIT,
-            Access::Write(_) => WRITE_LIMIT,
+            Access::Read => self.limits.read,
+            Access::Write(_) => self.limits.write,
         };
         let mut attempts = 1;
         loop {

@@ -24,9 +24,6 @@ pub(super) const SETTINGS: &str = "SET search_path TO highwater; SET synchronous
     SET default_transaction_isolation TO 'read committed'; SET statement_timeout TO '60s'; \
     SET idle_in_transaction_session_timeout TO '10s'";
 
-/// How long a connection may take to be made.
-const CONNECT_LIMIT: Duration = Duration::from_secs(1);
-
 /// When a silent connection is asked whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 
@@ -41,7 +38,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Reads a connection URL.
-    pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
+    pub(super) fn parse(url: &str, connect_limit: Duration) -> Result<Self, StoreError> {
         let (url, authority) = without_authority(url);
         let mut config: Config =
             url.parse().map_err(|error: tokio_postgres::Error| bad(&error.to_string()))?;
@@ -56,7 +53,7 @@ impl Server {
             (_, _) => SslMode::Require,
         };
         config.ssl_mode(mode);
-        config.connect_timeout(CONNECT_LIMIT).keepalives_idle(KEEPALIVE).tcp_user_timeout(KEEPALIVE);
+        config.connect_timeout(connect_limit).keepalives_idle(KEEPALIVE).tcp_user_timeout(KEEPALIVE);
         config.application_name("highwater");
         let tls = match mode {
             SslMode::Disable => Tls::none(),
@@ -95,8 +92,10 @@ fn bad(why: &str) -> StoreError {
 mod tests {
     use super::*;
 
+    const LIMIT: Duration = Duration::from_secs(1);
+
     fn mode(url: &str) -> SslMode {
-        Server::parse(url).unwrap().config.get_ssl_mode()
+        Server::parse(url, LIMIT).unwrap().config.get_ssl_mode()
     }
 
     #[test]
@@ -116,7 +115,7 @@ mod tests {
         for url in
             ["postgres://hw:geheim@host:port/hw", "postgres://hw:geheim@h/hw?nonsense=geheim", "geheim"]
         {
-            let error = Server::parse(url).unwrap_err().to_string();
+            let error = Server::parse(url, LIMIT).unwrap_err().to_string();
             assert!(error.starts_with("`store.postgres`") && !error.contains("geheim"), "{error}");
         }
     }
@@ -124,6 +123,6 @@ mod tests {
     #[test]
     fn an_authority_that_cannot_be_read_is_refused() {
         let url = "postgres://hw@db.example.com/hw?sslrootcert=/nowhere.pem&connect_timeout=3";
-        assert!(Server::parse(url).unwrap_err().to_string().contains("/nowhere.pem"));
+        assert!(Server::parse(url, LIMIT).unwrap_err().to_string().contains("/nowhere.pem"));
     }
 }
