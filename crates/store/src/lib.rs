@@ -19,6 +19,7 @@ mod memory;
 mod operation;
 mod people;
 mod pins;
+mod place;
 mod postgres;
 mod postponed;
 mod random;
@@ -52,8 +53,9 @@ pub use pins::{
     Observation, PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided, StoredApproval, StoredPin,
     StoredText,
 };
+pub use place::{StoreOptions, StorePlace};
 pub use remembered::RememberedServers;
-pub use store::{GRACE, MOST_OBJECTS, Marked, OpenedSession, Store, StoreOptions, StorePlace};
+pub use store::{GRACE, MOST_OBJECTS, Marked, OpenedSession, Store};
 #[cfg(any(test, feature = "testing"))]
 pub use testing::PostgresServer;
 pub use token::{

@@ -25,6 +25,7 @@ use crate::operation::{
 };
 use crate::people::{Context, Notice, PrincipalRecord, SessionHistory, SessionRecord};
 use crate::pins::{Observation, PinDecision, PinEvent, PinsDecided, StoredPin};
+use crate::place::{StoreOptions, StorePlace};
 use crate::postgres::Postgres;
 use crate::postponed::Postponed;
 use crate::random::random_id;
@@ -48,29 +49,6 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(3);
 
 /// How long a session that ended is kept for people to look at.
 const KEPT_AFTER_END: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-
-/// Where the store lies.
-#[derive(Clone, Debug)]
-pub enum StorePlace {
-    /// In a file of the data directory, for this gateway alone.
-    Sqlite(DataDir),
-    /// In a PostgreSQL database that several gateways share.
-    Postgres {
-        /// The connection URL.
-        url: String,
-        /// How long a call waits for it, in place of 1 s for what it reads and 3 s for what it writes.
-        timeout: Option<Duration>,
-    },
-}
-
-/// How to open the store.
-#[derive(Clone, Debug, Default)]
-pub struct StoreOptions {
-    /// The operator says that the database comes from a backup: labels may be missing.
-    pub restored: bool,
-    /// In place of [`GRACE`].
-    pub grace: Option<Duration>,
-}
 
 /// Durable session state. Cheap to copy.
 #[derive(Clone, Debug)]

@@ -45,6 +45,7 @@ const UNTOLD: &[&str] = &[
     "roots",
     "rules_files",
     "server",
+    "timeout",
     "type",
     "url",
 ];
