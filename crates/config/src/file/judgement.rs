@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for StoreFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct StoreVisitor;
 
-        const WORDS: &[&str] = &["sqlite", "{ postgres: URL }", "{ postgres: URL, timeout: TIME }"];
+        const WORDS: &[&str] = &["sqlite", "{ postgres: URL }"];
 
         impl<'de> Visitor<'de> for StoreVisitor {
             type Value = StoreFile;
