@@ -44,7 +44,10 @@ pub(crate) fn served(pid: u32, port: u16) -> usize {
         .filter_map(|link| Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
         .collect();
     let rows = table(&pid.to_string());
-    rows.iter().filter(|row| row.local == port && row.state != LISTEN && sockets.contains(&row.inode)).count()
+    let open =
+        rows.iter().filter(|row| row.local == port && row.state != LISTEN && sockets.contains(&row.inode));
+    // A table that changes while it is read shows some rows twice.
+    open.map(|row| &row.inode).collect::<HashSet<_>>().len()
 }
 
 /// The connections in the network that a process sees.
