@@ -34,13 +34,14 @@ fn label() -> impl Strategy<Value = Label> {
         word(TrustLevel::ALL),
         proptest::collection::vec(word(Source::ALL), 0..3),
         (any::<bool>(), any::<bool>(), any::<bool>()),
-        texts(),
+        (texts(), proptest::option::weighted(0.3, texts())),
         texts(),
         prop_oneof![20 => Just(0), 1 => Just(1_i64 << 40), 1 => Just(1_i64 << 7)],
     );
     parts.prop_map(
-        |(classes, integrity, sources, (open_world, malicious, wrote), scopes, origins, foreign)| {
-            let mut label = Label::from_parts(LabelBits::from_i64(foreign), scopes, origins)
+        |(classes, integrity, sources, (open_world, malicious, wrote), (scopes, names), origins, foreign)| {
+            let names = names.unwrap_or_default();
+            let mut label = Label::from_sets(LabelBits::from_i64(foreign), scopes, names, origins)
                 .with_classes(classes.into_iter().collect())
                 .with_integrity(integrity)
                 .with_sources(sources.into_iter().collect());
@@ -106,6 +107,7 @@ proptest! {
             prop_assert_eq!(both.bits(), a.bits());
             for text in ["t000", "t003", "t399", "elsewhere"] {
                 prop_assert_eq!(may_contain(both.scopes(), text), may_contain(a.scopes(), text));
+                prop_assert_eq!(may_contain(both.names(), text), may_contain(a.names(), text));
                 prop_assert_eq!(may_contain(both.origins(), text), may_contain(a.origins(), text));
             }
         }
@@ -117,14 +119,15 @@ proptest! {
         let both = join(&a, &b).bits();
         prop_assert!(both.covers(or));
         // Only a set that overflowed in this very join may say more.
-        let overflow = Label::from_parts(LabelBits::BOTTOM, TextSet::EVERY, TextSet::EVERY).bits();
+        let every = || TextSet::EVERY;
+        let overflow = Label::from_sets(LabelBits::BOTTOM, every(), every(), every()).bits();
         prop_assert!(or.union(overflow).covers(both));
     }
 
     #[test]
     fn stored_and_read_back_it_is_the_same_label(a in label()) {
         let bits = LabelBits::from_i64(a.bits().to_i64());
-        prop_assert_eq!(Label::from_parts(bits, a.scopes().clone(), a.origins().clone()), a);
+        prop_assert_eq!(Label::from_sets(bits, a.scopes().clone(), a.names().clone(), a.origins().clone()), a);
     }
 
     #[test]
@@ -137,7 +140,8 @@ proptest! {
         let bits = LabelBits::from_i64(a.bits().to_i64());
         let scopes = TextSet::of(a.scopes().members().iter().rev().cloned());
         let origins = TextSet::of(a.origins().members().iter().rev().cloned());
-        let kept = Label::from_parts(bits, scopes, origins);
+        let names = TextSet::of(a.names().members().iter().rev().cloned());
+        let kept = Label::from_sets(bits, scopes, names, origins);
         prop_assert_eq!(LabelDigest::of(&kept), LabelDigest::of(&a));
         let text = LabelDigest::of(&a).to_string();
         prop_assert_eq!(LabelDigest::parse(&text), Some(LabelDigest::of(&a)));
@@ -147,7 +151,7 @@ proptest! {
     fn every_bit_and_every_text_of_a_label_is_in_its_digest(a in label(), bit in 0..63_u32, text in 0..600_usize) {
         let digest = LabelDigest::of(&a);
         let with = |bits, scopes: &TextSet, origins: &TextSet| {
-            Label::from_parts(LabelBits::from_i64(bits), scopes.clone(), origins.clone())
+            Label::from_sets(LabelBits::from_i64(bits), scopes.clone(), a.names().clone(), origins.clone())
         };
         let (bits, scopes, origins) = (a.bits().to_i64(), a.scopes(), a.origins());
         let one = TextSet::of(TEXTS.get(text).cloned());

@@ -9,6 +9,7 @@ pub mod frame;
 pub mod headers;
 pub mod http1;
 pub mod method;
+pub mod parameters;
 pub mod scan;
 pub mod schema_headers;
 pub mod sse;

@@ -80,14 +80,14 @@ fn defaults_that_are_left_out_or_written_are_one() {
         json!({ "inputSchema": {}, "name": "t" }),
         json!({ "name": "t", "inputSchema": {}, "annotations": {} }),
         json!({ "name": "t", "inputSchema": {}, "annotations": null, "title": null, "_meta": {} }),
-        json!({ "name": "t", "inputSchema": {}, "annotations": { "destructiveHint": true } }),
         json!({ "name": "t", "inputSchema": {}, "annotations": {
-            "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true } }),
+            "readOnlyHint": false, "idempotentHint": false, "openWorldHint": true } }),
         json!({ "name": "t", "inputSchema": {}, "_meta": { "dev.highwater/contract": { "v": 1 } } }),
     ] {
         assert_eq!(tool(&bare).digest(), tool(&same).digest(), "{same}");
     }
     for other in [
+        json!({ "name": "t", "inputSchema": {}, "annotations": { "destructiveHint": true } }),
         json!({ "name": "t", "inputSchema": {}, "annotations": { "destructiveHint": false } }),
         json!({ "name": "t", "inputSchema": {}, "annotations": { "readOnlyHint": "true" } }),
         json!({ "name": "u", "inputSchema": {} }),
@@ -119,7 +119,7 @@ fn what_is_kept_reads_back_as_it_was() {
 
 #[test]
 fn a_changed_claim_has_a_direction() {
-    let trust = ServerTrust::new(TrustLevel::Tool, TrustLevel::None, true);
+    let trust = ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::None);
     let contract = |item: &Value| {
         let claims = pinned::claims(&tool(item), Authority::DeclaredVerified).claims;
         Contract::weigh(&claims, &trust).0
@@ -136,10 +136,46 @@ fn a_changed_claim_has_a_direction() {
     assert!(direction.tightens.contains(Axis::Outcomes) && !direction.loosens.contains(Axis::Outcomes));
     let both = pinned.strictest(&silent);
     assert_eq!(both.hints(), silent.hints());
-    // What it returns was private, and stays so.
-    assert_eq!(direction.loosens, Words::only(Axis::Source).with(Axis::Integrity));
+    // What it returns was private, and stays so; that it may come from anybody is the news.
+    assert!(!direction.loosens.contains(Axis::Source), "{direction:?}");
+    assert!(direction.tightens.contains(Axis::Source), "{direction:?}");
     assert!(both.reply_label().covers(pinned.reply_label()));
     assert!(Direction::between(&pinned, &pinned).is_none());
+}
+
+#[test]
+fn a_tool_that_begins_to_call_itself_destructive_has_changed() {
+    let bare = json!({ "name": "t", "inputSchema": {} });
+    let says = json!({ "name": "t", "inputSchema": {}, "annotations": { "destructiveHint": true } });
+    assert_eq!(classes(&bare, &says), [("/annotations/destructiveHint".to_owned(), PartClass::Annotation)]);
+    let contract = |item: &Value| {
+        let claims = pinned::claims(&tool(item), Authority::Declared).claims;
+        Contract::weigh(&claims, &ServerTrust::default()).0
+    };
+    let direction = Direction::between(&contract(&bare), &contract(&says));
+    assert_eq!(direction.tightens, Words::only(Axis::Outcomes), "its call class is another");
+    assert!(direction.loosens.is_empty());
+}
+
+#[test]
+fn an_open_world_is_riskier_and_an_idempotent_call_is_no_outcome() {
+    let contract = |hints: Value| {
+        let item = json!({ "name": "t", "inputSchema": {}, "annotations": hints });
+        let claims = pinned::claims(&tool(&item), Authority::DeclaredVerified).claims;
+        Contract::weigh(&claims, &ServerTrust::default()).0
+    };
+    let closed = contract(json!({ "readOnlyHint": true, "openWorldHint": false }));
+    let open = contract(json!({ "readOnlyHint": true, "openWorldHint": true }));
+    let direction = Direction::between(&closed, &open);
+    assert!(direction.tightens.covers(Words::only(Axis::Source).with(Axis::Integrity)), "{direction:?}");
+    assert!(!direction.loosens.contains(Axis::Source), "{direction:?}");
+    assert!(!direction.loosens.contains(Axis::Integrity), "{direction:?}");
+    let once = contract(json!({ "openWorldHint": false }));
+    let again = contract(json!({ "openWorldHint": false, "idempotentHint": true }));
+    let direction = Direction::between(&once, &again);
+    assert_eq!(direction.idempotent, Some(true));
+    assert!(direction.loosens.is_empty() && direction.tightens.is_empty(), "{direction:?}");
+    assert!(!direction.is_none());
 }
 
 #[test]

@@ -34,6 +34,10 @@ pub struct CapabilityClaim {
 pub struct Capabilities {
     /// In the order of [`Capability::ALL`].
     requested: [Option<Reach>; 5],
+    /// What the operator says, which replaces what was requested.
+    operator: [Option<Reach>; 5],
+    /// Those of which somebody spoke whose word may loosen: no more is asked for than was requested.
+    bounded: Words<Capability>,
     /// Those that somebody whose word may loosen ruled out.
     denied: Words<Capability>,
     /// Those that somebody asked for.
@@ -65,15 +69,40 @@ impl Reach {
 // === impl Capabilities ===
 
 impl Capabilities {
-    /// How far a capability was requested; `None` if nobody spoke of it.
+    /// How far a capability was requested, or reaches by the operator's word; `None` if nobody spoke of it.
     pub fn requested(&self, capability: Capability) -> Option<&Reach> {
-        self.requested.get(capability.index() as usize)?.as_ref()
+        self.by_operator(capability).or(self.requested.get(capability.index() as usize)?.as_ref())
+    }
+
+    /// How far a capability reaches at most; `None` if nobody says so whose word may loosen.
+    pub fn bound(&self, capability: Capability) -> Option<&Reach> {
+        let is_bounded = self.bounded.contains(capability);
+        self.by_operator(capability).or_else(|| self.requested(capability).filter(|_| is_bounded))
+    }
+
+    fn by_operator(&self, capability: Capability) -> Option<&Reach> {
+        self.operator.get(capability.index() as usize)?.as_ref()
     }
 
     /// Those the process may have, as far as anybody may be believed: all but the ones ruled out by somebody
     /// whose word may loosen and asked for by nobody.
     pub fn effective(&self) -> Words<Capability> {
-        Words::all().minus(self.denied.minus(self.asked))
+        let denied = self.denied.minus(self.asked);
+        let has = |capability: &Capability| match self.by_operator(*capability) {
+            Some(reach) => *reach != Reach::Nothing,
+            None => !denied.contains(*capability),
+        };
+        Capability::ALL.iter().copied().filter(has).collect()
+    }
+
+    /// Whether everything that the other may touch may be touched here.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        let reaches = |capability: &Capability| match (self.bound(*capability), other.bound(*capability)) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(held), Some(others)) => held.joined(others) == *held,
+        };
+        self.effective().covers(other.effective()) && Capability::ALL.iter().all(reaches)
     }
 
     /// Whether more is asked for than was asked for there. What nobody spoke of there was not bounded.
@@ -88,22 +117,55 @@ impl Capabilities {
 
     /// Everything that either may touch.
     pub(super) fn strictest(&self, other: &Self) -> Self {
-        let mut next = self.clone();
+        let (mut next, other) = (self.clone().settled(), other.clone().settled());
         for (slot, others) in next.requested.iter_mut().zip(&other.requested) {
             *slot = match (slot.as_ref(), others) {
                 (Some(held), Some(others)) => Some(held.joined(others)),
                 (held, others) => held.or(others.as_ref()).cloned(),
             };
         }
-        next.denied = self.denied.intersection(other.denied);
-        next.asked = self.asked.union(other.asked);
+        next.bounded = next.bounded.intersection(other.bounded);
+        next.denied = next.denied.intersection(other.denied);
+        next.asked = next.asked.union(other.asked);
         next
+    }
+
+    /// The same, where the operator's word has replaced what was requested.
+    fn settled(mut self) -> Self {
+        for ((capability, said), slot) in
+            Capability::ALL.iter().zip(std::mem::take(&mut self.operator)).zip(&mut self.requested)
+        {
+            let Some(reach) = said else { continue };
+            let nothing = reach == Reach::Nothing;
+            *slot = Some(reach);
+            self.bounded = self.bounded.with(*capability);
+            self.denied = self.denied.without(*capability);
+            self.asked = self.asked.without(*capability);
+            let words = if nothing { &mut self.denied } else { &mut self.asked };
+            *words = words.with(*capability);
+        }
+        self
+    }
+
+    /// Takes the operator's word of another, for the capabilities of which the operator says nothing here.
+    pub(super) fn fall_back_on(&mut self, general: &Self) {
+        for (slot, others) in self.operator.iter_mut().zip(&general.operator) {
+            *slot = slot.take().or_else(|| others.clone());
+        }
     }
 
     /// Takes a request into account.
     pub(super) fn request(&mut self, claim: &CapabilityClaim, by: Authority) {
-        if let Some(slot) = self.requested.get_mut(claim.capability.index() as usize) {
+        let is_operator = by == Authority::Operator;
+        let slots = if is_operator { &mut self.operator } else { &mut self.requested };
+        if let Some(slot) = slots.get_mut(claim.capability.index() as usize) {
             *slot = Some(slot.as_ref().map_or_else(|| claim.reach.clone(), |held| held.joined(&claim.reach)));
+        }
+        if is_operator {
+            return;
+        }
+        if by.may_loosen() {
+            self.bounded = self.bounded.with(claim.capability);
         }
         match (&claim.reach, by.may_loosen()) {
             (Reach::Nothing, true) => self.denied = self.denied.with(claim.capability),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Authority, Claimed, Claims};
+use super::{Authority, Claim, Claimed, Claims, Hints};
 use crate::policy::{Arguments, Case, Found, Pointer, Subject, Truth, Wanted};
 
 /// An operator's label of a tool, a resource or a prompt.
@@ -57,6 +57,41 @@ impl OperatorLabel {
         }
         let wanted = Wanted::of(&places);
         Self { claims: spoken_by(claims, Authority::Operator), cases, results, places, wanted }
+    }
+
+    /// The label of every tool of a server, for one of which nothing else is said.
+    #[must_use]
+    pub fn of_every_tool(&self) -> Self {
+        Self::default().over(self)
+    }
+
+    /// This label above that of every tool of the server: axis by axis, what is said here replaces what is said there.
+    /// Cases are taken whole, those of the tool or those of every tool.
+    #[must_use]
+    pub fn over(&self, general: &Self) -> Self {
+        let own = |hints: Hints, said: &Claimed| match said.claim {
+            Claim::Hints(these) => hints.or(these),
+            _ => hints,
+        };
+        let own = self.claims.iter().fold(Hints::default(), own);
+        let mut next = self.clone();
+        for said in &general.claims {
+            let claim = match said.claim {
+                // What one hint means depends on the others, so it is read beside those of the tool.
+                Claim::Hints(hints) => Claim::Hints(own.or(hints)),
+                _ => said.claim.clone(),
+            };
+            next.claims.push(claim, Authority::OperatorDefault, said.from);
+        }
+        if next.cases.is_empty() {
+            next.cases.clone_from(&general.cases);
+        }
+        if next.results.is_empty() {
+            next.results.clone_from(&general.results);
+            next.places.clone_from(&general.places);
+            next.wanted = general.wanted.clone();
+        }
+        next
     }
 
     /// What holds in every case.

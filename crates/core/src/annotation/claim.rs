@@ -15,6 +15,8 @@ vocabulary! {
     Authority {
         /// Nobody: a default.
         Nothing = "default",
+        /// The operator's one word for the server, which fills in what nobody said of its tools.
+        Profile = "profile",
         /// Our own guess.
         Inferred = "inferred",
         /// A server that nobody believes, of its tool.
@@ -29,19 +31,24 @@ vocabulary! {
         Manifest = "manifest",
         /// The catalogue we ship.
         Catalogue = "catalogue",
+        /// The operator, of every tool of the server: the label for `*`. It counts where the operator says nothing of the
+        /// tool by its own name.
+        OperatorDefault = "operator-default",
         /// The operator, whose word replaces all others on its axis.
         Operator = "operator",
     }
 }
 
-/// One thing said. `Add` tightens, and anybody may say it. `Set` may loosen; without the authority for that,
-/// only its tightening part counts.
+/// One thing said. `Add` tightens, and anybody may say it. `Set` is a choice and may loosen; without the authority for
+/// that, only its tightening part counts. `Not` is a bound, which intersects with the choices of its speaker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// Arguments may also end up here.
     AddDestination(Words<Destination>),
     /// Arguments end up in one of these.
     SetDestination(Possible<Destination>),
+    /// Arguments end up in none of these.
+    NotDestination(Words<Destination>),
     /// The tool is built to receive all of these classes and no others.
     SetAccepts(Sensitivity),
     /// The tool may receive anything. Counts from the operator alone.
@@ -50,10 +57,14 @@ pub enum Claim {
     AddOutcomes(Words<Outcome>),
     /// A call has one of these outcomes.
     SetOutcomes(Possible<Outcome>),
+    /// A call has none of these outcomes.
+    NotOutcomes(Words<Outcome>),
     /// Replies may also come from here.
     AddSource(SourceSet),
     /// Replies come from one of these.
     SetSource(Possible<Source>),
+    /// Replies come from none of these.
+    NotSource(SourceSet),
     /// Replies also hold these classes.
     AddReturns(Sensitivity),
     /// Replies hold one of these classes.
@@ -62,7 +73,8 @@ pub enum Claim {
     Untrusted,
     /// The data comes from the open world: worth nothing, and flagged.
     OpenWorld,
-    /// Malicious activity is reported: of a tool a reason to ask, of data a flag; either way worth nothing.
+    /// Malicious activity is reported: of data a flag, and it is worth nothing. Of a tool it says that its replies may
+    /// be flagged, which costs nothing.
     Malicious,
     /// Replies are worth this at most.
     SetIntegrity(TrustLevel),
@@ -114,13 +126,20 @@ impl Authority {
     /// Whether this word may make things milder.
     pub const fn may_loosen(self) -> bool {
         match self {
-            Self::DeclaredVerified
+            Self::Profile
+            | Self::DeclaredVerified
             | Self::ResolvedVerified
             | Self::Manifest
             | Self::Catalogue
+            | Self::OperatorDefault
             | Self::Operator => true,
             Self::Nothing | Self::Inferred | Self::Declared | Self::Resolved => false,
         }
+    }
+
+    /// Whether it is the operator's label that speaks, of this tool or of every tool of its server.
+    pub const fn is_operator(self) -> bool {
+        matches!(self, Self::Operator | Self::OperatorDefault)
     }
 }
 

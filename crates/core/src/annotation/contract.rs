@@ -17,6 +17,8 @@ pub struct Contract {
     pub(super) accepts: Accepts,
     pub(super) outcomes: Possible<Outcome>,
     pub(super) source: Possible<Source>,
+    /// What somebody said of the source, without the worst that is assumed where nobody did.
+    pub(super) stated_source: Words<Source>,
     pub(super) returns: Sensitivity,
     /// What replies are worth at most, before the source and the server's trust are looked at.
     pub(super) ceiling: TrustLevel,
@@ -32,11 +34,7 @@ pub struct Contract {
     pub(super) roles: Roles,
     pub(super) accept_from: Option<Arc<[Arc<str>]>>,
     pub(super) idempotent: bool,
-    /// Somebody whose word may loosen says that it only adds, and nobody that it destroys.
-    pub(super) adds: bool,
     pub(super) variant: CallVariant,
-    /// The tool was said to read what is not public, and nothing else was said of its source.
-    pub(super) reads_high: bool,
     /// Who established each axis, in the order of [`Axis::ALL`]; `Nothing` where the value is a default.
     pub(super) basis: [Authority; 8],
     pub(super) server: ServerTrust,
@@ -57,14 +55,14 @@ pub enum ReplyKind {
     ServerWithResource,
 }
 
-/// How a source that nobody named is read.
+/// Within what a reply of a believed server chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SourceReading {
-    /// At its worst.
+pub enum ReplyBounds {
+    /// Within what was declared of its tool; what lies outside is added to that.
     #[default]
-    Worst,
-    /// As SAMOS has it: what is not public was not written by strangers.
-    Samos,
+    Declared,
+    /// Within nothing, as SAMOS has it: the level of a reply is what the reply says.
+    Unbounded,
 }
 
 // === impl Contract ===
@@ -77,6 +75,7 @@ impl Contract {
             accepts: Accepts::Unknown,
             outcomes: Possible::any(),
             source: Possible::only(Source::UntrustedPublic),
+            stated_source: Words::EMPTY,
             returns: Sensitivity::of([DataClass::Unclassified]),
             ceiling: TrustLevel::Owner,
             untrusted: None,
@@ -89,9 +88,7 @@ impl Contract {
             roles: Roles::default(),
             accept_from: None,
             idempotent: false,
-            adds: false,
             variant: CallVariant::Write,
-            reads_high: false,
             basis: [Authority::Nothing; 8],
             server: ServerTrust::default(),
             origins: TextSet::EMPTY,
@@ -126,7 +123,7 @@ impl Contract {
     }
 
     pub(super) fn settled(mut self) -> Self {
-        self.reply = self.label_of(ReplyKind::Server, SourceReading::Worst);
+        self.reply = self.label_of(ReplyKind::Server);
         self
     }
 
@@ -220,17 +217,16 @@ impl Contract {
         !self.outcomes.is_only(Outcome::Benign)
     }
 
-    /// Whether a call may destroy something: an outcome cannot be undone, and that is not only because something is added
-    /// where it cannot be taken back, such as a message.
+    /// Whether a call may do what cannot be undone. This is what "destructive" means wherever the word stands.
     pub fn destroys(&self) -> bool {
-        self.outcomes.contains(Outcome::Irreversible) && !self.adds
+        self.outcomes.contains(Outcome::Irreversible)
     }
 
     /// The hints, never milder than the contract.
     pub fn hints(&self) -> EffectiveHints {
         EffectiveHints {
             read_only: self.outcomes.is_only(Outcome::Benign),
-            destructive: self.outcomes.contains(Outcome::Irreversible),
+            destructive: self.destroys(),
             idempotent: self.idempotent,
             open_world: self.destination.contains(Destination::Public)
                 || self.source.contains(Source::UntrustedPublic),
@@ -240,6 +236,33 @@ impl Contract {
     /// SAMOS's word for what a call reads.
     pub fn read_confidentiality(&self) -> Confidentiality {
         if self.reply.private() { Confidentiality::High } else { Confidentiality::Low }
+    }
+
+    /// Which of SAMOS's words a reply may turn out to deserve: a set of classes that may be empty may be public.
+    pub fn read_levels(&self) -> Words<Confidentiality> {
+        let mut levels = Words::EMPTY;
+        if self.reply.private() {
+            levels = levels.with(Confidentiality::High);
+        }
+        let adds_nothing = |source: Source| added_by(Words::only(source)).is_empty();
+        let by_source =
+            self.basis(Axis::Returns).is_operator() || self.source.members().iter().any(adds_nothing);
+        if self.returns.may_be_none() && by_source {
+            levels = levels.with(Confidentiality::Low);
+        }
+        // What may be neither is worse than public.
+        if levels.is_empty() { Words::only(Confidentiality::High) } else { levels }
+    }
+
+    /// Which of SAMOS's words the places may deserve where arguments end up.
+    pub fn write_levels(&self) -> Words<Confidentiality> {
+        let level = |destination: Destination| match destination {
+            Destination::Public => Confidentiality::Low,
+            Destination::Ephemeral | Destination::System | Destination::User | Destination::Internal => {
+                Confidentiality::High
+            }
+        };
+        self.destination.members().iter().map(level).collect()
     }
 
     /// SAMOS's word for where a call writes.
@@ -283,23 +306,25 @@ impl Contract {
     }
 
     /// The label of a reply of this kind that says nothing of itself.
-    pub fn label_of(&self, kind: ReplyKind, reading: SourceReading) -> Label {
+    pub fn label_of(&self, kind: ReplyKind) -> Label {
         let server = self.server;
         let trust = match kind {
             ReplyKind::Server => server.effective(),
             ReplyKind::Resource => server.resources(),
             ReplyKind::ServerWithResource => server.effective().min(server.resources()),
         };
-        let assumed = reading == SourceReading::Samos && self.reads_high;
-        let sources = if assumed { Words::EMPTY } else { self.source.members() };
+        // What a server that somebody stands for says nothing of is worth what the server is.
+        let answered_for = server.is_believed() || self.basis(Axis::Source) == Authority::Profile;
+        let sources = if answered_for { self.stated_source } else { self.source.members() };
         let mut label = Label::bottom()
+            .with_names(self.returns.names())
             .with_classes(self.returns.classes())
             .with_scopes(self.returns.scopes())
             .with_integrity(trust.min(self.ceiling))
             .with_sources(sources)
             .with_origins(&self.origins);
         // The operator who names the classes has seen the source.
-        if self.basis(Axis::Returns) != Authority::Operator {
+        if !self.basis(Axis::Returns).is_operator() {
             label = label.with_classes(added_by(sources));
         }
         if sources.contains(Source::UntrustedPublic) {

@@ -25,3 +25,23 @@ pub struct EffectiveHints {
     /// The destination may be public or the source untrusted.
     pub open_world: bool,
 }
+
+// === impl Hints ===
+
+impl Hints {
+    /// These, and the others where nothing is said here.
+    #[must_use]
+    pub fn or(self, others: Self) -> Self {
+        Self {
+            read_only: self.read_only.or(others.read_only),
+            destructive: self.destructive.or(others.destructive),
+            idempotent: self.idempotent.or(others.idempotent),
+            open_world: self.open_world.or(others.open_world),
+        }
+    }
+
+    /// Whether it is said that the tool changes something: that it destroys or not is said only of such tools.
+    pub(super) fn writes(self) -> bool {
+        self.read_only == Some(false) || (self.read_only.is_none() && self.destructive.is_some())
+    }
+}

@@ -10,6 +10,8 @@ mod hints;
 mod narrow;
 mod notice;
 mod possible;
+mod profiled;
+mod recorded;
 mod roles;
 mod sensitivity;
 mod single;
@@ -23,7 +25,7 @@ pub use capability::{Capabilities, CapabilityClaim, Reach};
 pub use cases::{ArgumentCase, OperatorLabel, ResultCase, Scalar};
 pub use claim::{Authority, Claim, Claimed, Claims};
 pub(crate) use contract::added_by;
-pub use contract::{Contract, ReplyKind, SourceReading};
+pub use contract::{Contract, ReplyBounds, ReplyKind};
 pub use hints::{EffectiveHints, Hints};
 pub use notice::{Notice, NoticeKind};
 pub use possible::{Possible, Severe};
@@ -31,7 +33,7 @@ pub use roles::Roles;
 pub use sensitivity::{Accepts, Sensitivity};
 pub use vocabulary::{
     ApprovalWish, ArgumentRole, Axis, CallVariant, Capability, ClassSet, Confidentiality, DataClass,
-    Destination, Outcome, Source, SourceSet,
+    Destination, Outcome, Source, SourceSet, class_name,
 };
 pub use words::{Word, Words, same_word};
 

@@ -4,10 +4,12 @@
 //! static value and the new one both stand. From the operator that is how a mild contract is tightened case by
 //! case; from a server it is a failure, and somebody should hear of it.
 
-use super::contract::Contract;
+use super::contract::{Contract, ReplyBounds};
 use super::tally::{AcceptTally, ReturnTally, Tally};
 use super::weigh::Scale;
-use super::{Accepts, Authority, Axis, Claims, Notice, NoticeKind, Possible, Sensitivity, Severe, Word};
+use super::{
+    Accepts, Authority, Axis, Claimed, Claims, Notice, NoticeKind, Possible, Sensitivity, Severe, Word,
+};
 
 impl Contract {
     /// The contract for these arguments: what resolution or the operator's cases say, inside the static bounds.
@@ -28,6 +30,11 @@ impl Contract {
         next.outcomes = next.narrow(Axis::Outcomes, self.outcomes, bounds, &scale.outcomes, &mut notices);
         let bounds = self.bounds(Axis::Source, self.source);
         next.source = next.narrow(Axis::Source, self.source, bounds, &scale.source, &mut notices);
+        next.stated_source = if next.is_declared(Axis::Source) {
+            next.source.members()
+        } else {
+            self.stated_source.union(scale.source.added())
+        };
         next.returns = next.narrow_returns(&self.returns, &scale.returns, &mut notices);
         next.accepts = next.narrow_accepts(&self.accepts, &scale.accepts, &mut notices);
 
@@ -36,7 +43,13 @@ impl Contract {
         notices.append(&mut scale.notices);
 
         next.malicious |= scale.malicious;
-        next.attribution.join(&scale.attribution);
+        // What is declared are the possible ones. The label keeps them all: an origin that is named too much costs nothing.
+        let chooses = !scale.attribution_adds && !scale.attribution.is_empty();
+        if chooses && self.attribution.covers(&scale.attribution) {
+            next.attribution = scale.attribution.clone();
+        } else {
+            next.attribution.join(&scale.attribution);
+        }
         next.origins.join(&scale.attribution);
         if let Some(tokens) = &scale.accept_from {
             next.accept_from = Some(match &self.accept_from {
@@ -45,15 +58,30 @@ impl Contract {
             });
         }
         next.idempotent = scale.idempotent.value(self.idempotent);
-        next.adds = scale.variant.adds(self.adds);
         next.variant = self.variant.max(scale.variant.value(scale.outcomes.has_operator(), next.outcomes));
-        next.reads_high = scale.source.is_silent()
-            && (self.reads_high || (scale.reads_high && !self.is_declared(Axis::Source)));
         (next.settled(), notices)
     }
 
+    /// The contract of one reply of a server that is believed: what the reply says of itself, inside these bounds.
+    pub(crate) fn chosen_by_reply(&self, said: &Claims, bounds: ReplyBounds) -> Self {
+        let said: Claims =
+            said.iter().map(|said| Claimed { by: Authority::ResolvedVerified, ..said.clone() }).collect();
+        let mut declared = self.clone();
+        if bounds == ReplyBounds::Unbounded {
+            declared.set_basis(Axis::Source, Authority::Nothing);
+            declared.set_basis(Axis::Returns, Authority::Nothing);
+        }
+        declared.narrowed(&said).0
+    }
+
+    /// Whether somebody said of this axis within what a narrower word must lie. The operator's one word for the server
+    /// only fills in what nobody said.
+    fn is_bounded(&self, axis: Axis) -> bool {
+        self.basis(axis) > Authority::Profile
+    }
+
     fn bounds<T: Word>(&self, axis: Axis, value: Possible<T>) -> Possible<T> {
-        if self.is_declared(axis) { value } else { Possible::any() }
+        if self.is_bounded(axis) { value } else { Possible::any() }
     }
 
     fn narrow<T: Severe>(
@@ -65,17 +93,22 @@ impl Contract {
         notices: &mut Vec<Notice>,
     ) -> Possible<T> {
         let Some((value, by)) = said.within(bounds.members()) else {
+            if said.rules_out(bounds.members()) {
+                notices.push(Notice::new(NoticeKind::Drift, Some(axis), said.vocabulary(), ""));
+            }
             note_drift(axis, bounds, said.added(), said.vocabulary(), notices);
             return held.or(said.added());
         };
-        if by == Authority::Operator {
+        if by.is_operator() {
             said.note_override(value, axis, notices);
         }
         if bounds.members().covers(value.members()) {
-            self.set_basis(axis, by);
+            if value != held {
+                self.set_basis(axis, by);
+            }
             return value;
         }
-        if by != Authority::Operator {
+        if !by.is_operator() {
             note_drift(axis, bounds, value.members(), said.vocabulary(), notices);
         }
         held.or(value.members())
@@ -87,7 +120,7 @@ impl Contract {
         said: &ReturnTally,
         notices: &mut Vec<Notice>,
     ) -> Sensitivity {
-        let declared = self.is_declared(Axis::Returns);
+        let declared = self.is_bounded(Axis::Returns);
         let Some((value, by)) = said.spoken() else {
             let next = said.laid_on(held.clone());
             if declared && !held.classes().covers(next.classes()) {
@@ -95,14 +128,16 @@ impl Contract {
             }
             return next;
         };
-        if by == Authority::Operator {
+        if by.is_operator() {
             said.note_override(&value, notices);
         }
         if !declared || held.allows(&value) {
-            self.set_basis(Axis::Returns, by);
+            if value != *held {
+                self.set_basis(Axis::Returns, by);
+            }
             return value;
         }
-        if by != Authority::Operator {
+        if !by.is_operator() {
             notices.push(Notice::new(NoticeKind::Drift, Some(Axis::Returns), said.vocabulary(), ""));
         }
         held.clone().and(&value)
@@ -110,7 +145,7 @@ impl Contract {
 
     fn narrow_accepts(&mut self, held: &Accepts, said: &AcceptTally, notices: &mut Vec<Notice>) -> Accepts {
         let Some((value, by)) = said.spoken() else { return held.clone().at_most(said.narrows()) };
-        if !self.is_declared(Axis::Accepts) {
+        if !self.is_bounded(Axis::Accepts) {
             self.set_basis(Axis::Accepts, by);
             return value;
         }
@@ -118,7 +153,7 @@ impl Contract {
             Accepts::Only(classes) => held.clone().at_most(Some(classes)),
             Accepts::Any | Accepts::Unknown => held.clone(),
         };
-        if next != value && by != Authority::Operator {
+        if next != value && !by.is_operator() {
             notices.push(Notice::new(NoticeKind::Drift, Some(Axis::Accepts), said.vocabulary(), ""));
         }
         next

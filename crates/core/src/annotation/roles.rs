@@ -53,6 +53,16 @@ impl Roles {
         next
     }
 
+    /// Takes the operator's roles of another, for the arguments of which the operator says nothing here.
+    pub(super) fn fall_back_on(&mut self, general: &Self) {
+        for (pointer, stated) in general.0.iter().flat_map(|map| map.iter()) {
+            let own = self.0.as_ref().and_then(|map| map.get(pointer)).and_then(|stated| stated.operator);
+            if let (None, Some(role)) = (own, stated.operator) {
+                self.state(pointer, role, Authority::Operator);
+            }
+        }
+    }
+
     /// What holds for this argument. Who may loosen is believed about the nearest part he spoke of; a word
     /// that may only tighten holds for every part of what it was said of, lest a stranger loosen the whole
     /// by a milder word about a part.

@@ -8,6 +8,8 @@ use crate::trust::TrustLevel;
 #[derive(Default)]
 pub(super) struct Ceiling {
     pub(super) operator: Option<TrustLevel>,
+    /// Whether the operator said it of every tool and not of this one.
+    is_general: bool,
     pub(super) others: Option<(TrustLevel, Authority)>,
     pub(super) operator_untrusted: bool,
     pub(super) untrusted: Option<(Authority, &'static str)>,
@@ -16,6 +18,8 @@ pub(super) struct Ceiling {
 #[derive(Default)]
 pub(super) struct Wishes {
     pub(super) operator: Option<ApprovalWish>,
+    /// Whether the operator said it of every tool and not of this one.
+    is_general: bool,
     pub(super) others: Option<(ApprovalWish, Authority, &'static str)>,
 }
 
@@ -30,9 +34,12 @@ pub(super) struct Idempotent {
 pub(super) struct VariantClaims {
     operator_destructive: bool,
     destructive: bool,
-    operator_additive: bool,
-    additive: bool,
     pub(super) read_only: bool,
+}
+
+/// As whom the operator spoke.
+pub(super) fn operator(is_general: bool) -> Authority {
+    if is_general { Authority::OperatorDefault } else { Authority::Operator }
 }
 
 // === impl Ceiling ===
@@ -57,10 +64,19 @@ impl Ceiling {
 
     pub(super) fn value(&self) -> (TrustLevel, Authority) {
         match (self.operator, self.others) {
-            (Some(level), _) => (level, Authority::Operator),
+            (Some(level), _) => (level, operator(self.is_general)),
             (None, Some((level, by))) if by.may_loosen() => (level, by),
             (None, Some((level, _))) => (level, Authority::Nothing),
             (None, None) => (TrustLevel::Owner, Authority::Nothing),
+        }
+    }
+
+    /// Who names the source of this tool has answered what is said of every tool's integrity.
+    pub(super) fn fall_back_on(&mut self, general: &Self, names_source: bool) {
+        if self.operator.is_none() && !self.operator_untrusted && !names_source {
+            self.operator = general.operator;
+            self.operator_untrusted = general.operator_untrusted;
+            self.is_general = true;
         }
     }
 }
@@ -79,6 +95,17 @@ impl Wishes {
     pub(super) fn set(&mut self, wish: ApprovalWish, by: Authority, from: &'static str) {
         self.add(wish, by, from);
     }
+
+    pub(super) fn operator_by(&self) -> Authority {
+        operator(self.is_general)
+    }
+
+    pub(super) fn fall_back_on(&mut self, general: &Self) {
+        if self.operator.is_none() {
+            self.operator = general.operator;
+            self.is_general = true;
+        }
+    }
 }
 
 // === impl Idempotent ===
@@ -90,6 +117,10 @@ impl Idempotent {
             (true, _) => self.claimed |= by.may_loosen(),
             (false, _) => self.denied = true,
         }
+    }
+
+    pub(super) fn fall_back_on(&mut self, general: &Self) {
+        self.operator = self.operator.or(general.operator);
     }
 
     /// `known` is what was established before.
@@ -108,20 +139,10 @@ impl VariantClaims {
         self.operator_destructive |= irreversible && by == Authority::Operator;
     }
 
-    /// Somebody says that it destroys nothing.
-    pub(super) fn additive(&mut self, by: Authority) {
-        self.additive |= by.may_loosen();
-        self.operator_additive |= by == Authority::Operator;
-    }
-
-    /// Whether it only adds: one who may say so does, and nobody says that it destroys. The operator's word on it stands
-    /// above that of others. `known` is what was established before.
-    pub(super) fn adds(&self, known: bool) -> bool {
-        match (self.operator_destructive, self.operator_additive) {
-            (true, _) => false,
-            (false, true) => true,
-            (false, false) => (known || self.additive) && !self.destructive,
-        }
+    pub(super) fn fall_back_on(&mut self, general: &Self) {
+        self.operator_destructive |= general.operator_destructive;
+        self.destructive |= general.destructive;
+        self.read_only |= general.read_only;
     }
 
     pub(super) fn value(&self, operator_spoke: bool, outcomes: Possible<Outcome>) -> CallVariant {

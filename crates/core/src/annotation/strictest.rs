@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::contract::{Contract, ReplyKind, SourceReading};
+use super::contract::{Contract, ReplyKind};
 use super::words::Words;
 use super::{Accepts, Axis};
 
 impl Contract {
     /// The axes on which this one is milder than the other: something is no longer possible, no longer refused, no longer
-    /// asked for, or believed further.
+    /// asked for, or believed further. Whether a call may be repeated is no axis: see [`Contract::hints`].
     pub fn milder_than(&self, other: &Self) -> Words<Axis> {
         let mut axes = Words::EMPTY;
         let mut note = |holds: bool, axis: Axis| {
@@ -21,8 +21,6 @@ impl Contract {
         note(wider_from(self.accept_from.as_deref(), other.accept_from.as_deref()), Axis::Accepts);
         note(!self.outcomes.members().covers(other.outcomes.members()), Axis::Outcomes);
         note(self.variant < other.variant, Axis::Outcomes);
-        note(self.idempotent && !other.idempotent, Axis::Outcomes);
-        note(self.adds && !other.adds, Axis::Outcomes);
         note(self.has_milder_roles(other), Axis::Outcomes);
         note(!self.source.members().covers(other.source.members()), Axis::Source);
         note(!self.possible_source().members().covers(other.possible_source().members()), Axis::Source);
@@ -31,14 +29,10 @@ impl Contract {
         note(other.requires_verified && !self.requires_verified, Axis::Approval);
         note(other.malicious && !self.malicious, Axis::Approval);
         note(!self.attribution.covers(&other.attribution), Axis::Integrity);
-        let milder_label =
-            |kind, reading| !self.label_of(kind, reading).covers(&other.label_of(kind, reading));
         for kind in [ReplyKind::Server, ReplyKind::Resource, ReplyKind::ServerWithResource] {
-            for reading in [SourceReading::Worst, SourceReading::Samos] {
-                note(milder_label(kind, reading), Axis::Integrity);
-            }
+            note(!self.label_of(kind).covers(&other.label_of(kind)), Axis::Integrity);
         }
-        note(!self.capabilities.effective().covers(other.capabilities.effective()), Axis::Capabilities);
+        note(!self.capabilities.covers(&other.capabilities), Axis::Capabilities);
         // Of what nobody spoke a rule takes everything for possible.
         axes.union(other.undeclared().minus(self.undeclared()))
     }
@@ -52,6 +46,7 @@ impl Contract {
         next.accepts = self.accepts.strictest(&other.accepts);
         next.outcomes = self.outcomes.or(other.outcomes.members());
         next.source = self.source.or(other.source.members());
+        next.stated_source = self.stated_source.union(other.stated_source);
         next.returns = self.returns.strictest(&other.returns);
         next.ceiling = self.ceiling.min(other.ceiling);
         next.untrusted = self.untrusted.max(other.untrusted);
@@ -65,9 +60,7 @@ impl Contract {
         next.roles = self.roles.strictest(self.acts(), &other.roles, other.acts());
         next.accept_from = narrower_from(self.accept_from.as_ref(), other.accept_from.as_ref());
         next.idempotent &= other.idempotent;
-        next.adds &= other.adds;
         next.variant = self.variant.max(other.variant);
-        next.reads_high &= other.reads_high;
         for (basis, others) in next.basis.iter_mut().zip(other.basis) {
             *basis = (*basis).min(others);
         }
@@ -88,18 +81,17 @@ impl Contract {
 impl Accepts {
     fn milder_than(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Unknown, _) | (_, Self::Any) => false,
-            (Self::Any, Self::Unknown | Self::Only(_)) => true,
+            (_, Self::Unknown | Self::Any) => false,
+            (Self::Unknown | Self::Any, Self::Only(_)) => true,
             (Self::Only(_), Self::Only(others)) => self.exceeds(others),
-            (Self::Only(held), Self::Unknown) => !held.classes().is_empty(),
         }
     }
 
     fn strictest(&self, other: &Self) -> Self {
         match (self, other) {
-            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
-            (Self::Any, other) => other.clone(),
-            (held, Self::Any) => held.clone(),
+            (Self::Unknown, Self::Any) | (Self::Any, Self::Unknown) => Self::Unknown,
+            (Self::Unknown | Self::Any, other) => other.clone(),
+            (held, Self::Unknown | Self::Any) => held.clone(),
             (Self::Only(held), Self::Only(others)) => Self::Only(held.intersection(others)),
         }
     }

@@ -20,10 +20,26 @@ vocabulary! {
         Confidential = "confidential",
         /// Nobody said anything. Our own class; read as the worst on every check.
         Unclassified = "unclassified",
+        /// Classes of the operator's own, such as `com.example.project-x`; their names travel beside it.
+        Named = "named",
     }
 }
 
-/// A set of data classes; the scopes of `regulated` travel beside it.
+/// The longest name of a class of the operator's own.
+const LONGEST_CLASS_NAME: usize = 128;
+
+/// The name of a class of the operator's own as it is compared, if this is one: a domain name read backwards, with at
+/// least one dot, so that no word of any vocabulary is mistaken for it.
+pub fn class_name(text: &str) -> Option<String> {
+    let is_part = |part: &str| {
+        let inside = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        !part.is_empty() && part.bytes().all(inside) && !part.starts_with('-') && !part.ends_with('-')
+    };
+    let fits = text.len() <= LONGEST_CLASS_NAME && text.contains('.') && text.split('.').all(is_part);
+    fits.then(|| text.to_ascii_lowercase())
+}
+
+/// A set of data classes; the scopes of `regulated` and the names of the operator's own travel beside it.
 pub type ClassSet = Words<DataClass>;
 
 vocabulary! {

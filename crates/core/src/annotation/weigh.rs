@@ -1,7 +1,9 @@
 //! Weighing: everything said of a tool becomes one contract.
 //!
 //! On each axis the operator's value, if there is one, is the value. Otherwise let E be the claims of those
-//! whose word may loosen and R all others: without E it is the worst case and R, with E the worst of both.
+//! whose word may loosen and R all others: without E it is what is known beforehand, and R added to it; with E what E
+//! chooses within its own bounds, and everything added to it. Who says more is not worse off than who says less, unless
+//! what is said is worse.
 
 use super::contract::Contract;
 use super::single::{Ceiling, Idempotent, VariantClaims, Wishes};
@@ -27,13 +29,14 @@ pub(super) struct Scale {
     pub(super) requires_verified: bool,
     pub(super) malicious: bool,
     pub(super) attribution: TextSet,
+    /// Whether somebody named origins whose word may only add.
+    pub(super) attribution_adds: bool,
     pub(super) capabilities: Capabilities,
     pub(super) capabilities_by: Option<Authority>,
     pub(super) roles: Roles,
     pub(super) accept_from: Option<Vec<std::sync::Arc<str>>>,
     pub(super) idempotent: Idempotent,
     pub(super) variant: VariantClaims,
-    pub(super) reads_high: bool,
     pub(super) notices: Vec<Notice>,
 }
 
@@ -54,16 +57,53 @@ impl Contract {
 impl Scale {
     pub(super) fn of(claims: &Claims) -> Self {
         let mut scale = Self::default();
+        // What the operator says of every tool is weighed apart: it counts axis by axis, where nothing was said of this one.
+        let mut general: Option<Self> = None;
         for said in claims {
-            scale.put(&said.claim, said.by, said.from);
+            if said.by == Authority::OperatorDefault {
+                general.get_or_insert_default().put(&said.claim, Authority::Operator, said.from);
+            } else {
+                scale.put(&said.claim, said.by, said.from);
+            }
+        }
+        if let Some(general) = general {
+            scale.fall_back_on(general);
         }
         scale
+    }
+
+    /// Takes from what the operator says of every tool all that the operator does not say of this one.
+    fn fall_back_on(&mut self, general: Self) {
+        self.ceiling.fall_back_on(&general.ceiling, self.source.has_operator());
+        if !self.outcomes.has_operator() {
+            self.notices.extend(general.notices);
+            self.variant.fall_back_on(&general.variant);
+        }
+        self.destination.fall_back_on(&general.destination);
+        self.outcomes.fall_back_on(&general.outcomes);
+        self.source.fall_back_on(&general.source);
+        self.returns.fall_back_on(general.returns);
+        self.accepts.fall_back_on(general.accepts);
+        self.approval.fall_back_on(&general.approval);
+        self.idempotent.fall_back_on(&general.idempotent);
+        self.roles.fall_back_on(&general.roles);
+        if general.capabilities_by.is_some() {
+            self.capabilities_by = self.capabilities_by.max(Some(Authority::OperatorDefault));
+            self.capabilities.fall_back_on(&general.capabilities);
+        }
+        self.requires_verified |= general.requires_verified;
+        self.malicious |= general.malicious;
+        self.attribution.join(&general.attribution);
+        if let Some(tokens) = general.accept_from {
+            self.accept_from(&tokens);
+        }
     }
 
     fn put(&mut self, claim: &Claim, by: Authority, from: &'static str) {
         match claim {
             Claim::AddDestination(words) => self.destination.add(*words, by, from),
             Claim::SetDestination(words) => self.destination.set(*words, by, from),
+            Claim::NotDestination(words) => self.destination.exclude(*words, by),
             Claim::SetAccepts(classes) => self.accepts.set(classes, by, from),
             Claim::AcceptsAny => self.accepts.set_any(by),
             Claim::AddOutcomes(words) => self.stated_outcomes(*words, by, from),
@@ -71,8 +111,10 @@ impl Scale {
                 self.variant.outcomes(words.members(), by);
                 self.outcomes.set(*words, by, from);
             }
+            Claim::NotOutcomes(words) => self.outcomes.exclude(*words, by),
             Claim::AddSource(words) => self.source.add(*words, by, from),
             Claim::SetSource(words) => self.source.set(*words, by, from),
+            Claim::NotSource(words) => self.source.exclude(*words, by),
             Claim::AddReturns(classes) => self.returns.add(classes, by, from),
             Claim::SetReturns(classes) => self.returns.set(classes, by, from),
             Claim::Untrusted => self.ceiling.untrust(by, from),
@@ -80,17 +122,16 @@ impl Scale {
                 self.destination.add(Words::only(Destination::Public), by, from);
                 self.source.add(Words::only(Source::UntrustedPublic), by, from);
             }
-            Claim::Malicious => {
-                self.malicious = true;
-                self.approval.add(ApprovalWish::Confirm, by, from);
-                self.ceiling.untrust(by, from);
-                self.notices.push(Notice::new(NoticeKind::Malicious, None, from, ""));
-            }
+            // Of a tool it says that replies may be flagged. A scanner that says so has done nothing wrong.
+            Claim::Malicious => self.malicious = true,
             Claim::SetIntegrity(level) => self.ceiling.cap(*level, by),
             Claim::AddApproval(wish) => self.approval.add(*wish, by, from),
             Claim::SetApproval(wish) => self.approval.set(*wish, by, from),
             Claim::RequiresVerified => self.requires_verified = true,
-            Claim::AddOrigins(origins) => self.attribution.join(origins),
+            Claim::AddOrigins(origins) => {
+                self.attribution.join(origins);
+                self.attribution_adds |= !by.may_loosen();
+            }
             Claim::Hints(hints) => self.hints(*hints, by, from),
             Claim::ReadConfidentiality(grades) => self.read_confidentiality(*grades, by, from),
             Claim::WriteConfidentiality(grades) => self.write_confidentiality(*grades, by, from),
@@ -106,47 +147,20 @@ impl Scale {
         self.outcomes.add(words, by, from);
     }
 
+    /// What one hint means hangs on the others: a tool that only looks, in a world that is closed, passes nothing on.
     fn hints(&mut self, hints: Hints, by: Authority, from: &'static str) {
-        let reads = hints.read_only == Some(true);
-        match hints.read_only {
-            Some(true) => {
-                self.variant.read_only |= by.may_loosen();
-                self.outcomes.set(Possible::only(Outcome::Benign), by, from);
-            }
-            Some(false) => self.outcomes.add(Words::only(Outcome::Consequential), by, from),
-            None => {}
-        }
-        if hints.destructive == Some(false) {
-            self.variant.additive(by);
-        }
-        match hints.destructive {
-            Some(true) => {
-                if reads {
-                    let said = "readOnlyHint and destructiveHint";
-                    self.notices.push(Notice::new(
-                        NoticeKind::Contradiction,
-                        Some(Axis::Outcomes),
-                        from,
-                        said,
-                    ));
-                }
-                self.stated_outcomes(Words::only(Outcome::Irreversible), by, from);
-            }
-            Some(false) if reads => {}
-            Some(false) if hints.open_world == Some(false) => {
-                self.outcomes.set(Possible::only(Outcome::Consequential), by, from);
-            }
-            // Additive in the open world is sending: it destroys nothing and cannot be recalled.
-            Some(false) => self.outcomes.add(Words::only(Outcome::Irreversible), by, from),
-            None => {}
-        }
+        self.hinted_outcomes(hints, by, from);
         match hints.open_world {
             Some(true) => self.put(&Claim::OpenWorld, by, from),
             Some(false) => {
-                let shut = Words::all().without(Destination::Public);
-                self.destination.set_closed(Possible::only(Destination::Internal), shut, by, from);
-                let closed = Possible::only(Source::Internal).with(Source::User).with(Source::System);
-                self.source.set_closed(closed, closed.members(), by, from);
+                self.destination.exclude(Words::only(Destination::Public), by);
+                self.source.exclude(Words::only(Source::UntrustedPublic).with(Source::TrustedPublic), by);
+                if hints.read_only == Some(true) {
+                    self.destination.imply(Possible::only(Destination::Ephemeral), by, from);
+                } else if hints.writes() {
+                    self.destination.imply(Possible::only(Destination::User), by, from);
+                    self.accepts.imply(Sensitivity::all_but_credentials(), by, from);
+                }
             }
             None => {}
         }
@@ -155,21 +169,55 @@ impl Scale {
         }
     }
 
+    fn hinted_outcomes(&mut self, hints: Hints, by: Authority, from: &'static str) {
+        if hints.read_only == Some(true) {
+            self.variant.read_only |= by.may_loosen();
+            self.outcomes.imply(Possible::only(Outcome::Benign), by, from);
+        } else if hints.read_only == Some(false) && !by.may_loosen() {
+            self.outcomes.add(Words::only(Outcome::Consequential), by, from);
+        }
+        match (hints.destructive, hints.open_world) {
+            (Some(true), _) => {
+                if hints.read_only == Some(true) {
+                    let said = "readOnlyHint and destructiveHint";
+                    let kind = NoticeKind::Contradiction;
+                    self.notices.push(Notice::new(kind, Some(Axis::Outcomes), from, said));
+                } else {
+                    // It may destroy, and one call of it need not.
+                    self.outcomes.imply(Possible::any(), by, from);
+                }
+                self.stated_outcomes(Words::only(Outcome::Irreversible), by, from);
+            }
+            _ if hints.read_only == Some(true) => {}
+            (Some(false), _) | (None, Some(false)) if hints.writes() => {
+                self.outcomes.imply(Possible::only(Outcome::Consequential), by, from);
+            }
+            // Nobody says that it destroys nothing: it may do anything.
+            (Some(false) | None, _) => {}
+        }
+    }
+
+    /// What is read is public, and then anybody may have written it; or it is not.
     fn read_confidentiality(&mut self, grades: Possible<Confidentiality>, by: Authority, from: &'static str) {
         let (low, high) = (grades.contains(Confidentiality::Low), grades.contains(Confidentiality::High));
-        if high {
-            self.returns.add(&Sensitivity::of([DataClass::Confidential]), by, from);
+        let confidential = Sensitivity::of([DataClass::Confidential]);
+        let returns = match (low, high) {
+            (_, false) => Sensitivity::none(),
+            (true, true) => Sensitivity::none().or(&confidential),
+            (false, true) => confidential.clone(),
+        };
+        self.returns.imply(&returns, by, from);
+        let public = Words::only(Source::UntrustedPublic);
+        if low {
+            self.source.add(public, by, from);
         } else {
-            self.returns.set(&Sensitivity::none(), by, from);
+            self.returns.add(&confidential, by, from);
+            self.source.exclude(public.with(Source::TrustedPublic), by);
         }
-        if low && high {
-            self.ceiling.untrust(by, from);
-        } else if low {
-            // Low means public, and what is public anybody may have written.
-            self.source.add(Words::only(Source::UntrustedPublic), by, from);
-            self.ceiling.untrust(by, from);
-        } else {
-            self.reads_high |= by.may_loosen();
+        let sources = [(low, Source::UntrustedPublic), (high, Source::Internal)];
+        let sources = sources.into_iter().filter_map(|(may, source)| may.then_some(source));
+        if let Some(sources) = Possible::of(sources.collect()) {
+            self.source.imply(sources, by, from);
         }
     }
 
@@ -179,11 +227,16 @@ impl Scale {
         by: Authority,
         from: &'static str,
     ) {
+        let public = Words::only(Destination::Public);
         if grades.is_only(Confidentiality::High) {
-            self.destination.set(Possible::only(Destination::Internal), by, from);
-        } else {
-            self.destination.add(Words::only(Destination::Public), by, from);
+            self.destination.exclude(public, by);
+            self.destination.imply(Possible::only(Destination::Internal), by, from);
+            return;
         }
+        let high = grades.contains(Confidentiality::High);
+        let either = Possible::only(Destination::Public);
+        self.destination.imply(if high { either.with(Destination::Internal) } else { either }, by, from);
+        self.destination.add(public, by, from);
     }
 
     fn capability(&mut self, request: &CapabilityClaim, by: Authority, from: &'static str) {
@@ -241,6 +294,9 @@ impl Scale {
 
         let (source, by) = self.source.value(next.source, Axis::Source, &mut self.notices);
         next.source = source;
+        let heard = self.source.heard(Words::all());
+        // Who says where it comes from replaces what was known beforehand; who adds only adds.
+        next.stated_source = if by == Authority::Nothing { next.stated_source.union(heard) } else { heard };
         next.establish(Axis::Source, by);
 
         let (returns, by) = self.returns.value(&next.returns, &mut self.notices);
@@ -261,8 +317,6 @@ impl Scale {
         next.origins.join(&self.attribution);
         next.accept_from = self.accept_from.map(Into::into).or(next.accept_from);
         next.idempotent = self.idempotent.value(next.idempotent);
-        next.adds = self.variant.adds(next.adds);
-        next.reads_high = self.reads_high && self.source.is_silent();
         next.variant = self.variant.value(self.outcomes.has_operator(), next.outcomes);
         next.note_lifted_floor(&mut self.notices);
         (next.settled(), self.notices)
@@ -272,7 +326,8 @@ impl Scale {
         let ceiling = &self.ceiling;
         // Who names the source or the level has answered the question that `untrusted` asks.
         let answered = self.source.has_operator() || ceiling.operator.is_some();
-        if answered && next.untrusted != Some(Authority::Operator) {
+        let answers_profile = next.untrusted == Some(Authority::Profile) && self.source.is_named();
+        if answers_profile || (answered && next.untrusted != Some(Authority::Operator)) {
             next.untrusted = None;
         }
         if ceiling.operator_untrusted {
@@ -310,7 +365,7 @@ impl Scale {
                         wanted.as_str(),
                     ));
                 }
-                (wish, Authority::Operator)
+                (wish, self.approval.operator_by())
             }
             (None, Some((wish, by, _))) => (wish.max(next.wish), by),
             (None, None) => (next.wish, Authority::Nothing),
@@ -333,7 +388,7 @@ impl Contract {
     /// The operator named classes, and the source would have added others.
     pub(super) fn note_lifted_floor(&self, notices: &mut Vec<Notice>) {
         let floor = super::added_by(self.source.members());
-        if self.basis(Axis::Returns) == Authority::Operator && !self.returns.classes().covers(floor) {
+        if self.basis(Axis::Returns).is_operator() && !self.returns.classes().covers(floor) {
             notices.push(Notice::new(NoticeKind::FloorLifted, Some(Axis::Returns), "operator", ""));
         }
     }

@@ -10,6 +10,7 @@ const MALICIOUS: &str = "malicious";
 const WROTE_EXTERNALLY: &str = "wroteExternally";
 const SCOPES_OPEN: &str = "scopesTruncated";
 const ORIGINS_OPEN: &str = "originsTruncated";
+const NAMES_OPEN: &str = "namesTruncated";
 /// Stands for the bits that a newer build set.
 const FOREIGN: &str = "unknown";
 
@@ -51,6 +52,8 @@ fn bit_word(bit: u32) -> Option<&'static str> {
         8..=14 => DataClass::ALL.get(bit as usize - 8)?.as_str(),
         15..=19 => source_word(*Source::ALL.get(19 - bit as usize)?),
         20 => WROTE_EXTERNALLY,
+        21 => DataClass::Named.as_str(),
+        59 => NAMES_OPEN,
         60 => SCOPES_OPEN,
         61 => ORIGINS_OPEN,
         _ => return None,
@@ -61,9 +64,10 @@ fn bit_word(bit: u32) -> Option<&'static str> {
 pub fn label_of_words<'a>(
     words: impl IntoIterator<Item = &'a str>,
     scopes: TextSet,
+    names: TextSet,
     origins: TextSet,
 ) -> Label {
-    let (mut bits, mut scopes, mut origins) = (LabelBits::BOTTOM, scopes, origins);
+    let (mut bits, mut scopes, mut names, mut origins) = (LabelBits::BOTTOM, scopes, names, origins);
     for word in words {
         let level = word.strip_prefix("integrity:").and_then(TrustLevel::parse);
         let class = DataClass::ALL.iter().find(|class| class.as_str() == word);
@@ -80,13 +84,17 @@ pub fn label_of_words<'a>(
                 origins = origins.opened();
                 bits
             }
+            (NAMES_OPEN, ..) => {
+                names = names.opened();
+                bits
+            }
             (_, Some(level), ..) => bits.with_integrity(level),
             (_, _, Some(class), _) => bits.with_classes(Words::only(*class)),
             (_, _, _, Some(source)) => bits.with_sources(Words::only(*source)),
             _ => LabelBits::TOP,
         };
     }
-    Label::from_parts(bits, scopes, origins)
+    Label::from_sets(bits, scopes, names, origins)
 }
 
 fn source_word(source: Source) -> &'static str {
@@ -114,12 +122,12 @@ mod tests {
     fn nothing_read_is_no_word_and_the_top_is_every_word() {
         assert_eq!(label_words(&Label::bottom()).count(), 0);
         let top: Vec<&str> = label_words(&Label::top()).collect();
-        assert_eq!(label_of_words(top, TextSet::EMPTY, TextSet::EMPTY), Label::top());
+        assert_eq!(label_of_words(top, TextSet::EMPTY, TextSet::EMPTY, TextSet::EMPTY), Label::top());
     }
 
     #[test]
     fn every_bit_of_a_label_has_its_word() {
-        for class in DataClass::ALL {
+        for class in DataClass::ALL.iter().filter(|class| **class != DataClass::Named) {
             assert_eq!(
                 label_words(&Label::bottom().with_class(*class)).collect::<Vec<_>>(),
                 [class.as_str()]
@@ -140,16 +148,19 @@ mod tests {
         let words: Vec<&str> = label_words(&open).collect();
         let flags = ["openWorld", "malicious", "wroteExternally", "scopesTruncated", "originsTruncated"];
         assert_eq!(words, [&["integrity:none"][..], &flags].concat());
-        assert_eq!(label_of_words(words, TextSet::EMPTY, TextSet::EMPTY), open);
+        assert_eq!(label_of_words(words, TextSet::EMPTY, TextSet::EMPTY, TextSet::EMPTY), open);
         let newer = Label::from_parts(LabelBits::from_i64(1 << 33), TextSet::EMPTY, TextSet::EMPTY);
         let words: Vec<&str> = label_words(&newer).collect();
         assert!(words.contains(&"unknown"));
-        assert_eq!(label_of_words(words, TextSet::EMPTY, TextSet::EMPTY).bits(), LabelBits::TOP);
+        assert_eq!(
+            label_of_words(words, TextSet::EMPTY, TextSet::EMPTY, TextSet::EMPTY).bits(),
+            LabelBits::TOP
+        );
     }
 
     #[test]
     fn a_word_nobody_knows_means_the_top() {
-        let label = label_of_words(["pii", "fresh"], TextSet::EMPTY, TextSet::EMPTY);
+        let label = label_of_words(["pii", "fresh"], TextSet::EMPTY, TextSet::EMPTY, TextSet::EMPTY);
         assert_eq!(label.bits(), Label::top().bits());
     }
 }

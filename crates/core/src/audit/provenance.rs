@@ -12,6 +12,8 @@ use crate::trust::TrustLevel;
 pub struct Provenance<'a> {
     /// What the policy has for the server to be called on record; nothing for a server that it does not know.
     server: Option<&'a str>,
+    /// What the operator calls the server, if anything.
+    label: Option<&'a str>,
     upstream: &'a UpstreamId,
     kind: ActionKind,
     /// The server's own name of what was used.
@@ -40,13 +42,23 @@ impl<'a> Provenance<'a> {
             | ActionKind::Complete
             | ActionKind::ExtraMethod => (&**facts.action.target(), trust.effective()),
         };
-        Self { server: policy.on_record(upstream), upstream, kind: facts.action.kind(), name, level }
+        Self {
+            server: policy.on_record(upstream),
+            label: policy.trust_label(upstream),
+            upstream,
+            kind: facts.action.kind(),
+            name,
+            level,
+        }
     }
 
     pub(super) fn write(&self, line: &mut Line<'_>) {
         line.raw(b",\"trust\":{\"level\":\"").word(spelled(self.level)).raw(b"\",\"source\":\"");
         line.word(if self.is_resource() { "mcp_resource:" } else { "mcp:" });
         self.server(line).raw(b":").text(self.name);
+        if let Some(label) = self.label {
+            line.raw(b"\",\"label\":\"").word(label);
+        }
         line.raw(b"\"},\"metadata\":{\"mcp_server\":\"");
         self.server(line);
         line.raw(b"\",\"").word(self.key()).raw(b"\":\"").text(self.name).raw(b"\"}");

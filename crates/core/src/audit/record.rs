@@ -191,6 +191,9 @@ pub struct RecordedTrust {
     pub level: String,
     /// `mcp:` or `mcp_resource:`, the server, and the name of what was used.
     pub source: String,
+    /// What the operator calls the server, if anything.
+    #[serde(default)]
+    pub label: Option<String>,
 }
 
 /// A judged action.
@@ -270,6 +273,9 @@ pub struct RecordedLabel {
     /// The scopes of regulated data.
     #[serde(default)]
     pub scopes: Vec<String>,
+    /// The classes of the operator's own.
+    #[serde(default)]
+    pub names: Vec<String>,
 }
 
 /// A contract on record. What is not there was not needed: nothing was found.
@@ -360,6 +366,7 @@ impl RecordedLabel {
     /// The label itself.
     pub fn label(&self) -> Label {
         let set = |texts: &[String]| TextSet::of(texts.iter().map(String::as_str));
-        label_of_words(self.label.iter().map(String::as_str), set(&self.scopes), set(&self.origins))
+        let words = self.label.iter().map(String::as_str);
+        label_of_words(words, set(&self.scopes), set(&self.names), set(&self.origins))
     }
 }

@@ -37,7 +37,7 @@ impl Call {
         ] {
             claims.push(claim, Authority::Operator, "test");
         }
-        let trust = ServerTrust::new(TrustLevel::Tool, TrustLevel::None, true);
+        let trust = ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::None);
         let flows = [(virtual_server.clone(), FlowPolicy { mode, ..FlowPolicy::default() })].into();
         let policy = Policy::new(
             [(mail.clone(), crate::policy::Admission::default())].into(),
@@ -109,13 +109,13 @@ fn written(id: &DecisionId, happened: Happened<'_>) -> Record {
 
 #[test]
 fn a_blocked_call_is_told_in_full() {
-    let call = Call::in_mode(FlowMode::Balanced);
+    let call = Call::in_mode(FlowMode::Strict);
     let told = call.decision();
     assert_eq!(told.principal, call.principal);
     assert_eq!((told.epoch, told.tool.as_deref()), (3, Some("mail__send")));
     assert_eq!(told.variant, None, "it was called by its own name");
     assert_eq!(told.digest, Some(call.action.digest().to_string()));
-    assert_eq!((told.effect, told.ruling, told.mode), (Effect::Block, Ruling::Blocked, FlowMode::Balanced));
+    assert_eq!((told.effect, told.ruling, told.mode), (Effect::Block, Ruling::Blocked, FlowMode::Strict));
     assert_eq!(told.policy.as_deref(), call.policy.digest().as_str());
     assert_eq!(told.label.label(), call.label);
     assert_eq!(told.contract.destination, [Destination::Public]);
@@ -190,7 +190,7 @@ fn observe_tells_what_each_mode_would_have_done() {
     let told = Call::in_mode(FlowMode::Observe).decision();
     assert_eq!((told.effect, told.ruling), (Effect::Allow, Ruling::Allowed));
     let would = told.would.unwrap();
-    assert_eq!((would.balanced, would.strict, would.samos), (Effect::Block, Effect::Block, Effect::Block));
+    assert_eq!((would.balanced, would.strict, would.samos), (Effect::Confirm, Effect::Block, Effect::Block));
     let act = told.findings.iter().find(|finding| finding.id == FindingId::Flow(FlowRule::Act)).unwrap();
     let would = act.would.unwrap();
     assert_eq!(
@@ -350,6 +350,15 @@ fn an_odd_address_and_a_server_nobody_knows_leave_the_record_whole() {
 }
 
 #[test]
+fn what_the_operator_calls_a_server_is_on_record_beside_its_trust() {
+    let mut call = Call::in_mode(FlowMode::Balanced);
+    assert_eq!(call.decision().provenance.trust.unwrap().label, None);
+    let upstream = call.action.upstream().clone();
+    call.policy = call.policy.with_trust_labels([(upstream, "My \"own\" mail")]);
+    assert_eq!(call.decision().provenance.trust.unwrap().label.as_deref(), Some("My \"own\" mail"));
+}
+
+#[test]
 fn what_people_do_to_tokens_is_read_back() {
     let id = DecisionId::new("hwd_1");
     let grant = Some(crate::grant::Grant::everything());
@@ -426,5 +435,5 @@ fn the_words_written_by_hand_are_those_serde_writes() {
 fn an_event_of_a_later_version_is_not_an_error() {
     let line = r#"{"v":9,"time":1,"event":"eclipse","sun":true}"#;
     assert!(matches!(Record::read(line).unwrap().happened, Recorded::Unknown));
-    assert_eq!(label_of_words([], TextSet::EMPTY, TextSet::EMPTY), Label::bottom());
+    assert_eq!(label_of_words([], TextSet::EMPTY, TextSet::EMPTY, TextSet::EMPTY), Label::bottom());
 }

@@ -174,6 +174,9 @@ fn sets(line: &mut Line<'_>, label: &Label) {
     if !label.scopes().members().is_empty() {
         line.raw(b",\"scopes\":").json(label.scopes());
     }
+    if !label.names().members().is_empty() {
+        line.raw(b",\"names\":").json(label.names());
+    }
 }
 
 fn contract(line: &mut Line<'_>, contract: &Contract, in_full: bool) {

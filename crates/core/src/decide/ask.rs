@@ -89,10 +89,10 @@ pub fn decide_ask(policy: &Policy, decision: &DecisionId, facts: &AskFacts<'_>) 
         findings.push(Finding::block(FindingId::Ask, Reason::NoCallInFlight));
         return AskVerdict::Refuse(Denial::new(decision.clone(), Judgement::of(findings)));
     };
-    let reading = policy.flow_for(call).source_reading();
-    let label =
-        session::label_reply(call.contract, facts.claims, &Label::bottom(), ReplyKind::Server, reading);
-    let response = ResponseFacts { ask: Some(facts.kind), ..response_facts(call, facts.claims) };
+    let chosen = session::reply_contract(call.contract, facts.claims, policy.flow_for(call).reply_bounds());
+    let contract = chosen.as_ref().unwrap_or(call.contract);
+    let label = session::label_reply(contract, facts.claims, &Label::bottom(), ReplyKind::Server);
+    let response = ResponseFacts { ask: Some(facts.kind), ..response_facts(contract, facts.claims) };
     let seen = Facts { response: Some(&response), ..*call };
     let judgement = gates::judge_reply(policy, &seen, findings, FlowViolations::EMPTY, &label);
     match judgement.effect() {

@@ -6,7 +6,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Finding, FindingId, Reason};
-use super::flow::FlowViolations;
+use super::flow::{Concern, FlowViolations};
 use super::verdict::{Denial, Judgement};
 use crate::action::ActionDigest;
 use crate::approval::{
@@ -166,6 +166,17 @@ impl Escalation {
     /// Every finding. For the person who is asked.
     pub fn findings(&self) -> &[Finding] {
         self.judgement.findings()
+    }
+
+    /// Whether a form of the client may ask for it. Where private data, strangers' text and an exit have met, the client
+    /// may be doing what strangers want, and a form is answered by the client.
+    pub fn takes_form(&self, session: &Label) -> bool {
+        let is_exit = |finding: &Finding| match &finding.id {
+            FindingId::Flow(rule) => rule.gate().concern == Concern::PrivateData,
+            _ => false,
+        };
+        let leaks = |finding: &Finding| finding.effect >= Effect::Confirm && is_exit(finding);
+        self.grade() <= Effect::Confirm && !(session.untrusted() && self.findings().iter().any(leaks))
     }
 
     /// What the question is, to be named by its answer.

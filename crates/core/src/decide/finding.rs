@@ -30,6 +30,8 @@ pub enum FindingId {
     Approval,
     /// `structural.flow-policy`: the upstream takes no data from some who contributed (SEP-3193).
     FlowPolicy,
+    /// `structural.own-files`: the call would change Highwater's own files, or what makes a host ask it.
+    OwnFiles,
     /// `structural.unapproved`: a person was to be asked, and there is no yes.
     Unapproved,
     /// `structural.ask`: the upstream asked something it may not ask.
@@ -116,6 +118,8 @@ pub enum Reason {
     Declined,
     /// There is no way to ask a person through this client.
     NobodyToAsk,
+    /// The call would change what guards the agent.
+    GuardsTheAgent,
 }
 
 /// A waiver that lowered a finding.
@@ -158,9 +162,12 @@ pub struct Finding {
     /// The waiver that lowered it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waived: Option<Waived>,
-    /// In `observe`: what would have followed elsewhere.
+    /// In `observe`: what would have followed elsewhere. Of a dry run: what would have followed from the rule itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would: Option<PerMode>,
+    /// The rule is a dry run: it is recorded in every mode and enforced in none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
 }
 
 // === impl Finding ===
@@ -168,7 +175,16 @@ pub struct Finding {
 impl Finding {
     #[cold]
     pub(super) fn new(id: FindingId, effect: Effect, reason: Reason) -> Self {
-        Self { id, effect, reasons: vec![reason], saw: Vec::new(), message: None, waived: None, would: None }
+        Self {
+            id,
+            effect,
+            reasons: vec![reason],
+            saw: Vec::new(),
+            message: None,
+            waived: None,
+            would: None,
+            dry_run: false,
+        }
     }
 
     /// A finding that stops the action.
@@ -227,7 +243,7 @@ impl PerMode {
 // === impl FindingId ===
 
 /// The gates of layer L0; those of layer L1 are named in their rows.
-const STRUCTURAL: [(&str, FindingId); 11] = [
+const STRUCTURAL: [(&str, FindingId); 12] = [
     ("structural.grant", FindingId::Grant),
     ("structural.token", FindingId::Token),
     ("structural.intent", FindingId::Intent),
@@ -236,6 +252,7 @@ const STRUCTURAL: [(&str, FindingId); 11] = [
     ("structural.method", FindingId::Method),
     ("structural.approval", FindingId::Approval),
     ("structural.flow-policy", FindingId::FlowPolicy),
+    ("structural.own-files", FindingId::OwnFiles),
     ("structural.unapproved", FindingId::Unapproved),
     ("structural.ask", FindingId::Ask),
     ("structural.reply", FindingId::Reply),

@@ -4,7 +4,7 @@ use super::finding::{Finding, PerMode};
 use super::flow::{Flow, FlowInput, FlowMode, FlowPolicy, FlowRule, FlowViolations};
 use super::rules;
 use super::structural;
-use super::verdict::{Demands, Judgement, Redactions};
+use super::verdict::{Demands, Judgement};
 use crate::label::Label;
 use crate::policy::{Effect, Facts, Input, Phase, Policy, Reading};
 
@@ -89,11 +89,10 @@ impl<'a> Bench<'a> {
 
     /// The findings of the flow gates and of the operator's rules, added to those of the structural gates.
     fn judge(&self, mut findings: Vec<Finding>) -> Judgement {
-        if self.flow.mode == FlowMode::Observe {
-            let violations = self.observe(&mut findings);
-            return Judgement::new(findings, Redactions::NONE, violations);
-        }
         let (flows, violations) = self.enforced();
+        if self.flow.mode == FlowMode::Observe {
+            return self.observe(findings, violations);
+        }
         let mut reading = self.read(violations);
         for rule in violations.iter() {
             let Some((mode, effect)) = strictest(&flows, rule) else { continue };
@@ -116,9 +115,6 @@ impl<'a> Bench<'a> {
     }
 
     fn demands(&self, structural: Effect) -> Demands {
-        if self.flow.mode == FlowMode::Observe {
-            return Demands { effect: structural, redactions: Redactions::NONE };
-        }
         let (flows, violations) = self.enforced();
         let mut reading = self.read(violations);
         let mut demands = rules::demands(&mut reading);
@@ -129,40 +125,35 @@ impl<'a> Bench<'a> {
         Demands { effect: demands.effect.max(structural), ..demands }
     }
 
-    /// Nothing is enforced; what every mode would have done is kept.
-    fn observe(&self, findings: &mut Vec<Finding>) -> FlowViolations {
+    /// Of the flow gates nothing is enforced, and what every mode would have done is kept. The operator's rules are
+    /// enforced; those that look at flow are told of `violations`.
+    fn observe(&self, mut findings: Vec<Finding>, violations: FlowViolations) -> Judgement {
         let flows = FlowMode::ENFORCING.map(|mode| self.flow(mode));
-        let all = flows.iter().fold(FlowViolations::EMPTY, |all, flow| all.union(flow.violations()));
         // The modes differ in what the flow gates find. Unless a rule builds on that, it fires in all of them alike.
-        let alike =
-            flows.iter().all(|flow| flow.violations() == all) || !self.policy.rules().depend_on(Input::Flow);
-        let mut reading = self.read(all);
-        let mut noted = Vec::new();
+        let alike = flows.iter().all(|flow| flow.violations() == violations)
+            || !self.policy.rules().depend_on(Input::Flow);
+        let mut reading = self.read(violations);
+        let mut enforced = Vec::new();
+        let redactions = rules::findings(&mut reading, &mut enforced);
+        let (mut noted, mut elsewhere) = (Vec::new(), Vec::new());
         for flow in flows {
             if !alike {
                 reading = self.read(flow.violations());
+                let mut fired = Vec::new();
+                rules::findings(&mut reading, &mut fired);
+                fired.into_iter().for_each(|finding| note(&mut elsewhere, flow.mode, finding));
             }
             for rule in flow.violations().iter() {
                 let finding = rule.report(&self.input(flow.mode), flow.effect(rule));
-                note(&mut noted, &[flow.mode], rules::waive_flow(&mut reading, rule, finding));
+                note(&mut noted, flow.mode, rules::waive_flow(&mut reading, rule, finding));
             }
-            if !alike {
-                self.note_rules(&mut reading, &[flow.mode], &mut noted);
-            }
-        }
-        if alike {
-            self.note_rules(&mut reading, &FlowMode::ENFORCING, &mut noted);
         }
         findings.append(&mut noted);
-        all
-    }
-
-    fn note_rules(&self, reading: &mut Reading<'a>, modes: &[FlowMode], noted: &mut Vec<Finding>) {
-        let mut fired = Vec::new();
-        rules::findings(reading, &mut fired);
-        for finding in fired {
-            note(noted, modes, finding);
+        if !alike {
+            differ(&mut enforced, elsewhere);
         }
+        findings.append(&mut enforced);
+        Judgement::new(findings, redactions, violations)
     }
 }
 
@@ -171,17 +162,31 @@ fn strictest(flows: &[Option<Flow>], rule: FlowRule) -> Option<(FlowMode, Effect
     flows.iter().flatten().map(|flow| (flow.mode, flow.effect(rule))).max_by_key(|(_, effect)| *effect)
 }
 
-/// Keeps what these modes would have done, under one finding for all modes.
-fn note(noted: &mut Vec<Finding>, modes: &[FlowMode], finding: Finding) {
-    let effect = finding.effect;
+/// Keeps what a mode would have done, under one finding for all modes.
+fn note(noted: &mut Vec<Finding>, mode: FlowMode, finding: Finding) {
+    let effect = finding.would.map_or(finding.effect, |would| would.get(mode));
     let place = noted.iter().position(|known| known.id == finding.id).unwrap_or_else(|| {
-        noted.push(Finding { effect: Effect::Allow, ..finding });
+        noted.push(Finding { effect: Effect::Allow, would: None, ..finding });
         noted.len() - 1
     });
     if let Some(known) = noted.get_mut(place) {
-        let would = known.would.get_or_insert(PerMode::all(Effect::Allow));
-        for mode in modes {
-            would.set(*mode, effect);
+        known.would.get_or_insert(PerMode::all(Effect::Allow)).set(mode, effect);
+    }
+}
+
+/// Adds to the findings of rules what they would have done in other modes, and those that speak in other modes alone.
+fn differ(enforced: &mut Vec<Finding>, elsewhere: Vec<Finding>) {
+    for finding in &mut *enforced {
+        finding.would.get_or_insert(PerMode::all(Effect::Allow));
+    }
+    for other in elsewhere {
+        match enforced.iter_mut().find(|finding| finding.id == other.id) {
+            Some(finding) if !finding.dry_run => finding.would = other.would,
+            Some(_) => {}
+            None => enforced.push(other),
         }
+    }
+    for finding in enforced.iter_mut().filter(|finding| !finding.dry_run) {
+        finding.would = finding.would.filter(|would| *would != PerMode::all(finding.effect));
     }
 }

@@ -37,7 +37,7 @@ pub struct ReplyFacts {
     pub result_type: ResultType,
     /// Whose words it carries.
     pub kind: ReplyKind,
-    /// What it says of itself. It only adds.
+    /// What it says of itself. If its server is believed it chooses within what was declared; it can always add.
     pub claims: Claims,
     /// The labels of the stored objects it names.
     pub marks: Label,
@@ -58,6 +58,8 @@ pub struct Labelled<R> {
     reply: R,
     facts: ReplyFacts,
     label: Label,
+    /// What the rules may know of it.
+    response: ResponseFacts,
 }
 
 /// The answer to a reply.
@@ -66,7 +68,7 @@ pub enum ReplyVerdict<R> {
     /// It may be delivered.
     Pass(Pass<R>),
     /// It may be delivered if a person says so. The call has run.
-    Hold(HeldReply<R>),
+    Hold(Box<HeldReply<R>>),
     /// It is not delivered. The call has run.
     Withhold(Denial),
 }
@@ -132,6 +134,11 @@ impl<R> Labelled<R> {
     pub fn label(&self) -> &Label {
         &self.label
     }
+
+    /// Whether the message itself was reported as malicious. A label may say so for what is only assumed.
+    pub fn is_flagged(&self) -> bool {
+        self.response.malicious
+    }
 }
 
 // === impl Pass ===
@@ -161,6 +168,16 @@ impl<R> Pass<R> {
 // === impl HeldReply ===
 
 impl<R> HeldReply<R> {
+    /// What the session would take in with this reply.
+    pub fn label(&self) -> &Label {
+        self.labelled.label()
+    }
+
+    /// Whether the message itself was reported as malicious.
+    pub fn is_flagged(&self) -> bool {
+        self.labelled.is_flagged()
+    }
+
     /// The question for the person.
     pub fn escalation(&self) -> &Escalation {
         &self.escalation
@@ -208,10 +225,12 @@ fn released<R>(
 /// Labels a reply: its contract, what it says of itself, and the marks of the objects it names.
 pub fn label_reply<R>(policy: &Policy, facts: &Facts<'_>, received: Received<R>) -> Labelled<R> {
     let Received { reply, facts: known } = received;
-    let contract = known.contract.as_deref().unwrap_or(facts.contract);
-    let reading = policy.flow_for(facts).source_reading();
-    let label = session::label_reply(contract, &known.claims, &known.marks, known.kind, reading);
-    Labelled { reply, facts: known, label }
+    let tool = known.contract.as_deref().unwrap_or(facts.contract);
+    let chosen = session::reply_contract(tool, &known.claims, policy.flow_for(facts).reply_bounds());
+    let contract = chosen.as_ref().unwrap_or(tool);
+    let label = session::label_reply(contract, &known.claims, &known.marks, known.kind);
+    let response = response_facts(contract, &known.claims);
+    Labelled { reply, facts: known, label, response }
 }
 
 /// Judges a reply to the action of these facts. `facts.session` is the session as it is now, before this reply.
@@ -234,8 +253,8 @@ pub fn decide_reply_approved<R>(
     settle(policy, facts, obligations, labelled, Some(&approval))
 }
 
-/// What the rules may know of a message, made of what it says of itself. A message only adds to what was declared.
-pub(super) fn response_facts(facts: &Facts<'_>, claims: &Claims) -> ResponseFacts {
+/// What the rules may know of a message, made of what it says of itself and of the contract it came under.
+pub(super) fn response_facts(contract: &Contract, claims: &Claims) -> ResponseFacts {
     if claims.is_empty() {
         return ResponseFacts::default();
     }
@@ -243,7 +262,7 @@ pub(super) fn response_facts(facts: &Facts<'_>, claims: &Claims) -> ResponseFact
     let sources = said.sources();
     let returns = claims.iter().fold(None, |all: Option<Sensitivity>, said| match &said.claim {
         Claim::AddReturns(classes) | Claim::SetReturns(classes) => {
-            Some(all.unwrap_or_else(|| facts.contract.returns().clone()).or(classes))
+            Some(all.unwrap_or_else(|| contract.returns().clone()).or(classes))
         }
         _ => all,
     });
@@ -251,7 +270,7 @@ pub(super) fn response_facts(facts: &Facts<'_>, claims: &Claims) -> ResponseFact
         open_world: said.open_world(),
         malicious: said.malicious(),
         attribution: said.origins().clone(),
-        source: (!sources.is_empty()).then(|| facts.contract.possible_source().or(sources)),
+        source: (!sources.is_empty()).then(|| contract.possible_source().or(sources)),
         sensitivity: returns,
         sightings: None,
         ask: None,
@@ -272,17 +291,16 @@ fn settle<R>(
     // Who agreed to the reading of what the contract speaks of has agreed to that, and to no more.
     let as_declared = facts.contract.reply_label().classes().covers(labelled.label.classes());
     let agreed = if as_declared { obligations.agreed } else { FlowViolations::EMPTY };
-    let response = response_facts(facts, &labelled.facts.claims);
     let contract = labelled.facts.contract.as_deref().unwrap_or(facts.contract);
-    let seen = Facts { contract, response: Some(&response), ..*facts };
+    let seen = Facts { contract, response: Some(&labelled.response), ..*facts };
     let judgement = gates::judge_reply(policy, &seen, findings, agreed, &labelled.label);
     let approved = approval.is_some_and(|approval| approval.meets(facts, &judgement));
     match judgement.effect() {
-        Effect::Confirm | Effect::Passkey if !approved => ReplyVerdict::Hold(HeldReply {
+        Effect::Confirm | Effect::Passkey if !approved => ReplyVerdict::Hold(Box::new(HeldReply {
             labelled,
             obligations,
             escalation: Escalation::new(facts, judgement),
-        }),
+        })),
         Effect::Allow | Effect::Redact | Effect::Confirm | Effect::Passkey => ReplyVerdict::Pass(Pass {
             reply: labelled.reply,
             label: labelled.label,

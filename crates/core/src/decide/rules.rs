@@ -1,11 +1,12 @@
 //! The gates of layer L2: the operator's own rules, and the waivers that lower their findings and those of layer L1.
 
-use super::finding::{Finding, FindingId, Reason, Waived};
+use super::finding::{Finding, FindingId, PerMode, Reason, Waived};
 use super::verdict::{Demands, Redactions};
 use crate::annotation::Words;
 use crate::policy::{Effect, FlowRule, Hit, Reading, Truth, Waiver};
 
-/// Adds a finding for every rule that fires, and says what must be removed from the reply.
+/// Adds a finding for every rule that fires, and says what must be removed from the reply. Of a dry run nothing follows:
+/// its finding says what would have.
 pub(super) fn findings(reading: &mut Reading<'_>, findings: &mut Vec<Finding>) -> Redactions {
     let mut redactions = Redactions::NONE;
     for hit in reading.hits() {
@@ -19,7 +20,9 @@ pub(super) fn findings(reading: &mut Reading<'_>, findings: &mut Vec<Finding>) -
             saw,
             message: hit.rule.message().cloned(),
             waived: hit.waiver.map(|waiver| waived(hit.rule.effect(), waiver)),
-            ..Finding::new(FindingId::Rule(hit.rule.name().clone()), hit.effect, reason)
+            dry_run: hit.rule.dry_run(),
+            would: hit.rule.dry_run().then_some(PerMode::all(hit.effect)),
+            ..Finding::new(FindingId::Rule(hit.rule.name().clone()), hit.enforced(), reason)
         });
     }
     redactions
@@ -28,7 +31,7 @@ pub(super) fn findings(reading: &mut Reading<'_>, findings: &mut Vec<Finding>) -
 /// What the rules that fire demand, without the explanation.
 pub(super) fn demands(reading: &mut Reading<'_>) -> Demands {
     reading.hits().iter().fold(Demands::NOTHING, |demands, hit| Demands {
-        effect: demands.effect.max(hit.effect),
+        effect: demands.effect.max(hit.enforced()),
         redactions: demands.redactions.and(redacted(hit)),
     })
 }
@@ -57,12 +60,14 @@ fn waived(instead_of: Effect, waiver: &Waiver) -> Waived {
 /// A rule that names no kind of sighting wants all of them removed.
 fn redacted(hit: &Hit<'_>) -> Redactions {
     match hit.rule.effect() {
-        Effect::Redact => {
+        Effect::Redact if !hit.rule.dry_run() => {
             // A fact numbers its words as their vocabulary does.
             let named =
                 hit.rule.redacts().map(|bits| Words::from_bits(u16::try_from(bits).unwrap_or(u16::MAX)));
             Redactions::of(named.unwrap_or_else(Words::all))
         }
-        Effect::Allow | Effect::Confirm | Effect::Passkey | Effect::Block => Redactions::NONE,
+        Effect::Allow | Effect::Redact | Effect::Confirm | Effect::Passkey | Effect::Block => {
+            Redactions::NONE
+        }
     }
 }

@@ -143,10 +143,11 @@ impl Judgement {
         Demands { effect: self.effect(), redactions: self.redactions }
     }
 
-    /// What each mode would have done, if some finding was only recorded.
+    /// What each mode would have done, if some finding was only recorded. No mode enforces a dry run.
     pub fn would(&self) -> Option<PerMode> {
-        self.findings.iter().any(|finding| finding.would.is_some()).then(|| {
-            self.findings.iter().fold(PerMode::all(Effect::Allow), |strictest, finding| {
+        let findings = || self.findings.iter().filter(|finding| !finding.dry_run);
+        findings().any(|finding| finding.would.is_some()).then(|| {
+            findings().fold(PerMode::all(Effect::Allow), |strictest, finding| {
                 strictest.max(finding.would.unwrap_or(PerMode::all(finding.effect)))
             })
         })

@@ -45,6 +45,8 @@ pub enum WayOut {
     ListMethod,
     /// Sign with a passkey when asked.
     Sign,
+    /// Do it without the agent.
+    DoItYourself,
 }
 
 // === impl WayOut ===
@@ -70,6 +72,7 @@ impl WayOut {
             FindingId::Approval if because(Reason::VerifiedApprovalRequired) => {}
             FindingId::Approval => ways.push(Self::Label(Axis::Approval)),
             FindingId::FlowPolicy => ways.push(Self::NewSession),
+            FindingId::OwnFiles => ways.push(Self::DoItYourself),
             FindingId::Unapproved if because(Reason::NobodyToAsk) => ways.push(Self::AskableClient),
             FindingId::Unapproved | FindingId::Ask | FindingId::Reply => {}
             FindingId::Flow(rule) => {
@@ -104,7 +107,10 @@ impl WayOut {
             }
             Because::ArgumentMissing | Because::ArgumentOfOtherType => Some(Self::GiveArguments),
             Because::Truncated | Because::LabelMayRise => Some(Self::NewSession),
-            Because::ArgumentsUnknown | Because::NotInspected | Because::OtherPhase => None,
+            Because::ArgumentsUnknown
+            | Because::SpelledOtherwise
+            | Because::NotInspected
+            | Because::OtherPhase => None,
         }
     }
 }
@@ -138,6 +144,7 @@ impl fmt::Display for WayOut {
                 "look at what the server says of itself with `highwater servers diff`, then approve or reject it",
             ),
             Self::ListMethod => f.write_str("list the method under the server's `extra_methods`"),
+            Self::DoItYourself => f.write_str("change this file yourself, without the agent"),
             Self::Sign => f.write_str("sign exactly this call with your passkey when you are asked"),
         }
     }

@@ -31,25 +31,38 @@ pub struct WhatIf {
     pub effect: Effect,
 }
 
+// === impl Otherwise ===
+
+impl Otherwise {
+    /// Everything that could have been otherwise, the smallest change first.
+    pub const ALL: [Self; 3] = [Self::NothingUntrusted, Self::NothingPrivate, Self::NothingRead];
+
+    /// The label that the session would have had.
+    pub fn label(self, session: &Label) -> Label {
+        match self {
+            Self::NothingUntrusted => Label::bottom()
+                .with_names(session.names())
+                .with_classes(session.classes())
+                .with_scopes(session.scopes())
+                .with_origins(session.origins())
+                .with_integrity(session.integrity().max(TrustLevel::Tool)),
+            Self::NothingPrivate => {
+                let public =
+                    Label::bottom().with_integrity(session.integrity()).with_origins(session.origins());
+                let public = if session.open_world() { public.with_open_world() } else { public };
+                if session.malicious() { public.with_malicious() } else { public }
+            }
+            Self::NothingRead => Label::bottom(),
+        }
+    }
+}
+
 /// Everything that would have made the decision milder, the smallest change first. A change that helps no more than a
 /// smaller one is left out.
 pub(super) fn what_if(policy: &Policy, facts: &Facts<'_>, effect: Effect) -> Vec<WhatIf> {
-    let session = facts.session;
-    let public = Label::bottom().with_integrity(session.integrity()).with_origins(session.origins());
-    let public = if session.open_world() { public.with_open_world() } else { public };
-    let public = if session.malicious() { public.with_malicious() } else { public };
-    let trusted = Label::bottom()
-        .with_classes(session.classes())
-        .with_scopes(session.scopes())
-        .with_origins(session.origins())
-        .with_integrity(session.integrity().max(TrustLevel::Tool));
-    let others = [
-        (Otherwise::NothingUntrusted, trusted),
-        (Otherwise::NothingPrivate, public),
-        (Otherwise::NothingRead, Label::bottom()),
-    ];
     let mut found: Vec<WhatIf> = Vec::new();
-    for (otherwise, label) in others {
+    for otherwise in Otherwise::ALL {
+        let label = otherwise.label(facts.session);
         let Demands { effect: then, .. } = demands(policy, &facts.under(&label));
         let helps = then < effect;
         let helps_more = otherwise != Otherwise::NothingRead || found.iter().all(|known| then < known.effect);

@@ -145,9 +145,14 @@ impl ToolPattern {
         &self.written
     }
 
+    /// Whether it may fit tools of this server.
+    pub fn speaks_of(&self, server: &UpstreamId) -> bool {
+        self.server.as_ref().is_none_or(|glob| glob.matches(server.as_str()))
+    }
+
     /// Whether it fits a tool, by its server's own name.
     pub fn fits(&self, server: &UpstreamId, own: &str) -> bool {
-        self.server.as_ref().is_none_or(|glob| glob.matches(server.as_str())) && self.tool.matches(own)
+        self.speaks_of(server) && self.tool.matches(own)
     }
 }
 

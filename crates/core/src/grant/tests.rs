@@ -83,7 +83,7 @@ fn permissions_are_read_in_both_spellings_and_written_in_one() {
 
 /// The class of a tool that says this of itself.
 fn class(verified: bool, read_only: Option<bool>, destructive: Option<bool>) -> CallVariant {
-    let trust = ServerTrust::new(TrustLevel::Tool, TrustLevel::None, verified);
+    let trust = ServerTrust::new(Some(TrustLevel::Tool), TrustLevel::None, Some(verified));
     let mut claims = Claims::new();
     let hints = Hints { read_only, destructive, ..Hints::default() };
     claims.push(Claim::Hints(hints), trust.declaring(), "test");

@@ -21,10 +21,22 @@ const CLASSES: u64 = 0b111_1111 << CLASS_SHIFT;
 const SOURCE_TOP: u32 = 19;
 const SOURCES: u64 = 0b1_1111 << 15;
 const WROTE_EXTERNALLY: u64 = 1 << 20;
+/// The eighth class, which came when the bits beside the others were taken.
+const NAMED: u64 = 1 << 21;
+const NAMED_INDEX: u32 = 7;
+const NAMES_OPEN: u64 = 1 << 59;
 const SCOPES_OPEN: u64 = 1 << 60;
 const ORIGINS_OPEN: u64 = 1 << 61;
-const KNOWN: u64 =
-    OPEN_WORLD | MALICIOUS | INTEGRITY | CLASSES | SOURCES | WROTE_EXTERNALLY | SCOPES_OPEN | ORIGINS_OPEN;
+const KNOWN: u64 = OPEN_WORLD
+    | MALICIOUS
+    | INTEGRITY
+    | CLASSES
+    | SOURCES
+    | WROTE_EXTERNALLY
+    | NAMED
+    | NAMES_OPEN
+    | SCOPES_OPEN
+    | ORIGINS_OPEN;
 
 // === impl LabelBits ===
 
@@ -93,6 +105,11 @@ impl LabelBits {
         self.has(ORIGINS_OPEN)
     }
 
+    /// More classes of the operator's own than are listed may be in it.
+    pub const fn names_open(self) -> bool {
+        self.has(NAMES_OPEN)
+    }
+
     /// The lowest trust that contributed. Open-world and malicious content is worth nothing.
     pub fn integrity(self) -> TrustLevel {
         if self.open_world() || self.malicious() {
@@ -112,7 +129,8 @@ impl LabelBits {
 
     /// The data classes.
     pub fn classes(self) -> ClassSet {
-        Words::from_bits(((self.read() & CLASSES) >> CLASS_SHIFT) as u16 & 0x7f)
+        let named = u16::from(self.has(NAMED)) << NAMED_INDEX;
+        Words::from_bits(((self.read() & CLASSES) >> CLASS_SHIFT) as u16 & 0x7f | named)
     }
 
     /// The kinds of source that were read.
@@ -138,7 +156,9 @@ impl LabelBits {
 
     /// With these classes.
     pub fn with_classes(self, classes: ClassSet) -> Self {
-        Self(self.0 | u64::from(classes.bits()) << CLASS_SHIFT)
+        let bits = u64::from(classes.bits());
+        let named = if bits & 1 << NAMED_INDEX == 0 { 0 } else { NAMED };
+        Self(self.0 | (bits << CLASS_SHIFT & CLASSES) | named)
     }
 
     /// With these kinds of source.
@@ -149,6 +169,16 @@ impl LabelBits {
     /// With something sent to a public destination.
     pub const fn with_wrote_externally(self) -> Self {
         Self(self.0 | WROTE_EXTERNALLY)
+    }
+
+    /// Whether classes of the operator's own are in it, as this build stores it.
+    pub(super) const fn is_named(self) -> bool {
+        self.0 & NAMED != 0
+    }
+
+    /// With more classes of the operator's own than are listed.
+    pub(super) const fn with_names_open(self) -> Self {
+        Self(self.0 | NAMES_OPEN | NAMED)
     }
 
     /// With more scopes than are listed.

@@ -12,7 +12,8 @@ use crate::action::{from_hex, to_hex};
 /// What is hashed first, so that no other digest is one of a label.
 const DOMAIN: &[u8] = b"highwater label 1";
 
-/// SHA-256 over everything of a label: its bits, those of a newer build too, its scopes and its origins.
+/// SHA-256 over everything of a label: its bits, those of a newer build too, its scopes, its origins and the names of
+/// its classes.
 ///
 /// The same label has the same digest however it came about, and in every gateway; another label has another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,6 +29,10 @@ impl LabelDigest {
         context.update(&label.bits.to_i64().to_be_bytes());
         for set in [&label.scopes, &label.origins] {
             texts(&mut context, set);
+        }
+        // Its bits say whether there are any: a label without them has the digest that it always had.
+        if !label.names.is_empty() {
+            texts(&mut context, &label.names);
         }
         let mut bytes = [0; 32];
         bytes.copy_from_slice(context.finish().as_ref());

@@ -18,9 +18,11 @@ use crate::trust::TrustLevel;
 /// The label of a context, a reply or a stored object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Label {
-    /// Says *open* of the two sets exactly when they are.
+    /// Says *open* of the sets exactly when they are.
     bits: LabelBits,
     scopes: TextSet,
+    /// Of the class `named`. Open where that class is there and no name is.
+    names: TextSet,
     origins: TextSet,
 }
 
@@ -29,19 +31,30 @@ pub struct Label {
 impl Label {
     /// Nothing read yet: no class, the owner's integrity, no origin, no flag.
     pub const fn bottom() -> Self {
-        Self { bits: LabelBits::BOTTOM, scopes: TextSet::EMPTY, origins: TextSet::EMPTY }
+        Self {
+            bits: LabelBits::BOTTOM,
+            scopes: TextSet::EMPTY,
+            names: TextSet::EMPTY,
+            origins: TextSet::EMPTY,
+        }
     }
 
     /// Everything possible. What is assumed where a label cannot be read.
     pub const fn top() -> Self {
-        Self { bits: LabelBits::TOP, scopes: TextSet::EVERY, origins: TextSet::EVERY }
+        Self { bits: LabelBits::TOP, scopes: TextSet::EVERY, names: TextSet::EVERY, origins: TextSet::EVERY }
     }
 
-    /// From its stored parts. Where either says that a set is open, it is.
+    /// From its stored parts, without the names of classes. Where either says that a set is open, it is.
     pub fn from_parts(bits: LabelBits, scopes: TextSet, origins: TextSet) -> Self {
+        Self::from_sets(bits, scopes, TextSet::EMPTY, origins)
+    }
+
+    /// From all of its stored parts.
+    pub fn from_sets(bits: LabelBits, scopes: TextSet, names: TextSet, origins: TextSet) -> Self {
+        let names = if bits.names_open() { names.opened() } else { names };
         let scopes = if bits.scopes_open() { scopes.opened() } else { scopes };
         let origins = if bits.origins_open() { origins.opened() } else { origins };
-        Self { bits, scopes, origins }.settled()
+        Self { bits, scopes, names, origins }.settled()
     }
 
     fn settled(mut self) -> Self {
@@ -57,12 +70,21 @@ impl Label {
         if self.origins.is_open() {
             self.bits = self.bits.with_origins_open();
         }
+        if self.names.is_empty() && self.bits.is_named() {
+            self.names = TextSet::EVERY;
+        }
+        if self.names.is_open() {
+            self.bits = self.bits.with_names_open();
+        } else if !self.names.is_empty() {
+            self.bits = self.bits.with_classes(Words::only(DataClass::Named));
+        }
     }
 
     /// Takes in everything of the other.
     pub fn join(&mut self, other: &Self) {
         self.bits = self.bits.union(other.bits);
         self.scopes.join(&other.scopes);
+        self.names.join(&other.names);
         self.origins.join(&other.origins);
         self.settle();
     }
@@ -78,6 +100,7 @@ impl Label {
     pub fn covers(&self, other: &Self) -> bool {
         self.bits.covers(other.bits)
             && self.scopes.covers(&other.scopes)
+            && self.names.covers(&other.names)
             && self.origins.covers(&other.origins)
     }
 
@@ -89,6 +112,11 @@ impl Label {
     /// The scopes of its regulated data, in lower case.
     pub fn scopes(&self) -> &TextSet {
         &self.scopes
+    }
+
+    /// The classes of the operator's own in it.
+    pub fn names(&self) -> &TextSet {
+        &self.names
     }
 
     /// Who contributed.
@@ -168,7 +196,14 @@ impl Label {
     #[must_use]
     pub fn with_classes(mut self, classes: ClassSet) -> Self {
         self.bits = self.bits.with_classes(classes);
-        self
+        self.settled()
+    }
+
+    /// With these classes of the operator's own. Where there are some, they are named before the class is.
+    #[must_use]
+    pub fn with_names(mut self, names: &TextSet) -> Self {
+        self.names.join(names);
+        self.settled()
     }
 
     /// With these scopes of regulated data.
@@ -238,7 +273,7 @@ fn weight(class: DataClass) -> u8 {
     match class {
         DataClass::User => 15,
         DataClass::Confidential => 20,
-        DataClass::Pii | DataClass::Financial => 30,
+        DataClass::Pii | DataClass::Financial | DataClass::Named => 30,
         DataClass::Regulated => 35,
         DataClass::Credentials | DataClass::Unclassified => 40,
     }

@@ -10,6 +10,7 @@ use crate::annotation::{ClassSet, DataClass};
 struct Secrecy<'a> {
     classes: ClassSet,
     scopes: &'a TextSet,
+    names: &'a TextSet,
     /// Whether the word `none` stands before them.
     none: bool,
 }
@@ -17,11 +18,11 @@ struct Secrecy<'a> {
 /// Writes classes in the published spelling, `none` first where nothing at all is possible.
 pub(crate) fn publish<S: Serializer>(
     classes: ClassSet,
-    scopes: &TextSet,
+    (scopes, names): (&TextSet, &TextSet),
     none: bool,
     to: S,
 ) -> Result<S::Ok, S::Error> {
-    Secrecy { classes, scopes, none }.serialize(to)
+    Secrecy { classes, scopes, names, none }.serialize(to)
 }
 
 struct Regulated<'a>(&'a TextSet);
@@ -36,6 +37,15 @@ impl Serialize for Secrecy<'_> {
         for class in self.classes.iter() {
             match class {
                 DataClass::Regulated => list.serialize_element(&Regulated(self.scopes))?,
+                DataClass::Named => {
+                    // Where others may be in it, the class itself says so.
+                    if self.names.is_open() {
+                        list.serialize_element(class.as_str())?;
+                    }
+                    for name in self.names.members() {
+                        list.serialize_element(&**name)?;
+                    }
+                }
                 DataClass::User
                 | DataClass::Pii
                 | DataClass::Financial
@@ -83,7 +93,7 @@ impl Serialize for Label {
         let mut map = to.serialize_map(Some(5))?;
         map.serialize_entry(
             "secrecy",
-            &Secrecy { classes: self.classes(), scopes: &self.scopes, none: false },
+            &Secrecy { classes: self.classes(), scopes: &self.scopes, names: &self.names, none: false },
         )?;
         map.serialize_entry("integrity", &self.integrity())?;
         map.serialize_entry("origins", &self.origins)?;

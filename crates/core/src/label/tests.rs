@@ -39,6 +39,8 @@ fn every_bit_stands_where_it_was_first_stored() {
         assert_eq!(bit(Label::bottom().with_source(source)), 1 << (15 + place), "{source}");
     }
     assert_eq!(bit(Label::bottom().with_wrote_externally()), 1 << 20);
+    assert_eq!(bit(Label::bottom().with_names(&TextSet::of(["com.example.x"]))), 1 << 21);
+    assert_eq!(bit(Label::bottom().with_class(DataClass::Named)), 1 << 21 | 1 << 59);
     assert_eq!(bit(Label::bottom().with_scopes(&TextSet::EVERY)), 1 << 60);
     assert_eq!(bit(Label::bottom().with_origins(&TextSet::EVERY)), 1 << 61);
     assert_eq!(bit(Label::top()), i64::MAX);
@@ -55,6 +57,23 @@ fn what_is_put_in_is_read_back() {
     for source in Source::ALL {
         assert_eq!(Label::bottom().with_source(*source).sources(), Words::only(*source));
     }
+}
+
+#[test]
+fn a_class_of_ones_own_has_its_name_beside_it() {
+    let named = |name: &str| Label::bottom().with_names(&TextSet::of([name]));
+    let one = named("com.example.x");
+    assert_eq!(one.classes(), Words::only(DataClass::Named));
+    let both = one.clone().joined(&named("com.example.y"));
+    assert!(both.covers(&one) && !one.covers(&both));
+    assert_ne!(LabelDigest::of(&one), LabelDigest::of(&named("com.example.y")));
+    // Without a name it may be any.
+    let any = Label::bottom().with_class(DataClass::Named);
+    assert!(any.covers(&both) && any.names().is_open());
+    assert!(Label::from_parts(one.bits(), TextSet::EMPTY, TextSet::EMPTY).covers(&both));
+    let shown = |label: &Label| serde_json::to_value(label).unwrap()["secrecy"].clone();
+    assert_eq!(shown(&both), serde_json::json!(["com.example.x", "com.example.y"]));
+    assert_eq!(shown(&any), serde_json::json!(["named"]));
 }
 
 #[test]
@@ -77,7 +96,7 @@ fn a_flag_alone_makes_a_label_untrusted() {
 
 #[test]
 fn a_bit_of_a_newer_build_is_kept_and_read_as_the_top() {
-    for foreign in [7, 21, 40, 59, 62] {
+    for foreign in [7, 22, 40, 58, 62] {
         let stored = 1_i64 << foreign;
         let label = Label::from_parts(LabelBits::from_i64(stored), TextSet::of(["gdpr"]), TextSet::EMPTY);
         assert!(label.bits().is_foreign(), "bit {foreign}");

@@ -25,6 +25,8 @@ vocabulary! {
         Template = "template",
         /// The manifest that counted last. It is kept, and not what anybody approves.
         Manifest = "manifest",
+        /// What a person said the server is, in the operator's one word for it. It is kept, and not what anybody approves.
+        Profile = "profile",
     }
 }
 
@@ -96,6 +98,16 @@ impl PinKey {
         Self::new(PinKind::Manifest, "")
     }
 
+    /// The person's one word for it.
+    pub fn profile() -> Self {
+        Self::new(PinKind::Profile, "")
+    }
+
+    /// Whether it is something that the server says, and that people approve or refuse.
+    pub fn is_definition(&self) -> bool {
+        !matches!(self.kind, PinKind::Manifest | PinKind::Profile)
+    }
+
     /// Its instructions.
     pub fn instructions() -> Self {
         Self::new(PinKind::Instructions, "")
@@ -105,7 +117,9 @@ impl PinKey {
 impl fmt::Display for PinKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            PinKind::Identity | PinKind::Instructions | PinKind::Manifest => f.write_str(self.kind.as_str()),
+            PinKind::Identity | PinKind::Instructions | PinKind::Manifest | PinKind::Profile => {
+                f.write_str(self.kind.as_str())
+            }
             PinKind::Tool | PinKind::Prompt | PinKind::Template => write!(f, "{} {}", self.kind, self.name),
         }
     }

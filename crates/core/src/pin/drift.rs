@@ -1,9 +1,11 @@
 //! What changed between a pinned definition and the one that is seen, and in which direction.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::definition::{Definition, PartClass};
-use crate::annotation::{Axis, Contract, Words};
+use crate::annotation::{Axis, Contract, Destination, Outcome, Source, Words};
+use crate::trust::TrustLevel;
 
 /// One part that is not as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub struct Direction {
     pub loosens: Words<Axis>,
     /// Riskier. It takes effect at once.
     pub tightens: Words<Axis>,
+    /// Whether a call may be repeated now, where that changed. It decides about sending again and about nothing else.
+    pub idempotent: Option<bool>,
 }
 
 // === impl Drift ===
@@ -94,11 +98,45 @@ impl Drift {
 impl Direction {
     /// From the contract of the pinned definition to that of the seen one.
     pub fn between(pinned: &Contract, seen: &Contract) -> Self {
-        Self { loosens: seen.milder_than(pinned), tightens: pinned.milder_than(seen) }
+        let mut direction = Self {
+            loosens: seen.milder_than(pinned),
+            tightens: pinned.milder_than(seen),
+            idempotent: Some(seen.hints().idempotent).filter(|now| *now != pinned.hints().idempotent),
+        };
+        // A set that lost some members and gained others has changed both ways. People are told of one: whether the worst
+        // that is possible became worse.
+        for axis in direction.loosens.intersection(direction.tightens).iter() {
+            match worst(seen, axis).cmp(&worst(pinned, axis)) {
+                Ordering::Greater => direction.loosens = direction.loosens.without(axis),
+                Ordering::Less => direction.tightens = direction.tightens.without(axis),
+                Ordering::Equal => {}
+            }
+        }
+        direction
     }
 
     /// Whether nothing became of it.
     pub fn is_none(self) -> bool {
-        self.loosens.is_empty() && self.tightens.is_empty()
+        self.loosens.is_empty() && self.tightens.is_empty() && self.idempotent.is_none()
+    }
+}
+
+/// How bad the worst is that a contract leaves possible on an axis, as a number that means something beside another of the
+/// same axis.
+fn worst(contract: &Contract, axis: Axis) -> usize {
+    let rank = |found: Option<usize>| found.map_or(0, |place| place + 1);
+    match axis {
+        Axis::Destination => {
+            rank(Destination::ALL.iter().rposition(|word| contract.destination().contains(*word)))
+        }
+        Axis::Outcomes => rank(Outcome::ALL.iter().rposition(|word| contract.outcomes().contains(*word))),
+        Axis::Source => rank(Source::ALL.iter().rposition(|word| contract.source().contains(*word))),
+        Axis::Integrity => {
+            let label = contract.reply_label();
+            TrustLevel::ALL.len() - rank(TrustLevel::ALL.iter().position(|level| *level == label.integrity()))
+                + usize::from(label.open_world())
+        }
+        // Of these neither set is above the other.
+        Axis::Accepts | Axis::Returns | Axis::Approval | Axis::Capabilities => 0,
     }
 }

@@ -20,6 +20,14 @@ pub enum Arguments<'a> {
     Unknown,
 }
 
+/// The names of the arguments that a tool or a prompt declares, at the top level. A rule on another argument does not
+/// concern it, unless a call brings that argument all the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameters {
+    /// Sorted.
+    names: Box<[Box<str>]>,
+}
+
 /// Where in the arguments a value stands: an RFC 6901 pointer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pointer {
@@ -63,6 +71,23 @@ pub(crate) enum Found<'a> {
 impl Arguments<'_> {
     /// An action without arguments.
     pub const NONE: Self = Self::Known("{}");
+}
+
+// === impl Parameters ===
+
+impl Parameters {
+    /// These names and no others.
+    pub fn of<N: Into<Box<str>>>(names: impl IntoIterator<Item = N>) -> Self {
+        let mut names: Vec<Box<str>> = names.into_iter().map(Into::into).collect();
+        names.sort_unstable();
+        names.dedup();
+        Self { names: names.into() }
+    }
+
+    /// Whether one of them holds, or is, what the pointer points at.
+    pub fn hold(&self, pointer: &Pointer) -> bool {
+        pointer.tokens.first().is_some_and(|first| self.names.binary_search(first).is_ok())
+    }
 }
 
 // === impl Pointer ===

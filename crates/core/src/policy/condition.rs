@@ -4,12 +4,14 @@
 //! whoever walks one (the evaluator, the analysis, the oracle) meets three cases instead of four.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use super::arguments::{Found, Pointer};
 use super::fact_table::Fact;
 use super::glob::Glob;
 use super::kind::Truth;
 use super::source::Span;
+use super::spellings::Spellings;
 use super::value::Val;
 
 /// A checked condition.
@@ -30,6 +32,8 @@ pub struct Test {
     /// The fact at the slot; an argument is none.
     pub(super) fact: Option<&'static Fact>,
     pub(super) check: Check,
+    /// Where the fact is a text that an agent spells and a server reads: its other spellings.
+    pub(super) spellings: Option<Arc<Spellings>>,
     pub(super) negated: bool,
     pub(super) span: Span,
 }
@@ -147,9 +151,31 @@ impl Test {
         self.negated
     }
 
+    /// What other spellings of the text are held against, if any are.
+    pub fn spellings(&self) -> Option<&Spellings> {
+        self.spellings.as_deref()
+    }
+
     /// Where it is written.
     pub fn span(&self) -> Span {
         self.span
+    }
+
+    /// What the test is worth for the value of its fact.
+    pub(super) fn on(&self, value: Val<'_>) -> Truth {
+        self.of(match (&self.spellings, value) {
+            (Some(spellings), Val::Text(text)) => spellings.truth(self.check.passes(text), text),
+            (_, value) => self.check.on(value),
+        })
+    }
+
+    /// What the test is worth for an argument. One that cannot be known, because the text cannot, is `None`.
+    pub(super) fn on_argument(&self, found: Option<&Found<'_>>) -> Truth {
+        self.of(match (&self.spellings, found) {
+            (Some(spellings), Some(Found::Text(text))) => spellings.truth(self.check.passes(text), text),
+            (_, Some(found)) => self.check.on_argument(found),
+            (_, None) => Truth::Unknown,
+        })
     }
 
     /// What the test is worth, given what its check is.
@@ -176,8 +202,7 @@ impl Check {
                 }
             }
             (Self::Has(wanted), Val::Set { has, may }) => found_or(has & wanted != 0, may & wanted != 0),
-            (Self::Text(wanted), Val::Text(text)) => listed(wanted, text).into(),
-            (Self::Matches(glob), Val::Text(text)) => glob.matches(text).into(),
+            (Self::Text(_) | Self::Matches(_), Val::Text(text)) => self.passes(text).into(),
             (Self::Text(wanted), Val::Texts { members, others, open }) => {
                 found_or(members.iter().chain(others).any(|text| listed(wanted, text)), open.is_some())
             }
@@ -198,18 +223,24 @@ impl Check {
         }
     }
 
-    /// An argument that cannot be known, because the text cannot, is `None`.
-    pub(super) fn on_argument(&self, found: Option<&Found<'_>>) -> Truth {
-        let Some(found) = found else { return Truth::Unknown };
+    fn on_argument(&self, found: &Found<'_>) -> Truth {
         match (self, found) {
             (Self::Exists, found) => (*found != Found::Missing).into(),
             (Self::Among(wanted), Found::Bool(flag)) => (wanted & if *flag { 2 } else { 1 } != 0).into(),
-            (Self::Text(wanted), Found::Text(text)) => listed(wanted, text).into(),
-            (Self::Matches(glob), Found::Text(text)) => glob.matches(text).into(),
+            (Self::Text(_) | Self::Matches(_), Found::Text(text)) => self.passes(text).into(),
             (Self::Above(bound), Found::Int(number)) => (number > bound).into(),
             (Self::Below(bound), Found::Int(number)) => (number < bound).into(),
             (Self::Number(wanted), Found::Int(number)) => wanted.binary_search(number).is_ok().into(),
             _ => Truth::Unknown,
+        }
+    }
+
+    /// Whether a text passes a check of texts, as it stands.
+    fn passes(&self, text: &str) -> bool {
+        match self {
+            Self::Text(wanted) => listed(wanted, text),
+            Self::Matches(glob) => glob.matches(text),
+            _ => false,
         }
     }
 
@@ -230,7 +261,7 @@ pub(super) fn by_length(a: &str, b: &str) -> Ordering {
 }
 
 /// Whether the list, in that order, has the text.
-fn listed(ordered: &[Box<str>], text: &str) -> bool {
+pub(super) fn listed(ordered: &[Box<str>], text: &str) -> bool {
     match ordered {
         [only] => **only == *text,
         many => many.binary_search_by(|member| by_length(member, text)).is_ok(),

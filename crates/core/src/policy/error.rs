@@ -53,7 +53,7 @@ pub enum RuleErrorCode {
     WaiverIncomplete,
     /// A limit of [`limits`](super::limits) is exceeded.
     TooLarge,
-    /// Warning: the rule fires for every call that lacks the argument.
+    /// Warning: the rule fires for calls that lack the argument though their tool has it.
     UnguardedArgument,
     /// Warning: the waiver lowers nothing, since its finding is at most a question already.
     WaiverWithoutEffect,

@@ -2,7 +2,7 @@
 
 use super::Facts;
 use super::arguments::{Arguments, Found};
-use super::condition::{Condition, Test};
+use super::condition::{Condition, Subject, Test};
 use super::effect::Effect;
 use super::fact_table::{Fact, View};
 use super::kind::{Phase, Truth};
@@ -32,12 +32,21 @@ pub struct Reading<'a> {
 pub struct Hit<'a> {
     /// Which.
     pub rule: &'a Rule,
-    /// What follows, after waivers.
+    /// What follows, after waivers; of a dry run, what would.
     pub effect: Effect,
     /// The waiver that lowered it.
     pub waiver: Option<&'a Waiver>,
     /// Whether it holds, or only may.
     pub truth: Truth,
+}
+
+// === impl Hit ===
+
+impl Hit<'_> {
+    /// What follows: nothing, if the rule is a dry run.
+    pub fn enforced(&self) -> Effect {
+        if self.rule.dry_run { Effect::Allow } else { self.effect }
+    }
 }
 
 // === impl RuleSet ===
@@ -94,10 +103,23 @@ impl<'a> Reading<'a> {
 
     /// What a test is worth.
     pub(super) fn test(&mut self, test: &Test) -> Truth {
-        test.of(match test.fact {
-            Some(fact) => test.check.on(self.value(test.slot.0, fact)),
-            None => test.check.on_argument(self.argument(test.slot.0)),
-        })
+        match test.fact {
+            Some(fact) => test.on(self.value(test.slot.0, fact)),
+            None if self.is_foreign(test) => Truth::False,
+            None => test.on_argument(self.argument(test.slot.0)),
+        }
+    }
+
+    /// Whether a test of an argument does not concern the tool: it declares no such argument, and the call brings none.
+    /// Then it does not hold, turned round or not. Of arguments that nobody has chosen yet it is the declared ones that
+    /// will be.
+    fn is_foreign(&mut self, test: &Test) -> bool {
+        let Some(parameters) = self.view.facts.parameters else { return false };
+        let slot = test.slot.0;
+        let Some(Subject::Argument(pointer)) = self.set.subjects.get(slot) else { return false };
+        !parameters.hold(pointer)
+            && (self.view.facts.arguments == Arguments::Unknown
+                || self.argument(slot) == Some(&Found::Missing))
     }
 
     /// Waivers loosen, so they apply only where their condition certainly holds.

@@ -84,7 +84,7 @@ impl<'a> Reading<'a> {
                 let value = self.value(test.slot.0, fact);
                 (SeenValue::of(fact, value), because(fact, value))
             }
-            Subject::Argument(_) => argument(self.argument(test.slot.0)),
+            Subject::Argument(_) => argument(self.argument(test.slot.0), test),
         };
         Some(Seen {
             fact: subject.path(),
@@ -134,6 +134,7 @@ impl SeenValue {
 fn because(fact: &Fact, value: Val<'_>) -> Because {
     match value {
         Val::Unknown(because) | Val::Texts { open: Some(because), .. } => because,
+        Val::Text(_) => Because::SpelledOtherwise,
         _ if fact.rises != Rises::No => Because::LabelMayRise,
         Val::Among(possible)
             if words(fact.kind, possible).len() == fact.kind.words().map_or(0, <[_]>::len) =>
@@ -144,13 +145,14 @@ fn because(fact: &Fact, value: Val<'_>) -> Because {
     }
 }
 
-fn argument(found: Option<&Found<'_>>) -> (SeenValue, Because) {
+fn argument(found: Option<&Found<'_>>, test: &Test) -> (SeenValue, Because) {
     let kind = |word: &str| SeenValue::Text(word.to_owned());
     match found {
         None => (SeenValue::Nothing, Because::ArgumentsUnknown),
         Some(Found::Missing) => (SeenValue::Nothing, Because::ArgumentMissing),
         Some(Found::Bool(_)) => (kind("true or false"), Because::ArgumentOfOtherType),
         Some(Found::Int(_)) => (kind("a whole number"), Because::ArgumentOfOtherType),
+        Some(Found::Text(_)) if test.spellings.is_some() => (kind("text"), Because::SpelledOtherwise),
         Some(Found::Text(_)) => (kind("text"), Because::ArgumentOfOtherType),
         Some(Found::Other(what)) => (kind(what), Because::ArgumentOfOtherType),
     }

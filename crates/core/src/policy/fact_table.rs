@@ -10,8 +10,8 @@ use super::kind::{Input, Kind, Phase, Phases, Rises};
 use super::value::{Because, Val};
 use crate::action::ActionKind;
 use crate::annotation::{
-    Accepts, Axis, CallVariant, Capability, Confidentiality, DataClass, Destination, Outcome, Sensitivity,
-    Source, Word, Words,
+    Accepts, Axis, CallVariant, Capability, Confidentiality, DataClass, Destination, Outcome, Reach,
+    Sensitivity, Source, Word, Words,
 };
 use crate::decide::{AskKind, FlowRule, FlowViolations};
 use crate::grant::Permission;
@@ -63,8 +63,17 @@ const LEVEL: Kind = ranked(Confidentiality::NAMES);
 /// The classes a tool can say it accepts. The two of our own are nobody's to accept.
 const ACCEPTED: &[&str] = &["none", "user", "pii", "financial", "credentials", "regulated"];
 /// `none`, then the classes in their order.
-const RETURNED: &[&str] =
-    &["none", "user", "pii", "financial", "credentials", "regulated", "confidential", "unclassified"];
+const RETURNED: &[&str] = &[
+    "none",
+    "user",
+    "pii",
+    "financial",
+    "credentials",
+    "regulated",
+    "confidential",
+    "unclassified",
+    "named",
+];
 const ACTIONS: &[&str] = &["tool", "resource", "prompt", "completion", "ask"];
 const ASKS: &[&str] = &["sampling", "elicitation_form", "elicitation_url", "roots"];
 
@@ -122,12 +131,28 @@ facts! {
         => |of| declared_sensitivity(of);
     ToolReturnedScopes: "tool.annotations.returnMetadata.regulatedScopes", SCOPES, CRL, No, [Tool], "The regulations that data in a reply may be under."
         => |of| returned_scopes(of);
+    "tool.annotations.returnMetadata.ownClasses", SCOPES, CRL, No, [Tool], "The classes of your own that a reply may hold."
+        => |of| returned_names(of);
     ToolReadConfidentiality: "tool.readConfidentiality", LEVEL, CRL, No, [Tool], "Whether a reply may hold anything that is not public."
         => |of| Val::word(of.facts.contract.read_confidentiality().index());
     ToolWriteConfidentiality: "tool.writeConfidentiality", LEVEL, CRL, No, [Tool], "`low` where arguments may become public."
         => |of| Val::word(of.facts.contract.write_confidentiality().index());
     ToolCapabilities: "tool.capabilities", Kind::Set(Capability::NAMES), CRL, No, [Tool], "What the tool's process may touch, as far as anybody may be believed."
         => |of| Val::set(of.facts.contract.capabilities().effective().bits().into());
+    "tool.annotations.read_confidentiality", Kind::OneOf(Confidentiality::NAMES), CRL, No, [Tool], "Which of SAMOS' levels a reply may have: `low` is public, `high` is anything else."
+        => |of| possible(of, Axis::Returns, of.facts.contract.read_levels());
+    "tool.annotations.write_confidentiality", Kind::OneOf(Confidentiality::NAMES), CRL, No, [Tool], "Which of SAMOS' levels the place may have where arguments end up."
+        => |of| possible(of, Axis::Destination, of.facts.contract.write_levels());
+    "tool.annotations.network", TEXTS, CRL, No, [Tool], "The hosts that the tool's process may reach."
+        => |of| reach(of, Capability::Network);
+    "tool.annotations.filesystem", TEXTS, CRL, No, [Tool], "The paths that the tool's process may touch."
+        => |of| reach(of, Capability::Filesystem);
+    "tool.annotations.environment", TEXTS, CRL, No, [Tool], "The environment variables that the tool's process may read."
+        => |of| reach(of, Capability::Environment);
+    "tool.annotations.execution", TEXTS, CRL, No, [Tool], "The programs that the tool's process may run."
+        => |of| reach(of, Capability::Execution);
+    "tool.annotations.software_libraries", TEXTS, CRL, No, [Tool], "The libraries that the tool's process may load."
+        => |of| reach(of, Capability::SoftwareLibraries);
     ToolUndeclared: "tool.undeclared", Kind::Set(Axis::NAMES), CRL, No, [Tool], "The annotations that nobody made; their values are defaults."
         => |of| Val::set(of.facts.contract.undeclared().bits().into());
     ToolId: "tool.id", STR, CRL, No, [Tool, Action], "The tool as the client calls it."
@@ -212,6 +237,8 @@ facts! {
         => |of| session(of, |_, label| Val::set(label.classes().bits().into()));
     SessionScopes: "session.scopes", SCOPES, ALL, Up, [Label], "The regulations that data in the session is under."
         => |of| session(of, |_, label| texts(label.scopes()));
+    "session.ownClasses", SCOPES, ALL, Up, [Label], "The classes of your own that are in the session, such as `com.example.project-x`."
+        => |of| session(of, |_, label| texts(label.names()));
     SessionAttribution: "session.attribution", TEXTS, ALL, Up, [Origins], "Who contributed to the session."
         => |of| session(of, |_, label| texts(label.origins()));
     SessionSources: "session.sources", Kind::Set(Source::NAMES), ALL, Up, [Label], "The kinds of source the session has read."
@@ -288,6 +315,19 @@ fn possible<T: Word>(of: &View<'_>, axis: Axis, members: Words<T>) -> Val<'stati
     Val::Among(if declared { members } else { Words::<T>::all() }.bits().into())
 }
 
+/// What a capability reaches. Where nobody whose word may loosen says so it may reach more than is named; where it
+/// reaches everything it may reach anything.
+fn reach<'a>(of: &View<'a>, capability: Capability) -> Val<'a> {
+    let capabilities = of.facts.contract.capabilities();
+    let open = capabilities.bound(capability).is_none().then_some(Because::Undeclared);
+    match capabilities.requested(capability) {
+        None => Val::Unknown(Because::Undeclared),
+        Some(Reach::All) => Val::Unknown(Because::SeveralPossible),
+        Some(Reach::Nothing) => Val::Texts { members: &[], others: &[], open },
+        Some(Reach::Only(names)) => Val::Texts { members: names, others: &[], open },
+    }
+}
+
 fn declared_sensitivity(of: &View<'_>) -> Val<'static> {
     let declared = of.facts.contract.is_declared(Axis::Returns);
     Val::Among(if declared { sensitivity_bits(of.facts.contract.returns()) } else { every(RETURNED) })
@@ -318,6 +358,20 @@ fn returned_scopes<'a>(of: &View<'a>) -> Val<'a> {
     let certain = returns.classes() == Words::only(DataClass::Regulated) && !returns.may_be_none();
     if certain || !returns.classes().contains(DataClass::Regulated) {
         return texts(returns.scopes());
+    }
+    Val::Unknown(Because::SeveralPossible)
+}
+
+/// The same of the operator's own classes: a reply that may hold something else may hold none of them.
+fn returned_names<'a>(of: &View<'a>) -> Val<'a> {
+    let returns = of.facts.contract.returns();
+    if !of.facts.contract.is_declared(Axis::Returns) || returns.classes().contains(DataClass::Unclassified) {
+        return Val::Unknown(Because::Undeclared);
+    }
+    let certain = returns.classes() == Words::only(DataClass::Named) && !returns.may_be_none();
+    let certain = certain && returns.names().members().len() == 1;
+    if certain || !returns.classes().contains(DataClass::Named) {
+        return texts(returns.names());
     }
     Val::Unknown(Because::SeveralPossible)
 }

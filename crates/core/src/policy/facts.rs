@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, Parameters};
 use super::kind::Phase;
 use crate::action::{Action, ActionKind};
 use crate::annotation::words::vocabulary;
@@ -13,6 +13,7 @@ use crate::grant::{Grant, Permission, required};
 use crate::id::{DecisionId, Principal, Timestamp, VirtualServerId};
 use crate::label::{Label, TextSet};
 use crate::pin::Hold;
+use crate::profile::LocalAct;
 use crate::session::Contributors;
 use crate::trust::ServerTrust;
 
@@ -54,6 +55,10 @@ pub struct Facts<'a> {
     pub request: &'a RequestFacts,
     /// The arguments.
     pub arguments: Arguments<'a>,
+    /// Whether what it changes stays on this machine and can be undone.
+    pub local_act: LocalAct,
+    /// Which arguments the tool or prompt declares; `None` where nobody knows, and then it may take any.
+    pub parameters: Option<&'a Parameters>,
     /// Evidence that is passed on to the server, which demands a verified approval and verifies it itself.
     pub relayed: Option<&'a RelayedApproval>,
     /// What detectors saw in the arguments; `None` where nobody looked.
@@ -167,6 +172,7 @@ vocabulary! {
 
 static WORST_CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::unknown);
 static TOP: Label = Label::top();
+static NO_PARAMETERS: LazyLock<Parameters> = LazyLock::new(Parameters::default);
 static SAYS_NOTHING: RequestFacts =
     RequestFacts { open_world: false, attribution: TextSet::EMPTY, contributors: None };
 static UNKNOWN_SERVER: LazyLock<ServerFacts> = LazyLock::new(|| ServerFacts {
@@ -186,6 +192,7 @@ impl<'a> Facts<'a> {
         virtual_server: &'a VirtualServerId,
         action: &'a Action,
     ) -> Self {
+        let has_arguments = !matches!(action.kind(), ActionKind::ReadResource | ActionKind::Subscribe);
         let names_tool = matches!(
             action.kind(),
             ActionKind::CallTool | ActionKind::ResolveTool | ActionKind::CreateChallenge
@@ -208,6 +215,8 @@ impl<'a> Facts<'a> {
             session_floor: None,
             request: &SAYS_NOTHING,
             arguments: Arguments::Unknown,
+            local_act: LocalAct::No,
+            parameters: if has_arguments { None } else { Some(&*NO_PARAMETERS) },
             relayed: None,
             argument_sightings: None,
             response: None,

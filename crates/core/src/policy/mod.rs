@@ -16,6 +16,7 @@ pub mod limits;
 mod overlook;
 mod rule;
 mod source;
+mod spellings;
 pub mod suggest;
 mod value;
 mod waiver;
@@ -23,7 +24,7 @@ mod waiver;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-pub use arguments::{Arguments, Pointer};
+pub use arguments::{Arguments, Parameters, Pointer};
 pub(crate) use arguments::{Found, Wanted};
 #[cfg(test)]
 pub(crate) use compile::compile_early;
@@ -41,10 +42,11 @@ pub use glob::Glob;
 pub use kind::{Input, Kind, Phase, Phases, Rises, Truth};
 pub use rule::{Rule, RuleSet};
 pub use source::{ConditionSource, RuleSource, Span, Spanned, ValueSource, WaiverSource, Written};
+pub use spellings::{Likeness, PathGlob, Spellings};
 pub use value::{Because, Val};
 pub use waiver::{Waiver, end_of};
 
-use crate::decide::FlowPolicy;
+use crate::decide::{FlowMode, FlowPolicy};
 pub use crate::decide::{FlowRule, FlowViolations};
 use crate::id::{UpstreamId, VirtualServerId};
 use crate::session::Contributor;
@@ -60,6 +62,8 @@ pub struct Policy {
     /// What records call each server, as it stands between the quotes of a JSON text: every record says it, so it is
     /// escaped once.
     on_record: BTreeMap<UpstreamId, Box<str>>,
+    /// What the operator calls a server (seed 001's `trust.label`), escaped in the same way.
+    trust_labels: BTreeMap<UpstreamId, Box<str>>,
     digest: PolicyDigest,
 }
 
@@ -108,6 +112,15 @@ impl Policy {
         Self { flows, ..self }
     }
 
+    /// The same, with all flow rules enforced as in this mode: to find out what it would do.
+    #[must_use]
+    pub fn in_mode(mut self, mode: FlowMode) -> Self {
+        for flow in self.flows.values_mut() {
+            (flow.mode, flow.beside) = (mode, None);
+        }
+        self
+    }
+
     /// With what is known of each server as one who contributes to sessions (SEP-3193).
     #[must_use]
     pub fn with_contributors(self, contributors: BTreeMap<UpstreamId, Contributor>) -> Self {
@@ -116,6 +129,13 @@ impl Policy {
             (id.clone(), escaped(name))
         });
         Self { on_record: on_record.collect(), contributors, ..self }
+    }
+
+    /// With what the operator calls servers, which every record about them says.
+    #[must_use]
+    pub fn with_trust_labels<'a>(self, labels: impl IntoIterator<Item = (UpstreamId, &'a str)>) -> Self {
+        let trust_labels = labels.into_iter().map(|(id, label)| (id, escaped(label))).collect();
+        Self { trust_labels, ..self }
     }
 
     /// With the digest of the text it was compiled from, which every decision puts on record.
@@ -132,7 +152,7 @@ impl Policy {
 
     /// The flow rules that an action is judged by: those of its virtual server, and at least what its token demands.
     pub fn flow_for(&self, facts: &Facts<'_>) -> FlowPolicy {
-        self.flow(facts.virtual_server).raised(facts.grant.flow)
+        self.flow(facts.virtual_server).clone().raised(facts.grant.flow)
     }
 
     /// A server as one who contributes to sessions.
@@ -143,6 +163,11 @@ impl Policy {
     /// What records call a server: its address, or its name where it has none. As it stands in JSON, without quotes.
     pub(crate) fn on_record(&self, upstream: &UpstreamId) -> Option<&str> {
         self.on_record.get(upstream).map(|name| &**name)
+    }
+
+    /// What the operator calls a server, as it stands in JSON, without quotes.
+    pub(crate) fn trust_label(&self, upstream: &UpstreamId) -> Option<&str> {
+        self.trust_labels.get(upstream).map(|label| &**label)
     }
 
     /// The server that an origin `mcp:SERVER:TOOL` speaks of.

@@ -38,6 +38,7 @@ pub struct Rule {
     pub(super) condition: Condition,
     pub(super) phases: Phases,
     pub(super) monotone: bool,
+    pub(super) dry_run: bool,
     pub(super) redacts: Option<u64>,
     /// The waivers that name it.
     pub(super) waivers: Vec<usize>,
@@ -171,6 +172,11 @@ impl Rule {
     /// Whether it can only begin to fire as the label rises, never cease.
     pub fn monotone(&self) -> bool {
         self.monotone
+    }
+
+    /// Whether it is only recorded what it would do.
+    pub fn dry_run(&self) -> bool {
+        self.dry_run
     }
 
     /// The kinds of sighting a `redact` rule removes, as bits of `response.sightings`; all where it names none.

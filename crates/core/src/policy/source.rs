@@ -36,6 +36,8 @@ pub struct RuleSource {
     pub phase: Option<Spanned<String>>,
     /// The author knows that the rule may fall silent as the label rises.
     pub non_monotone: bool,
+    /// What it would do is recorded, and nothing follows from it.
+    pub dry_run: bool,
 }
 
 /// A waiver as written. Every member is required; an absent one is an error of `compile`.

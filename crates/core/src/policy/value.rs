@@ -52,6 +52,8 @@ pub enum Because {
     ArgumentMissing,
     /// The argument is of another type than the operator reads.
     ArgumentOfOtherType,
+    /// In some spellings the text passes, in others it does not.
+    SpelledOtherwise,
     /// The arguments are not chosen yet, or cannot be read.
     ArgumentsUnknown,
     /// The set outgrew its bound; members may be missing from it.

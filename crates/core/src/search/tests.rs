@@ -77,7 +77,7 @@ fn traits(kind: usize) -> Traits {
     for claim in said {
         claims.push(claim, Authority::Operator, "test");
     }
-    Traits::of(&Contract::weigh(&claims, &ServerTrust::new(TrustLevel::Tool, TrustLevel::Tool, true)).0)
+    Traits::of(&Contract::weigh(&claims, &ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::Tool)).0)
 }
 
 #[test]

@@ -9,5 +9,5 @@ mod risk;
 pub use contributors::{Assurance, Contributor, Contributors};
 pub use legs::Legs;
 pub use object::{ObjectId, ObjectKind};
-pub use reply_label::{label_claims, label_reply, reply_notices};
+pub use reply_label::{label_claims, label_reply, reply_contract, reply_notices};
 pub use risk::{Leg, SessionRisk};

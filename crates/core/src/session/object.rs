@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::annotation::words::vocabulary;
 use crate::id::UpstreamId;
+use crate::spelling::steps;
 
 vocabulary! {
     /// What kind of name a stored thing has.
@@ -116,20 +117,11 @@ impl ObjectId {
 }
 
 /// One spelling for what a server may take for one name: no case, no outer space, one kind of slash, no empty steps,
-/// no `.`; `..` goes one step up.
+/// no `.`; `..` goes one step up. Unlike [`spelling::canonical`](crate::spelling::canonical) it forgets the root and
+/// reads no escapes, since names under which marks are kept must stay what they are.
 fn canonical(identity: &str) -> Arc<str> {
     let folded = identity.trim().to_lowercase().replace('\\', "/");
-    let mut steps: Vec<&str> = Vec::new();
-    for step in folded.split('/') {
-        match step.trim() {
-            "" | "." => {}
-            ".." => {
-                steps.pop();
-            }
-            step => steps.push(step),
-        }
-    }
-    steps.join("/").into()
+    steps(folded.split('/').map(str::trim)).join("/").into()
 }
 
 #[cfg(test)]

@@ -1,26 +1,25 @@
 //! The label of what came back: what was declared, what it says of itself, and the marks of what it names.
 
 use crate::annotation::{
-    Axis, Claim, Claims, Confidentiality, Contract, DataClass, Notice, NoticeKind, ReplyKind, Source,
-    SourceReading, SourceSet, added_by,
+    Axis, Claim, Claims, Confidentiality, Contract, DataClass, Notice, NoticeKind, ReplyBounds, ReplyKind,
+    Source, SourceSet, added_by,
 };
 use crate::label::Label;
 use crate::trust::TrustLevel;
 
-/// Labels a reply: its contract, joined with what it says of itself and with the marks of the objects it names.
+/// The contract of one reply, where what the reply says of itself chooses: its server is believed.
 ///
-/// The contract is the one for this call, narrowed by resolution and by the operator's cases. What the reply
-/// says of itself only adds.
-pub fn label_reply(
-    contract: &Contract,
-    claims: &Claims,
-    marks: &Label,
-    kind: ReplyKind,
-    reading: SourceReading,
-) -> Label {
-    let mut label = match (kind, reading) {
-        (ReplyKind::Server, SourceReading::Worst) => contract.reply_label().clone(),
-        _ => contract.label_of(kind, reading),
+/// `contract` is the one for this call, narrowed by resolution and by the operator's cases.
+pub fn reply_contract(contract: &Contract, claims: &Claims, bounds: ReplyBounds) -> Option<Contract> {
+    let chooses = !claims.is_empty() && contract.server().is_believed();
+    chooses.then(|| contract.chosen_by_reply(claims, bounds))
+}
+
+/// Labels a reply: its contract, joined with what it says of itself and with the marks of the objects it names.
+pub fn label_reply(contract: &Contract, claims: &Claims, marks: &Label, kind: ReplyKind) -> Label {
+    let mut label = match kind {
+        ReplyKind::Server => contract.reply_label().clone(),
+        ReplyKind::Resource | ReplyKind::ServerWithResource => contract.label_of(kind),
     };
     if !claims.is_empty() {
         label.join(&label_claims(claims));
@@ -57,7 +56,7 @@ pub fn reply_notices(contract: &Contract, claims: &Claims) -> Vec<Notice> {
 fn with_claim(label: Label, claim: &Claim) -> Label {
     match claim {
         Claim::AddReturns(classes) | Claim::SetReturns(classes) => {
-            label.with_classes(classes.classes()).with_scopes(classes.scopes())
+            label.with_names(classes.names()).with_classes(classes.classes()).with_scopes(classes.scopes())
         }
         Claim::AddSource(sources) => with_sources(label, *sources),
         Claim::SetSource(sources) => with_sources(label, sources.members()),
@@ -78,10 +77,14 @@ fn with_claim(label: Label, claim: &Claim) -> Label {
         // These speak of a tool's calls, not of data.
         Claim::AddDestination(_)
         | Claim::SetDestination(_)
+        | Claim::NotDestination(_)
         | Claim::SetAccepts(_)
         | Claim::AcceptsAny
         | Claim::AddOutcomes(_)
         | Claim::SetOutcomes(_)
+        | Claim::NotOutcomes(_)
+        // What data is not adds nothing to it.
+        | Claim::NotSource(_)
         | Claim::AddApproval(_)
         | Claim::SetApproval(_)
         | Claim::RequiresVerified

@@ -29,7 +29,7 @@ fn contract(wish: ApprovalWish) -> Contract {
     for claim in [Claim::SetOutcomes(Possible::only(Outcome::Benign)), Claim::SetApproval(wish)] {
         claims.push(claim, Authority::Operator, "test");
     }
-    Contract::weigh(&claims, &ServerTrust::new(TrustLevel::Tool, TrustLevel::Tool, true)).0
+    Contract::weigh(&claims, &ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::Tool)).0
 }
 
 fn action(params: &str) -> Action {

@@ -127,6 +127,11 @@ fn grade<R>(verdict: &ReplyVerdict<R>) -> u8 {
     }
 }
 
+/// Whether the thesis' own mode is asked, in which a session that becomes private may read more.
+fn knows_samos(policy: &Policy, facts: &Facts<'_>) -> bool {
+    policy.flow_for(facts).mode == FlowMode::Samos
+}
+
 // === the laws ===
 
 proptest! {
@@ -145,7 +150,7 @@ proptest! {
             prop_assert!(at_least(&less, &whole), "{grant:?} makes {less:?} of {whole:?}: {world:?}");
             let label = risen(&world, &mut dice);
             let risen = demands(&policy, &granted.under(&label));
-            prop_assert!(at_least(&risen, &less), "{less:?} became {risen:?}: {world:?}");
+            prop_assert!(at_least(&risen, &less) || knows_samos(&policy, &granted), "{less:?} became {risen:?}: {world:?}");
             prop_assert_eq!(judge(&policy, &granted).demands(), less);
         }
     }
@@ -162,10 +167,11 @@ proptest! {
             let label = risen(&world, &mut dice);
             let high = low.under(&label);
             let (before, after) = (judge(&policy, &low), judge(&policy, &high));
-            prop_assert!(at_least(&after.demands(), &before.demands()), "{:?} became {:?}", before, after);
+            let monotone = at_least(&after.demands(), &before.demands());
+            prop_assert!(monotone || knows_samos(&policy, &low), "{:?} became {:?}", before, after);
             // So is what the other modes would have done.
             let would = |judgement: &Judgement, mode| judgement.would().map_or(Effect::Allow, |would| would.get(mode));
-            for mode in FlowMode::ENFORCING {
+            for mode in [FlowMode::Balanced, FlowMode::Strict] {
                 prop_assert!(would(&before, mode) <= would(&after, mode));
             }
             // The short form says the same.
@@ -192,7 +198,7 @@ proptest! {
         let mut rules = rules(&made, true, |_| true);
         let mut waivers = waivers(&waived, &rules);
         let flow = flow(&mut Dice::new(seed));
-        let first = policy(flow, compile(&rules, &waivers).unwrap());
+        let first = policy(flow.clone(), compile(&rules, &waivers).unwrap());
         rules.reverse();
         waivers.reverse();
         let second = policy(flow, compile(&rules, &waivers).unwrap());
@@ -214,7 +220,7 @@ proptest! {
     fn a_waiver_leaves_a_question_and_no_structural_gate_hears_of_it(made in seeds(), waived in vec(any::<u64>(), 1..6), seed: u64) {
         let rules = rules(&made, true, |_| true);
         let flow = flow(&mut Dice::new(seed));
-        let strict = policy(flow, compile(&rules, &[]).unwrap());
+        let strict = policy(flow.clone(), compile(&rules, &[]).unwrap());
         let waiving = policy(flow, compile(&rules, &waivers(&waived, &rules)).unwrap());
         for mut dice in dice(seed) {
             let world = world::world(&mut dice);
@@ -329,18 +335,21 @@ proptest! {
                 Claim::Malicious,
                 Claim::Untrusted,
                 Claim::AddReturns(Sensitivity::of(dice.words::<DataClass>().iter())),
-                Claim::SetReturns(Sensitivity::none()),
                 Claim::SetApproval(ApprovalWish::None),
                 Claim::AcceptsAny,
+                Claim::SetReturns(Sensitivity::none()),
             ];
+            // A server that is believed may say that its reply holds nothing.
+            let count = if facts.contract.server().is_believed() { said.len() - 1 } else { said.len() };
             for _ in 0..dice.below(3) {
-                claims.push(said[dice.below(said.len())].clone(), Authority::DeclaredVerified, "test");
+                claims.push(said[dice.below(count)].clone(), Authority::DeclaredVerified, "test");
             }
             let (wordy, more) = judged(claims, &world::label(&mut dice));
             prop_assert!(wordy >= plain && more.covers(&little));
             // And what was read makes nothing milder that comes after it.
             let after = world.session.clone().joined(&more);
-            prop_assert!(at_least(&demands(&policy, &facts.under(&after)), &demands(&policy, &facts)));
+            let stricter = at_least(&demands(&policy, &facts.under(&after)), &demands(&policy, &facts));
+            prop_assert!(stricter || knows_samos(&policy, &facts));
         }
     }
 }

@@ -40,19 +40,26 @@ impl Tool {
             return self.destinations.contains("public") && !read.classes.is_empty();
         }
         let keeps_nothing = self.destinations.iter().all(|destination| *destination == "ephemeral");
+        let only_fetches = mode == "balanced" && self.outcome == "benign" && !read.strangers;
         read.classes.iter().any(|class| {
             let cleared = self.destinations.iter().all(|destination| match *destination {
                 "ephemeral" => true,
-                "public" => false,
-                _ => *class != "credentials" && *class != "unclassified",
+                "public" => only_fetches,
+                _ => *class != "credentials",
             });
             let accepted = match &self.accepts {
                 None => true,
-                Some(_) if keeps_nothing || *class == "confidential" => true,
-                Some(accepted) => accepted.contains(class) && *class != "unclassified",
+                Some(_) if keeps_nothing || ["confidential", "unclassified"].contains(class) => true,
+                Some(accepted) => accepted.contains(class),
             };
             !cleared || !accepted
         })
+    }
+
+    /// Whether what is above this sink is too grave for a person's word.
+    fn is_grave(&self, read: &Read, mode: &str) -> bool {
+        let grave = read.classes.iter().copied().filter(|class| ["credentials", "regulated"].contains(class));
+        self.is_below(&Read { classes: grave.collect(), strangers: read.strangers }, mode)
     }
 
     /// Whether a stranger's text would decide what happens.
@@ -64,7 +71,7 @@ impl Tool {
     /// Whether a person may let it through all the same.
     pub(crate) fn may_be_approved(&self, read: &Read, mode: &str) -> bool {
         match mode {
-            "balanced" => !(self.is_below(read, mode) && read.strangers),
+            "balanced" => !self.is_grave(read, mode),
             "strict" => !self.is_below(read, mode),
             _ => false,
         }

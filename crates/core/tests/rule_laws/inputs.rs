@@ -68,6 +68,7 @@ fn vary(input: Input, facts: &Facts<'_>, flow: FlowViolations, other: &Elsewhere
         Input::Label => {
             let mut label = Label::bottom()
                 .with_integrity(away.integrity())
+                .with_names(away.names())
                 .with_classes(away.classes())
                 .with_sources(away.sources())
                 .with_scopes(away.scopes())

@@ -114,6 +114,7 @@ pub(super) fn rule(phase: Phase, non_monotone: bool, keep: fn(&Fact) -> bool, di
         message: None,
         phase: Some(spanned(phase.as_str())),
         non_monotone,
+        dry_run: false,
     }
 }
 
@@ -211,6 +212,7 @@ pub(super) fn nonsense(dice: &mut Dice) -> RuleSource {
         message: None,
         phase: dice.one_in(2).then(|| spanned(word(dice))),
         non_monotone: dice.one_in(2),
+        dry_run: dice.one_in(2),
     }
 }
 
@@ -251,7 +253,9 @@ fn text_set(dice: &mut Dice) -> TextSet {
 }
 
 pub(super) fn label(dice: &mut Dice) -> Label {
+    let names = if dice.one_in(3) { text_set(dice) } else { TextSet::EMPTY };
     let mut label = Label::bottom()
+        .with_names(&names)
         .with_classes((0..dice.below(3)).map(|_| dice.of(DataClass::ALL)).collect())
         .with_integrity(dice.of(TrustLevel::ALL))
         .with_sources((0..dice.below(3)).map(|_| dice.of(Source::ALL)).collect())
@@ -303,7 +307,8 @@ pub(super) fn world(dice: &mut Dice) -> World {
         ActionKind::ExtraMethod,
     ];
     let action = Action::new(dice.of(KINDS), UpstreamId::new("mail"), "tools/call", dice.of(NAMES), "{}");
-    let trust = ServerTrust::new(dice.of(TrustLevel::ALL), dice.of(TrustLevel::ALL), dice.one_in(2));
+    let trust =
+        ServerTrust::new(Some(dice.of(TrustLevel::ALL)), dice.of(TrustLevel::ALL), Some(dice.one_in(2)));
     World {
         action: Arc::new(action),
         named: !dice.one_in(4),
@@ -349,6 +354,8 @@ impl World {
             server: &self.server,
             session: &self.session,
             arguments: self.arguments.as_deref().map_or(Arguments::Unknown, Arguments::Known),
+            // Nothing is known of what the action takes, so it may take anything.
+            parameters: None,
             argument_sightings: self.sightings,
             response: self.response.as_ref(),
             now: Timestamp(1_800_000_000_000),

@@ -1,6 +1,6 @@
 //! Single hints of several proposals, each a flag. What a hint promises is not believed; what it warns of is.
 
-use highwater_core::annotation::{ApprovalWish, Claim, DataClass, Destination, Outcome, Possible, Words};
+use highwater_core::annotation::{ApprovalWish, Claim, DataClass, Destination, Outcome, Words};
 
 use super::heard::Heard;
 use super::table::{Key, Of, Vocabulary};
@@ -66,14 +66,14 @@ fn egress(heard: &mut Heard, raw: &str) {
     let claim = if heard.flag(raw, true) {
         Claim::AddDestination(Words::only(Destination::Public))
     } else {
-        Claim::SetDestination(Possible::only(Destination::Internal))
+        Claim::NotDestination(Words::only(Destination::Public))
     };
     heard.say(claim);
 }
 
 fn reversible(heard: &mut Heard, raw: &str) {
     let claim = if heard.flag(raw, false) {
-        Claim::SetOutcomes(Possible::only(Outcome::Consequential))
+        Claim::NotOutcomes(Words::only(Outcome::Irreversible))
     } else {
         Claim::AddOutcomes(Words::only(Outcome::Irreversible))
     };

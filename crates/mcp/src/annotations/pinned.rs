@@ -13,9 +13,10 @@ use super::table::{self, Of};
 use super::tool::tool_claims;
 use crate::era::meta_key;
 
-/// What the protocol takes a hint for that is not written.
-const DEFAULTS: [(&str, bool); 4] =
-    [("readOnlyHint", false), ("destructiveHint", true), ("idempotentHint", false), ("openWorldHint", true)];
+/// What the protocol takes a hint for that is not written. `destructiveHint` is not among them: a tool that says it is one
+/// has another call class than a tool that says nothing (seed 003), so that to begin to say it is a change.
+const DEFAULTS: [(&str, bool); 3] =
+    [("readOnlyHint", false), ("idempotentHint", false), ("openWorldHint", true)];
 
 /// Where the server's own policy is kept with each of its tools. Nobody else can write it: keys of ours are taken off
 /// what servers send.
@@ -65,7 +66,7 @@ pub fn read_back(kind: PinKind, text: &str) -> Option<Definition> {
         PinKind::Prompt => of_text(PinKind::Prompt, "name", parse(text)?),
         PinKind::Template => of_text(PinKind::Template, "uriTemplate", parse(text)?),
         // It is read as what it is, elsewhere.
-        PinKind::Manifest => None,
+        PinKind::Manifest | PinKind::Profile => None,
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use highwater_core::annotation::{
     Axis, Claim, DataClass, Destination, NoticeKind, Outcome, Possible, Sensitivity, Severe, Source, Words,
-    same_word,
+    class_name, same_word,
 };
 use highwater_core::label::TextSet;
 
@@ -44,6 +44,8 @@ pub(super) struct Said<T> {
 pub(super) struct Classes {
     pub(super) known: Option<Sensitivity>,
     pub(super) unknown: bool,
+    /// Those that look like classes of an operator's own.
+    named: Option<Sensitivity>,
 }
 
 /// A list of names.
@@ -193,6 +195,10 @@ impl Heard {
         if classes.unknown {
             self.returns([DataClass::Unclassified]);
         }
+        // Whose class it is, its operator says; who else names it can only add it to what nobody knows.
+        if let Some(named) = classes.named {
+            self.say(Claim::AddReturns(named));
+        }
     }
 
     /// Classes in the published spelling, or in words of a vocabulary's own.
@@ -212,6 +218,10 @@ impl Heard {
                 known
             } else {
                 let text = item.and_then(unquote);
+                if let Some(name) = text.as_deref().and_then(class_name) {
+                    let (held, named) = (classes.named.take(), Sensitivity::named(&name));
+                    classes.named = Some(held.map_or_else(|| named.clone(), |held| held.or(&named)));
+                }
                 self.known(text.as_deref(), axis, |word| other_words(word).or_else(|| class(word)))
             };
             match known {
@@ -288,7 +298,7 @@ fn class(word: &str) -> Option<Sensitivity> {
         return Some(Sensitivity::none());
     }
     match DataClass::parse(word)? {
-        DataClass::Confidential | DataClass::Unclassified => None,
+        DataClass::Confidential | DataClass::Unclassified | DataClass::Named => None,
         class @ (DataClass::User
         | DataClass::Pii
         | DataClass::Financial

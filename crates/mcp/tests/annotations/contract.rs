@@ -8,12 +8,12 @@ use highwater_mcp::annotations::{Reading, ServerSays, tool_claims};
 
 /// A server whose word may loosen.
 pub(crate) fn verified() -> ServerTrust {
-    ServerTrust::new(TrustLevel::Tool, TrustLevel::None, true)
+    ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::None)
 }
 
 /// One whose word may not, whatever the operator wrote beside it.
 pub(crate) fn unverified() -> ServerTrust {
-    ServerTrust::new(TrustLevel::Owner, TrustLevel::Owner, false)
+    ServerTrust::new(Some(TrustLevel::Owner), TrustLevel::Owner, Some(false))
 }
 
 /// A tool with these members in its `annotations`.
@@ -91,10 +91,9 @@ pub(crate) fn milder(contract: &Contract, than: &Contract) -> Vec<&'static str> 
         || !contract.returns().scopes().covers(than.returns().scopes())
         || (contract.returns().may_be_none() && !than.returns().may_be_none());
     let accepts_more = match (contract.accepts(), than.accepts()) {
-        (_, Accepts::Any) | (Accepts::Unknown, _) => false,
-        (Accepts::Any, _) => true,
-        // Nothing is accepted of what nobody described.
-        (Accepts::Only(more), Accepts::Unknown) => !more.classes().is_empty(),
+        // What nobody spoke of is refused nothing.
+        (_, Accepts::Unknown | Accepts::Any) => false,
+        (Accepts::Unknown | Accepts::Any, _) => true,
         (Accepts::Only(more), Accepts::Only(held)) => {
             !held.classes().covers(more.classes()) || !held.scopes().covers(more.scopes())
         }

@@ -1,6 +1,6 @@
 //! What we say: of tools and replies to clients, of the context to upstreams.
 
-use highwater_core::annotation::{DataClass, Sensitivity};
+use highwater_core::annotation::{Authority, DataClass, Sensitivity};
 use highwater_core::label::Label;
 use highwater_core::session::{Assurance, Contributor, Contributors};
 use highwater_core::trust::TrustLevel;
@@ -8,7 +8,7 @@ use highwater_mcp::annotations::emit::{
     Context, Outlook, ReplyNote, Share, context_meta, contract_json, reply_meta, resolution,
     resolution_of_tool, shown_tool, with_meta,
 };
-use highwater_mcp::annotations::result_says;
+use highwater_mcp::annotations::{resolved_claims, result_says};
 use highwater_mcp::text::{member, pointer};
 use serde_json::{Value, json};
 
@@ -109,11 +109,15 @@ fn a_hint_is_edited_only_where_it_reads_milder() {
 
 #[test]
 fn our_own_resolution_has_both_forms() {
-    let raw = annotated(r#""readOnlyHint":true,"openWorldHint":false"#);
+    let raw = annotated(
+        r#""readOnlyHint":true,"openWorldHint":false,"returnMetadata":{"source":["internal","system"],"sensitivity":["none","pii"]}"#,
+    );
     let contract = weighed(&raw, verified());
     let outlook = Outlook { effect: "confirm", would_taint: true };
     let hints = json!({
         "readOnlyHint": true, "destructiveHint": false, "idempotentHint": false, "openWorldHint": false,
+        "inputMetadata": { "destination": "ephemeral", "sensitivity": "none", "outcomes": "benign" },
+        "returnMetadata": { "source": ["system", "internal"], "sensitivity": "pii" },
     });
     let extension = parsed(&resolution("s__t", &contract, outlook));
     assert_eq!(extension["name"], "s__t");
@@ -125,6 +129,41 @@ fn our_own_resolution_has_both_forms() {
         assert_eq!(meta["dev.highwater/outlook"], json!({ "effect": "confirm", "wouldTaint": true }));
         assert_eq!(meta["dev.highwater/contract"], parsed(&contract_json(&contract)));
     }
+}
+
+/// Seeds F10: a client read `[internal, untrustedPublic]` where the server had resolved `internal`.
+#[test]
+fn a_resolution_shows_what_was_resolved_in_place_of_the_possible_sets() {
+    let raw = annotated(
+        r#""returnMetadata":{"source":["internal","untrustedPublic"],"sensitivity":["none","pii"]},"attribution":["https://a.example","https://b.example"]"#,
+    );
+    let contract = weighed(&raw, verified());
+    let answer = format!(
+        r#"{{"tool":{}}}"#,
+        annotated(
+            r#""returnMetadata":{"source":"internal","sensitivity":"pii"},"attribution":["https://b.example"]"#
+        )
+    );
+    let said = resolved_claims(&answer, "t", Authority::ResolvedVerified).unwrap().claims;
+    let (resolved, _) = contract.narrowed(&said);
+    let outlook = Outlook { effect: "allow", would_taint: true };
+    let shown = parsed(&resolution_of_tool(&shown_tool(&raw, "s__t", &contract), &resolved, outlook));
+    let annotations = &shown["tool"]["annotations"];
+    assert_eq!(annotations["returnMetadata"], json!({ "source": "internal", "sensitivity": "pii" }));
+    assert_eq!(annotations["attribution"], json!(["https://b.example"]));
+    assert_eq!(
+        parsed(&resolution("s__t", &resolved, outlook))["annotations"]["attribution"],
+        json!(["https://b.example"])
+    );
+    // A server that is not believed chooses nothing.
+    let said = resolved_claims(&answer, "t", Authority::Resolved).unwrap().claims;
+    let (doubted, _) = weighed(&raw, unverified()).narrowed(&said);
+    let shown = parsed(&resolution_of_tool(&shown_tool(&raw, "s__t", &contract), &doubted, outlook));
+    assert_eq!(
+        shown["tool"]["annotations"]["attribution"],
+        json!(["https://a.example", "https://b.example"])
+    );
+    assert_ne!(shown["tool"]["annotations"]["returnMetadata"]["source"], "internal");
 }
 
 fn untrusted() -> Label {

@@ -1,6 +1,8 @@
 //! The rules of reading: where is looked, what a shape means, and what becomes of nonsense.
 
-use highwater_core::annotation::{Axis, CallVariant, Capability, Notice, NoticeKind, Outcome, Reach};
+use highwater_core::annotation::{
+    Axis, CallVariant, Capability, Destination, Notice, NoticeKind, Outcome, Reach,
+};
 
 use crate::contract::{annotated, axes, difference, noticed, silence, unverified, verified, weighed};
 
@@ -60,11 +62,7 @@ fn of_two_places_the_worst_counts() {
             r#""inputMetadata":{"sensitivity":["pii"]}"#,
             "accepts=pii",
         ),
-        (
-            r#""read_confidentiality":"low""#,
-            r#""read_confidentiality":"high""#,
-            "returns=confidential,unclassified",
-        ),
+        (r#""read_confidentiality":"low""#, r#""read_confidentiality":"high""#, "returns=none,confidential"),
         (
             r#""network":false"#,
             r#""network":true"#,
@@ -118,7 +116,11 @@ fn a_scalar_is_a_list_of_one_and_an_empty_list_says_nothing() {
 fn words_are_compared_without_case_and_hyphens_and_keys_are_not() {
     for word in ["untrustedPublic", "UntrustedPublic", "untrusted-public", "UNTRUSTED_PUBLIC"] {
         let tool = annotated(&format!(r#""returnMetadata":{{"source":"{word}","sensitivity":"None"}}"#));
-        assert_eq!(difference(&silence(verified()), &weighed(&tool, verified())), "returns=none", "{word}");
+        assert_eq!(
+            difference(&silence(verified()), &weighed(&tool, verified())),
+            "integrity=none; returns=none",
+            "{word}"
+        );
     }
     for key in ["READONLYHINT", "ReadOnlyHint", "read_only_hint", "readonlyhint"] {
         let tool = annotated(&format!(r#""{key}":true"#));
@@ -139,7 +141,7 @@ fn an_unknown_word_is_the_worst_and_takes_no_known_one_away() {
     );
     assert_eq!(
         difference(&silence(verified()), &contract),
-        "accepts=pii; destination=user,public; returns=pii,unclassified; source=system,untrustedPublic"
+        "accepts=pii; destination=user,public; integrity=none; returns=pii,unclassified; source=system,untrustedPublic"
     );
     for (axis, word) in [
         (Axis::Destination, "moon"),
@@ -165,10 +167,9 @@ fn a_wrong_type_reads_as_the_severe_value() {
     const MILD: &str = r#""returnMetadata":{"source":"system","sensitivity":"none"},"inputMetadata":{"destination":"user","sensitivity":"none","outcomes":"benign"}"#;
     let mild = weighed(&annotated(MILD), verified());
     let severe = [
-        ("readOnlyHint", "outcomes=benign,consequential"),
         ("destructiveHint", "outcomes=benign,irreversible"),
         ("openWorldHint", "destination=user,public; integrity=none; source=system,untrustedPublic"),
-        ("maliciousActivityHint", "approval=confirm; integrity=none; malicious=true"),
+        ("maliciousActivityHint", "malicious=true"),
         ("privateHint", "returns=confidential"),
         ("trustedHint", "integrity=none"),
         ("safeForContextHint", "integrity=none"),
@@ -239,12 +240,10 @@ fn what_the_protocol_itself_writes_on_a_tool_is_no_capability() {
 }
 
 #[test]
-fn sending_is_not_additive() {
-    // An e-mail destroys nothing and cannot be recalled.
-    let send = annotated(r#""readOnlyHint":false,"destructiveHint":false"#);
-    let contract = weighed(&send, verified());
-    assert_eq!(contract.outcomes().worst(), Outcome::Irreversible);
-    assert!(contract.hints().destructive);
+fn what_destroys_nothing_is_not_called_destructive() {
+    let contract = weighed(&annotated(r#""readOnlyHint":false,"destructiveHint":false"#), verified());
+    assert_eq!(contract.outcomes().worst(), Outcome::Consequential);
+    assert!(!contract.hints().destructive && contract.destination().contains(Destination::Public));
 }
 
 #[test]

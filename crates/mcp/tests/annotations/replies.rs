@@ -2,7 +2,7 @@
 //! ever tightens.
 
 use bytes::Bytes;
-use highwater_core::annotation::{Claims, NoticeKind, ReplyKind, SourceReading};
+use highwater_core::annotation::{Claims, NoticeKind, ReplyKind};
 use highwater_core::label::Label;
 use highwater_core::session::{label_claims, label_reply};
 use highwater_mcp::annotations::ours::without_ours_in_blocks;
@@ -171,9 +171,7 @@ fn no_word_of_a_reply_makes_its_label_milder() {
     let harmless = format!(
         r#"{{"_meta":{{"annotations":{{"openWorldHint":false,"maliciousActivityHint":false,"sensitivity":"none","sensitiveHint":false,"privateHint":false,"returnMetadata":{{"source":"system","sensitivity":"none"}}}},"{TRUST}":{{"sensitive":false,"untrusted":false}},"ifc":{{"integrity":"trusted","confidentiality":"public"}},"data-class.v1":{{"class":"public"}},"read_confidentiality":"low","trustedHint":true,"integrity":"high"}},"content":[]}}"#
     );
-    let label = |claims: &Claims| {
-        label_reply(&contract, claims, &Label::bottom(), ReplyKind::Server, SourceReading::Worst)
-    };
+    let label = |claims: &Claims| label_reply(&contract, claims, &Label::bottom(), ReplyKind::Server);
     assert!(label(&says(&harmless).claims).covers(&label(&Claims::new())));
 }
 

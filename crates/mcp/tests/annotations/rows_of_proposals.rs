@@ -20,7 +20,7 @@ fn capabilities_are_claims_and_loosen_nothing() {
         (r#""network":["api.example"]"#, "", "", ""),
         (
             r#""network":true"#,
-            "",
+            "integrity=none",
             "destination=ephemeral,public; integrity=none; source=system,untrustedPublic",
             "",
         ),
@@ -54,7 +54,7 @@ fn capabilities_are_claims_and_loosen_nothing() {
 
 #[test]
 fn single_hints() {
-    let untrusted = |said| (said, "", "integrity=none", "");
+    let untrusted = |said| (said, "integrity=none", "integrity=none", "");
     let nothing = |said| (said, "", "", "");
     let confidential = |said| {
         (
@@ -93,12 +93,12 @@ fn single_hints() {
         ),
         nothing(r#""consequentialHint":false"#),
         (r#""egressHint":true"#, "", "destination=ephemeral,public", ""),
-        (r#""egressHint":false"#, "destination=internal", "destination=ephemeral,internal", ""),
+        (r#""egressHint":false"#, "destination=ephemeral,system,user,internal", "", ""),
         (r#""egressHint":"low""#, "", "destination=ephemeral,public", ""),
         (r#""reversibleHint":false"#, "", "outcomes=benign,irreversible", ""),
-        (r#""reversibleHint":true"#, "outcomes=consequential", "outcomes=benign,consequential", ""),
+        (r#""reversibleHint":true"#, "outcomes=benign,consequential", "", ""),
         (r#""reversibleHint":"high""#, "", "outcomes=benign,irreversible", ""),
-        (r#""agencyHint":true"#, "", "integrity=none; outcomes=benign,irreversible", ""),
+        (r#""agencyHint":true"#, "integrity=none", "integrity=none; outcomes=benign,irreversible", ""),
         nothing(r#""agencyHint":false"#),
         untrusted(r#""aiProcessingHint":true"#),
         confidential(r#""sensitiveDataHint":true"#),

@@ -29,15 +29,15 @@ fn the_mail_tools_of_a_verified_server() {
 
 #[test]
 fn the_same_tools_of_an_unverified_server_got_no_easier() {
-    for (said, returned) in [
-        (READ_DRAFTS, "user,pii,confidential,unclassified"),
-        (LIST_INBOX, "user,pii,unclassified"),
-        (SEND_EMAIL, "unclassified"),
+    for (said, accepted, returned) in [
+        (READ_DRAFTS, "none", "user,pii,confidential,unclassified"),
+        (LIST_INBOX, "none", "user,pii,unclassified"),
+        (SEND_EMAIL, "user,pii", "unclassified"),
     ] {
         let contract = weighed(&annotated(said), unverified());
         let [destination, accepts, outcomes, integrity, returns] = line(&contract);
         assert!(destination.ends_with("public") && outcomes.ends_with("irreversible"));
-        assert_eq!((accepts.as_str(), integrity.as_str(), returns.as_str()), ("unknown", "none", returned));
+        assert_eq!((accepts.as_str(), integrity.as_str(), returns.as_str()), (accepted, "none", returned));
     }
 }
 
@@ -57,7 +57,7 @@ fn of_claims_that_contradict_each_other_the_severe_one_stands() {
     let said = r#""openWorldHint":true,"inputMetadata":{"destination":"internal"}"#;
     assert_eq!(axis(said, "destination"), "internal,public");
     let said = r#""readOnlyHint":true,"inputMetadata":{"outcomes":"consequential"}"#;
-    assert_eq!(axis(said, "outcomes"), "benign,consequential");
+    assert_eq!(axis(said, "outcomes"), "consequential");
     let (_, notices) = noticed(&annotated(r#""readOnlyHint":true,"destructiveHint":true"#), verified());
     assert!(notices.iter().any(|notice| notice.kind == NoticeKind::Contradiction));
 }

@@ -84,7 +84,7 @@ fn a_result_tells_public_from_private() {
     let tool = tool(&label);
     let replied = |result: &str| {
         let (reply, _) = tool.narrowed(&label.for_reply(result));
-        label_reply(&reply, &Claims::new(), &Label::bottom(), ReplyKind::Server, SourceReading::Worst)
+        label_reply(&reply, &Claims::new(), &Label::bottom(), ReplyKind::Server)
     };
     assert!(!replied(r#"{"content":[],"_meta":{"ifc":{"confidentiality":"public"}}}"#).private());
     for private in [

@@ -1,6 +1,7 @@
 //! The core hints: what each combination means, and what the contract lets stand of them.
 
 use super::*;
+use crate::label::Label;
 use Outcome::{Benign, Consequential, Irreversible};
 
 const YES: Option<bool> = Some(true);
@@ -15,13 +16,15 @@ const OUTCOMES: &[Row] = &[
     (YES, NO, None, &[Benign]),
     (YES, NO, YES, &[Benign]),
     (NO, None, None, &[Benign, Consequential, Irreversible]),
+    (NO, None, NO, &[Consequential]),
+    (NO, None, YES, &[Benign, Consequential, Irreversible]),
     (None, YES, None, &[Benign, Consequential, Irreversible]),
+    (NO, YES, NO, &[Benign, Consequential, Irreversible]),
     (None, NO, NO, &[Consequential]),
     (NO, NO, NO, &[Consequential]),
-    // Additive in the open world is sending.
-    (None, NO, None, &[Benign, Consequential, Irreversible]),
-    (None, NO, YES, &[Benign, Consequential, Irreversible]),
-    (NO, NO, YES, &[Benign, Consequential, Irreversible]),
+    (None, NO, None, &[Consequential]),
+    (None, NO, YES, &[Consequential]),
+    (NO, NO, YES, &[Consequential]),
     // A contradiction is read at its worst.
     (YES, YES, None, &[Benign, Irreversible]),
     (YES, YES, NO, &[Benign, Irreversible]),
@@ -49,10 +52,73 @@ fn hints_of_a_stranger_leave_the_worst_standing() {
 }
 
 #[test]
-fn a_mail_tool_that_destroys_nothing_cannot_be_recalled() {
-    let contract = verified([hints(None, NO, None)]);
-    assert_eq!(contract.outcomes().worst(), Irreversible);
+fn what_is_sent_and_destroys_nothing_is_an_act_towards_the_public() {
+    let contract = verified([hints(NO, NO, YES)]);
+    assert_eq!(contract.outcomes(), Possible::only(Consequential));
+    assert!(contract.destination().contains(Destination::Public));
     assert_eq!(contract.variant(), CallVariant::Write, "nobody said that it destroys");
+    assert!(!contract.destroys() && !contract.hints().destructive, "one meaning on every surface");
+}
+
+/// Read-only, destructive; then where arguments go in a closed world.
+#[test]
+fn in_a_closed_world_a_look_passes_nothing_on_and_a_write_stays_with_the_user() {
+    for (read_only, destructive, destination) in [
+        (YES, None, Destination::Ephemeral),
+        (YES, NO, Destination::Ephemeral),
+        (NO, None, Destination::User),
+        (NO, YES, Destination::User),
+        (None, NO, Destination::User),
+    ] {
+        let contract = verified([hints(read_only, destructive, NO)]);
+        assert_eq!(contract.destination(), Possible::only(destination), "{read_only:?} {destructive:?}");
+    }
+    let writes = verified([hints(NO, NO, NO)]);
+    let held = |class| Label::bottom().with_class(class);
+    assert!(writes.accepts().refused(&held(DataClass::Pii)).is_empty());
+    assert!(!writes.accepts().refused(&held(DataClass::Credentials)).is_empty());
+}
+
+#[test]
+fn a_closed_world_is_a_bound_on_what_else_is_said() {
+    let ephemeral = Claim::SetDestination(Possible::only(Destination::Ephemeral));
+    let closed = verified([hints(None, None, NO), ephemeral]);
+    assert_eq!(closed.destination(), Possible::only(Destination::Ephemeral));
+    let system = [
+        Claim::SetSource(Possible::only(Source::System)),
+        Claim::SetReturns(Sensitivity::none()),
+        hints(None, None, NO),
+    ];
+    assert!(!verified(system).reply_label().private(), "a bound adds nothing");
+    let either = Claim::SetDestination(set([Destination::Internal, Destination::Public]));
+    assert_eq!(
+        verified([hints(None, None, NO), either]).destination(),
+        Possible::only(Destination::Internal)
+    );
+    let public = || Claim::SetDestination(Possible::only(Destination::Public));
+    let (contradicted, notices) = weighed([
+        (hints(None, None, NO), Authority::DeclaredVerified),
+        (public(), Authority::DeclaredVerified),
+    ]);
+    assert_eq!(contradicted.destination(), Possible::only(Destination::Public));
+    assert_eq!(notices, [NoticeKind::Contradiction]);
+}
+
+#[test]
+fn what_can_be_undone_is_no_write_beside_what_only_looks() {
+    let reversible = || Claim::NotOutcomes(Words::only(Irreversible));
+    let looks = verified([hints(YES, None, None), reversible()]);
+    assert_eq!((looks.outcomes(), looks.variant()), (Possible::only(Benign), CallVariant::Read));
+    assert_eq!(verified([reversible()]).outcomes(), set([Benign, Consequential]));
+    assert_eq!(stranger([reversible()]).outcomes(), Possible::any());
+}
+
+#[test]
+fn where_a_believed_server_names_no_source_its_replies_are_worth_what_it_is() {
+    assert_eq!(verified([]).integrity(), TrustLevel::Tool);
+    assert_eq!(verified([hints(YES, None, None)]).integrity(), TrustLevel::Tool);
+    assert!(verified([hints(YES, None, YES)]).reply_label().untrusted(), "the open world lowers it");
+    assert_eq!(stranger([]).integrity(), TrustLevel::None);
 }
 
 #[test]
@@ -76,7 +142,7 @@ fn the_open_world_is_a_public_sink_and_an_untrusted_source() {
 #[test]
 fn a_closed_world_is_not_harmless() {
     let contract = verified([hints(None, None, NO)]);
-    assert_eq!(contract.destination(), Possible::only(Destination::Internal));
+    assert_eq!(contract.destination().worst(), Destination::Internal);
     assert_eq!(contract.source(), set([Source::Internal, Source::User, Source::System]));
     assert_eq!(contract.integrity(), TrustLevel::Tool);
     assert!(contract.reply_label().classes().contains(DataClass::Confidential));

@@ -3,6 +3,7 @@
 mod cases;
 mod confidentiality;
 mod conflicts;
+mod every_tool;
 mod hints;
 mod narrowing;
 mod replies;
@@ -12,9 +13,10 @@ use super::*;
 use crate::trust::{ServerTrust, TrustLevel};
 
 /// A server the operator vouches for.
-pub(super) const VERIFIED: ServerTrust = ServerTrust::new(TrustLevel::Tool, TrustLevel::None, true);
+pub(super) const VERIFIED: ServerTrust = ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::None);
 /// One that nobody vouches for, whatever else is written of it.
-pub(super) const STRANGER: ServerTrust = ServerTrust::new(TrustLevel::Tool, TrustLevel::Tool, false);
+pub(super) const STRANGER: ServerTrust =
+    ServerTrust::new(Some(TrustLevel::Tool), TrustLevel::Tool, Some(false));
 
 pub(super) fn claims(said: impl IntoIterator<Item = (Claim, Authority)>) -> Claims {
     said.into_iter().map(|(claim, by)| Claimed { claim, by, from: "test" }).collect()

@@ -111,18 +111,18 @@ fn resolved_hints_stay_inside_the_declared_ones() {
             hints(true, false, false),
             hints(false, false, false),
             Outcome::Consequential,
-            Destination::Internal,
+            Destination::User,
             DRIFT,
         ),
         (
             hints(false, false, false),
             hints(false, true, false),
             Outcome::Irreversible,
-            Destination::Internal,
+            Destination::User,
             DRIFT,
         ),
         (hints(true, false, false), hints(true, false, true), Outcome::Benign, Destination::Public, DRIFT),
-        (hints(false, true, true), hints(true, false, false), Outcome::Benign, Destination::Internal, &[]),
+        (hints(false, true, true), hints(true, false, false), Outcome::Benign, Destination::Ephemeral, &[]),
         (hints(true, false, true), hints(true, false, true), Outcome::Benign, Destination::Public, &[]),
     ] {
         let (contract, mut notices) =

@@ -56,7 +56,7 @@ fn a_reply_carries_the_marks_of_what_it_names() {
     let contract =
         verified([Claim::SetSource(Possible::only(Source::System)), Claim::SetReturns(Sensitivity::none())]);
     let marks = of(&[DataClass::Financial]).with_open_world();
-    let label = label_reply(&contract, &Claims::new(), &marks, ReplyKind::Server, SourceReading::Worst);
+    let label = label_reply(&contract, &Claims::new(), &marks, ReplyKind::Server);
     assert!(label.covers(&marks) && label.covers(contract.reply_label()));
     assert!(label.untrusted());
 }

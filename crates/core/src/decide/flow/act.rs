@@ -5,6 +5,7 @@ use super::{Concern, FlowGate, FlowInput, words};
 use crate::annotation::{Axis, Contract, Destination, Outcome};
 use crate::decide::{Effect, Finding, Reason, WayOut};
 use crate::label::Label;
+use crate::profile::LocalAct;
 use crate::trust::TrustLevel;
 
 pub(super) static GATE: FlowGate = FlowGate {
@@ -26,6 +27,10 @@ pub(super) static GATE: FlowGate = FlowGate {
 
 /// An outcome that the session is not trusted enough to decide.
 fn judge(input: &FlowInput<'_>) -> Option<Effect> {
+    // `strict` asks for what stays here and can be undone, too.
+    if input.mode == FlowMode::Balanced && input.facts.local_act == LocalAct::Undoable {
+        return None;
+    }
     let outcome = outcome(input.mode, input.facts.contract)?;
     (input.facts.session.integrity() < needed(outcome)).then(|| effect(input.mode, outcome))
 }

@@ -1,7 +1,8 @@
 //! The gates of layer L1: where data may go, what untrusted text may decide, what a doubtful session may read.
 //!
 //! A gate is a file with its functions and its row, and a name and a line here. Everything that is said of its finding
-//! elsewhere is read from the row. As the label of the session rises no gate falls silent, and none becomes milder.
+//! elsewhere is read from the row. As the label of the session rises no gate falls silent, and none becomes milder; in
+//! `samos` alone, which follows its thesis to the letter, `flow.read` does.
 
 mod act;
 mod mode;

@@ -2,15 +2,17 @@
 //! server.
 
 use crate::annotation::words::vocabulary;
-use crate::annotation::{ClassSet, DataClass, Destination, Possible, SourceReading, Words};
+use crate::annotation::{ClassSet, DataClass, Destination, ReplyBounds, Words};
+use crate::label::{Label, TextSet};
 
 vocabulary! {
-    /// What the flow rules do when they are violated. Structural gates are enforced in every mode.
+    /// What the flow rules do when they are violated. Structural gates and the operator's rules are enforced in every
+    /// mode.
     #[derive(Default)]
     FlowMode {
-        /// Findings of flow rules and of the operator's rules are recorded and not enforced.
+        /// Findings of flow rules are recorded and not enforced.
         Observe = "observe",
-        /// Ask where a person can tell, refuse where private data would leave a doubtful session.
+        /// Ask where a person can tell; refuse what is graver.
         #[default]
         Balanced = "balanced",
         /// Refuse, or ask with the strongest proof there is.
@@ -32,14 +34,16 @@ vocabulary! {
 }
 
 /// Which classes of data may go to each destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clearance {
     /// In the order of [`Destination::ALL`].
     admitted: [ClassSet; 5],
+    /// Which of the operator's own classes, in the same order.
+    names: [TextSet; 5],
 }
 
 /// The flow rules of one virtual server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowPolicy {
     /// What happens when a rule is violated.
     pub mode: FlowMode,
@@ -74,9 +78,12 @@ impl FlowPolicy {
         [Some(self.mode), self.beside.map(FlowFloor::mode)].into_iter().flatten()
     }
 
-    /// How a source that nobody named is read.
-    pub fn source_reading(&self) -> SourceReading {
-        if self.beside.is_some() { SourceReading::Worst } else { self.mode.source_reading() }
+    /// Within what a reply of a believed server chooses.
+    pub fn reply_bounds(&self) -> ReplyBounds {
+        match (self.mode, self.beside) {
+            (FlowMode::Samos, None) => ReplyBounds::Unbounded,
+            _ => ReplyBounds::Declared,
+        }
     }
 }
 
@@ -97,32 +104,61 @@ impl FlowFloor {
 impl FlowMode {
     /// The modes that enforce something, in the order in which [`PerMode`](crate::decide::PerMode) has them.
     pub const ENFORCING: [Self; 3] = [Self::Balanced, Self::Strict, Self::Samos];
-
-    /// How a source that nobody named is read in this mode.
-    pub fn source_reading(self) -> SourceReading {
-        match self {
-            Self::Samos => SourceReading::Samos,
-            Self::Observe | Self::Balanced | Self::Strict => SourceReading::Worst,
-        }
-    }
 }
 
 // === impl Clearance ===
 
 impl Clearance {
-    /// With another choice of classes for one destination. What nobody classified may hold credentials, so it
-    /// goes only where they may.
+    /// With another choice of classes for one destination. What nobody classified counts as private data of no named
+    /// class.
     #[must_use]
     pub fn with(mut self, destination: Destination, classes: ClassSet) -> Self {
-        let classes = if classes.contains(DataClass::Credentials) {
-            classes
+        let classes = if classes.contains(DataClass::Confidential) {
+            classes.with(DataClass::Unclassified)
         } else {
-            classes.without(DataClass::Unclassified)
+            classes
         };
+        let every = if classes.contains(DataClass::Named) { TextSet::EVERY } else { TextSet::EMPTY };
         if let Some(slot) = self.admitted.get_mut(destination as usize) {
             *slot = classes;
         }
+        if let Some(slot) = self.names.get_mut(destination as usize) {
+            *slot = every;
+        }
         self
+    }
+
+    /// With these of the operator's own classes for one destination, besides the others that may go there.
+    #[must_use]
+    pub fn with_names(self, destination: Destination, names: TextSet) -> Self {
+        if names.is_empty() {
+            return self;
+        }
+        let classes = self.admits(destination).with(DataClass::Named);
+        let mut next = self.with(destination, classes);
+        if let Some(slot) = next.names.get_mut(destination as usize) {
+            *slot = names;
+        }
+        next
+    }
+
+    /// Whether every class of the operator's own may go to this destination.
+    pub fn admits_every_name(&self, destination: Destination) -> bool {
+        self.names.get(destination as usize).is_some_and(|names| names.covers(&TextSet::EVERY))
+    }
+
+    /// The classes of a label that may not go to every one of these destinations.
+    pub fn refuses(&self, destinations: Words<Destination>, label: &Label) -> ClassSet {
+        let refused = label.classes().minus(self.admits_at_all(destinations));
+        let names = label.names();
+        let lacks = |destination: Destination| {
+            self.names.get(destination as usize).is_none_or(|admitted| !admitted.covers(names))
+        };
+        if !names.is_empty() && destinations.iter().any(lacks) {
+            refused.with(DataClass::Named)
+        } else {
+            refused
+        }
     }
 
     /// The classes that may go to this destination.
@@ -131,9 +167,8 @@ impl Clearance {
     }
 
     /// The classes that may go to every one of these destinations.
-    pub fn admits_at_all(&self, destinations: Possible<Destination>) -> ClassSet {
+    pub fn admits_at_all(&self, destinations: Words<Destination>) -> ClassSet {
         destinations
-            .members()
             .iter()
             .fold(Words::all(), |admitted, destination| admitted.intersection(self.admits(destination)))
     }
@@ -143,7 +178,7 @@ impl Default for Clearance {
     /// Nothing to the public, everything to where it is forgotten, and everything but credentials elsewhere.
     fn default() -> Self {
         let most = Words::all().without(DataClass::Credentials);
-        let nothing = Self { admitted: [Words::EMPTY; 5] };
+        let nothing = Self { admitted: [Words::EMPTY; 5], names: [TextSet::EMPTY; 5] };
         nothing
             .with(Destination::Ephemeral, Words::all())
             .with(Destination::System, most)
@@ -159,7 +194,7 @@ mod tests {
     #[test]
     fn the_default_table_is_the_published_one() {
         let table = Clearance::default();
-        let most = Words::all().without(DataClass::Credentials).without(DataClass::Unclassified);
+        let most = Words::all().without(DataClass::Credentials);
         assert_eq!(table.admits(Destination::Public), Words::EMPTY);
         for destination in [Destination::Internal, Destination::User, Destination::System] {
             assert_eq!(table.admits(destination), most, "{destination}");
@@ -168,12 +203,33 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_classified_goes_only_where_credentials_may() {
-        let without = Words::all().without(DataClass::Credentials);
-        let table = Clearance::default().with(Destination::Public, without);
-        assert!(!table.admits(Destination::Public).contains(DataClass::Unclassified));
-        let table = table.with(Destination::Public, Words::all());
-        assert!(table.admits(Destination::Public).contains(DataClass::Unclassified));
+    fn what_nobody_classified_goes_where_private_data_may() {
+        let table = Clearance::default();
+        let confidential = table.clone().with(Destination::Public, Words::only(DataClass::Confidential));
+        assert!(confidential.admits(Destination::Public).contains(DataClass::Unclassified));
+        let pii = table.with(Destination::Public, Words::only(DataClass::Pii));
+        assert!(!pii.admits(Destination::Public).contains(DataClass::Unclassified));
+    }
+
+    #[test]
+    fn a_class_of_ones_own_goes_where_it_is_cleared_by_name() {
+        let label = |names: &[&str]| Label::bottom().with_names(&TextSet::of(names.iter().copied()));
+        let (one, other) = (label(&["com.example.x"]), label(&["com.example.y"]));
+        let refused = Words::only(DataClass::Named);
+        let (public, internal) = (Words::only(Destination::Public), Words::only(Destination::Internal));
+        let table = Clearance::default();
+        assert_eq!(table.refuses(public, &one), refused);
+        assert_eq!(table.refuses(internal, &one), Words::EMPTY);
+        let table = table.with_names(Destination::Public, TextSet::of(["com.example.x"]));
+        assert_eq!(table.refuses(public, &one), Words::EMPTY);
+        assert_eq!(table.refuses(public, &other), refused);
+        assert_eq!(table.refuses(public, &one.joined(&other)), refused);
+        assert_eq!(
+            table.refuses(public, &Label::bottom().with_class(DataClass::Named)),
+            refused,
+            "it may be any"
+        );
+        assert_eq!(table.refuses(public, &Label::bottom()), Words::EMPTY);
     }
 
     #[test]
@@ -181,8 +237,8 @@ mod tests {
         let table = Clearance::default()
             .with(Destination::System, Words::only(DataClass::User))
             .with(Destination::Public, Words::only(DataClass::Pii));
-        let either = Possible::only(Destination::System).with(Destination::Public);
+        let either = Words::only(Destination::System).with(Destination::Public);
         assert_eq!(table.admits_at_all(either), Words::EMPTY);
-        assert_eq!(table.admits_at_all(Possible::only(Destination::System)), Words::only(DataClass::User));
+        assert_eq!(table.admits_at_all(Words::only(Destination::System)), Words::only(DataClass::User));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::mode::FlowMode;
 use super::{Concern, FlowGate, FlowInput, words};
-use crate::annotation::Axis;
+use crate::annotation::{Authority, Axis};
 use crate::decide::{Effect, Reason, WayOut};
 use crate::label::Label;
 
@@ -23,14 +23,36 @@ pub(super) static GATE: FlowGate = FlowGate {
     of_replies: true,
     answered_under_way: false,
     judge: |input| {
-        let exposed = input.facts.session.untrusted() && reply(input).private();
-        exposed.then(|| effect(input.mode))
+        let violated = is_doubtful(input) && reply(input).private() && !is_left_to_reply(input);
+        violated.then(|| effect(input.mode))
     },
     explain: |input, finding| {
         finding.saw("tool.annotations.returnMetadata.sensitivity", words(reply(input).classes()))
     },
     overlooks: |label| !label.untrusted() && !label.private(),
 };
+
+/// Whether the session should not get secrets. The thesis knows one level: a session that has certainly read something
+/// private is high, whatever else it has read, and may read more of it.
+fn is_doubtful(input: &FlowInput<'_>) -> bool {
+    let session = input.facts.session;
+    let certainly = input.facts.session_floor.unwrap_or(session);
+    match input.mode {
+        FlowMode::Samos => session.untrusted() && !certainly.private(),
+        FlowMode::Observe | FlowMode::Balanced | FlowMode::Strict => session.untrusted(),
+    }
+}
+
+/// Whether the reply will show. The thesis takes the level of what is read from the outcome: a tool that somebody says may
+/// return something private or nothing of the kind is called, and its reply is judged.
+fn is_left_to_reply(input: &FlowInput<'_>) -> bool {
+    let contract = input.facts.contract;
+    input.mode == FlowMode::Samos
+        && input.reply.is_none()
+        && contract.returns().may_be_none()
+        && contract.basis(Axis::Returns) != Authority::Nothing
+        && !contract.acts()
+}
 
 /// What the reply is, or may be by its contract.
 fn reply<'a>(input: &FlowInput<'a>) -> &'a Label {

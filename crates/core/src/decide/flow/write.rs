@@ -2,9 +2,8 @@
 
 use super::mode::FlowMode;
 use super::{Concern, FlowGate, FlowInput, words};
-use crate::annotation::{Axis, ClassSet, Confidentiality, Destination, Words};
+use crate::annotation::{Axis, ClassSet, Confidentiality, DataClass, Destination, Words};
 use crate::decide::{Effect, Finding, Reason, WayOut};
-use crate::label::Label;
 
 pub(super) static GATE: FlowGate = FlowGate {
     finding: "flow.write",
@@ -16,16 +15,16 @@ pub(super) static GATE: FlowGate = FlowGate {
         (
             FlowMode::Balanced,
             Effect::Block,
-            "asks a person while the session is trusted; this one is not, so it refuses",
+            "refuses where credentials or regulated data would go, or something malicious was read; it asks a person otherwise",
         ),
-        (FlowMode::Balanced, Effect::Confirm, "asks a person, because the session is trusted"),
+        (FlowMode::Balanced, Effect::Confirm, "asks a person, who can tell whether this was wanted"),
     ],
     reason: Reason::NotCleared,
     ways: &[WayOut::NewSession, WayOut::Reset],
     axis: Axis::Destination,
     of_replies: false,
     answered_under_way: false,
-    judge: |input| leak(input).map(|_| effect(input.mode, input.facts.session)),
+    judge: |input| leak(input).map(|leak| effect(input, &leak)),
     explain,
     overlooks: |label| !label.private() && label.scopes().is_empty() && !label.untrusted(),
 };
@@ -52,7 +51,7 @@ fn leak(input: &FlowInput<'_>) -> Option<Leak> {
             Leak { at_destination: if low { held } else { Words::EMPTY }, not_accepted: Words::EMPTY }
         }
         FlowMode::Observe | FlowMode::Balanced | FlowMode::Strict => Leak {
-            at_destination: held.minus(input.policy.clearance.admits_at_all(contract.destination())),
+            at_destination: input.policy.clearance.refuses(watched(input), session),
             // A tool that keeps nothing and passes nothing on receives nothing: a search of the inbox says `none`
             // here, and may be made twice.
             not_accepted: if contract.destination().is_only(Destination::Ephemeral) {
@@ -77,14 +76,32 @@ fn explain(input: &FlowInput<'_>, mut finding: Finding) -> Finding {
     finding
         .saw("session.sensitivity", words(input.facts.session.classes()))
         .saw("tool.annotations.inputMetadata.destination", words(destination.members()))
-        .saw("clearance", words(input.policy.clearance.admits_at_all(destination)))
+        .saw("clearance", words(input.policy.clearance.admits_at_all(destination.members())))
 }
 
-/// A trusted session may have been asked by its user to send this; a doubtful one may have been asked by anybody.
-fn effect(mode: FlowMode, session: &Label) -> Effect {
-    match mode {
+/// The destinations that are looked at. Fetching a page is a message to whoever serves it, but to ask at every page
+/// would teach people to say yes: in a session that no stranger has spoken to, only `strict` looks at it.
+fn watched(input: &FlowInput<'_>) -> Words<Destination> {
+    let (session, contract) = (input.facts.session, input.facts.contract);
+    let all = contract.destination().members();
+    if input.mode == FlowMode::Strict || session.untrusted() || contract.acts() {
+        all
+    } else {
+        all.without(Destination::Public)
+    }
+}
+
+/// What no answer to a question should let out unsigned by a rule of the operator's.
+const GRAVE: [DataClass; 2] = [DataClass::Credentials, DataClass::Regulated];
+
+/// A person can tell whether sending this was wanted. Where strangers may have asked for credentials, or where somebody
+/// reported an attack, a yes would more likely be a slip.
+fn effect(input: &FlowInput<'_>, leak: &Leak) -> Effect {
+    let classes = leak.at_destination.union(leak.not_accepted);
+    let grave = GRAVE.iter().any(|class| classes.contains(*class)) || input.facts.session.malicious();
+    match input.mode {
         FlowMode::Observe => Effect::Allow,
-        FlowMode::Balanced if session.untrusted() => Effect::Block,
+        FlowMode::Balanced if grave => Effect::Block,
         FlowMode::Balanced => Effect::Confirm,
         FlowMode::Strict | FlowMode::Samos => Effect::Block,
     }

@@ -4,6 +4,7 @@
 mod approval;
 mod flow_policy;
 mod grant;
+mod own_files;
 mod quarantine;
 mod token;
 
@@ -25,6 +26,7 @@ pub(super) const GATES: &[Gate] = &[
     quarantine::held,
     approval::wanted,
     flow_policy::accepted,
+    own_files::left_alone,
 ];
 
 /// Whether the caller's token still grants what it granted when the action was sent. A token that is revoked meanwhile

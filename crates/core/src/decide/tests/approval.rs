@@ -64,7 +64,11 @@ fn everything_but_a_yes_is_a_refusal_on_record() {
 #[test]
 fn an_approval_never_outlives_a_stricter_decision() {
     let approval = asking().approval();
-    let stricter = asking().having_read_strangers();
+    let doubtful = asking().having_read_strangers();
+    let verdict = decide_approved(&doubtful.policy, &doubtful.facts(), approval);
+    assert!(matches!(verdict, Verdict::Escalate(_)), "strangers have spoken since: it is another question");
+    let approval = asking().approval();
+    let stricter = asking().having_read(&[DataClass::Credentials]);
     assert!(matches!(decide_approved(&stricter.policy, &stricter.facts(), approval), Verdict::Block(_)));
     let strict =
         Desk { flow: FlowPolicy { mode: FlowMode::Strict, ..FlowPolicy::default() }, ..asking() }.settled();

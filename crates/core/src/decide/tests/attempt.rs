@@ -5,7 +5,7 @@ use crate::annotation::Hints;
 
 /// What a server of this standing gets for its hints.
 fn says(verified: bool, read_only: bool, idempotent: bool) -> Contract {
-    let trust = ServerTrust::new(TrustLevel::Tool, TrustLevel::Tool, verified);
+    let trust = ServerTrust::new(Some(TrustLevel::Tool), TrustLevel::Tool, Some(verified));
     let hints = Hints {
         read_only: Some(read_only),
         idempotent: Some(idempotent),

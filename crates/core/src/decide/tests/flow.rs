@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::annotation::Words;
-use DataClass::{Confidential, Credentials, Financial, Pii, Unclassified, User};
+use DataClass::{Confidential, Credentials, Financial, Pii, Regulated, Unclassified, User};
 use Destination::{Ephemeral, Internal, Public, System};
 use FlowMode::{Balanced, Observe, Samos, Strict};
 use Outcome::{Benign, Consequential, Irreversible};
@@ -15,11 +15,40 @@ fn effects(desk: impl Fn(FlowMode) -> Desk) -> [&'static str; 4] {
 }
 
 #[test]
-fn private_data_to_the_public_is_asked_about_while_trusted_and_refused_once_untrusted() {
-    let trusted = |mode| Desk::new(mode).having_read(&[Pii]).calling(tool(Public, Benign, &[]));
+fn private_data_to_the_public_is_asked_about() {
+    let trusted = |mode| Desk::new(mode).having_read(&[Pii]).calling(tool(Public, Consequential, &[]));
     assert_eq!(effects(trusted), ["allow", "confirm", "block", "block"]);
     let untrusted = |mode| trusted(mode).having_read_strangers();
-    assert_eq!(effects(untrusted), ["allow", "block", "block", "block"]);
+    assert_eq!(effects(untrusted), ["allow", "confirm", "block", "block"]);
+}
+
+#[test]
+fn what_is_graver_is_refused() {
+    for class in [Credentials, Regulated] {
+        for outcome in [Benign, Consequential] {
+            let sending = |mode| {
+                Desk::new(mode).having_read(&[class]).having_read_strangers().calling(tool(
+                    Public,
+                    outcome,
+                    &[],
+                ))
+            };
+            assert_eq!(effects(sending)[1], "block", "{class} {outcome}");
+        }
+    }
+    let flagged = Desk::new(Balanced).having_read(&[Pii]).calling(tool(Public, Consequential, &[]));
+    let flagged = Desk { session: flagged.session.clone().with_malicious(), ..flagged };
+    assert_eq!(flagged.effect(), Effect::Block, "somebody reported an attack");
+}
+
+#[test]
+fn a_trusted_session_may_fetch_pages_whatever_it_has_read() {
+    let fetching = |mode| Desk::new(mode).having_read(&[Pii]).calling(tool(Public, Benign, &[]));
+    assert_eq!(effects(fetching), ["allow", "allow", "block", "block"]);
+    assert_eq!(
+        effects(|mode| fetching(mode).having_read_strangers()),
+        ["allow", "confirm", "block", "block"]
+    );
 }
 
 #[test]
@@ -71,16 +100,18 @@ fn every_rule_that_is_violated_is_a_finding() {
 }
 
 #[test]
-fn credentials_and_what_nobody_classified_stay_where_nothing_is_kept() {
-    for class in [Credentials, Unclassified] {
-        for (destination, effect) in [(Ephemeral, "allow"), (System, "confirm"), (Internal, "confirm")] {
-            let desk = Desk::new(Balanced).having_read(&[class]).calling(tool(destination, Benign, &[]));
+fn credentials_stay_where_nothing_is_kept_and_what_nobody_classified_counts_as_private() {
+    for (destination, effect) in [(Ephemeral, "allow"), (System, "block"), (Internal, "block")] {
+        let desk = Desk::new(Balanced).having_read(&[Credentials]).calling(tool(destination, Benign, &[]));
+        assert_eq!(desk.effect().as_str(), effect, "credentials to {destination}");
+    }
+    for class in [Confidential, Unclassified, Financial] {
+        for (destination, effect) in [(Ephemeral, "allow"), (Internal, "allow"), (Public, "confirm")] {
+            let desk =
+                Desk::new(Balanced).having_read(&[class]).calling(tool(destination, Consequential, &[]));
             assert_eq!(desk.effect().as_str(), effect, "{class} to {destination}");
         }
     }
-    let desk =
-        Desk::new(Balanced).having_read(&[Financial, Confidential]).calling(tool(Internal, Benign, &[]));
-    assert_eq!(desk.effect(), Effect::Allow);
 }
 
 #[test]
@@ -134,7 +165,8 @@ fn of_several_destinations_the_worst_counts() {
         Claim::AcceptsAny,
         Claim::SetOutcomes(Possible::only(Benign)),
     ]);
-    assert_eq!(Desk::new(Balanced).having_read(&[Pii]).calling(either).effect(), Effect::Confirm);
+    let desk = Desk::new(Balanced).having_read(&[Pii]).having_read_strangers().calling(either);
+    assert_eq!(desk.effect(), Effect::Confirm);
 }
 
 #[test]
@@ -157,8 +189,22 @@ fn samos_knows_high_and_low_and_nothing_between() {
 }
 
 #[test]
+fn in_samos_a_private_session_reads_on_and_a_public_one_reads_nothing_private() {
+    let reading =
+        |read: &[DataClass]| Desk::new(Samos).having_read(read).calling(tool(Internal, Benign, &[User]));
+    assert_eq!(reading(&[]).effect(), Effect::Allow, "the first reply says what the session is");
+    assert_eq!(reading(&[]).having_read_strangers().effect(), Effect::Block);
+    assert_eq!(reading(&[User]).effect(), Effect::Allow);
+    assert_eq!(
+        reading(&[User]).having_read_strangers().effect(),
+        Effect::Allow,
+        "it is high for its lifetime"
+    );
+}
+
+#[test]
 fn a_finding_says_what_it_saw() {
-    let desk = Desk::new(Balanced).having_read(&[Pii]).calling(tool(Public, Benign, &[]));
+    let desk = Desk::new(Balanced).having_read(&[Pii]).calling(tool(Public, Consequential, &[]));
     let judgement = desk.judge();
     let saw = |fact: &str| {
         let seen = judgement.findings()[0].saw.iter().find(|seen| seen.fact == fact).unwrap();

@@ -66,7 +66,7 @@ impl Desk {
     }
 
     fn settled(mut self) -> Self {
-        self.policy = self.policy.with_flows([(self.virtual_server.clone(), self.flow)].into());
+        self.policy = self.policy.with_flows([(self.virtual_server.clone(), self.flow.clone())].into());
         self
     }
 
@@ -161,7 +161,7 @@ fn told(claims: &[Claim]) -> Contract {
     for claim in claims {
         all.push(claim.clone(), Authority::Operator, "test");
     }
-    Contract::weigh(&all, &ServerTrust::new(TrustLevel::Tool, TrustLevel::Tool, true)).0
+    Contract::weigh(&all, &ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::Tool)).0
 }
 
 fn spanned(text: &str) -> Spanned<String> {
@@ -181,6 +181,7 @@ fn rule(name: &str, effect: &str, condition: ConditionSource) -> RuleSource {
         message: Some("for people".to_owned()),
         phase: None,
         non_monotone: false,
+        dry_run: false,
     }
 }
 

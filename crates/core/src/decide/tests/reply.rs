@@ -24,7 +24,7 @@ fn saying(claim: Claim) -> ReplyFacts {
 
 fn held(verdict: ReplyVerdict<&'static str>) -> HeldReply<&'static str> {
     match verdict {
-        ReplyVerdict::Hold(held) => held,
+        ReplyVerdict::Hold(held) => *held,
         other => panic!("{other:?} is not held"),
     }
 }

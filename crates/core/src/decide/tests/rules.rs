@@ -69,6 +69,7 @@ fn a_waiver_that_is_over_or_not_certain_changes_nothing() {
 #[test]
 fn a_waiver_of_a_question_is_not_used() {
     let desk = Desk { flow: FlowPolicy::default(), ..mail_to_the_public() }
+        .having_read_strangers()
         .settled()
         .with_rules(&[], &[waiver("flow.write", tool_is("mail__send"), "2999-01-01")]);
     let judgement = desk.judge();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::annotation::{Axis, Words};
-use DataClass::Pii;
+use DataClass::{Credentials, Pii};
 
 const TOLD: [Asking; 5] = [
     Asking::NotNeeded,
@@ -42,14 +42,17 @@ fn a_decision_says_what_would_have_changed_it() {
         Verdict::Escalate(escalation) => escalation.judgement().what_if().to_vec(),
         Verdict::Block(denial) => denial.judgement().what_if().to_vec(),
     };
-    let desk = || Desk::new(FlowMode::Balanced).calling(tool(Destination::Public, Outcome::Benign, &[]));
+    let desk =
+        || Desk::new(FlowMode::Balanced).calling(tool(Destination::Public, Outcome::Consequential, &[]));
     assert_eq!(what_if(desk()), []);
     let private = desk().having_read(&[Pii]);
     let allowed = |otherwise| WhatIf { otherwise, effect: Effect::Allow };
     assert_eq!(what_if(private), [allowed(Otherwise::NothingPrivate)]);
     let both = desk().having_read(&[Pii]).having_read_strangers();
-    let asked = WhatIf { otherwise: Otherwise::NothingUntrusted, effect: Effect::Confirm };
-    assert_eq!(what_if(both), [asked, allowed(Otherwise::NothingPrivate)]);
+    assert_eq!(what_if(both), [allowed(Otherwise::NothingRead)]);
+    let grave = desk().having_read(&[Credentials]).having_read_strangers();
+    let asked = WhatIf { otherwise: Otherwise::NothingPrivate, effect: Effect::Confirm };
+    assert_eq!(what_if(grave), [asked, allowed(Otherwise::NothingRead)]);
     let structural = Desk { virtual_server: VirtualServerId::new("other"), ..desk() }.settled();
     assert_eq!(what_if(structural.having_read(&[Pii])), []);
 }
@@ -66,7 +69,6 @@ fn every_finding_that_can_be_helped_names_a_way_out() {
         WayOut::NewSession,
         WayOut::Reset,
         WayOut::Label(Axis::Destination),
-        WayOut::Label(Axis::Accepts),
         WayOut::Clear,
     ];
     assert_eq!(ways(&desk), [expected]);

@@ -130,7 +130,7 @@ fn a_token_may_demand_more_than_its_virtual_server() {
     let leaking = |mode, flow| {
         let grant = Grant { flow, ..Grant::everything().clone() };
         let desk = Desk::new(mode).having_read(&[DataClass::Pii]);
-        let contract = tool(Destination::Public, Outcome::Benign, &[]);
+        let contract = tool(Destination::Public, Outcome::Consequential, &[]);
         Desk { grant, ..desk.calling(contract) }.effect()
     };
     use FlowFloor::{Balanced, Strict};

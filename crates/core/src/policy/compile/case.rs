@@ -64,7 +64,7 @@ impl CaseSet {
         self.conditions.iter().map(move |condition| {
             condition.truth(&mut |test| {
                 let found = found.as_ref().and_then(|found| found.get(test.slot().0));
-                test.of(test.check().on_argument(found))
+                test.on_argument(found)
             })
         })
     }

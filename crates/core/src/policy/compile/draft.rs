@@ -1,12 +1,15 @@
 //! One condition in the making: names are looked up, tests typed, `not` pushed down to them, facts counted.
 
+use std::sync::Arc;
+
 use super::super::arguments::Pointer;
 use super::super::condition::{Condition, Subject, Test};
 use super::super::error::{RuleError, RuleErrorCode as Code};
-use super::super::fact_table::{FACTS, Fact};
+use super::super::fact_table::{FACTS, Fact, FactName};
 use super::super::kind::{Phase, Phases, Rises};
 use super::super::limits;
 use super::super::source::{ConditionSource, Span, Spanned, ValueSource};
+use super::super::spellings::Spellings;
 use super::super::suggest::{listed, nearest};
 use super::operator::{self, Operator, Target};
 use super::{Compiler, Mention, polarity};
@@ -117,7 +120,8 @@ impl<'c> Draft<'c> {
         let slot = self.compiler.slot(&fact.value, subject);
         let span =
             Span { start: fact.span.start.min(value.span.start), end: fact.span.end.max(value.span.end) };
-        Some(Test { slot, fact: row, check: made.check, negated, span })
+        let spellings = is_spelled(row).then(|| Spellings::of(&made.check)).flatten().map(Arc::new);
+        Some(Test { slot, fact: row, check: made.check, spellings, negated, span })
     }
 
     fn moves(
@@ -207,6 +211,12 @@ impl<'c> Draft<'c> {
                 .push(RuleError::new(Code::TooLarge, span, message).help("make several rules of it"));
         }
     }
+}
+
+/// Whether the fact is a text that an agent spells and a server reads: an argument or a URI. Names are taken as they
+/// are.
+fn is_spelled(row: Option<&Fact>) -> bool {
+    row.is_none_or(|row| row.name == Some(FactName::ResourceUri))
 }
 
 /// The way out of a path that no fact has.

@@ -134,7 +134,8 @@ fn kind(subject: &Subject) -> Option<Kind> {
     subject.fact().map(|fact| fact.kind)
 }
 
-/// Notes a warning for each test of an argument that nothing keeps from firing where the argument is missing.
+/// Notes a warning for each test of an argument that nothing keeps from firing where a tool that has the argument is
+/// called without it.
 pub(super) fn unguarded(condition: &Condition, compiler: &mut Compiler) {
     let mut warnings = Vec::new();
     walk(condition, &mut Vec::new(), &compiler.subjects, &mut warnings);
@@ -171,7 +172,7 @@ fn walk<'c>(
                     RuleError::new(
                         Code::UnguardedArgument,
                         test.span,
-                        format!("this also fires for every call that has no `{path}`, because a missing argument is unknown"),
+                        format!("this also fires for tools that have `{path}` and are called without it, because a missing argument is unknown"),
                     )
                     .help(format!("add `{{ fact: {path}, exists: true }}`, or a test of `tool.name`")),
                 );

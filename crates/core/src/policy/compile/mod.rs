@@ -110,6 +110,7 @@ impl Compiler {
             condition,
             phases,
             monotone,
+            dry_run: source.dry_run,
             waivers: Vec::new(),
         })
     }

@@ -184,7 +184,7 @@ fn a_word_outside_the_domain() {
         Code::OutsideDomain,
         "money",
         "`money` is no value of `session.sensitivity`",
-        "use one of `user`, `pii`, `financial`, `credentials`, `regulated`, `confidential`, `unclassified`",
+        "use one of `user`, `pii`, `financial`, `credentials`, `regulated`, `confidential`, `unclassified`, `named`",
     );
     one(
         r#"{"rules":[{"name":"r","effect":"blok","conditions":{"fact":"server.verified","equals":true}}]}"#,

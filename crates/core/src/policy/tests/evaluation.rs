@@ -283,3 +283,58 @@ fn the_table_names_each_fact_once_and_its_words_fit() {
         );
     }
 }
+
+#[test]
+fn a_rule_on_an_argument_does_not_concern_a_tool_that_has_none() {
+    let to = r#"{"fact":"arguments.to","matches":"*@evil.example"}"#;
+    let not = format!(r#"{{"not":{to}}}"#);
+    let absent = r#"{"fact":"arguments.to","exists":false}"#;
+    let inside = r#"{"fact":"arguments.to/0","equals":"kim"}"#;
+    let either = format!(r#"{{"or":[{to},{{"fact":"server.id","equals":"mail"}}]}}"#);
+    let (none, declares) = (Parameters::of(["body"]), Parameters::of(["body", "to"]));
+    for (condition, arguments, undeclared, declared) in [
+        (to, "{}", Truth::False, Truth::Unknown),
+        (&not, "{}", Truth::False, Truth::Unknown),
+        (absent, "{}", Truth::False, Truth::True),
+        (inside, "{}", Truth::False, Truth::Unknown),
+        (&either, "{}", Truth::True, Truth::True),
+        // What a call brings is looked at, declared or not.
+        (to, r#"{"to":"kim@evil.example"}"#, Truth::True, Truth::True),
+        (&not, r#"{"to":"kim@evil.example"}"#, Truth::False, Truth::False),
+        (&not, r#"{"to":"kim"}"#, Truth::True, Truth::True),
+        (to, r#"{"to":7}"#, Truth::Unknown, Truth::Unknown),
+        // What cannot be read may hold anything.
+        (to, "{", Truth::Unknown, Truth::Unknown),
+    ] {
+        let (rules, call) = (blocking(condition), Call::of("send").arguing(arguments));
+        for (parameters, expected) in
+            [(Some(&none), undeclared), (Some(&declares), declared), (None, declared)]
+        {
+            let facts = Facts { parameters, ..call.facts() };
+            let truth =
+                rules.read(Phase::Call, &facts, FlowViolations::EMPTY).hits().first().map(|hit| hit.truth);
+            assert_eq!(truth.unwrap_or(Truth::False), expected, "{condition} on {arguments}, {parameters:?}");
+        }
+    }
+}
+
+#[test]
+fn of_arguments_that_nobody_has_chosen_the_declared_ones_are_unknown() {
+    let rules = blocking(r#"{"fact":"arguments.to","matches":"*@evil.example"}"#);
+    let call = Call::of("send");
+    let fires = |parameters: Option<&Parameters>| {
+        let facts = Facts { parameters, arguments: Arguments::Unknown, ..call.facts() };
+        !rules.read(Phase::Call, &facts, FlowViolations::EMPTY).hits().is_empty()
+    };
+    assert!(!fires(Some(&Parameters::default())));
+    assert!(fires(Some(&Parameters::of(["to"]))));
+    assert!(fires(None));
+}
+
+#[test]
+fn reading_a_resource_takes_no_arguments() {
+    let action =
+        Action::new(ActionKind::ReadResource, UpstreamId::new("mail"), "resources/read", "mail://1", "{}");
+    let rules = blocking(r#"{"not":{"fact":"arguments.to","equals":"kim"}}"#);
+    assert_eq!(Call::action(action).truth(&rules, Phase::Resource), Truth::False);
+}

@@ -4,6 +4,7 @@
 mod errors;
 mod evaluation;
 mod seed_rules;
+mod spellings;
 mod support;
 mod truth;
 mod waivers;

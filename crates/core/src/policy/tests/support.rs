@@ -80,6 +80,7 @@ impl Reader<'_> {
             message: rule["message"].as_str().map(str::to_owned),
             phase: rule.get("phase").map(|phase| self.text(phase)),
             non_monotone: rule["non_monotone"] == true,
+            dry_run: rule["dry_run"] == true,
         }
     }
 
@@ -194,7 +195,7 @@ impl Call {
         for claim in claims {
             all.push(claim, Authority::Operator, "test");
         }
-        let trust = ServerTrust::new(TrustLevel::Tool, TrustLevel::Tool, true);
+        let trust = ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::Tool);
         self.server = ServerFacts { trust, ..self.server };
         self.contract = Contract::weigh(&all, &trust).0;
         self

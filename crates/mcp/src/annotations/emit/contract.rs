@@ -3,14 +3,15 @@
 use highwater_core::annotation::{Accepts, Axis, Contract, DataClass, Sensitivity, Words};
 
 use super::{push_classes, push_list, push_words};
+use crate::text::elements;
 
 /// The axes that say who established them.
 const BASED: [Axis; 5] = [Axis::Destination, Axis::Accepts, Axis::Outcomes, Axis::Source, Axis::Returns];
 
 /// The contract as JSON text.
 ///
-/// `confidential` shows as a high reading confidentiality and `unclassified` as an undeclared sensitivity: the
-/// two classes of our own are no words of SEP-1913.
+/// `confidential` and the operator's own classes show as a high reading confidentiality, `unclassified` as an undeclared
+/// sensitivity: they are no words of SEP-1913.
 pub fn contract_json(contract: &Contract) -> String {
     let mut out = String::with_capacity(512);
     out.push_str(r#"{"v":1,"inputMetadata":{"destination":"#);
@@ -41,6 +42,36 @@ pub fn contract_json(contract: &Contract) -> String {
     push_words(&mut out, contract.undeclared());
     out.push('}');
     out
+}
+
+/// What the possible sets of a tool come to for one call: `inputMetadata` and `returnMetadata` as SEP-1913 has them in a
+/// resolved tool, where a single value is no list.
+pub(super) fn resolved_metadata(contract: &Contract) -> (String, String) {
+    let (mut input, mut returned_data) = (String::with_capacity(128), String::with_capacity(128));
+    input.push_str(r#"{"destination":"#);
+    push_single(&mut input, |out| push_words(out, contract.destination().members()));
+    input.push_str(r#","sensitivity":"#);
+    push_single(&mut input, |out| push_accepts(out, contract.accepts()));
+    input.push_str(r#","outcomes":"#);
+    push_single(&mut input, |out| push_words(out, contract.outcomes().members()));
+    input.push('}');
+    returned_data.push_str(r#"{"source":"#);
+    push_single(&mut returned_data, |out| push_words(out, contract.source().members()));
+    returned_data.push_str(r#","sensitivity":"#);
+    push_single(&mut returned_data, |out| push_sensitivity(out, &returned(contract)));
+    returned_data.push('}');
+    (input, returned_data)
+}
+
+/// Writes a list, or its only member.
+fn push_single(out: &mut String, push: impl FnOnce(&mut String)) {
+    let mut list = String::with_capacity(32);
+    push(&mut list);
+    let mut items = elements(&list);
+    match (items.next(), items.next()) {
+        (Some(only), None) => out.push_str(only),
+        _ => out.push_str(&list),
+    }
 }
 
 /// What replies hold, with what their source adds.
@@ -74,5 +105,5 @@ fn push_sensitivity(out: &mut String, sensitivity: &Sensitivity) {
 
 /// The classes that SEP-1913 knows.
 fn published() -> Words<DataClass> {
-    Words::all().without(DataClass::Confidential).without(DataClass::Unclassified)
+    Words::all().without(DataClass::Confidential).without(DataClass::Unclassified).without(DataClass::Named)
 }

@@ -1,7 +1,9 @@
 //! What we say ourselves: to clients of tools and replies, to upstreams of the context.
 //!
-//! Everything of ours is under `_meta`, the only carrier that every SDK keeps. Inside a tool's `annotations` we
-//! write the four hints and nothing else, and never one that reads milder than the server's own.
+//! Everything of ours is under `_meta`, the only carrier that every SDK keeps. Inside a listed tool's `annotations` we
+//! write the four hints and nothing else, and never one that reads milder than the server's own. An answer to
+//! `tools/resolve` also says there what the possible sets of the list come to for one call (seed 000): a client that
+//! reads no `_meta` of ours would take the sets for the answer.
 
 mod context;
 mod contract;
@@ -18,7 +20,7 @@ pub use tool::shown_tool;
 use std::collections::HashSet;
 
 use highwater_core::annotation::{ClassSet, DataClass, Word, Words};
-use highwater_core::label::TextSet;
+use highwater_core::label::{Label, TextSet};
 
 use crate::text::{elements, is_array, quote_into, unquote};
 
@@ -52,7 +54,23 @@ fn push_list<T>(out: &mut String, items: impl Iterator<Item = T>, mut item: impl
 
 /// Writes classes in the published spelling.
 fn push_classes(out: &mut String, classes: ClassSet, scopes: &TextSet) {
-    push_list(out, classes.iter(), |out, class| match class {
+    push_list(out, classes.iter(), |out, class| push_class(out, class, scopes));
+}
+
+/// Writes the classes of a label, the operator's own by their names. Where others may be in it, `named` says so.
+fn push_label_classes(out: &mut String, label: &Label) {
+    let names = label.names();
+    let classes = label.classes();
+    let classes = if names.is_open() { classes } else { classes.without(DataClass::Named) };
+    let own = names.members().iter().map(Err);
+    push_list(out, classes.iter().map(Ok).chain(own), |out, class| match class {
+        Ok(class) => push_class(out, class, label.scopes()),
+        Err(name) => quote_into(out, name),
+    });
+}
+
+fn push_class(out: &mut String, class: DataClass, scopes: &TextSet) {
+    match class {
         DataClass::Regulated => {
             out.push_str(r#"{"regulated":{"scopes":"#);
             push_texts(out, scopes);
@@ -63,12 +81,13 @@ fn push_classes(out: &mut String, classes: ClassSet, scopes: &TextSet) {
         | DataClass::Financial
         | DataClass::Credentials
         | DataClass::Confidential
-        | DataClass::Unclassified => {
+        | DataClass::Unclassified
+        | DataClass::Named => {
             out.push('"');
             out.push_str(class.as_str());
             out.push('"');
         }
-    });
+    }
 }
 
 /// An attribution united with these origins; nothing if it names them all.

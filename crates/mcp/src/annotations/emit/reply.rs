@@ -3,7 +3,7 @@
 use highwater_core::annotation::DataClass;
 use highwater_core::label::Label;
 
-use super::{attribution, push_classes, push_key, push_texts};
+use super::{attribution, push_key, push_label_classes, push_texts};
 use crate::annotations::ours::{self, DECISION, LABEL, forged};
 use crate::annotations::trust_annotations::TRUST_ANNOTATIONS;
 use crate::edit::{Edit, edit_object};
@@ -204,7 +204,7 @@ impl ReplyNote<'_> {
 
 fn push_parts(out: &mut String, label: &Label) {
     out.push_str(r#""secrecy":"#);
-    push_classes(out, label.classes(), label.scopes());
+    push_label_classes(out, label);
     out.push_str(r#","integrity":""#);
     out.push_str(label.integrity().as_str());
     out.push('"');

@@ -1,0 +1,198 @@
+//! What can be told of a tool from its definition, without believing anything that it says of itself.
+//!
+//! Names are what a model reads, so an honest server's names mean what they say; of another server's the operator has
+//! to say more. Everything here errs in one direction: a word, an argument or a schema that is not understood never
+//! makes a tool milder.
+
+mod argument;
+mod database;
+mod name;
+mod schema;
+mod split;
+mod verbs;
+
+use std::collections::BTreeSet;
+
+use argument::Code;
+use database::{Database, database, is_sql_word};
+use name::ToolName;
+use schema::Arguments;
+
+/// What a tool's name and input schema tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolShape {
+    reads: bool,
+    exit: Option<Exit>,
+    engine: Option<Engine>,
+    objects: Vec<String>,
+    paths: Vec<String>,
+    open: bool,
+}
+
+/// By what a tool sends its arguments to somebody. Arguments are named by pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By this word of its name.
+    Name {
+        /// The word, in lower case.
+        word: String,
+    },
+    /// By an argument that is a URL, a host or the like.
+    Url {
+        /// Which.
+        argument: String,
+    },
+    /// By an argument that is an address, a channel or an account.
+    Address {
+        /// Which.
+        argument: String,
+    },
+    /// Its arguments could not be read, so that one of them may be anything.
+    UnknownArguments,
+}
+
+/// By what a tool runs what it is given. Arguments are named by pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// By an argument that is SQL. Nothing else decides what the call does: where there is a text at this pointer and
+    /// [`reads_only`](super::sql::reads_only) holds of it, the call only reads. Where there is none, nobody knows.
+    Sql {
+        /// Which.
+        argument: String,
+    },
+    /// By this word of its name.
+    Name {
+        /// The word, in lower case.
+        word: String,
+    },
+    /// By an argument that is a command, code, or a query of something that cannot be looked at.
+    Code {
+        /// Which.
+        argument: String,
+    },
+    /// Its arguments could not be read, so that one of them may be anything.
+    UnknownArguments,
+}
+
+// === impl ToolShape ===
+
+impl ToolShape {
+    /// Reads a definition: the server's name in the configuration, the tool's name, and its input schema as JSON text,
+    /// in which no object has a key twice.
+    pub fn read(server: &str, name: &str, input_schema: Option<&str>) -> Self {
+        let tool = ToolName::new(name);
+        let moves = tool
+            .has_word(|word| matches!(word, "copy" | "cp" | "link" | "move" | "mv" | "rename" | "symlink"));
+        let arguments = schema::arguments(input_schema, moves);
+        // A set, because alternatives of a schema may say the same place twice.
+        let pointers = |holds: fn(&argument::Argument) -> bool| -> Vec<String> {
+            let held = arguments.all.iter().filter(|argument| holds(argument));
+            held.map(|argument| argument.pointer.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+        };
+        Self {
+            reads: tool.reads(),
+            exit: exit(&tool, &arguments),
+            engine: engine(&tool, &arguments, database(server, name).or_else(|| unnamed_database(&tool))),
+            objects: pointers(|argument| argument.object),
+            paths: pointers(|argument| argument.path),
+            open: arguments.open || !arguments.known,
+        }
+    }
+
+    /// Whether the name is a reading one. That alone makes nothing benign: see [`only_reads`](Self::only_reads).
+    pub fn reads_by_name(&self) -> bool {
+        self.reads
+    }
+
+    /// Whether the name is a reading one, nothing is sent and nothing is run.
+    pub fn only_reads(&self) -> bool {
+        self.reads && self.exit.is_none() && self.engine.is_none()
+    }
+
+    /// By what the tool sends something, if it may.
+    pub fn sends(&self) -> Option<&Exit> {
+        self.exit.as_ref()
+    }
+
+    /// By what the tool runs something, if it may.
+    pub fn runs(&self) -> Option<&Engine> {
+        self.engine.as_ref()
+    }
+
+    /// Pointers of the arguments that name the thing acted on: RFC 6901 without the first slash, `*` for every item of
+    /// a list and every member of a map. They are inferred from names, and there may be others.
+    pub fn objects(&self) -> &[String] {
+        &self.objects
+    }
+
+    /// Those of them that are file paths. A value elsewhere may be one, too.
+    pub fn paths(&self) -> &[String] {
+        &self.paths
+    }
+
+    /// Whether calls may hold values in places that the definition does not tell: members of objects that it leaves
+    /// open, or a schema that could not be read. Then other objects and paths may be among them.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+}
+
+fn exit(tool: &ToolName, arguments: &Arguments) -> Option<Exit> {
+    if let Some(word) = tool.sends() {
+        return Some(Exit::Name { word: word.to_owned() });
+    }
+    if let Some(url) = arguments.all.iter().find(|argument| argument.url) {
+        return Some(Exit::Url { argument: url.pointer.clone() });
+    }
+    // Whoever reads a channel or an account names it as well.
+    let address = arguments.all.iter().find(|argument| argument.address && !tool.reads());
+    if let Some(address) = address {
+        return Some(Exit::Address { argument: address.pointer.clone() });
+    }
+    (!arguments.known).then_some(Exit::UnknownArguments)
+}
+
+fn engine(tool: &ToolName, arguments: &Arguments, database: Option<Database>) -> Option<Engine> {
+    let is_run = |code: Code| code != Code::Query || database.is_some();
+    let run: Vec<_> = arguments.all.iter().filter(|argument| argument.code.is_some_and(is_run)).collect();
+    if let [only] = run.as_slice() {
+        let is_sql = match only.code {
+            Some(Code::Sql) => true,
+            Some(Code::Query) => database == Some(Database::Sql),
+            Some(Code::Other) | None => false,
+        };
+        let is_written = arguments.all.iter().any(|argument| argument.output);
+        if is_sql && only.single && arguments.known && !is_written && only_queries(tool) {
+            return Some(Engine::Sql { argument: only.pointer.clone() });
+        }
+    }
+    if let Some(word) = tool.runs() {
+        return Some(Engine::Name { word: word.to_owned() });
+    }
+    if let Some(first) = run.first() {
+        return Some(Engine::Code { argument: first.pointer.clone() });
+    }
+    (!arguments.known).then_some(Engine::UnknownArguments)
+}
+
+/// A tool that is called `query` and nothing else runs one, and most likely in SQL, whatever its server is called.
+fn unnamed_database(tool: &ToolName) -> Option<Database> {
+    let is_query = |word: &str| matches!(word, "queries" | "query" | "statement");
+    (tool.has_word(is_query) && tool.consists_of(|word| is_query(word) || verbs::queries(word)))
+        .then_some(Database::Sql)
+}
+
+/// Whether the name says that a query is run and nothing else: what `create_view` does with a SELECT is more than to
+/// read.
+fn only_queries(tool: &ToolName) -> bool {
+    let is_filling = |word: &str| {
+        matches!(
+            word,
+            "a" | "data" | "mcp" | "only" | "queries" | "raw" | "readonly" | "select" | "statement" | "the"
+        )
+    };
+    tool.reads() || tool.consists_of(|word| verbs::queries(word) || is_sql_word(word) || is_filling(word))
+}
+
+#[cfg(test)]
+mod tests;
