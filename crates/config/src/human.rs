@@ -18,6 +18,11 @@ pub(crate) struct Period(pub(crate) Duration);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scalar(pub(crate) String);
 
+/// Reads a span of time as the configuration has them: `90s`, `1h30m`, `7d`.
+pub fn parse_period(text: &str) -> Option<Duration> {
+    Period::parse(text).map(|Period(period)| period)
+}
+
 const SIZE_UNITS: [(&str, usize); 7] = [
     ("B", 1),
     ("KiB", 1 << 10),

@@ -27,9 +27,10 @@ mod settings;
 mod source;
 mod yaml;
 
-pub use check::{Change, Checked, Leak, Leaks, Unanswered, Witness};
+pub use check::{Change, Checked, Leak, Unanswered, Witness};
 pub use diagnose::{Diagnostic, Diagnostics, Place};
-pub use load::{Surroundings, check, load, load_among};
+pub use human::parse_period;
+pub use load::{Surroundings, check, load, load_among, load_with};
 pub use lower::listen::ListenError;
 pub use reference::reference_markdown;
 pub use schema::schema;

@@ -62,6 +62,41 @@ pub fn check(file_name: &str, text: &str, surroundings: &Surroundings<'_>) -> Re
     Ok(Checked { settings, warnings, rules, waivers })
 }
 
+/// Reads a configuration as if somebody had pasted these lines into it: a proposal is tried before it is made. A mapping is
+/// added to the one of its name, a list at the top to the one that is there, and everything else is replaced.
+///
+/// # Errors
+///
+/// Everything that is wrong with the result.
+pub fn load_with(
+    file_name: &str,
+    text: &str,
+    pasted: &[&str],
+    surroundings: &Surroundings<'_>,
+) -> Result<Settings, Diagnostics> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut sources = Sources::new(file_name, text);
+    let problems = Problems::default();
+    let settings = with_lines(&mut sources, pasted, surroundings, &problems);
+    problems.into_result(&sources, settings)
+}
+
+fn with_lines(
+    sources: &mut Sources,
+    pasted: &[&str],
+    surroundings: &Surroundings<'_>,
+    problems: &Problems,
+) -> Option<Settings> {
+    let mut node = parse(sources.text()).map_err(|problem| problems.push(problem)).ok()?;
+    for lines in pasted {
+        let start = sources.add("the pasted lines", lines);
+        let tree = parse(lines).map_err(|problem| problems.push(problem.moved(start))).ok()?;
+        node = node.with_pasted(tree.moved(start), true);
+    }
+    let others = other_files(&node, sources, surroundings.files, problems);
+    settings_of(&node, &others, sources.text(), surroundings, problems)
+}
+
 fn settings(sources: &mut Sources, surroundings: &Surroundings<'_>, problems: &Problems) -> Option<Settings> {
     let node = parse(sources.text()).map_err(|problem| problems.push(problem)).ok()?;
     if let Node { value: Value::Null { .. }, .. } = node {

@@ -57,6 +57,33 @@ impl Span {
 }
 
 impl Node {
+    /// This with another pasted into it. Mappings are merged, and lists joined that stand at the top of a file, where they
+    /// hold things beside each other; everything else is replaced.
+    pub(crate) fn with_pasted(self, pasted: Self, is_root: bool) -> Self {
+        match (self.value, pasted.value) {
+            (Value::Map(mut entries), Value::Map(others)) => {
+                for (key, other) in others {
+                    let Some(place) = entries.iter().position(|(known, _)| known.name() == key.name()) else {
+                        entries.push((key, other));
+                        continue;
+                    };
+                    let (known, value) = entries.remove(place);
+                    let value = match (value.value, other.value) {
+                        (Value::List(mut items), Value::List(more)) if is_root => {
+                            items.extend(more);
+                            Self { span: value.span, value: Value::List(items) }
+                        }
+                        (held, other_value) => Self { span: value.span, value: held }
+                            .with_pasted(Self { span: other.span, value: other_value }, false),
+                    };
+                    entries.insert(place, (known, value));
+                }
+                Self { span: self.span, value: Value::Map(entries) }
+            }
+            (_, value) => Self { span: pasted.span, value },
+        }
+    }
+
     /// The name a key stands for.
     pub(crate) fn name(&self) -> &str {
         match &self.value {

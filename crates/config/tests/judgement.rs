@@ -70,6 +70,9 @@ tells! {
     a_case_that_asks_for_more_than_arguments: labelled!("        cases:\n          - when: { session.private: true }\n            inputMetadata: { destination: internal }\n          - when: { argument.to: me }\n            inputMetadata: { destination: user }\n          - when: { arguments.to: me }\n");
     a_result_that_points_nowhere: labelled!("        result:\n          - { pointer: structuredContent/private, equals: true, returnMetadata: { sensitivity: user } }\n          - { pointer: /a~2b, equals: [true], returnMetadata: { sensitivity: user } }\n          - { equals: true, returnMetadata: { sensitivity: user } }\n");
     a_label_for_many_tools: "servers:\n  mail:\n    command: mail-server\n    allowed_tools: ['read_*']\n    labels:\n      send_*: { inputMetadata: { destination: public } }\n";
+    a_wrong_word_for_every_tool: "servers:\n  mail:\n    command: mail-server\n    labels:\n      '*':\n        returnMetadata: { source: interal }\n        aproval: confirm\n";
+    levels_and_capabilities_that_are_none: labelled!("        read_confidentiality: hihg\n        write_confidentiality: []\n        capabilities: { netwrok: true, filesystem: /srv, execution: { git: true } }\n");
+    capabilities_of_a_prompt: "servers:\n  mail:\n    command: mail-server\n    prompt_labels:\n      review: { read_confidentiality: high, write_confidentiality: low, capabilities: { network: false } }\n";
     a_resource_with_arguments: "servers:\n  mail:\n    command: mail-server\n    resource_labels:\n      'mail://in/*': { returnMetadata: { source: untrustedPublic }, roles: { folder: object } }\n      'mail://*/in': { returnMetadata: { source: internal } }\n";
 }
 
@@ -79,7 +82,7 @@ tells! {
     a_level_that_no_trust_has: "servers:\n  mail:\n    command: mail-server\n    trust: { server_trust: trusted, resource_trust: ower, verified: yes }\n";
     trust_of_an_unknown_server: with_mail!("mcp_servers:\n  mial: { server_trust: tool, verified: true }\n  https://example.com/mcp: { server_trust: tool, verified: true }\n");
     trust_written_twice: "servers:\n  mail: { command: mail-server, trust: { server_trust: tool, verified: true } }\nmcp_servers:\n  mail: { server_trust: none }\n";
-    trust_that_counts_for_nothing: "servers:\n  mail: { command: mail-server, trust: { server_trust: tool } }\n";
+    trust_that_counts_for_nothing: "servers:\n  mail: { command: mail-server, trust: { server_trust: tool, verified: false } }\n";
     an_unknown_flow: with_mail!("flow: stirct\nvirtual_servers:\n  coding: { flow: off }\n  reading: { flwo: strict }\n");
     an_unknown_destination: with_mail!("clearance: { publik: none, internal: [user, secret] }\n");
     a_clearance_that_makes_no_sense: with_mail!("clearance: { public: [none, user], internal: [user, unclassified], user: { regulated: { scopes: [gdpr] } } }\n");

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
 use highwater_config::{Auth, Listen, Prefix, Settings, Transport, load, schema};
+use highwater_core::annotation::{Authority, Axis, Contract, Destination, Outcome, Possible};
 use highwater_core::id::UpstreamId;
+use highwater_core::trust::ServerTrust;
 use serde_json::Value;
 
 fn environment(name: &str) -> Option<String> {
@@ -44,6 +46,71 @@ fn what_debug_hides_is_there() {
     for secret in ["ghp_secret", "api-secret", "key=none", "8080"] {
         assert!(!shown.contains(secret), "{secret} is shown");
     }
+}
+
+#[test]
+fn a_label_for_every_tool_stands_under_those_of_single_tools() {
+    let text = "servers:\n  notes:\n    command: x\n    labels:\n      \
+        '*': { inputMetadata: { destination: user, outcomes: benign }, cases: [{ when: { arguments.a: b }, approval: confirm }] }\n      \
+        send: { inputMetadata: { destination: public } }\n";
+    let settings = settings(text);
+    let labels = &settings.server("notes").unwrap().labels;
+    assert_eq!(labels.tool_names().collect::<Vec<_>>(), ["send"]);
+    let contract =
+        |tool: &str| Contract::weigh(labels.tool(tool).unwrap().claims(), &ServerTrust::default()).0;
+    assert_eq!(contract("anything").destination(), Possible::only(Destination::User));
+    assert_eq!(contract("anything").basis(Axis::Destination), Authority::OperatorDefault);
+    assert_eq!(contract("send").destination(), Possible::only(Destination::Public));
+    assert_eq!(contract("send").basis(Axis::Destination), Authority::Operator);
+    assert_eq!(contract("send").outcomes(), Possible::only(Outcome::Benign));
+    for tool in ["anything", "send"] {
+        assert_eq!(labels.tool(tool).unwrap().cases().len(), 1, "{tool}");
+    }
+}
+
+/// Whose label a resource has is certain only where every spelling of its URI says the same.
+#[test]
+fn a_resource_that_is_spelled_oddly_may_have_several_labels() {
+    let text = "servers:\n  files:\n    command: x\n    resource_labels:\n      \
+        'file:///srv/public/*': { returnMetadata: { source: system, sensitivity: none } }\n      \
+        'file:///srv/private/*': { returnMetadata: { source: internal, sensitivity: pii } }\n";
+    let settings = settings(text);
+    let labels = &settings.server("files").unwrap().labels;
+    let certain = |uri: &str| labels.resource(uri)[0].unwrap();
+    let (public, private) = (certain("file:///srv/public/a"), certain("file:///srv/private/a"));
+    let named = |uri: &str| -> Vec<&str> {
+        let possible = labels.resource(uri).into_iter();
+        possible
+            .map(|label| match label {
+                Some(label) if std::sync::Arc::ptr_eq(label, public) => "public",
+                Some(label) if std::sync::Arc::ptr_eq(label, private) => "private",
+                Some(_) => "another",
+                None => "none",
+            })
+            .collect()
+    };
+    assert_eq!(named("file:///srv/public/a"), ["public"]);
+    assert_eq!(named("file:///srv/public/a%20b"), ["public"]);
+    assert_eq!(named("file:///srv/private/a"), ["private"]);
+    assert_eq!(named("file:///tmp/a"), ["none"]);
+    // What looks public and means private, and the other way round.
+    for (from, to) in [("public", "private"), ("private", "public")] {
+        for uri in [
+            format!("file:///srv/{from}/../{to}/a"),
+            format!("file:///srv/{from}/./../{to}/a"),
+            format!("file:///srv/{from}//..//{to}/a"),
+            format!("file:///srv/{from}/%2e%2e/{to}/a"),
+            format!("file:///srv/{from}/%252e%252e/{to}/a"),
+            format!(r"file:///srv/{from}/..\{to}\a"),
+        ] {
+            let mut named = named(&uri);
+            named.sort_unstable();
+            assert_eq!(named, ["none", "private", "public"], "{uri}");
+        }
+    }
+    assert_eq!(named("file:///srv/Private/a"), ["private", "none"]);
+    assert_eq!(named("/srv/private/a"), ["private", "none"]);
+    assert_eq!(named("private/a"), ["private", "none"]);
 }
 
 /// As they are printed where they were first described: alone in a file.
@@ -175,4 +242,27 @@ fn a_command_line_cannot_expose_what_the_file_could_not() {
     );
     let guarded = settings("servers: { a: { command: x } }");
     assert_eq!(guarded.listening_on(open).unwrap().listen, open);
+}
+
+#[test]
+fn lines_are_tried_as_if_they_had_been_pasted() {
+    let around = highwater_config::Surroundings { environment: &|_| None, files: &|_| Err(String::new()) };
+    let file = "servers:\n  notes: { command: notes-server }\nclearance: { public: [pii] }\nwaivers:\n  - { waive: [flow.write], when: { tool.id: a }, until: 2027-01-31, reason: Ours. }\n";
+    let with = |lines: &[&str]| highwater_config::load_with("highwater.yaml", file, lines, &around);
+    let word = "servers:\n  notes:\n    profile: local";
+    let settings = with(&[word]).unwrap();
+    assert_eq!(settings.servers.len(), 1);
+    assert_eq!(settings.servers[0].profile.map(|word| word.as_str()), Some("local"));
+    // A list at the top gains what is pasted, one below is replaced, and several pastes add up.
+    let waiver =
+        "waivers:\n  - { waive: [flow.act], when: { tool.id: b }, until: 2027-01-31, reason: Ours too. }";
+    let settings = with(&[word, waiver, "clearance: { public: [user] }"]).unwrap();
+    assert_eq!(settings.servers[0].profile.map(|word| word.as_str()), Some("local"));
+    let flow = &settings.virtual_servers[0].flow;
+    let public = flow.clearance.admits(highwater_core::annotation::Destination::Public);
+    assert_eq!(public.iter().map(|class| class.as_str()).collect::<Vec<_>>(), ["user"]);
+    // What would not load is no configuration.
+    let wrong = with(&["servers:\n  notes:\n    profile: lokal"]).unwrap_err().to_string();
+    assert!(wrong.contains("lokal"), "{wrong}");
+    assert!(with(&["clearance: ["]).is_err());
 }

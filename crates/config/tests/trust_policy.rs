@@ -102,7 +102,7 @@ fn section_2_tool_replies_are_worth_what_is_verified_and_resources_what_was_rais
         let verified = server(&format!("server_trust: {word}, verified: true")).trust;
         assert_eq!((verified.effective(), verified.resources()), (level, TrustLevel::None), "{word}");
         let raised = server(&format!("resource_trust: {word}, verified: true")).trust;
-        assert_eq!((raised.effective(), raised.resources()), (TrustLevel::None, level), "{word}");
+        assert_eq!((raised.effective(), raised.resources()), (TrustLevel::Tool, level), "{word}");
         // The key invariant: no configuration bypasses the cap.
         let written = format!("server_trust: {word}, resource_trust: {word}, verified: false");
         let capped = server(&written).trust;

@@ -38,9 +38,10 @@ pub(crate) fn useless(
     // From the last to the first: of two rules that say the same, the later one is the one too many.
     for index in (0..rules.rules().len()).rev() {
         let gone: Vec<usize> = found.iter().map(|(index, _)| *index).collect();
+        let is_dry_run = rules.rules().get(index).is_some_and(|rule| rule.dry_run());
         if !scenes.fires(index)? {
             found.push((index, Useless::Dead));
-        } else if !scenes.decides(index, &gone)? {
+        } else if !is_dry_run && !scenes.decides(index, &gone)? {
             let by = scenes.culprit(index, &gone)?;
             found.push((index, Useless::Shadowed { by }));
         }
@@ -156,7 +157,7 @@ impl PolicyModel {
         rule: &'p FindingModel,
         gone: &'p [usize],
     ) -> impl Iterator<Item = &'p FindingModel> {
-        self.findings.iter().filter(move |other| {
+        self.enforced().filter(move |other| {
             let is_other = other.rule != rule.rule && other.rule.is_none_or(|index| !gone.contains(&index));
             is_other
                 && match rule.effect {

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use highwater_core::policy::Check;
+use highwater_core::policy::{Check, Parameters, Test};
 use serde_json::{Map, Value, json};
 
 use super::diagram::Function;
 use super::space::{GaveUp, Rails, Space, TextId, Values};
+use super::spelling;
 use super::texts::Pattern;
 
 /// What conditions ask of one argument.
@@ -21,6 +22,8 @@ pub(crate) struct Asked {
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     models: BTreeMap<String, Model>,
+    /// Whether the tool declares an argument, by the names that pointers start with.
+    declared: BTreeMap<String, Function>,
 }
 
 #[derive(Debug)]
@@ -40,12 +43,11 @@ struct Model {
 
 impl Asked {
     /// Takes note of a test.
-    pub(crate) fn note(&mut self, check: &Check) {
-        match check {
-            Check::Text(texts) => {
-                self.texts.extend(texts.iter().map(|text| Pattern::Exact(text.to_string())))
-            }
-            Check::Matches(glob) => self.texts.push(Pattern::Glob(glob.as_str().to_owned())),
+    pub(crate) fn note(&mut self, test: &Test) {
+        if let Some(spellings) = test.spellings() {
+            self.texts.extend(spelling::compared(test.check(), spellings));
+        }
+        match test.check() {
             Check::Above(bound) => self.cuts.extend(bound.checked_add(1)),
             Check::Below(bound) => self.cuts.extend([*bound]),
             Check::Number(numbers) => {
@@ -53,7 +55,7 @@ impl Asked {
                     self.cuts.extend([Some(*number), number.checked_add(1)].into_iter().flatten());
                 }
             }
-            Check::Among(_) | Check::Has(_) | Check::Exists => {}
+            Check::Among(_) | Check::Has(_) | Check::Text(_) | Check::Matches(_) | Check::Exists => {}
         }
     }
 }
@@ -63,8 +65,12 @@ impl Asked {
 impl Arguments {
     /// Makes the variables.
     pub(crate) fn new(space: &mut Space, asked: BTreeMap<String, Asked>) -> Result<Self, GaveUp> {
-        let mut models = BTreeMap::new();
+        let (mut models, mut declared) = (BTreeMap::new(), BTreeMap::new());
         for (pointer, asked) in asked {
+            let name = first(&pointer).to_owned();
+            if !declared.contains_key(&name) {
+                declared.extend(space.usual_switches(1)?.pop().map(|switch| (name, switch)));
+            }
             let present = space.switch()?;
             let kinds = [space.switch()?, space.switch()?, space.switch()?];
             let [is_text, is_number, is_flag] = kinds;
@@ -87,7 +93,7 @@ impl Arguments {
             }
             models.insert(pointer, Model { present, is_text, is_number, is_flag, flag, text, at_least });
         }
-        let arguments = Self { models };
+        let arguments = Self { models, declared };
         arguments.relate(space)?;
         Ok(arguments)
     }
@@ -108,29 +114,40 @@ impl Arguments {
         Ok(())
     }
 
-    /// When a test of an argument may hold, and when it certainly does.
-    pub(crate) fn rails(&self, space: &mut Space, pointer: &str, check: &Check) -> Result<Rails, GaveUp> {
+    /// Whether each name is one that the tool declares.
+    pub(crate) fn declared(&self) -> impl Iterator<Item = Function> {
+        self.declared.values().copied()
+    }
+
+    /// When a rule on this argument concerns the tool: it declares it, or the call brings it.
+    pub(crate) fn concern(&self, space: &mut Space, pointer: &str) -> Result<Function, GaveUp> {
+        let found = (self.declared.get(first(pointer)), self.models.get(pointer));
+        let (Some(declared), Some(model)) = found else { return Ok(super::diagram::ALWAYS) };
+        Ok(space.diagram.or(*declared, model.present)?)
+    }
+
+    /// What the tool declares of what is asked for.
+    pub(crate) fn parameters(&self, space: &Space, values: &Values) -> Parameters {
+        let declared = self.declared.iter().filter(|(_, declared)| space.value(**declared, values));
+        Parameters::of(declared.map(|(name, _)| unescaped(name)))
+    }
+
+    /// When the check of an argument may hold, and when it certainly does.
+    pub(crate) fn rails(&self, space: &mut Space, pointer: &str, test: &Test) -> Result<Rails, GaveUp> {
         let Some(model) = self.models.get(pointer) else {
             return Ok(Rails { may: super::diagram::ALWAYS, ..Rails::NEVER });
         };
-        // Of an argument that is missing, or of another kind than the operator reads, nothing is known.
-        let (kind, holds) = match check {
+        if let Some(spellings) = test.spellings() {
+            let Rails { may, must } = spelling::rails(space, model.text, test.check(), spellings)?;
+            return known_of(space, model.is_text, Rails { may, must });
+        }
+        let (kind, holds) = match test.check() {
             Check::Exists => return Ok(Rails::known(model.present)),
             Check::Among(words) => {
                 let yes = if words & 2 != 0 { model.flag } else { super::diagram::NEVER };
                 let not = space.diagram.not(model.flag)?;
                 let no = if words & 1 != 0 { not } else { super::diagram::NEVER };
                 (model.is_flag, space.diagram.or(yes, no)?)
-            }
-            Check::Text(texts) => {
-                let mut any = Vec::new();
-                for text in texts {
-                    any.push(space.like(model.text, &Pattern::Exact(text.to_string()))?);
-                }
-                (model.is_text, space.diagram.any(any)?)
-            }
-            Check::Matches(glob) => {
-                (model.is_text, space.like(model.text, &Pattern::Glob(glob.as_str().to_owned()))?)
             }
             Check::Above(bound) => (model.is_number, model.reached(bound.checked_add(1))),
             Check::Below(bound) => {
@@ -145,11 +162,11 @@ impl Arguments {
                 }
                 (model.is_number, space.diagram.any(any)?)
             }
-            Check::Has(_) => (super::diagram::NEVER, super::diagram::NEVER),
+            Check::Has(_) | Check::Text(_) | Check::Matches(_) => {
+                (super::diagram::NEVER, super::diagram::NEVER)
+            }
         };
-        let must = space.diagram.and(kind, holds)?;
-        let may = space.diagram.choose(kind, holds, super::diagram::ALWAYS)?;
-        Ok(Rails { may, must })
+        known_of(space, kind, Rails::known(holds))
     }
 
     /// Arguments with these values, as JSON text.
@@ -164,6 +181,12 @@ impl Arguments {
         }
         Value::Object(root)
     }
+}
+
+/// Of an argument that is missing, or of another kind than the operator reads, nothing is known.
+fn known_of(space: &mut Space, kind: Function, Rails { may, must }: Rails) -> Result<Rails, GaveUp> {
+    let must = space.diagram.and(kind, must)?;
+    Ok(Rails { may: space.diagram.choose(kind, may, super::diagram::ALWAYS)?, must })
 }
 
 // === impl Model ===
@@ -207,6 +230,11 @@ fn put(into: &mut Map<String, Value>, tokens: &[String], value: Value) {
     if let Value::Object(inside) = inside {
         put(inside, rest, value);
     }
+}
+
+/// The first part of a pointer.
+fn first(pointer: &str) -> &str {
+    pointer.split('/').next().unwrap_or_default()
 }
 
 fn unescaped(token: &str) -> String {

@@ -7,6 +7,7 @@ use highwater_core::policy::{CaseSet, Condition, Slot, Subject};
 use serde_json::Value;
 
 use super::argument::{Arguments, Asked};
+use super::condition::turned;
 use super::space::{GaveUp, Space};
 
 /// A quarrel over so many nodes is not worth an answer.
@@ -36,7 +37,7 @@ fn found(cases: &CaseSet, claims: &[&Claims]) -> Result<Vec<Quarrel>, GaveUp> {
     };
     for test in cases.conditions().iter().flat_map(Condition::tests) {
         if let Some(pointer) = pointer(test.slot()) {
-            asked.entry(pointer).or_default().note(test.check());
+            asked.entry(pointer).or_default().note(test);
         }
     }
     let mut space = Space::new(MOST_NODES);
@@ -45,7 +46,8 @@ fn found(cases: &CaseSet, claims: &[&Claims]) -> Result<Vec<Quarrel>, GaveUp> {
     for condition in cases.conditions() {
         let rails = super::condition::rails(&mut space, condition, &mut |space, test| {
             let pointer = pointer(test.slot()).unwrap_or_default();
-            arguments.rails(space, &pointer, test.check())
+            let rails = arguments.rails(space, &pointer, test)?;
+            turned(space, test, rails)
         })?;
         certain.push(rails.must);
     }

@@ -6,7 +6,7 @@ use highwater_core::policy::{Effect, Phase, RuleSet, RuleSource, Spanned, compil
 
 use super::analyse::{Useless, useless};
 use super::difference::{Side, changes};
-use super::leak::ways;
+use super::leak::{Way, ways};
 use super::situation::Situation;
 use super::space::GaveUp;
 use super::witness::Witness;
@@ -48,21 +48,14 @@ pub enum Unanswered {
 pub struct Leak {
     /// The virtual servers through which it does.
     pub virtual_servers: Vec<String>,
+    /// Whether flows are only observed there, so that nothing but the operator's rules stops a call.
+    pub observed: bool,
     /// Whether the condition certainly holds of it, or only may.
     pub certain: bool,
     /// What follows: `allow`, or `redact` where the reply is edited.
     pub effect: Effect,
     /// An example.
     pub witness: Witness,
-}
-
-/// What a leak query found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Leaks {
-    /// The ways through; none means that no path allows it.
-    pub leaks: Vec<Leak>,
-    /// Virtual servers in which nothing is enforced, so that there everything goes ahead.
-    pub observing: Vec<String>,
 }
 
 /// A kind of call that two configurations treat differently.
@@ -143,17 +136,22 @@ impl Checked {
         Ok(found)
     }
 
-    /// Whether a call of which the condition holds, or may hold, can go ahead without anybody being asked.
+    /// Whether a call of which the condition holds, or may hold, can go ahead without anybody being asked: the ways
+    /// through. None means that no path allows it.
     ///
     /// # Errors
     ///
     /// What is wrong with the condition, or that there is no answer.
-    pub fn leaks(&self, condition: &str, now: Timestamp) -> Result<Result<Leaks, Unanswered>, Diagnostics> {
+    pub fn leaks(
+        &self,
+        condition: &str,
+        now: Timestamp,
+    ) -> Result<Result<Vec<Leak>, Unanswered>, Diagnostics> {
         let asked = question(condition)?;
         Ok(self.leaks_of(&asked, now))
     }
 
-    fn leaks_of(&self, asked: &RuleSet, now: Timestamp) -> Result<Leaks, Unanswered> {
+    fn leaks_of(&self, asked: &RuleSet, now: Timestamp) -> Result<Vec<Leak>, Unanswered> {
         let rules = self.settings.rules.set();
         let mut leaks = Vec::new();
         for way in ways(asked, rules, &self.flows(), now, MOST_NODES)? {
@@ -163,11 +161,11 @@ impl Checked {
                 return Err(Unanswered::Disagreement);
             }
             let witness = Witness::new(&way.situation, &[rules, asked]);
-            leaks.push(Leak { virtual_servers: way.virtual_servers, certain: way.certain, effect, witness });
+            let Way { virtual_servers, mode, certain, .. } = way;
+            let observed = mode == FlowMode::Observe;
+            leaks.push(Leak { virtual_servers, observed, certain, effect, witness });
         }
-        let observing =
-            self.settings.virtual_servers.iter().filter(|server| server.flow.mode == FlowMode::Observe);
-        Ok(Leaks { leaks, observing: observing.map(|server| server.name.clone()).collect() })
+        Ok(leaks)
     }
 
     /// What calls are treated differently than by `old`, for the virtual servers that both have.
@@ -181,14 +179,14 @@ impl Checked {
             let Some(before) = old.settings.virtual_server(&server.name) else { continue };
             match groups.iter_mut().find(|(was, is, _)| *was == before.flow && *is == server.flow) {
                 Some((_, _, names)) => names.push(&server.name),
-                None => groups.push((before.flow, server.flow, vec![&server.name])),
+                None => groups.push((before.flow.clone(), server.flow.clone(), vec![&server.name])),
             }
         }
         let mut found = Vec::new();
         for (was, is, names) in groups {
             let before = Side { flow: was, rules: old.settings.rules.set() };
             let after = Side { flow: is, rules: self.settings.rules.set() };
-            for change in changes(before, after, &names, now, MOST_NODES)? {
+            for change in changes(before.clone(), after.clone(), &names, now, MOST_NODES)? {
                 if old.judged(&change.situation) != change.before
                     || self.judged(&change.situation) != change.after
                 {
@@ -213,7 +211,7 @@ impl Checked {
         for server in &self.settings.virtual_servers {
             match flows.iter_mut().find(|(flow, _)| *flow == server.flow) {
                 Some((_, names)) => names.push(&server.name),
-                None => flows.push((server.flow, vec![&server.name])),
+                None => flows.push((server.flow.clone(), vec![&server.name])),
             }
         }
         flows
@@ -221,9 +219,11 @@ impl Checked {
 
     /// What the gates say of a situation.
     fn judged(&self, situation: &Situation) -> Effect {
-        let flow =
-            self.settings.virtual_server(situation.virtual_server().as_str()).map(|server| server.flow);
-        situation.judged(flow.unwrap_or_default(), self.settings.rules.set())
+        let flow = self
+            .settings
+            .virtual_server(situation.virtual_server().as_str())
+            .map(|server| server.flow.clone());
+        situation.judged(&flow.unwrap_or_default(), self.settings.rules.set())
     }
 }
 
@@ -251,6 +251,7 @@ fn asked(text: &str, problems: &Problems) -> Option<RuleSet> {
         message: None,
         phase: None,
         non_monotone: true,
+        dry_run: false,
     };
     let asked = match compile(&[rule], &[]) {
         Ok(asked) => asked,

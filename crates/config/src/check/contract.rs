@@ -30,8 +30,6 @@ pub(crate) struct ContractModel {
     source_said: Function,
     capabilities_said: Function,
     pub(crate) idempotent: Function,
-    /// It may do what cannot be undone, and only by adding.
-    pub(crate) adds: Function,
     pub(crate) malicious: Function,
     pub(crate) requires_verified: Function,
     /// Exactly one holds, in the order of [`CallVariant::ALL`].
@@ -61,7 +59,7 @@ pub(crate) struct ReturnsModel {
     by_operator: Function,
     /// In the order of [`DataClass::ALL`]. Where nobody said, `unclassified` alone.
     pub(crate) classes: Vec<Function>,
-    none: Function,
+    pub(crate) none: Function,
     pub(crate) scopes: ScopeSet,
 }
 
@@ -112,7 +110,6 @@ impl ContractModel {
             source_said: space.switch()?,
             capabilities_said: space.switch()?,
             idempotent: space.switch()?,
-            adds: space.switch()?,
             malicious: space.switch()?,
             requires_verified: space.switch()?,
             variant: space.last_choice(CallVariant::ALL.len())?,
@@ -143,11 +140,7 @@ impl ContractModel {
         space.require_if(self.outcomes_said, same)?;
         let benign = self.benign(space)?;
         let said = space.diagram.and(self.outcomes_said, benign)?;
-        space.require_if(*read, said)?;
-        // Who states that something cannot be undone says that it is not only added to.
-        let stated = space.diagram.or(self.outcomes_said, *destructive)?;
-        let unstated = space.diagram.not(stated)?;
-        space.require_if(self.adds, unstated)
+        space.require_if(*read, said)
     }
 
     /// Leaves aside tools whose server requires an approval of its own, which no policy can change.
@@ -198,8 +191,9 @@ impl ContractModel {
         Ok(space.diagram.or(classes, added)?)
     }
 
-    /// The classes of the session that the tool is not built to receive.
-    pub(crate) fn refuses(&self, space: &mut Space, session: &LabelModel) -> Result<Function, GaveUp> {
+    /// When a class of the session is one that somebody says the tool is not built to receive, in the order of
+    /// [`DataClass::ALL`].
+    pub(crate) fn refuses(&self, space: &mut Space, session: &LabelModel) -> Result<Vec<Function>, GaveUp> {
         let covered = self.accepts.scopes.covers(space, &session.scopes)?;
         // Regulated data whose scopes nobody named may be of any.
         let named = session.scopes.has_member(space)?;
@@ -208,17 +202,19 @@ impl ContractModel {
         let mut refused = Vec::new();
         for class in DataClass::ALL {
             let accepted = match class {
-                // A question for the destination alone.
-                DataClass::Confidential => continue,
-                // Passes only where everything does.
-                DataClass::Unclassified => NEVER,
+                // Questions for the destination alone.
+                DataClass::Confidential | DataClass::Unclassified => {
+                    refused.push(NEVER);
+                    continue;
+                }
                 DataClass::Regulated => space.diagram.and(nth(&self.accepts.classes, *class), covered)?,
                 _ => nth(&self.accepts.classes, *class),
             };
-            refused.push(space.diagram.minus(session.class(*class), accepted)?);
+            let held = space.diagram.minus(session.class(*class), accepted)?;
+            let held = space.diagram.minus(held, self.accepts.any)?;
+            refused.push(space.diagram.minus(held, self.accepts.unknown)?);
         }
-        let refused = space.diagram.any(refused)?;
-        Ok(space.diagram.minus(refused, self.accepts.any)?)
+        Ok(refused)
     }
 
     /// A contract with these values, on a server of this trust.
@@ -256,7 +252,6 @@ impl ContractModel {
         let hints = Hints {
             read_only: read.then_some(true),
             idempotent: has(self.idempotent).then_some(true),
-            destructive: has(self.adds).then_some(false),
             ..Hints::default()
         };
         if hints != Hints::default() {

@@ -11,7 +11,7 @@ use super::space::GaveUp;
 use super::world::World;
 
 /// The policy that one virtual server has.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Side<'s> {
     pub(crate) flow: FlowPolicy,
     pub(crate) rules: &'s RuleSet,

@@ -60,34 +60,65 @@ impl FlowModel {
 
 /// Private data would go where it may not.
 fn write(FlowParts { space, policy, session, contract }: &mut FlowParts<'_>) -> Result<GateModel, GaveUp> {
-    let mut leaks = Vec::new();
     if policy.mode == FlowMode::Samos {
         let private = session.private(space)?;
-        leaks.push(space.diagram.and(private, contract.destination(Destination::Public))?);
-    } else {
-        for class in DataClass::ALL {
-            let closed = Destination::ALL.iter().filter(|to| !policy.clearance.admits(**to).contains(*class));
-            let closed = closed.map(|to| contract.destination(*to)).collect::<Vec<_>>();
-            let closed = space.diagram.any(closed)?;
-            leaks.push(space.diagram.and(session.class(*class), closed)?);
+        let violated = space.diagram.and(private, contract.destination(Destination::Public))?;
+        return Ok((violated, vec![(Effect::Block, violated)]));
+    }
+    let public = watched_public(space, policy.mode, session, contract)?;
+    // A tool that keeps nothing and passes nothing on receives nothing.
+    let keeps = Destination::ALL.iter().filter(|to| **to != Destination::Ephemeral);
+    let keeps = keeps.map(|to| contract.destination(*to)).collect::<Vec<_>>();
+    let keeps = space.diagram.any(keeps)?;
+    let refused = contract.refuses(space, session)?;
+    let (mut leaks, mut grave) = (Vec::new(), Vec::new());
+    for (class, refused) in DataClass::ALL.iter().zip(refused) {
+        // The model knows of the operator's own classes that there are some, and not which.
+        let admits = |to: Destination| match class {
+            DataClass::Named => policy.clearance.admits_every_name(to),
+            _ => policy.clearance.admits(to).contains(*class),
+        };
+        let closed = Destination::ALL.iter().filter(|to| !admits(**to));
+        let closed = closed.map(|to| match to {
+            Destination::Public => public,
+            to => contract.destination(*to),
+        });
+        let closed = space.diagram.any(closed.collect::<Vec<_>>())?;
+        let held = space.diagram.and(session.class(*class), closed)?;
+        let refused = space.diagram.and(refused, keeps)?;
+        let leak = space.diagram.or(held, refused)?;
+        leaks.push(leak);
+        if matches!(class, DataClass::Credentials | DataClass::Regulated) {
+            grave.push(leak);
         }
-        // A tool that keeps nothing and passes nothing on receives nothing.
-        let keeps = Destination::ALL.iter().filter(|to| **to != Destination::Ephemeral);
-        let keeps = keeps.map(|to| contract.destination(*to)).collect::<Vec<_>>();
-        let keeps = space.diagram.any(keeps)?;
-        let refused = contract.refuses(space, session)?;
-        leaks.push(space.diagram.and(refused, keeps)?);
     }
     let violated = space.diagram.any(leaks)?;
+    let flagged = space.diagram.and(violated, session.malicious)?;
+    grave.push(flagged);
+    let grave = space.diagram.any(grave)?;
     let effects = match policy.mode {
         FlowMode::Observe => Vec::new(),
-        FlowMode::Balanced => {
-            let doubtful = space.diagram.and(violated, session.untrusted())?;
-            vec![(Effect::Confirm, violated), (Effect::Block, doubtful)]
-        }
+        FlowMode::Balanced => vec![(Effect::Confirm, violated), (Effect::Block, grave)],
         FlowMode::Strict | FlowMode::Samos => vec![(Effect::Block, violated)],
     };
     Ok((violated, effects))
+}
+
+/// When arguments may become public and that is looked at: not where a trusted session only fetches something, unless in
+/// `strict`.
+fn watched_public(
+    space: &mut Space,
+    mode: FlowMode,
+    session: &LabelModel,
+    contract: &ContractModel,
+) -> Result<Function, GaveUp> {
+    let public = contract.destination(Destination::Public);
+    if mode == FlowMode::Strict {
+        return Ok(public);
+    }
+    let looks = contract.benign(space)?;
+    let unwatched = space.diagram.minus(looks, session.untrusted())?;
+    Ok(space.diagram.minus(public, unwatched)?)
 }
 
 /// Untrusted text would decide an act.
@@ -113,6 +144,19 @@ fn act(FlowParts { space, policy, session, contract }: &mut FlowParts<'_>) -> Re
 fn read(FlowParts { space, policy, session, contract }: &mut FlowParts<'_>) -> Result<GateModel, GaveUp> {
     let private = contract.returns_private(space)?;
     let violated = space.diagram.and(private, session.untrusted())?;
+    let violated = match policy.mode {
+        FlowMode::Samos => {
+            let high = session.private(space)?;
+            let violated = space.diagram.minus(violated, high)?;
+            // What may be public is called, and its reply judged.
+            let irreversible = contract.outcome(Outcome::Irreversible);
+            let acts = space.diagram.or(contract.outcome(Outcome::Consequential), irreversible)?;
+            let may_be_public = space.diagram.and(contract.returns.said, contract.returns.none)?;
+            let left_to_reply = space.diagram.minus(may_be_public, acts)?;
+            space.diagram.minus(violated, left_to_reply)?
+        }
+        FlowMode::Observe | FlowMode::Balanced | FlowMode::Strict => violated,
+    };
     let effects = match policy.mode {
         FlowMode::Observe | FlowMode::Balanced => Vec::new(),
         FlowMode::Strict | FlowMode::Samos => vec![(Effect::Block, violated)],

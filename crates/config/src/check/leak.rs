@@ -14,6 +14,8 @@ use super::world::World;
 #[derive(Debug)]
 pub(crate) struct Way {
     pub(crate) virtual_servers: Vec<String>,
+    /// How flows are judged there.
+    pub(crate) mode: FlowMode,
     /// Whether the condition certainly holds there, or only may.
     pub(crate) certain: bool,
     pub(crate) situation: Situation,
@@ -30,10 +32,6 @@ pub(crate) fn ways(
     let mut found = Vec::new();
     let Some(question) = asked.rules().first() else { return Ok(found) };
     for (flow, virtual_servers) in flows {
-        // Nothing is enforced there, so everything is a way; the caller says so.
-        if flow.mode == FlowMode::Observe {
-            continue;
-        }
         for phase in [Phase::Call, Phase::Resource] {
             if question.phases().has(phase)
                 && let Some(way) = way(question, asked, rules, flow, virtual_servers, phase, now, most_nodes)?
@@ -66,7 +64,7 @@ fn way(
         if let Some(values) = world.space.example(through)? {
             let situation = Situation::new(&world, &values, now);
             let virtual_servers = virtual_servers.iter().map(|name| (*name).to_owned()).collect();
-            return Ok(Some(Way { virtual_servers, certain, situation }));
+            return Ok(Some(Way { virtual_servers, mode: flow.mode, certain, situation }));
         }
     }
     Ok(None)

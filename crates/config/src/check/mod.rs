@@ -6,6 +6,7 @@
 
 pub(crate) mod analyse;
 pub(crate) mod argument;
+mod automaton;
 pub(crate) mod cases;
 mod checked;
 pub(crate) mod condition;
@@ -22,11 +23,12 @@ mod risk;
 mod scopes;
 mod situation;
 pub(crate) mod space;
+pub(crate) mod spelling;
 pub(crate) mod texts;
 mod witness;
 mod world;
 
-pub use checked::{Change, Checked, Leak, Leaks, Unanswered};
+pub use checked::{Change, Checked, Leak, Unanswered};
 pub use witness::Witness;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! How the values of one fact are told apart, and when a test on it may hold or certainly does.
 
-use highwater_core::policy::{Check, Kind};
+use highwater_core::policy::{Check, Kind, Spellings};
 
 use super::diagram::{ALWAYS, Function, NEVER};
 use super::flow::FlowModel;
@@ -8,6 +8,7 @@ use super::label::LabelModel;
 use super::risk;
 use super::scopes::ScopeSet;
 use super::space::{GaveUp, Rails, Space, TextId};
+use super::spelling;
 use super::texts::Pattern;
 
 /// How the values of a fact are told apart.
@@ -64,6 +65,7 @@ impl Model {
         label: &LabelModel,
         flow: &FlowModel,
         check: &Check,
+        spellings: Option<&Spellings>,
     ) -> Result<Rails, GaveUp> {
         match (self, check) {
             (Self::Possible(words), Check::Among(wanted)) => among(space, words, *wanted),
@@ -82,9 +84,15 @@ impl Model {
             (Self::Flow, Check::Has(wanted)) => Ok(Rails::known(members(space, &flow.violated, *wanted)?)),
             (Self::Text { id, absent, unknown }, check) => {
                 let (Some(id), Some(patterns)) = (id, patterns(check)) else { return Ok(UNKNOWN) };
-                let like = like(space, *id, &patterns)?;
-                let like = space.diagram.minus(like, *absent)?;
-                unless(space, like, *unknown)
+                let Rails { may, must } = match spellings {
+                    Some(spellings) => spelling::rails(space, *id, check, spellings)?,
+                    None => Rails::known(like(space, *id, &patterns)?),
+                };
+                let (may, must) = (space.diagram.minus(may, *absent)?, space.diagram.minus(must, *absent)?);
+                Ok(Rails {
+                    may: space.diagram.or(may, *unknown)?,
+                    must: space.diagram.minus(must, *unknown)?,
+                })
             }
             (Self::Texts { ids, open }, check) => {
                 let mut found = Vec::new();

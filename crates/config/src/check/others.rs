@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::annotation::Source;
+use highwater_core::annotation::{DataClass, Source};
 use highwater_core::grant::Permission;
 use highwater_core::policy::{FactName, ManifestState, Phase, ServerTransport, ToolStatus};
 use highwater_core::trust::TrustLevel;
 
+use super::argument::Arguments;
 use super::diagram::{Function, NEVER};
 use super::space::{GaveUp, Space, TextId};
 use super::texts::Pattern;
@@ -154,12 +155,6 @@ impl ServerModel {
             manifest: space.choice(ManifestState::ALL.len())?,
             transport: space.choice(ServerTransport::ALL.len())?,
         };
-        // An unverified server is worth nothing, whatever is written beside it.
-        for levels in [&model.trust, &model.resource_trust] {
-            let none = levels.first().copied().unwrap_or(NEVER);
-            let either = space.diagram.or(model.verified, none)?;
-            space.require(either)?;
-        }
         Ok(model)
     }
 }
@@ -193,6 +188,18 @@ impl KindModel {
     pub(crate) fn possible(&self, space: &mut Space) -> Result<Vec<Function>, GaveUp> {
         let kinds = [self.tool, self.resource, self.prompt, self.completion, self.ask];
         kinds.into_iter().map(|kind| Ok(space.diagram.or(kind, self.extra)?)).collect()
+    }
+
+    /// Reading a resource takes no arguments; a tool and a prompt declare what they take, and of anything else nobody
+    /// knows.
+    pub(crate) fn declare(&self, space: &mut Space, arguments: &Arguments) -> Result<(), GaveUp> {
+        let unknown = space.diagram.any([self.ask, self.extra, self.completion])?;
+        for declared in arguments.declared() {
+            space.require_if(unknown, declared)?;
+            let none = space.diagram.not(declared)?;
+            space.require_if(self.resource, none)?;
+        }
+        Ok(())
     }
 
     /// The action is about something else than a tool.
@@ -237,7 +244,7 @@ impl ResponseModel {
             source_said: space.switch()?,
             source: space.part(Source::ALL.len())?,
             sensitivity_said: space.switch()?,
-            sensitivity: space.part(8)?,
+            sensitivity: space.part(1 + DataClass::ALL.len())?,
             ask,
         })
     }

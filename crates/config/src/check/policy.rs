@@ -1,6 +1,6 @@
 //! A policy as functions of what is the case: every finding it can make, and the effect of all together.
 
-use highwater_core::decide::{FlowMode, FlowPolicy};
+use highwater_core::decide::FlowPolicy;
 use highwater_core::id::Timestamp;
 use highwater_core::policy::{Effect, Phase, RuleSet};
 
@@ -14,7 +14,6 @@ pub(crate) struct PolicyModel {
     pub(crate) findings: Vec<FindingModel>,
     /// An upstream's own requirement of a passkey: a finding that no policy can change.
     structural: Function,
-    enforced: bool,
 }
 
 /// One finding that can be made.
@@ -30,6 +29,8 @@ pub(crate) struct FindingModel {
     pub(crate) waived: Function,
     /// Of a rule that redacts: what it removes; `None` for everything.
     pub(crate) redacts: Option<u64>,
+    /// Whether something follows from it: a dry run is only recorded.
+    pub(crate) enforced: bool,
 }
 
 // === impl PolicyModel ===
@@ -61,7 +62,8 @@ impl PolicyModel {
             let fires = world.space.spellable(*fires)?;
             let name = rule.finding().to_owned();
             let waived = waived(world, &name)?;
-            findings.push(FindingModel { name, rule: None, effect: *effect, fires, waived, redacts: None });
+            let (rule, effect) = (None, *effect);
+            findings.push(FindingModel { name, rule, effect, fires, waived, redacts: None, enforced: true });
         }
         for (index, rule) in rules.rules().iter().enumerate() {
             if !rule.phases().has(world.phase) {
@@ -77,10 +79,16 @@ impl PolicyModel {
                 fires: world.space.spellable(rails.may)?,
                 waived,
                 redacts: rule.redacts(),
+                enforced: !rule.dry_run(),
             });
         }
         let structural = if before { world.contract.requires_verified } else { NEVER };
-        Ok(Self { findings, structural, enforced: flow.mode != FlowMode::Observe })
+        Ok(Self { findings, structural })
+    }
+
+    /// The findings of which something follows.
+    pub(crate) fn enforced(&self) -> impl Iterator<Item = &FindingModel> {
+        self.findings.iter().filter(|finding| finding.enforced)
     }
 
     /// When the effect is at least this one.
@@ -92,10 +100,8 @@ impl PolicyModel {
         if least <= Effect::Passkey {
             reached.push(self.structural);
         }
-        if self.enforced {
-            for finding in &self.findings {
-                reached.push(finding.reaches(world, least)?);
-            }
+        for finding in self.enforced() {
+            reached.push(finding.reaches(world, least)?);
         }
         Ok(world.space.diagram.any(reached)?)
     }
@@ -111,7 +117,7 @@ impl PolicyModel {
         if least <= Effect::Passkey {
             left = world.space.diagram.minus(left, self.structural)?;
         }
-        for finding in self.findings.iter().filter(|_| self.enforced) {
+        for finding in self.enforced() {
             let reached = finding.reaches(world, least)?;
             left = world.space.diagram.minus(left, reached)?;
         }
@@ -135,7 +141,7 @@ impl PolicyModel {
         if has(self.structural) {
             found.push(("structural.approval", Effect::Passkey));
         }
-        for finding in self.findings.iter().filter(|finding| self.enforced && has(finding.fires)) {
+        for finding in self.enforced().filter(|finding| has(finding.fires)) {
             let effect = if has(finding.waived) { finding.effect.waived() } else { finding.effect };
             match found.iter_mut().find(|(name, _)| *name == finding.name) {
                 Some((_, known)) => *known = effect.max(*known),

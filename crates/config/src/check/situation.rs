@@ -9,8 +9,8 @@ use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::policy::{
-    Admission, Arguments, Effect, FactName, Facts, ManifestState, Phase, Policy, RequestFacts, ResponseFacts,
-    RuleSet, ServerFacts, ServerTransport, ToolStatus,
+    Admission, Arguments, Effect, FactName, Facts, ManifestState, Parameters, Phase, Policy, RequestFacts,
+    ResponseFacts, RuleSet, ServerFacts, ServerTransport, ToolStatus,
 };
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ pub(crate) struct Situation {
     request: RequestFacts,
     pub(crate) arguments: Value,
     arguments_text: String,
+    parameters: Parameters,
     response: ResponseFacts,
     now: Timestamp,
 }
@@ -102,6 +103,7 @@ impl Situation {
                 attribution: TextSet::of(space.members(others.request_attribution, values)),
                 ..RequestFacts::default()
             },
+            parameters: world.arguments.parameters(space, values),
             arguments_text: arguments.to_string(),
             arguments,
             response: response(world, values),
@@ -125,6 +127,10 @@ impl Situation {
                 Phase::List => Arguments::Unknown,
                 Phase::Call | Phase::Resource | Phase::Result => Arguments::Known(&self.arguments_text),
             },
+            parameters: match self.action.kind() {
+                ActionKind::CallTool | ActionKind::GetPrompt => Some(&self.parameters),
+                _ => base.parameters,
+            },
             response: (self.phase == Phase::Result).then_some(&self.response),
             now: self.now,
             ..base
@@ -132,11 +138,11 @@ impl Situation {
     }
 
     /// What the gates say of it, if its server is held and admits everything.
-    pub(crate) fn judged(&self, flow: FlowPolicy, rules: &RuleSet) -> Effect {
+    pub(crate) fn judged(&self, flow: &FlowPolicy, rules: &RuleSet) -> Effect {
         self.judgement(flow, rules).effect()
     }
 
-    pub(crate) fn judgement(&self, flow: FlowPolicy, rules: &RuleSet) -> Judgement {
+    pub(crate) fn judgement(&self, flow: &FlowPolicy, rules: &RuleSet) -> Judgement {
         let upstream = self.action.upstream().clone();
         let admission = Admission {
             allowed_tools: None,
@@ -147,7 +153,7 @@ impl Situation {
             BTreeMap::from([(upstream, admission)]),
             BTreeMap::from([(self.virtual_server.clone(), held)]),
         )
-        .with_flows(BTreeMap::from([(self.virtual_server.clone(), flow)]))
+        .with_flows(BTreeMap::from([(self.virtual_server.clone(), flow.clone())]))
         .with_rules(rules.clone());
         judge(&policy, &self.facts())
     }
@@ -167,8 +173,12 @@ fn server(world: &World, values: &Values) -> ServerFacts {
     let model = &world.others.server;
     let has = |function: Function| world.space.value(function, values);
     let level = |levels: &[Function]| chosen(levels, has).iter().next().unwrap_or(TrustLevel::None);
+    let (server, resource) = (level(&model.trust), level(&model.resource_trust));
+    // Not verified, and worth something: somebody who approved it believes it.
+    let believed = server.max(resource) > TrustLevel::None;
+    let verified = has(model.verified).then_some(true);
     ServerFacts {
-        trust: ServerTrust::new(level(&model.trust), level(&model.resource_trust), has(model.verified)),
+        trust: ServerTrust::new(Some(server), resource, verified).believed_if(believed),
         transport: chosen::<ServerTransport>(&model.transport, has).iter().next(),
         manifest: chosen(&model.manifest, has).iter().next().unwrap_or(ManifestState::Absent),
         ..ServerFacts::default()

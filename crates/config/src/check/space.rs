@@ -339,6 +339,7 @@ impl Space {
         for index in 0..self.texts.len() {
             let Some(text) = self.texts.get(index).cloned() else { continue };
             let (like, unlike) = text.wanted(values);
+            let unlike = text.plainly(&like, unlike);
             if let Some(other) = text.other.filter(|other| values.get(*other))
                 && text.another().is_none()
             {
@@ -374,7 +375,7 @@ impl Space {
     pub(crate) fn spelled(&self, id: TextId, values: &Values) -> Option<String> {
         let text = self.texts.get(id.0)?;
         let (like, unlike) = text.wanted(values);
-        match text.spell(&like, &unlike) {
+        match text.spell(&like, &text.plainly(&like, unlike)) {
             Spelling::Text(spelled) => Some(spelled),
             Spelling::Nothing | Spelling::GaveUp => None,
         }
@@ -425,6 +426,19 @@ impl TextSubject {
             if values.get(*variable) { like.push(pattern) } else { unlike.push(pattern) }
         }
         (like, unlike)
+    }
+
+    /// What a text must be unlike if it is read in every spelling: of those, examples are plain ones, except where what
+    /// they are to match is no plain one.
+    fn plainly<'t>(&self, like: &[&Pattern], mut unlike: Vec<&'t Pattern>) -> Vec<&'t Pattern> {
+        let is_alike = |pattern: &Pattern| matches!(pattern, Pattern::Alike(_));
+        if self.patterns.iter().any(|(pattern, _)| is_alike(pattern)) {
+            let written: Vec<&Pattern> = like.iter().copied().filter(|pattern| !is_alike(pattern)).collect();
+            if find(&written, &[&Pattern::Odd]) != Found::Nothing {
+                unlike.push(&Pattern::Odd);
+            }
+        }
+        unlike
     }
 
     /// A text that is like no pattern.

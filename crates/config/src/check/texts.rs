@@ -2,7 +2,11 @@
 //!
 //! The diagram knows patterns as independent variables; here is what they have to do with each other.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashSet};
+
+use highwater_core::policy::Likeness;
+
+use super::automaton::{Automaton, Step};
 
 /// A pattern as an analysis sees it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,6 +15,10 @@ pub(crate) enum Pattern {
     Exact(String),
     /// `*` is any run of characters, `?` is one.
     Glob(String),
+    /// It is like one of these, without case.
+    Alike(Vec<Likeness>),
+    /// It is certainly no canonical form of a path or a URI.
+    Odd,
 }
 
 /// The answer to the question for a text.
@@ -24,52 +32,50 @@ pub(crate) enum Found {
     GaveUp,
 }
 
+/// Globs of what is no canonical form. Only behind a scheme there is an empty step.
+const ODD: [&str; 18] = [
+    r"*\*", "*%*", "*/", "./*", "*/./*", "*/.", "../*", "*/../*", "*/..", ".", "..", " *", "* ", "//*",
+    "://*", "?://*", "*/*://*", "*////*",
+];
+
 /// How many states the search may visit.
 const MOST_STATES: usize = 20_000;
 
-/// One step of a pattern.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    One(char),
-    AnyOne,
-    AnyRun,
-}
-
-/// The places a pattern may have come to, sorted. The place behind the last step is the end.
-type Places = Vec<u16>;
-
 /// A shortest text that matches all of `like` and none of `unlike`.
 pub(crate) fn find(like: &[&Pattern], unlike: &[&Pattern]) -> Found {
-    let steps: Vec<Vec<Step>> = like.iter().chain(unlike).map(|pattern| pattern.steps()).collect();
-    let alphabet = alphabet(&steps);
-    let accepts = |state: &[Places]| {
-        state.iter().zip(&steps).enumerate().all(|(index, (places, steps))| {
-            let at_end = places.iter().any(|place| usize::from(*place) == steps.len());
-            at_end == (index < like.len())
-        })
-    };
-    let alive = |state: &[Places]| state.iter().take(like.len()).all(|places| !places.is_empty());
-
-    let start: Vec<Places> = steps.iter().map(|steps| closed(&[0], steps)).collect();
-    let mut came_from: HashMap<Vec<Places>, Option<(Vec<Places>, char)>> = HashMap::new();
-    came_from.insert(start.clone(), None);
-    let mut waiting = VecDeque::from([start]);
-    while let Some(state) = waiting.pop_front() {
-        if accepts(&state) {
-            return Found::Text(spelled(&came_from, state));
+    let patterns = like.iter().chain(unlike);
+    let mut automata: Vec<Automaton> = patterns.map(|pattern| Automaton::new(pattern.steps())).collect();
+    let alphabet = alphabet(&automata);
+    let is_like = |index: usize| index < like.len();
+    let mut known: HashSet<Vec<usize>> = HashSet::new();
+    // Each state, the one before it, and the character between them.
+    let mut reached: Vec<(Vec<usize>, usize, char)> = Vec::new();
+    let start = vec![0; automata.len()];
+    known.insert(start.clone());
+    reached.push((start, 0, ' '));
+    let mut at = 0;
+    while let Some((state, ..)) = reached.get(at).cloned() {
+        let mut each = state.iter().zip(&automata).enumerate();
+        if each.all(|(index, (state, automaton))| automaton.accepts(*state) == is_like(index)) {
+            return Found::Text(spelled(&reached, at));
         }
         for &character in &alphabet {
-            let next: Vec<Places> =
-                state.iter().zip(&steps).map(|(places, steps)| advanced(places, steps, character)).collect();
-            if !alive(&next) || came_from.contains_key(&next) {
+            let steps = state.iter().zip(&mut automata);
+            let next: Vec<usize> =
+                steps.map(|(state, automaton)| automaton.after(*state, character)).collect();
+            let lost = next.iter().zip(&automata).enumerate().any(|(index, (state, automaton))| {
+                if is_like(index) { automaton.is_dead(*state) } else { automaton.accepts_all(*state) }
+            });
+            if lost || known.contains(&next) {
                 continue;
             }
-            if came_from.len() >= MOST_STATES {
+            if known.len() >= MOST_STATES {
                 return Found::GaveUp;
             }
-            came_from.insert(next.clone(), Some((state.clone(), character)));
-            waiting.push_back(next);
+            known.insert(next.clone());
+            reached.push((next, at, character));
         }
+        at += 1;
     }
     Found::Nothing
 }
@@ -100,65 +106,57 @@ pub(crate) fn conflict<'p>(
 
 impl Pattern {
     fn steps(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
         match self {
-            Pattern::Exact(text) => text.chars().map(Step::One).collect(),
-            Pattern::Glob(text) => text
-                .chars()
-                .map(|character| match character {
-                    '*' => Step::AnyRun,
-                    '?' => Step::AnyOne,
-                    other => Step::One(other),
-                })
-                .collect(),
+            Pattern::Exact(text) => steps.extend(text.chars().map(Step::One)),
+            Pattern::Glob(text) => steps.extend(glob(text, Step::One)),
+            Pattern::Alike(ways) => {
+                for (index, Likeness { before, pattern, literal, .. }) in ways.iter().enumerate() {
+                    if index > 0 {
+                        steps.push(Step::End);
+                    }
+                    steps.extend(glob(before, Step::One));
+                    match literal {
+                        true => steps.extend(pattern.chars().map(Step::Folded)),
+                        false => steps.extend(glob(pattern, Step::Folded)),
+                    }
+                }
+            }
+            Pattern::Odd => {
+                for odd in ODD {
+                    steps.extend(glob(odd, Step::One).chain([Step::End]));
+                }
+                steps.extend([Step::AnyRun, Step::Inner, Step::One('/'), Step::One('/'), Step::AnyRun]);
+            }
         }
+        steps.push(Step::End);
+        steps
     }
 }
 
+fn glob(text: &str, one: fn(char) -> Step) -> impl Iterator<Item = Step> {
+    text.chars().map(move |character| match character {
+        '*' => Step::AnyRun,
+        '?' => Step::AnyOne,
+        other => one(other),
+    })
+}
+
 /// The characters that make a difference, and one that is in no pattern.
-fn alphabet(steps: &[Vec<Step>]) -> Vec<char> {
-    let used: BTreeSet<char> = steps
-        .iter()
-        .flatten()
-        .filter_map(|step| match step {
-            Step::One(character) => Some(*character),
-            Step::AnyOne | Step::AnyRun => None,
-        })
-        .collect();
+fn alphabet(automata: &[Automaton]) -> Vec<char> {
+    let used: BTreeSet<char> = automata.iter().flat_map(Automaton::characters).collect();
     let other = ('a'..='z').chain('A'..='Z').chain('0'..='9').chain('\u{e000}'..).find(|c| !used.contains(c));
     other.into_iter().chain(used).collect()
 }
 
-/// With every place that is reached by letting a run be empty.
-fn closed(places: &[u16], steps: &[Step]) -> Places {
-    let mut all: BTreeSet<u16> = BTreeSet::new();
-    for &place in places {
-        let mut place = place;
-        while all.insert(place) && steps.get(usize::from(place)) == Some(&Step::AnyRun) {
-            place += 1;
-        }
-    }
-    all.into_iter().collect()
-}
-
-fn advanced(places: &[u16], steps: &[Step], character: char) -> Places {
-    let mut next = Vec::with_capacity(places.len());
-    for &place in places {
-        match steps.get(usize::from(place)) {
-            Some(Step::One(wanted)) if *wanted == character => next.push(place + 1),
-            Some(Step::AnyOne) => next.push(place + 1),
-            Some(Step::AnyRun) => next.push(place),
-            Some(Step::One(_)) | None => {}
-        }
-    }
-    closed(&next, steps)
-}
-
-fn spelled(came_from: &HashMap<Vec<Places>, Option<(Vec<Places>, char)>>, end: Vec<Places>) -> String {
+fn spelled(reached: &[(Vec<usize>, usize, char)], end: usize) -> String {
     let mut text = Vec::new();
     let mut at = end;
-    while let Some(Some((before, character))) = came_from.get(&at) {
+    while at > 0
+        && let Some((_, before, character)) = reached.get(at)
+    {
         text.push(*character);
-        at = before.clone();
+        at = *before;
     }
     text.iter().rev().collect()
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use highwater_core::annotation::{Axis, Destination, Outcome, Source};
+use highwater_core::annotation::{Axis, DataClass, Destination, Outcome, Source};
 use highwater_core::decide::FlowPolicy;
 use highwater_core::policy::{Condition, FACTS, Fact, FactName, Phase, Slot, Subject, Test};
 
@@ -20,6 +20,7 @@ use super::model::{Model, UNKNOWN, patterns};
 use super::others::Others;
 use super::scopes::ScopeList;
 use super::space::{GaveUp, Rails, Space};
+use super::spelling;
 use super::texts::Pattern;
 
 /// What can be the case.
@@ -50,10 +51,13 @@ impl Questions {
         for test in condition.tests() {
             match subject(test.slot()) {
                 Some(Subject::Argument(pointer)) => {
-                    self.arguments.entry(pointer.as_str().to_owned()).or_default().note(test.check());
+                    self.arguments.entry(pointer.as_str().to_owned()).or_default().note(test);
                 }
                 Some(Subject::Fact(fact)) => {
-                    let asked = patterns(test.check()).unwrap_or_default();
+                    let asked = match test.spellings() {
+                        Some(spellings) => spelling::compared(test.check(), spellings),
+                        None => patterns(test.check()).unwrap_or_default(),
+                    };
                     self.texts.extend(asked.into_iter().map(|pattern| (*fact, pattern)));
                 }
                 None => {}
@@ -107,6 +111,7 @@ impl World {
         let granted = others.granted(&mut space, &contract.variant)?;
         space.require(granted)?;
         let arguments = Arguments::new(&mut space, std::mem::take(&mut questions.arguments))?;
+        others.kind.declare(&mut space, &arguments)?;
         let (flows, models) = (Vec::new(), BTreeMap::new());
         let mut world = Self { space, phase, label, contract, arguments, others, flows, models };
         for fact in FACTS.iter().filter(|fact| fact.phases.has(phase) && fact.missing().is_none()) {
@@ -126,7 +131,7 @@ impl World {
         }
         let Self { space, label: session, contract, .. } = self;
         let model = Rc::new(FlowModel::new(FlowParts { space, policy, session, contract }, modelled)?);
-        self.flows.push((*policy, Rc::clone(&model)));
+        self.flows.push((policy.clone(), Rc::clone(&model)));
         Ok(model)
     }
 
@@ -140,13 +145,22 @@ impl World {
         let Self { space, models, arguments, phase, label, .. } = self;
         condition::rails(space, condition, &mut |space, test: &Test| match subject(test.slot()) {
             Some(Subject::Fact(fact)) => match models.get(fact.path) {
-                Some(model) => model.rails(space, label, flow, test.check()),
+                Some(model) => {
+                    let rails = model.rails(space, label, flow, test.check(), test.spellings())?;
+                    condition::turned(space, test, rails)
+                }
                 // Not known in this phase.
                 None => Ok(UNKNOWN),
             },
             // Nobody has chosen arguments while tools are listed.
             Some(Subject::Argument(_)) if *phase == Phase::List => Ok(UNKNOWN),
-            Some(Subject::Argument(pointer)) => arguments.rails(space, pointer.as_str(), test.check()),
+            Some(Subject::Argument(pointer)) => {
+                let rails = arguments.rails(space, pointer.as_str(), test)?;
+                let Rails { may, must } = condition::turned(space, test, rails)?;
+                // What does not concern the tool does not hold, turned round or not.
+                let concern = arguments.concern(space, pointer.as_str())?;
+                Ok(Rails { may: space.diagram.and(may, concern)?, must: space.diagram.and(must, concern)? })
+            }
             None => Ok(UNKNOWN),
         })
     }
@@ -206,10 +220,7 @@ impl World {
                 unknown: others.kind.is_of_unknown_tool(space)?,
             },
             FactName::ToolCallWith => Model::Possible(contract.variant.clone()),
-            FactName::ToolDestroys => {
-                let irreversible = contract.outcome(Outcome::Irreversible);
-                flag(space.diagram.minus(irreversible, contract.adds)?, space)?
-            }
+            FactName::ToolDestroys => flag(contract.outcome(Outcome::Irreversible), space)?,
             FactName::ToolStatus => Model::Possible(others.status.clone()),
             FactName::ToolApproved => flag(others.status.first().copied().unwrap_or(NEVER), space)?,
             FactName::ToolRequiresApproval => flag(contract.requires_verified, space)?,
@@ -257,7 +268,10 @@ impl World {
             FactName::ResponseSensitivity => {
                 let response = &others.response;
                 let declared = contract.returns.possible(space)?;
-                let unclassified = response.sensitivity.last().copied().unwrap_or(NEVER);
+                // In the order of the words: `none`, then the classes.
+                let place = DataClass::ALL.iter().position(|class| *class == DataClass::Unclassified);
+                let unclassified = place.and_then(|place| response.sensitivity.get(place + 1));
+                let unclassified = unclassified.copied().unwrap_or(NEVER);
                 let mut said = Vec::new();
                 for word in &response.sensitivity {
                     said.push(space.diagram.or(*word, unclassified)?);

@@ -46,7 +46,7 @@ pub(crate) struct TrustFile {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "flow")]
 pub(crate) enum FlowWord {
-    /// Nothing is stopped by the flow rules or by `rules`; what each mode would have done is recorded.
+    /// Nothing is stopped by the flow rules; what each mode would have done is recorded. Your own `rules` are enforced.
     Observe,
     /// Asks a person where a trusted session would send private data out or an untrusted one would act, and
     /// refuses to let an untrusted session send private data out.

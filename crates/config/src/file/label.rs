@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use highwater_core::annotation::class_name;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::words::{ApprovalWord, DestinationWord, OutcomeWord, RoleWord, SourceWord};
+use super::words::{ApprovalWord, ConfidentialityWord, DestinationWord, OutcomeWord, RoleWord, SourceWord};
 use crate::human::Scalar;
 use crate::read::{Entries, Field, OneOrMany, Tree, Written};
 
@@ -36,6 +37,20 @@ pub(crate) struct LabelFile {
     /// Whether it deals with strangers: their text comes back, and they may see what is sent.
     pub(crate) open_world_hint: Field<bool>,
 
+    /// SAMOS' word for what is read: `low` if it is public, `high` if it is not. A list means that it may be either.
+    #[serde(rename = "read_confidentiality")]
+    pub(crate) read_confidentiality: Field<OneOrMany<ConfidentialityWord>>,
+
+    /// SAMOS' word for where arguments end up: `low` if that is public, `high` if it is not. A list means that it may be
+    /// either.
+    #[serde(rename = "write_confidentiality")]
+    pub(crate) write_confidentiality: Field<OneOrMany<ConfidentialityWord>>,
+
+    /// What the tool's process touches, in place of what its server declares. It says what rules see and can make the
+    /// label stricter; it confines nothing.
+    #[schemars(extend("examples" = [{ "network": ["api.example.com"], "filesystem": false }]))]
+    pub(crate) capabilities: Field<CapabilitiesFile>,
+
     /// Whether a person must agree to every call.
     pub(crate) approval: Field<ApprovalWord>,
 
@@ -51,6 +66,36 @@ pub(crate) struct LabelFile {
     pub(crate) result: Field<Vec<Written<ResultCaseFile>>>,
 }
 
+/// What a tool's process touches: `true` for everything, `false` or an empty list for nothing, or a list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "capabilities")]
+pub(crate) struct CapabilitiesFile {
+    /// The hosts it reaches.
+    pub(crate) network: Field<ReachFile>,
+
+    /// The paths it reads or writes.
+    pub(crate) filesystem: Field<ReachFile>,
+
+    /// The environment variables it reads.
+    pub(crate) environment: Field<ReachFile>,
+
+    /// The programs it runs.
+    pub(crate) execution: Field<ReachFile>,
+
+    /// The libraries it loads.
+    pub(crate) software_libraries: Field<ReachFile>,
+}
+
+/// How far one of them reaches.
+#[derive(Debug, Clone)]
+pub(crate) enum ReachFile {
+    /// Everywhere or nowhere.
+    Flag(bool),
+    /// To these.
+    Only(Vec<Written<Scalar>>),
+}
+
 /// What becomes of the arguments of a call.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -61,7 +106,7 @@ pub(crate) struct InputMetadataFile {
 
     /// Which classes of data the tool is built to receive: `none`, `user`, `pii`, `financial`, `credentials`,
     /// `regulated`, or `any` for everything, data that nobody classified included. `{ regulated: { scopes: [hipaa]
-    /// } }` names regulations.
+    /// } }` names regulations, `com.example.project-x` is a class of your own.
     #[schemars(extend("examples" = ["none", ["user", "pii"]]))]
     pub(crate) sensitivity: Field<OneOrMany<ClassFile>>,
 
@@ -79,7 +124,7 @@ pub(crate) struct ReturnMetadataFile {
 
     /// Which classes of data they may hold: `none`, `user`, `pii`, `financial`, `credentials`, `regulated`,
     /// `confidential` for private data of no named class, `unclassified`. `{ regulated: { scopes: [hipaa] } }`
-    /// names regulations.
+    /// names regulations, `com.example.project-x` is a class of your own.
     #[schemars(extend("examples" = ["none", ["user", "pii"]]))]
     pub(crate) sensitivity: Field<OneOrMany<ClassFile>>,
 }
@@ -129,6 +174,8 @@ pub(crate) struct ResultCaseFile {
 #[derive(Debug, Clone)]
 pub(crate) enum ClassFile {
     Word(String),
+    /// A class of the operator's own, by its name.
+    Own(String),
     /// Regulated data of these scopes.
     Regulated(Vec<Written<Scalar>>),
 }
@@ -157,9 +204,10 @@ impl<'de> Deserialize<'de> for ClassFile {
             }
 
             fn visit_str<E: de::Error>(self, word: &str) -> Result<ClassFile, E> {
-                match CLASS_WORDS.contains(&word) {
-                    true => Ok(ClassFile::Word(word.to_owned())),
-                    false => Err(E::unknown_variant(word, CLASS_WORDS)),
+                match (CLASS_WORDS.contains(&word), class_name(word)) {
+                    (true, _) => Ok(ClassFile::Word(word.to_owned())),
+                    (false, Some(name)) => Ok(ClassFile::Own(name)),
+                    (false, None) => Err(E::unknown_variant(word, CLASS_WORDS)),
                 }
             }
 
@@ -195,6 +243,7 @@ impl JsonSchema for ClassFile {
         json_schema!({
             "anyOf": [
                 { "enum": CLASS_WORDS },
+                { "type": "string", "pattern": "^[a-zA-Z0-9-]+(\\.[a-zA-Z0-9-]+)+$" },
                 {
                     "type": "object",
                     "properties": {
@@ -209,6 +258,61 @@ impl JsonSchema for ClassFile {
                 }
             ]
         })
+    }
+}
+
+// === impl ReachFile ===
+
+/// What is said of a value that is neither.
+const NO_REACH: &str = "what a tool touches is `true`, `false` or a list\nwrite `[…]` with what it touches";
+
+impl<'de> Deserialize<'de> for ReachFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ReachVisitor;
+
+        impl<'de> Visitor<'de> for ReachVisitor {
+            type Value = ReachFile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`true`, `false` or a list")
+            }
+
+            fn visit_bool<E>(self, flag: bool) -> Result<ReachFile, E> {
+                Ok(ReachFile::Flag(flag))
+            }
+
+            fn visit_str<E: de::Error>(self, _: &str) -> Result<ReachFile, E> {
+                Err(E::custom(NO_REACH))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<ReachFile, A::Error> {
+                Err(de::Error::custom(NO_REACH))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<ReachFile, A::Error> {
+                let mut names = Vec::new();
+                while let Some(name) = items.next_element()? {
+                    names.push(name);
+                }
+                Ok(ReachFile::Only(names))
+            }
+        }
+
+        deserializer.deserialize_any(ReachVisitor)
+    }
+}
+
+impl JsonSchema for ReachFile {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "reach".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "boolean" }, { "type": "array", "items": { "type": "string" } }] })
     }
 }
 

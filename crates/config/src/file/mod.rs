@@ -97,6 +97,11 @@ pub(crate) struct ConfigFile {
     #[schemars(extend("default" = "balanced"))]
     pub(crate) flow: Field<FlowWord>,
 
+    /// The folders you work in, absolute or with `~`. What a server with `profile: local` changes inside them can be undone
+    /// and is no question in `balanced`, unless it is something that is run or loaded unasked.
+    #[schemars(extend("default" = [], "examples" = [["~/src/website"]]))]
+    pub(crate) projects: Field<Vec<Written<String>>>,
+
     /// Which classes of data may go to each kind of destination. A virtual server can say otherwise for itself.
     pub(crate) clearance: Field<ClearanceFile>,
 
@@ -106,8 +111,8 @@ pub(crate) struct ConfigFile {
     pub(crate) sole_gateway: Field<bool>,
 
     /// Rules of your own: what happens to calls, reads and replies of which a condition holds. They can only make
-    /// things stricter. `builtin:graduated` in place of a rule switches on confirmation by degrees: calls that only look
-    /// or add pass, calls that may destroy something ask.
+    /// things stricter, and do so in every flow mode. `builtin:graduated` in place of a rule switches on confirmation by
+    /// degrees: calls of tools that read or add pass, calls of tools that destroy something ask.
     #[schemars(schema_with = "rule::rules_schema")]
     #[schemars(extend("default" = []))]
     pub(crate) rules: Field<Tree>,

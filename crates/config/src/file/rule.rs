@@ -40,6 +40,11 @@ pub(crate) struct RuleFile {
     /// look into the store.
     #[schemars(extend("default" = false))]
     pub(crate) non_monotone: Field<bool>,
+
+    /// A rule on trial: where it fires, decisions record what it would have done, in every flow mode, and nothing follows
+    /// from it.
+    #[schemars(extend("default" = false))]
+    pub(crate) dry_run: Field<bool>,
 }
 
 /// A waiver: where it certainly applies, the findings it names ask a person at most. It never touches findings

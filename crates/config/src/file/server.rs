@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::judgement::TrustFile;
 use super::label::LabelFile;
+use super::words::ProfileWord;
 use crate::human::{Period, Scalar, Size};
 use crate::read::{Deliberate, Entries, Field, Written};
 use crate::settings::{Era, ShareContext, Start, Writes};
@@ -94,6 +95,13 @@ pub(crate) struct ServerFile {
     #[schemars(extend("examples" = [{ "server_trust": "tool", "verified": true }]))]
     pub(crate) trust: Field<TrustFile>,
 
+    /// What the server is to you, in one word. It fills in what nobody says of its tools: `local` for things of this
+    /// machine, `private` for an account of yours, `public` for the web. Tools that send something away or run what they
+    /// are given are not made harmless by it. Without it counts what a person said on the approval page or with `highwater
+    /// servers describe`, if anybody did.
+    #[schemars(extend("examples" = ["local"]))]
+    pub(crate) profile: Field<ProfileWord>,
+
     /// Whether what the server says of itself and its tools is held until a person has approved it, and again when it
     /// changes. Of a server with `trust.verified: true` what is seen first is approved by that. Without this key, as
     /// the top level says.
@@ -104,7 +112,9 @@ pub(crate) struct ServerFile {
     #[schemars(extend("examples" = [{ "keys": ["11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"], "file": "github.manifest.json" }]))]
     pub(crate) manifest: Field<ManifestFile>,
 
-    /// What you know about its tools, by the names the server gives them.
+    /// What you know about its tools, by the names the server gives them. `*` stands for every tool: what it says holds
+    /// where the entry of a tool says nothing.
+    #[schemars(extend("examples" = [{ "*": { "returnMetadata": { "source": "internal" } } }]))]
     pub(crate) labels: Field<Entries<Field<LabelFile>>>,
 
     /// What you know about its resources, by URI. In a pattern `*` is any run of characters and `?` is one; where

@@ -3,9 +3,12 @@
 
 use std::fmt;
 
-use highwater_core::annotation::{ApprovalWish, ArgumentRole, DataClass, Destination, Outcome, Source};
+use highwater_core::annotation::{
+    ApprovalWish, ArgumentRole, Confidentiality, DataClass, Destination, Outcome, Source,
+};
 use highwater_core::decide::FlowFloor;
 use highwater_core::grant::Permission;
+use highwater_core::profile::Profile;
 use highwater_core::trust::TrustLevel;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -48,6 +51,30 @@ pub(crate) enum TrustWord {
     User,
     /// The person who answers for the installation.
     Owner,
+}
+
+words! {
+    /// What a server is to you.
+    ProfileWord as "profile" means Profile {
+        /// Things of this machine: files, repositories, local databases.
+        Local,
+        /// An account of yours, where others may write, too: mail, chat, tickets.
+        Private,
+        /// The web, and whatever else anybody can read or write.
+        Public,
+        /// Nothing is said.
+        Unknown,
+    }
+}
+
+words! {
+    /// SAMOS' two levels of confidentiality.
+    ConfidentialityWord as "confidentiality" means Confidentiality {
+        /// Public.
+        Low,
+        /// Not public.
+        High,
+    }
 }
 
 words! {

@@ -2,6 +2,7 @@
 
 use highwater_core::annotation::{ClassSet, DataClass, Destination, Words};
 use highwater_core::decide::{Clearance, FlowMode, FlowPolicy};
+use highwater_core::label::TextSet;
 
 use super::Lowering;
 use crate::file::label::ClassFile;
@@ -38,7 +39,10 @@ impl Lowering<'_> {
             (Destination::Public, &file.public),
         ];
         entries.into_iter().fold(above, |clearance, (destination, field)| match field.read() {
-            Some(written) => clearance.with(destination, self.cleared(destination, subject, written)),
+            Some(written) => {
+                let (classes, names) = self.cleared(destination, subject, written);
+                clearance.with(destination, classes).with_names(destination, names)
+            }
             None => clearance,
         })
     }
@@ -48,10 +52,18 @@ impl Lowering<'_> {
         destination: Destination,
         subject: &str,
         written: &Written<OneOrMany<ClassFile>>,
-    ) -> ClassSet {
+    ) -> (ClassSet, TextSet) {
         let OneOrMany(words) = &written.value;
         let mut classes: ClassSet = Words::EMPTY;
+        let own = |word: &Written<ClassFile>| match &word.value {
+            ClassFile::Own(name) => Some(name.clone()),
+            ClassFile::Word(_) | ClassFile::Regulated(_) => None,
+        };
+        let names: Vec<String> = words.iter().filter_map(own).collect();
         for word in words {
+            if let ClassFile::Own(_) = &word.value {
+                continue;
+            }
             let ClassFile::Word(name) = &word.value else {
                 self.problems.report_code(
                     "outside-domain",
@@ -73,14 +85,9 @@ impl Lowering<'_> {
                 (None, _) => {}
             }
         }
-        if classes.contains(DataClass::Unclassified) && !classes.contains(DataClass::Credentials) {
-            self.report(
-                written.span,
-                format!("`clearance.{destination}`{subject} has `unclassified` without `credentials`"),
-                "what nobody classified may hold credentials: add `credentials`, or remove `unclassified`",
-            );
-        }
-        classes
+        // `any` is every class of the operator's own, too.
+        let names = if classes.contains(DataClass::Named) { TextSet::EMPTY } else { TextSet::of(names) };
+        (classes, names)
     }
 }
 

@@ -1,10 +1,15 @@
 //! The operator's labels: words to claims, with the operator's authority.
 
-use highwater_core::annotation::{Authority, Claim, Claims, DataClass, Possible, Sensitivity, Severe, Words};
+use highwater_core::annotation::{
+    Authority, Capability, CapabilityClaim, Claim, Claims, DataClass, Possible, Reach, Sensitivity, Word,
+    Words,
+};
 use highwater_core::policy::suggest::listed;
 
 use super::Lowering;
-use crate::file::label::{CLASS_WORDS, ClassFile, InputMetadataFile, ReturnMetadataFile};
+use crate::file::label::{
+    CLASS_WORDS, CapabilitiesFile, ClassFile, InputMetadataFile, LabelFile, ReachFile, ReturnMetadataFile,
+};
 use crate::read::{Field, OneOrMany, Written};
 
 /// Under which name the operator's claims are shown.
@@ -53,8 +58,42 @@ impl Lowering<'_> {
         }
     }
 
+    /// SAMOS' levels of what is read and of where is written.
+    pub(super) fn levels(&self, subject: &str, file: &LabelFile, claims: &mut Claims) {
+        if let Some(levels) = self.possible(subject, "read_confidentiality", &file.read_confidentiality) {
+            claim(claims, Claim::ReadConfidentiality(levels));
+        }
+        if let Some(levels) = self.possible(subject, "write_confidentiality", &file.write_confidentiality) {
+            claim(claims, Claim::WriteConfidentiality(levels));
+        }
+    }
+
+    /// What a tool's process touches.
+    pub(super) fn capabilities(&self, file: &LabelFile, claims: &mut Claims) {
+        let Some(file) = file.capabilities.value() else { return };
+        let CapabilitiesFile { network, filesystem, environment, execution, software_libraries } = file;
+        let written = [
+            (Capability::Network, network),
+            (Capability::Filesystem, filesystem),
+            (Capability::Environment, environment),
+            (Capability::Execution, execution),
+            (Capability::SoftwareLibraries, software_libraries),
+        ];
+        for (capability, field) in written {
+            let reach = match field.value() {
+                None => continue,
+                Some(ReachFile::Flag(true)) => Reach::All,
+                Some(ReachFile::Flag(false)) => Reach::Nothing,
+                Some(ReachFile::Only(names)) => {
+                    Reach::only(names.iter().map(|name| name.value.0.as_str().into()).collect())
+                }
+            };
+            claim(claims, Claim::Capability(CapabilityClaim::new(capability, reach)));
+        }
+    }
+
     /// A set of words of which one or more will hold.
-    fn possible<W: Copy, T: Severe + From<W>>(
+    fn possible<W: Copy, T: Word + From<W>>(
         &self,
         subject: &str,
         key: &str,
@@ -100,6 +139,7 @@ impl Lowering<'_> {
                     }
                     word => of_word(word),
                 },
+                ClassFile::Own(name) => Sensitivity::named(name),
                 ClassFile::Regulated(scopes) => regulated(scopes),
             };
             accepted = Some(match accepted {
@@ -130,6 +170,7 @@ impl Lowering<'_> {
                     continue;
                 }
                 ClassFile::Word(word) => of_word(word),
+                ClassFile::Own(name) => Sensitivity::named(name),
                 ClassFile::Regulated(scopes) => regulated(scopes),
             };
             returned = Some(match returned {
@@ -145,7 +186,7 @@ impl Lowering<'_> {
 
     fn misplaced(&self, class: &Written<ClassFile>, subject: &str, key: &str, help: &str) {
         let word = match &class.value {
-            ClassFile::Word(word) => word,
+            ClassFile::Word(word) | ClassFile::Own(word) => word,
             ClassFile::Regulated(_) => "regulated",
         };
         self.problems.report_code(

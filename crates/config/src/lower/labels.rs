@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use highwater_core::annotation::{ArgumentCase, Claim, Claims, Hints, OperatorLabel, ResultCase, Scalar};
-use highwater_core::policy::{Case, CaseSet, ConditionSource, Glob, Pointer, Written as Word};
+use highwater_core::policy::{Case, CaseSet, ConditionSource, PathGlob, Pointer, Written as Word};
 
 use super::Lowering;
 use super::condition::{ConditionReader, shown};
@@ -19,6 +19,9 @@ use crate::node::Span;
 use crate::read::{Entries, Field, Written};
 use crate::settings::{LabelSettings, Labels};
 
+/// The key in `labels` that stands for every tool of the server.
+const EVERY_TOOL: &str = "*";
+
 /// What a label is about; decides which of its keys mean something.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum About {
@@ -30,9 +33,14 @@ enum About {
 impl Lowering<'_> {
     /// Every label of a server.
     pub(super) fn labels(&self, server: &str, file: &ServerFile) -> Labels {
-        let tools = self.named_labels(server, About::Tool, &file.labels);
+        let mut tools = self.named_labels(server, About::Tool, &file.labels);
+        let every_tool = tools.remove(EVERY_TOOL);
+        if let Some(general) = &every_tool {
+            tools.values_mut().for_each(|label| *label = label.over(general));
+        }
+        let every_tool = every_tool.as_ref().map(LabelSettings::of_every_tool);
         let prompts = self.named_labels(server, About::Prompt, &file.prompt_labels);
-        Labels { tools, resources: self.resource_labels(server, file), prompts }
+        Labels { tools, every_tool, resources: self.resource_labels(server, file), prompts }
     }
 
     fn named_labels(
@@ -45,7 +53,9 @@ impl Lowering<'_> {
         entries
             .filter_map(|(name, entry)| {
                 let key = if about == About::Prompt { "prompt_labels" } else { "labels" };
-                self.warn_of_pattern(name, key, server);
+                if about != About::Tool || name.value != EVERY_TOOL {
+                    self.warn_of_pattern(name, key, server);
+                }
                 let subject = match about {
                     About::Prompt => format!("prompt `{}` of server `{server}`", name.value),
                     About::Tool | About::Resource => format!("`{}` of server `{server}`", name.value),
@@ -64,18 +74,21 @@ impl Lowering<'_> {
                     "`{}` in `{key}` of server `{server}` is taken as the whole name, not as a pattern",
                     name.value
                 ),
-                help: Some("write each name out".to_owned()),
+                help: Some(match key {
+                    "labels" => "write each name out, or `*` alone for every tool of the server".to_owned(),
+                    _ => "write each name out".to_owned(),
+                }),
                 span: Some(name.span),
                 also: None,
             });
         }
     }
 
-    fn resource_labels(&self, server: &str, file: &ServerFile) -> Vec<(Glob, LabelSettings)> {
+    fn resource_labels(&self, server: &str, file: &ServerFile) -> Vec<(PathGlob, LabelSettings)> {
         let entries = file.resource_labels.value().into_iter().flat_map(|Entries(all)| all);
-        let mut labels: Vec<(&Written<String>, Glob, LabelSettings)> = Vec::new();
+        let mut labels: Vec<(&Written<String>, PathGlob, LabelSettings)> = Vec::new();
         for (uri, entry) in entries {
-            let Some(pattern) = Glob::new(&uri.value) else {
+            let Some(pattern) = PathGlob::new(&uri.value) else {
                 self.report(
                     uri.span,
                     format!("the pattern in `resource_labels` of server `{server}` is too long"),
@@ -94,7 +107,7 @@ impl Lowering<'_> {
     }
 
     /// The longest pattern counts, so two of one length must not match the same URI.
-    fn refuse_ties(&self, server: &str, labels: &[(&Written<String>, Glob, LabelSettings)]) {
+    fn refuse_ties(&self, server: &str, labels: &[(&Written<String>, PathGlob, LabelSettings)]) {
         let pattern = |uri: &Written<String>| Pattern::Glob(uri.value.clone());
         for (index, (uri, ..)) in labels.iter().enumerate() {
             let alike = labels.iter().skip(index + 1).map(|(other, ..)| *other);
@@ -123,6 +136,12 @@ impl Lowering<'_> {
             claim(&mut claims, Claim::SetApproval(word.into()));
         }
         self.hints(subject, about, file, &mut claims);
+        self.levels(subject, file, &mut claims);
+        self.capabilities(file, &mut claims);
+        if about != About::Tool {
+            self.refuse_about_tools(subject, "write_confidentiality", &file.write_confidentiality);
+            self.refuse_about_tools(subject, "capabilities", &file.capabilities);
+        }
         if about == About::Resource {
             self.refuse_in_resource(subject, "roles", &file.roles);
             self.refuse_in_resource(subject, "cases", &file.cases);
@@ -143,6 +162,13 @@ impl Lowering<'_> {
         }
     }
 
+    fn refuse_about_tools<T>(&self, subject: &str, key: &str, field: &Field<T>) {
+        if let Some(written) = field.read() {
+            let message = format!("`{key}` of {subject} means nothing: it is about tools");
+            self.report(written.span, message, format!("remove `{key}`"));
+        }
+    }
+
     /// The four hints, which are about tools alone: asking for a resource or a prompt changes nothing.
     fn hints(&self, subject: &str, about: About, file: &LabelFile, claims: &mut Claims) {
         let hints = [
@@ -151,11 +177,8 @@ impl Lowering<'_> {
             ("idempotentHint", &file.idempotent_hint),
             ("openWorldHint", &file.open_world_hint),
         ];
-        for (key, written) in hints.iter().filter_map(|(key, field)| Some((key, field.read()?))) {
-            if about != About::Tool {
-                let message = format!("`{key}` of {subject} means nothing: it is about tools");
-                self.report(written.span, message, format!("remove `{key}`"));
-            }
+        if about != About::Tool {
+            hints.iter().for_each(|(key, field)| self.refuse_about_tools(subject, key, field));
         }
         let [read_only, destructive, idempotent, open_world] = hints.map(|(_, field)| field.value().copied());
         let said = Hints { read_only, destructive, idempotent, open_world };

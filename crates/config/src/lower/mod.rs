@@ -11,6 +11,7 @@ mod label;
 mod labels;
 pub(crate) mod listen;
 mod manifest;
+mod projects;
 mod remote;
 pub(crate) mod rules;
 mod server;
@@ -74,6 +75,7 @@ pub(crate) fn lower<'r>(
     let rules = lowering.rules(file, rules_files);
     let rules_files = lowering.each(&file.rules_files, |path| Ok(path.value.clone()));
     let store = lowering.store(file);
+    let projects = lowering.projects(file);
     let approvals = lowering.approvals(&file.approvals);
     let partition = file.partition.value().copied().unwrap_or_default();
     Some(Settings {
@@ -90,6 +92,7 @@ pub(crate) fn lower<'r>(
         rules_files,
         store: store?,
         partition,
+        projects,
     })
 }
 

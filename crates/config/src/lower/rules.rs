@@ -134,6 +134,7 @@ impl<'l> Lowering<'l> {
             message: file.message.value().cloned(),
             phase: file.phase.read().map(spanned),
             non_monotone: file.non_monotone.value().copied().unwrap_or(false),
+            dry_run: file.dry_run.value().copied().unwrap_or(false),
         })
     }
 

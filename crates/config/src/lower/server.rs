@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use highwater_core::profile::Profile;
+
 use super::trust::Trust;
 use super::{Lowering, Refused, name};
 use crate::diagnose::Problem;
@@ -72,6 +74,7 @@ impl Lowering<'_> {
             Some(Transport::Http { .. }) => CONCURRENCY_OVER_HTTP,
         };
         let trust = self.trust(alias, file, transport.as_ref(), all);
+        let profile = file.profile.value().copied().map(Profile::from);
         let allowed_tools = self.allowed_tools(file, &trust, &alias.value);
         let max_reply = self.size(&format!("`max_reply` of {subject}"), &file.max_reply);
         Some(ServerSettings {
@@ -92,7 +95,8 @@ impl Lowering<'_> {
             }),
             quarantine: self.quarantine(file, all, &subject),
             manifest: self.manifest(file, &subject),
-            trust: trust.level,
+            trust: trust.level.with_profile(profile.unwrap_or(Profile::Unknown).replies()),
+            profile,
             title: trust.title,
             labels: self.labels(&alias.value, file),
             disabled: file.disabled.value().copied().unwrap_or(false),

@@ -10,20 +10,27 @@ use crate::node::Span;
 /// What the name of each starts with.
 const PREFIX: &str = "builtin:";
 
-/// One rule of a set: its name, what it does, the truth it asks for, and what people are told.
+/// One rule of a set: its name, what it does, the facts that must all be so, and what people are told.
 struct Shipped {
     name: &'static str,
     effect: &'static str,
-    fact: &'static str,
+    when: &'static [(&'static str, Sought)],
     message: &'static str,
 }
 
-/// Confirmation by degrees: what only looks or adds passes, what may destroy asks.
+/// What a fact must be.
+enum Sought {
+    True,
+    Word(&'static str),
+}
+
+/// Confirmation by degrees: what reads or adds passes, what is said to destroy asks. A default is no claim: a tool of
+/// which nobody says anything is one that writes. Whose word counts may say that a tool only adds, whoever says more.
 const GRADUATED: &[Shipped] = &[Shipped {
     name: "graduated",
     effect: "confirm",
-    fact: "tool.destructive",
-    message: "the call may destroy something, or nobody whose word counts says that it does not",
+    when: &[("tool.callWith", Sought::Word("call_tool_destructive")), ("tool.destructive", Sought::True)],
+    message: "the call may destroy something",
 }];
 
 /// Every set, by what stands behind the prefix.
@@ -58,14 +65,22 @@ impl Lowering<'_> {
 impl Shipped {
     fn source(&self, at: Span) -> RuleSource {
         let spanned = |text: &str| Spanned::new(text.to_owned(), span(at));
-        let value = ValueSource { span: span(at), value: Written::Bool(true) };
+        let test = |(fact, sought): &(&str, Sought)| {
+            let value = match sought {
+                Sought::True => Written::Bool(true),
+                Sought::Word(word) => Written::Text((*word).to_owned()),
+            };
+            let value = ValueSource { span: span(at), value };
+            ConditionSource::Test { fact: spanned(fact), operator: spanned("equals"), value }
+        };
         RuleSource {
             name: spanned(self.name),
             effect: spanned(self.effect),
-            condition: ConditionSource::Test { fact: spanned(self.fact), operator: spanned("equals"), value },
+            condition: ConditionSource::All { span: span(at), of: self.when.iter().map(test).collect() },
             message: Some(self.message.to_owned()),
             phase: None,
             non_monotone: false,
+            dry_run: false,
         }
     }
 }

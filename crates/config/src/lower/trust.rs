@@ -54,30 +54,51 @@ impl Lowering<'_> {
     }
 
     fn trust_block(&self, alias: &str, file: &TrustFile) -> Trust {
-        let level = |field: &Field<_>| field.value().copied().map_or(TrustLevel::None, TrustLevel::from);
-        let verified = file.verified.value().copied().unwrap_or(false);
+        let level = |field: &Field<_>| field.value().copied().map(TrustLevel::from);
+        let verified = file.verified.value().copied();
         let Deliberate(listed) = &file.allowed_tools;
         let allowed_tools = listed.read().map(|written| (written.span, self.tools(listed, alias)));
         for (key, field) in [("server_trust", &file.server_trust), ("resource_trust", &file.resource_trust)] {
             if let Some(written) = field.read()
                 && written.value != TrustWord::None
-                && !verified
+                && verified == Some(false)
             {
                 self.problems.warn(Problem {
                     code: Some("capped-trust"),
-                    message: format!("`{key}` counts for nothing without `verified: true`"),
+                    message: format!("`{key}` counts for nothing beside `verified: false`"),
                     help: Some(
-                        "write `verified: true` if you stand for this server, or remove it".to_owned(),
+                        "write `verified: true` if you stand for this server, or remove one of the two"
+                            .to_owned(),
                     ),
                     span: Some(written.span),
                     also: None,
                 });
             }
         }
+        self.warn_of_raised_resources(file);
         Trust {
-            level: ServerTrust::new(level(&file.server_trust), level(&file.resource_trust), verified),
+            level: ServerTrust::new(
+                level(&file.server_trust),
+                level(&file.resource_trust).unwrap_or(TrustLevel::None),
+                verified,
+            ),
             title: file.label.value().cloned(),
             allowed_tools,
+        }
+    }
+
+    /// A server passes on what others wrote, so that this is seldom meant.
+    fn warn_of_raised_resources(&self, file: &TrustFile) {
+        let Some(written) = file.resource_trust.read() else { return };
+        if written.value != TrustWord::None && file.verified.value() != Some(&false) {
+            self.problems.warn(Problem {
+                code: Some("raised-resource-trust"),
+                message: "`resource_trust` makes the contents of resources count as if nobody else had written them"
+                    .to_owned(),
+                help: Some("keep it only if both the server and everything it passes on are yours".to_owned()),
+                span: Some(written.span),
+                also: None,
+            });
         }
     }
 

@@ -12,7 +12,7 @@ use crate::settings::{Expose, Prefix, ServerSettings, VirtualServer};
 const DEFAULT: &str = "default";
 
 /// What the top level says for every virtual server that does not say otherwise.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Common {
     pub(super) prefix: Prefix,
     pub(super) expose: Expose,
@@ -35,7 +35,7 @@ impl Lowering<'_> {
             servers: names.iter().filter(|name| enabled(name)).map(|name| (*name).to_owned()).collect(),
             prefix,
             expose,
-            flow,
+            flow: flow.clone(),
         };
         let mut list = Vec::new();
         for (written, entry) in file.virtual_servers.value().into_iter().flat_map(|Entries(all)| all) {
@@ -59,7 +59,7 @@ impl Lowering<'_> {
             let prefix = entry.prefix.value().copied().unwrap_or(prefix);
             let expose = entry.expose.value().copied().unwrap_or(expose);
             let subject = format!(" of virtual server `{}`", written.value);
-            let flow = self.flow(flow, &subject, &entry.flow, &entry.clearance, &entry.sole_gateway);
+            let flow = self.flow(flow.clone(), &subject, &entry.flow, &entry.clearance, &entry.sole_gateway);
             list.push(VirtualServer { name: written.value.clone(), servers: members, prefix, expose, flow });
         }
         if !list.iter().any(|server| server.name == DEFAULT) {

@@ -5,15 +5,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use highwater_core::annotation::OperatorLabel;
-use highwater_core::policy::Glob;
+use highwater_core::policy::{PathGlob, Truth};
 
 /// The operator's labels of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Labels {
-    /// By the names the server gives its tools.
+    /// By the names the server gives its tools, each above what is said of every tool.
     pub(crate) tools: BTreeMap<String, LabelSettings>,
+    /// Of every tool that has no label of its own: the key `*`.
+    pub(crate) every_tool: Option<LabelSettings>,
     /// By patterns of URIs, the longest first.
-    pub(crate) resources: Vec<(Glob, LabelSettings)>,
+    pub(crate) resources: Vec<(PathGlob, LabelSettings)>,
     /// By the names the server gives its prompts.
     pub(crate) prompts: BTreeMap<String, LabelSettings>,
 }
@@ -28,14 +30,37 @@ pub struct LabelSettings {
 // === impl Labels ===
 
 impl Labels {
-    /// The label of a resource: that of the longest pattern its URI matches.
-    pub fn resource(&self, uri: &str) -> Option<&Arc<OperatorLabel>> {
-        self.resources.iter().find(|(pattern, _)| pattern.matches(uri)).map(|(_, label)| label.label())
+    /// The labels that a resource may have; `None` stands for no label. It is that of the longest pattern its URI
+    /// matches. There are several where the URI matches one pattern in this spelling and another in that.
+    pub fn resource(&self, uri: &str) -> Vec<Option<&Arc<OperatorLabel>>> {
+        let mut possible = Vec::new();
+        for (pattern, label) in &self.resources {
+            match pattern.truth(uri) {
+                Truth::False => {}
+                Truth::Unknown => possible.push(Some(label.label())),
+                Truth::True => {
+                    possible.push(Some(label.label()));
+                    return possible;
+                }
+            }
+        }
+        possible.push(None);
+        possible
     }
 
     /// The label of a tool.
     pub fn tool(&self, name: &str) -> Option<&Arc<OperatorLabel>> {
-        self.tools.get(name).map(LabelSettings::label)
+        self.tools.get(name).or(self.every_tool.as_ref()).map(LabelSettings::label)
+    }
+
+    /// The names of tools that have a label of their own.
+    pub fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(String::as_str)
+    }
+
+    /// The names of prompts that have a label of their own.
+    pub fn prompt_names(&self) -> impl Iterator<Item = &str> {
+        self.prompts.keys().map(String::as_str)
     }
 
     /// The label of a prompt.
@@ -45,7 +70,10 @@ impl Labels {
 
     /// Whether nothing is said of anything.
     pub fn is_empty(&self) -> bool {
-        self.tools.is_empty() && self.resources.is_empty() && self.prompts.is_empty()
+        self.tools.is_empty()
+            && self.every_tool.is_none()
+            && self.resources.is_empty()
+            && self.prompts.is_empty()
     }
 }
 
@@ -54,6 +82,17 @@ impl Labels {
 impl LabelSettings {
     pub(crate) fn new(label: Arc<OperatorLabel>, written: String) -> Self {
         Self { label, written }
+    }
+
+    /// This label above that of every tool.
+    pub(crate) fn over(&self, general: &Self) -> Self {
+        let written = format!("{}; of every tool: {}", self.written, general.written);
+        Self::new(Arc::new(self.label.over(&general.label)), written)
+    }
+
+    /// The label of every tool, for one that has none of its own.
+    pub(crate) fn of_every_tool(&self) -> Self {
+        Self::new(Arc::new(self.label.of_every_tool()), self.written.clone())
     }
 
     /// What it says.

@@ -10,12 +10,14 @@ mod policy;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use highwater_core::decide::FlowPolicy;
 use highwater_core::grant::{self, Grant};
 use highwater_core::id::UserId;
 use highwater_core::pin::ManifestKey;
+use highwater_core::profile::Profile;
 use highwater_core::trust::ServerTrust;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -55,6 +57,8 @@ pub struct Settings {
     pub store: StoreSettings,
     /// What tells one agent session from another.
     pub partition: Partition,
+    /// The folders that the operator works in, as they are written.
+    pub projects: Vec<PathBuf>,
 }
 
 /// Where the gateway listens.
@@ -123,6 +127,8 @@ pub struct ServerSettings {
     pub max_reply: usize,
     /// How far it is trusted.
     pub trust: ServerTrust,
+    /// What it is to the operator, in one word; `None` leaves that to people who are asked.
+    pub profile: Option<Profile>,
     /// What it says of itself and its tools is held until a person has approved it.
     pub quarantine: bool,
     /// Its signed manifest, if it must have one.

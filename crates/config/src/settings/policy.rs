@@ -52,10 +52,11 @@ impl Default for Rules {
 }
 
 fn rule(source: &RuleSource) -> String {
-    let RuleSource { name, effect, condition, message, phase, non_monotone } = source;
+    let RuleSource { name, effect, condition, message, phase, non_monotone, dry_run } = source;
     let phase = phase.as_ref().map(|phase| &phase.value);
     let condition = shown(condition);
-    format!("{:?} {:?} {condition} {message:?} {phase:?} {non_monotone}\n", name.value, effect.value)
+    let (name, effect) = (&name.value, &effect.value);
+    format!("{name:?} {effect:?} {condition} {message:?} {phase:?} {non_monotone} {dry_run}\n")
 }
 
 fn waiver(source: &WaiverSource) -> String {

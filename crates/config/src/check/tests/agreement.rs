@@ -49,7 +49,7 @@ fn agree_on_effects(phase: Phase, rules: &RuleSet, flow: FlowPolicy, coins: &[bo
     let model = world.flow(&flow).unwrap();
     let (values, situation) = situation(&mut world, coins);
     if speaks_unmodelled(
-        violations(&world, &model, &values).union(situation.judgement(flow, rules).violations()),
+        violations(&world, &model, &values).union(situation.judgement(&flow, rules).violations()),
     ) {
         return;
     }
@@ -58,7 +58,7 @@ fn agree_on_effects(phase: Phase, rules: &RuleSet, flow: FlowPolicy, coins: &[bo
         .filter(|(_, is)| world.space.value(*is, &values))
         .map(|(effect, _)| effect)
         .collect();
-    assert_eq!(predicted, [situation.judged(flow, rules)], "{rules:#?}\n{situation:#?}");
+    assert_eq!(predicted, [situation.judged(&flow, rules)], "{rules:#?}\n{situation:#?}");
 }
 
 proptest! {

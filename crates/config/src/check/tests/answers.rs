@@ -25,6 +25,7 @@ fn question(condition: ConditionSource) -> Option<RuleSet> {
         message: None,
         phase: Some(spanned("call")),
         non_monotone: true,
+        dry_run: false,
     };
     compile(&[rule], &[]).ok()
 }
@@ -56,10 +57,9 @@ proptest! {
         rules in rules(Phase::Call, 6), flow in flow(), asked in condition(Phase::Call), coins in coins(),
     ) {
         let Some(asked) = question(asked) else { return Ok(()) };
-        if flow.mode == highwater_core::decide::FlowMode::Observe { return Ok(()) }
-        let found = ways(&asked, &rules, &[(flow, vec!["default"])], NOW, NODES).unwrap();
+        let found = ways(&asked, &rules, &[(flow.clone(), vec!["default"])], NOW, NODES).unwrap();
         for way in &found {
-            let judged = way.situation.judgement(flow, &rules);
+            let judged = way.situation.judgement(&flow, &rules);
             let is_open = judged.effect() <= Effect::Redact || speaks_unmodelled(judged.violations());
             prop_assert!(is_open, "{:#?}", way.situation);
         }
@@ -69,7 +69,7 @@ proptest! {
             let wanted = asked.rules().first().unwrap().condition();
             let wanted = world.rails(&model, wanted, |slot| asked.subject(slot)).unwrap();
             for (_, situation) in samples(&mut world, wanted.may, &coins) {
-                prop_assert!(situation.judged(flow, &rules) >= Effect::Confirm, "{situation:#?}");
+                prop_assert!(situation.judged(&flow, &rules) >= Effect::Confirm, "{situation:#?}");
             }
         }
     }
@@ -79,7 +79,8 @@ proptest! {
     fn what_is_called_useless_is_of_no_use(
         rules in rules(Phase::Call, 8), flow in flow(), coins in coins(),
     ) {
-        let found = useless(&rules, &[(flow, vec!["default"])], NOW, NODES).unwrap();
+        // Of a thousand sets of rules one is too entangled; then nothing is said of it.
+        let Ok(found) = useless(&rules, &[(flow.clone(), vec!["default"])], NOW, NODES) else { return Ok(()) };
         let gone: Vec<usize> = found.iter().map(|(index, _)| *index).collect();
         let mut world = World::new(Phase::Call, &["default"], questions(&[&rules]), NODES).unwrap();
         let policy = PolicyModel::new(&mut world, &flow, &rules, NOW).unwrap();
@@ -90,14 +91,14 @@ proptest! {
                 Useless::Dead => {
                     for (_, situation) in samples(&mut world, super::super::diagram::ALWAYS, &coins) {
                         let facts = situation.facts();
-                        let violations = situation.judgement(flow, &RuleSet::empty()).violations();
+                        let violations = situation.judgement(&flow, &RuleSet::empty()).violations();
                         let hits = rules.read(Phase::Call, &facts, violations).hits();
                         prop_assert!(hits.iter().all(|hit| hit.rule.name() != name), "{situation:#?}");
                     }
                 }
                 Useless::Shadowed { .. } => {
                     for (values, _) in samples(&mut world, fires, &coins) {
-                        let others = policy.findings.iter().filter(|other| {
+                        let others = policy.enforced().filter(|other| {
                             other.rule.is_none_or(|index| !gone.contains(&index))
                                 && world.space.value(other.fires, &values)
                         });

@@ -19,7 +19,8 @@ use super::space::Values;
 use super::world::{Questions, World};
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
-const NODES: usize = 400_000;
+/// As many as in use.
+const NODES: usize = 1_000_000;
 
 fn spanned(text: &str) -> Spanned<String> {
     Spanned::new(text.to_owned(), Span::default())
@@ -38,6 +39,18 @@ fn glob() -> impl Strategy<Value = String> {
     prop::sample::select(vec!["send_*", "*", "a*", "*b", "?", "*a*", "read", "s*d*"]).prop_map(str::to_owned)
 }
 
+/// Texts that are one thing in one spelling and another in another.
+fn path() -> impl Strategy<Value = String> {
+    let paths = vec!["private/a", "Private/a", "/srv/private/a", "a", "/a", "https://h/a", "~/a", "a/../b"];
+    prop_oneof![word(), prop::sample::select(paths).prop_map(str::to_owned)]
+}
+
+fn path_glob() -> impl Strategy<Value = String> {
+    let globs =
+        vec!["private/*", "PRIVATE/*", "/srv/private/*", "/srv/*.key", "*/a", "https://h/*", "~/*", "c:/a*"];
+    prop_oneof![glob(), prop::sample::select(globs).prop_map(str::to_owned)]
+}
+
 /// A test of a fact of this kind.
 fn test_of(path: &'static str, kind: Kind) -> BoxedStrategy<ConditionSource> {
     let make = move |operator: &str, written: Written| ConditionSource::Test {
@@ -51,6 +64,11 @@ fn test_of(path: &'static str, kind: Kind) -> BoxedStrategy<ConditionSource> {
         Kind::Int(..) => (-5i64..105, prop::sample::select(vec!["greaterThan", "lessThan", "equals"]))
             .prop_map(move |(number, operator)| make(operator, Written::Int(number)))
             .boxed(),
+        Kind::Str if path == "resource.uri" => prop_oneof![
+            self::path().prop_map(move |path| make("equals", text(path))),
+            path_glob().prop_map(move |glob| make("matches", text(glob))),
+        ]
+        .boxed(),
         Kind::Str => prop_oneof![
             word().prop_map(move |word| make("equals", text(word))),
             glob().prop_map(move |glob| make("matches", text(glob))),
@@ -79,8 +97,8 @@ fn test_of(path: &'static str, kind: Kind) -> BoxedStrategy<ConditionSource> {
 fn argument_test() -> BoxedStrategy<ConditionSource> {
     let pointer = prop::sample::select(vec!["to", "amount", "message", "message/to", "items/0/id"]);
     let operator = prop_oneof![
-        word().prop_map(|word| ("equals", Written::Text(word))),
-        glob().prop_map(|glob| ("matches", Written::Text(glob))),
+        path().prop_map(|path| ("equals", Written::Text(path))),
+        path_glob().prop_map(|glob| ("matches", Written::Text(glob))),
         (0i64..20).prop_map(|number| ("greaterThan", Written::Int(number))),
         (0i64..20).prop_map(|number| ("lessThan", Written::Int(number))),
         (0i64..20).prop_map(|number| ("equals", Written::Int(number))),
@@ -119,15 +137,18 @@ fn condition(phase: Phase) -> BoxedStrategy<ConditionSource> {
 /// Rules that compile; those that do not are left out.
 fn rules(phase: Phase, most: usize) -> impl Strategy<Value = RuleSet> {
     let effect = prop::sample::select(vec!["redact", "confirm", "passkey", "block"]);
-    prop::collection::vec((effect, condition(phase)), 0..most).prop_map(move |written| {
-        let sources = written.into_iter().enumerate().map(|(index, (effect, condition))| RuleSource {
-            name: spanned(&format!("r{index}")),
-            effect: spanned(effect),
-            condition,
-            message: None,
-            phase: Some(spanned(phase.as_str())),
-            non_monotone: true,
-        });
+    let dry_run = prop::bool::weighted(0.1);
+    prop::collection::vec((effect, dry_run, condition(phase)), 0..most).prop_map(move |written| {
+        let sources =
+            written.into_iter().enumerate().map(|(index, (effect, dry_run, condition))| RuleSource {
+                name: spanned(&format!("r{index}")),
+                effect: spanned(effect),
+                condition,
+                message: None,
+                phase: Some(spanned(phase.as_str())),
+                non_monotone: true,
+                dry_run,
+            });
         let sound: Vec<_> =
             sources.filter(|source| compile(std::slice::from_ref(source), &[]).is_ok()).collect();
         compile(&sound, &[]).unwrap()

@@ -68,7 +68,7 @@ fn a_fact_without_a_name_may_have_every_value_or_be_unknown() {
         let flow = world.flow(&FlowPolicy::default()).unwrap();
         let space = &mut world.space;
         let model = Model::anything(space, kind, vec![Pattern::Glob("a*".to_owned())]).unwrap();
-        let rails = model.rails(space, &world.label, &flow, &check).unwrap();
+        let rails = model.rails(space, &world.label, &flow, &check, None).unwrap();
         let unknown = space.diagram.minus(rails.may, rails.must).unwrap();
         let fails = space.diagram.not(rails.may).unwrap();
         for function in [rails.must, unknown, fails] {
@@ -79,6 +79,6 @@ fn a_fact_without_a_name_may_have_every_value_or_be_unknown() {
     let mut world = world(Phase::Call, &RuleSet::empty());
     let flow = world.flow(&FlowPolicy::default()).unwrap();
     let model = Model::anything(&mut world.space, Kind::Bool, Vec::new()).unwrap();
-    let either = model.rails(&mut world.space, &world.label, &flow, &Check::Among(0b11)).unwrap();
+    let either = model.rails(&mut world.space, &world.label, &flow, &Check::Among(0b11), None).unwrap();
     assert!(can_be_either(&mut world.space, either.may) && can_be_either(&mut world.space, either.must));
 }
