@@ -131,7 +131,8 @@ impl SessionHandle {
 
     /// Joins what decisions see now, and leaves the origins, which they do not, to be written soon.
     async fn join_deferring(&self, label: &Label) -> Result<Joined, StoreError> {
-        let essential = Label::from_parts(label.bits(), label.scopes().clone(), TextSet::EMPTY);
+        let essential =
+            Label::from_sets(label.bits(), label.scopes().clone(), label.names().clone(), TextSet::EMPTY);
         let joined = self.join_all(&essential).await?;
         if !joined.covers(label) {
             let entry = self.entry();

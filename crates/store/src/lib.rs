@@ -50,8 +50,8 @@ pub use people::{
     SessionHistory, SessionRecord,
 };
 pub use pins::{
-    Observation, PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided, StoredApproval, StoredPin,
-    StoredText,
+    Described, Description, Observation, PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided,
+    StoredApproval, StoredPin, StoredText,
 };
 pub use place::{StoreOptions, StorePlace};
 pub use remembered::RememberedServers;

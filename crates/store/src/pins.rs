@@ -2,6 +2,7 @@
 
 use highwater_core::id::Timestamp;
 use highwater_core::pin::{Basis, PinDigest, PinKey};
+use highwater_core::profile::Profile;
 use serde::Serialize;
 
 /// A definition's text and digest.
@@ -90,6 +91,30 @@ pub struct PinDecision {
     pub reason: String,
 }
 
+/// What a person says a server is, in the operator's one word for it.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// Which server.
+    pub server: String,
+    /// What it is; `None` takes back what was said.
+    pub profile: Option<Profile>,
+    /// Who.
+    pub person: String,
+    /// Why, in the person's words.
+    pub reason: String,
+}
+
+/// What a person said a server is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Described {
+    /// What it is.
+    pub profile: Profile,
+    /// Who said so.
+    pub person: String,
+    /// When.
+    pub at: Timestamp,
+}
+
 /// What came of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PinsDecided {
@@ -107,7 +132,8 @@ pub struct PinEvent {
     /// Of what.
     #[serde(flatten)]
     pub key: PinKey,
-    /// `seen`, `changed`, `gone`, `vouched`, `signed`, `approved`, `approved-believed` or `rejected`.
+    /// `seen`, `changed`, `gone`, `vouched`, `signed`, `approved`, `approved-believed`, `rejected`,
+    /// `described-` with the word for the server, or `undescribed`.
     pub what: String,
     /// Which definition it is about, where it is about one.
     pub digest: Option<PinDigest>,
@@ -132,6 +158,32 @@ impl PinVerdict {
             Self::Approve { believed: false } => "approved",
             Self::Reject => "rejected",
         }
+    }
+}
+
+// === impl Description ===
+
+impl Description {
+    /// The word for it in the history and in the audit log.
+    pub fn word(&self) -> &'static str {
+        match self.profile {
+            Some(Profile::Local) => "described-local",
+            Some(Profile::Private) => "described-private",
+            Some(Profile::Public) => "described-public",
+            Some(Profile::Unknown) => "described-unknown",
+            None => "undescribed",
+        }
+    }
+}
+
+// === impl StoredPin ===
+
+impl StoredPin {
+    /// What a person said the server is, if this is where that is kept.
+    pub fn described(&self) -> Option<Described> {
+        let said = self.pin.as_ref().filter(|_| self.key == PinKey::profile())?;
+        let profile = serde_json::from_str(&said.definition.text).ok()?;
+        Some(Described { profile, person: said.person.clone(), at: said.definition.at })
     }
 }
 

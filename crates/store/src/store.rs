@@ -1,7 +1,7 @@
 //! The session store as the rest of the program sees it.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -19,12 +19,12 @@ use crate::clock;
 use crate::key::SessionOwner;
 use crate::marks::Marks;
 use crate::operation::{
-    DecidePins, FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals, ListSessions, Mark,
-    MarkedKinds, MintContext, Note, Observe, OpenConversation, Opening, Operation, PinHistory, Prune,
-    ReadMarks, ReadPins, ReadSession, ShowSession, SplitAgain,
+    DecidePins, Describe, FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals,
+    ListSessions, Mark, MarkedKinds, MintContext, Note, Observe, OpenConversation, Opening, Operation,
+    PinHistory, Prune, ReadMarks, ReadPins, ReadSession, ShowSession, SplitAgain,
 };
 use crate::people::{Context, Notice, PrincipalRecord, SessionHistory, SessionRecord};
-use crate::pins::{Observation, PinDecision, PinEvent, PinsDecided, StoredPin};
+use crate::pins::{Description, Observation, PinDecision, PinEvent, PinsDecided, StoredPin};
 use crate::place::{StoreOptions, StorePlace};
 use crate::postgres::Postgres;
 use crate::postponed::Postponed;
@@ -116,6 +116,19 @@ impl Store {
     /// Where the database of a data directory lies.
     pub fn file(data: &DataDir) -> PathBuf {
         data.path().join(sqlite::FILE)
+    }
+
+    /// What is known of the definitions of these servers, read from the database of a data directory without opening it for
+    /// use. A database that several gateways share is not read so.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or has another layout.
+    pub fn look_at_pins(
+        data: &Path,
+        servers: &[&str],
+    ) -> Result<BTreeMap<String, Vec<StoredPin>>, StoreError> {
+        sqlite::pins(&data.join(sqlite::FILE), servers)
     }
 
     pub(crate) async fn on(backend: Backend, options: &StoreOptions) -> Result<Self, StoreError> {
@@ -368,6 +381,11 @@ impl Store {
     /// Does what a person decided, if everything is as they saw it: all of it or nothing.
     pub async fn decide_pins(&self, decision: PinDecision) -> Result<PinsDecided, StoreError> {
         self.0.perform(DecidePins { decision, now: clock::now(), event: random_id("pev_")? }).await
+    }
+
+    /// Writes down what a person says a server is.
+    pub async fn describe(&self, description: Description) -> Result<(), StoreError> {
+        self.0.perform(Describe { description, now: clock::now(), event: random_id("pev_")? }).await
     }
 
     /// The history of a server's definitions, newest first.

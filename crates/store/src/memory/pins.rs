@@ -4,7 +4,7 @@ use highwater_core::id::Timestamp;
 use highwater_core::pin::{Basis, PinKey, PinKind};
 
 use super::Model;
-use crate::operation::model::{DecidePins, KEPT_EVENTS, Observe, chosen};
+use crate::operation::model::{DecidePins, Describe, KEPT_EVENTS, Observe, chosen, definition};
 use crate::pins::{PinEvent, PinScope, PinVerdict, PinsDecided, StoredApproval, StoredPin, StoredText};
 
 impl Model {
@@ -66,6 +66,40 @@ impl Model {
         self.prune_pin_events(&asked.server);
     }
 
+    pub(crate) fn describe(&mut self, asked: &Describe) {
+        let said = &asked.description;
+        let at = Timestamp(asked.now.unsigned_abs());
+        let key = PinKey::profile();
+        let place = (said.server.clone(), key.clone());
+        let word = said.profile.map(definition);
+        match &word {
+            Some(word) => {
+                let definition = StoredText { digest: word.digest(), text: word.text().to_string(), at };
+                let pin = Some(StoredApproval {
+                    definition: definition.clone(),
+                    basis: Basis::Person,
+                    believed: false,
+                    person: said.person.clone(),
+                });
+                let stored = StoredPin { key: key.clone(), seen: Some(definition), pin, rejected: None };
+                self.pins.insert(place, stored);
+            }
+            None => {
+                self.pins.remove(&place);
+            }
+        }
+        let event = PinEvent {
+            at,
+            key,
+            what: said.word().to_owned(),
+            digest: word.as_ref().map(|word| word.digest()),
+            text: word.map(|word| word.text().to_string()),
+            person: said.person.clone(),
+            reason: said.reason.clone(),
+        };
+        self.pin_events.push((said.server.clone(), true, asked.event.clone(), event));
+    }
+
     fn prune_pin_events(&mut self, server: &str) {
         let mut own: Vec<_> = self
             .pin_events
@@ -88,7 +122,7 @@ impl Model {
         if whole {
             let free = |pin: &&StoredPin| {
                 let seen = pin.seen.as_ref().map(|seen| seen.digest);
-                if pin.key.kind == PinKind::Manifest {
+                if !pin.key.is_definition() {
                     return false;
                 }
                 pin.key.kind == PinKind::Identity || pin.rejected.is_none() || pin.rejected != seen

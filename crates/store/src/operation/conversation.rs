@@ -196,15 +196,16 @@ pub(crate) fn looks_like_one_per_call(recent: &[Earlier], now: i64) -> bool {
 
 /// The labels of the principal's short sessions, joined.
 async fn short_label<T: Tx>(tx: &mut T, agent: Value<'_>, but: Value<'_>) -> Result<Label, StoreError> {
-    let mut sets = Vec::with_capacity(2);
-    for kind in ["scope", "origin"] {
+    let mut sets = Vec::with_capacity(3);
+    for kind in ["scope", "class", "origin"] {
         let rows = tx.query(statement::SHORT_MEMBERS, &[agent, but, Value::Text(kind)]).await?;
         let values = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<_>, _>>()?;
         sets.push(TextSet::of(values));
     }
     let origins = sets.pop().unwrap_or(TextSet::EVERY);
+    let names = sets.pop().unwrap_or(TextSet::EVERY);
     let scopes = sets.pop().unwrap_or(TextSet::EVERY);
-    let mut joined = Label::bottom().with_scopes(&scopes).with_origins(&origins);
+    let mut joined = Label::bottom().with_scopes(&scopes).with_names(&names).with_origins(&origins);
     for row in tx.query(statement::SHORT_BITS, &[agent, but]).await? {
         joined.join(&label(row.bits(0)?, std::iter::empty())?);
     }

@@ -96,7 +96,7 @@ pub(super) async fn join<T: Tx>(
     let label = match current {
         Some(known) => {
             let sets = known.label.clone().joined(added);
-            Label::from_parts(bits, sets.scopes().clone(), sets.origins().clone())
+            Label::from_sets(bits, sets.scopes().clone(), sets.names().clone(), sets.origins().clone())
         }
         None => {
             let rows = tx.query(statement::MEMBERS, &[Value::Text(key.as_str())]).await?;

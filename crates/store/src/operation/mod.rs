@@ -5,6 +5,7 @@ mod boot;
 mod context;
 mod conversation;
 mod declassify;
+mod describe;
 mod join;
 mod mark;
 mod people;
@@ -16,6 +17,7 @@ pub(crate) use boot::{Close, Prune, Start};
 pub(crate) use context::{FindContext, MintContext};
 pub(crate) use conversation::{CountCall, End, KeepFallenBack, OpenConversation, Opening, Seen, SplitAgain};
 pub(crate) use declassify::{CloseEpoch, Closing, Declassify, Lower, Lowering};
+pub(crate) use describe::Describe;
 pub(crate) use join::Join;
 pub(crate) use mark::{Mark, MarkedKinds, ReadMarks};
 pub(crate) use people::{ListContexts, ListNotices, ListPrincipals, ListSessions, Note, ShowSession};
@@ -85,6 +87,7 @@ pub(crate) mod model {
         looks_like_one_per_call,
     };
     pub(crate) use super::declassify::{Closing, Lower, Lowering, shown};
+    pub(crate) use super::describe::{Describe, definition};
     pub(crate) use super::join::{Join, JoinedRows};
     pub(crate) use super::mark::Mark;
     pub(crate) use super::people::ListSessions;

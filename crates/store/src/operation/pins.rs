@@ -289,7 +289,7 @@ pub(crate) fn chosen(decision: &PinDecision, pins: &[StoredPin]) -> Option<Vec<(
 
 /// The digest of everything that is seen of a server.
 pub(crate) fn review(pins: &[StoredPin]) -> PinDigest {
-    let reviewed = pins.iter().filter(|pin| pin.key.kind != PinKind::Manifest);
+    let reviewed = pins.iter().filter(|pin| pin.key.is_definition());
     PinDigest::of_all(reviewed.filter_map(|pin| Some((&pin.key, pin.seen.as_ref()?.digest))))
 }
 

@@ -117,24 +117,28 @@ pub(crate) fn label<'a>(
     bits: LabelBits,
     members: impl Iterator<Item = Result<(&'a str, &'a str), StoreError>>,
 ) -> Result<Label, StoreError> {
-    let (mut scopes, mut origins) = (Vec::new(), Vec::new());
+    let (mut scopes, mut names, mut origins) = (Vec::new(), Vec::new(), Vec::new());
     for member in members {
         match member? {
             (SCOPE, value) => scopes.push(value),
+            (CLASS, value) => names.push(value),
             (ORIGIN, value) => origins.push(value),
             // A left join without a partner.
             ("", _) => {}
             (_, _) => return Err(StoreError::Foreign { what: "a set of an unknown kind" }),
         }
     }
-    Ok(Label::from_parts(bits, TextSet::of(scopes), TextSet::of(origins)))
+    Ok(Label::from_sets(bits, TextSet::of(scopes), TextSet::of(names), TextSet::of(origins)))
 }
 
 /// The members of a label's sets as they are stored.
 pub(crate) fn members(label: &Label) -> impl Iterator<Item = (&'static str, &str)> {
     let scopes = label.scopes().members().iter().map(|value| (SCOPE, &**value));
-    scopes.chain(label.origins().members().iter().map(|value| (ORIGIN, &**value)))
+    let names = label.names().members().iter().map(|value| (CLASS, &**value));
+    scopes.chain(names).chain(label.origins().members().iter().map(|value| (ORIGIN, &**value)))
 }
 
 const SCOPE: &str = "scope";
+/// The name of a class of the operator's own.
+const CLASS: &str = "class";
 const ORIGIN: &str = "origin";

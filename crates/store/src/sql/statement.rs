@@ -96,15 +96,18 @@ statements! {
     /// Approves everything that is seen and was not refused.
     APPROVE_PINS = "UPDATE pin SET pin_digest=seen_digest, pin_text=seen_text, basis='person', believed=$1, person=$2, \
             pin_at=$3, rejected=CASE WHEN kind='identity' THEN '' ELSE rejected END, ver=ver+1 \
-            WHERE server=$4 AND seen_digest<>'' AND kind<>'manifest' AND (rejected<>seen_digest OR kind='identity')";
+            WHERE server=$4 AND seen_digest<>'' AND kind NOT IN ('manifest','profile') \
+            AND (rejected<>seen_digest OR kind='identity')";
     APPROVAL_EVENTS = "INSERT INTO pin_event(id,server,kind,name,at,what,digest,text,person,reason,decided) \
             SELECT $1 || '-' || kind || '-' || name,server,kind,name,$2,$3,seen_digest,'',$4,$5,1 FROM pin \
-            WHERE server=$6 AND seen_digest<>'' AND kind<>'manifest' AND (rejected<>seen_digest OR kind='identity') \
+            WHERE server=$6 AND seen_digest<>'' AND kind NOT IN ('manifest','profile') \
+            AND (rejected<>seen_digest OR kind='identity') \
             AND (pin_digest<>seen_digest OR basis<>'person' OR believed<>$7)";
     REJECT_PIN = "UPDATE pin SET rejected=seen_digest, ver=ver+1 WHERE server=$1 AND kind=$2 AND name=$3 \
             AND seen_digest=$4";
     UNPIN = "UPDATE pin SET pin_digest='', pin_text='', pin_at=0, basis='', believed=0, person='' \
             WHERE server=$1 AND kind=$2 AND name=$3 AND pin_digest=$4";
+    DROP_PIN = "DELETE FROM pin WHERE server=$1 AND kind=$2 AND name=$3";
     PIN_EVENT = "INSERT INTO pin_event(id,server,kind,name,at,what,digest,text,person,reason,decided) \
             VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)";
     PIN_EVENTS = "SELECT kind,name,at,what,digest,text,person,reason FROM pin_event WHERE server=$1 \

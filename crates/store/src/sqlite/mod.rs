@@ -1,6 +1,7 @@
 //! SQLite in process: for one node. WAL, one writing thread, reading threads of their own.
 
 mod connection;
+mod look;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::oneshot;
 
 use self::connection::Purpose;
+pub(crate) use self::look::pins;
 use self::reader::Reader;
 use self::writer::Writer;
 use crate::StoreError;

@@ -1,12 +1,14 @@
 //! The writing thread under requests that no caller makes: ones that fail, that fill the disk, that panic.
 
+use highwater_core::pin::{PinDigest, PinKey, PinKind};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::*;
 use crate::memory::Model;
-use crate::operation::{Durability, FindContext, MintContext};
+use crate::operation::{Durability, FindContext, MintContext, Observe};
 use crate::people::Context;
+use crate::pins::Observation;
 use crate::sql::Tx;
 use crate::sql::schema::{self, Dialect};
 
@@ -182,4 +184,39 @@ fn every_earlier_layout_can_be_renewed() {
             assert!(renewed.prepare(statement).is_ok(), "{name} does not fit the layout");
         }
     }
+}
+
+#[tokio::test]
+async fn looking_at_pins_leaves_no_trace_whether_a_gateway_runs_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(FILE);
+    assert!(super::pins(&file, &["up"]).unwrap().is_empty(), "there is no file yet");
+    assert!(!file.exists());
+    let beside = || {
+        let names = std::fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let sqlite = open(&folder);
+    let seen = Observation {
+        key: PinKey::new(PinKind::Tool, "read_note"),
+        seen: Some((PinDigest::parse(&"0".repeat(64)).unwrap(), "{}".to_owned())),
+        approve: None,
+    };
+    let observe =
+        || Observe { server: "up".to_owned(), seen: vec![seen.clone()], now: 1, event: "e".to_owned() };
+    sqlite.perform(observe()).await.unwrap();
+    // What is still in the log beside the file counts, and stays there.
+    let before = beside();
+    let found = super::pins(&file, &["up", "other"]).unwrap();
+    assert_eq!(found["up"].len(), 1);
+    assert_eq!(&*found["up"][0].key.name, "read_note");
+    assert!(found["other"].is_empty());
+    assert_eq!(beside(), before);
+    sqlite.close().await.unwrap();
+    drop(sqlite);
+    let before = beside();
+    assert_eq!(super::pins(&file, &["up"]).unwrap()["up"].len(), 1);
+    assert_eq!(beside(), before, "a run that came to its end has left no log, and none is made");
 }

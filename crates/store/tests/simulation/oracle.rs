@@ -8,6 +8,7 @@ use highwater_core::decide::{Effect, judge};
 use highwater_core::id::{Principal, SessionKey};
 use highwater_core::label::Label;
 use highwater_core::policy::Policy;
+use highwater_core::trust::TrustLevel;
 use highwater_store::{DeclassificationOutcome, Memory, SessionKind};
 use tokio::time::Instant;
 
@@ -104,13 +105,20 @@ impl Oracle {
         let answer = if allowed { "allowed" } else { "refused" };
         self.count(answer);
         self.tell(format!("{tool:?} of agent {agent} is {answer} by {replica}"));
-        if allowed && judge(policy, &tool.facts(&past)).effect() > Effect::Redact {
+        // A gateway that assumes more than was read may take a session for a private one. In `samos` that may then read what
+        // is private, and nothing that it writes is public.
+        let assumed = past.clone().with_class(DataClass::Pii);
+        let is_forbidden = |label: &Label| judge(policy, &tool.facts(label)).effect() > Effect::Redact;
+        if allowed && is_forbidden(&past) && is_forbidden(&assumed) {
             let past = words(&past);
             self.violate(format!(
                 "{tool:?} of agent {agent} was allowed by {replica}, and its past is {past}"
             ));
         }
-        let harmless = judge(policy, &tool.facts(&Label::top())).effect() == Effect::Allow;
+        // In `samos` a session that is private already may read more of it, and one that only heard strangers may not.
+        let strange = Label::bottom().with_integrity(TrustLevel::None).with_open_world();
+        let is_allowed = |label: &Label| judge(policy, &tool.facts(label)).effect() == Effect::Allow;
+        let harmless = is_allowed(&Label::top()) && is_allowed(&strange);
         if !allowed && harmless {
             self.violate(format!(
                 "{tool:?} of agent {agent} was refused by {replica}, and no label forbids it"

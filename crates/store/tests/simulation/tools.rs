@@ -100,6 +100,7 @@ fn nothing_after_the_clock() -> RuleSet {
         message: None,
         phase: None,
         non_monotone: false,
+        dry_run: false,
     };
     compile(&[rule], &[]).unwrap()
 }
@@ -114,7 +115,7 @@ fn policy(flow: FlowPolicy) -> Policy {
 }
 
 fn trust() -> ServerTrust {
-    ServerTrust::new(TrustLevel::Tool, TrustLevel::None, true)
+    ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::None)
 }
 
 // === impl Tool ===

@@ -62,6 +62,7 @@ macro_rules! run {
                 contexts_are_known_to_those_who_made_them,
                 people_see_sessions_and_notices,
                 what_a_server_says_is_kept_with_its_history,
+                what_a_person_says_a_server_is_stands_until_it_is_taken_back,
                 an_approval_names_exactly_what_was_seen,
                 a_server_is_approved_as_a_whole_or_not_at_all,
                 what_a_person_decided_stands_above_what_is_vouched_for,

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use highwater_core::pin::{Basis, Definition, Json, PartClass, PinDigest, PinKey, PinKind};
-use highwater_store::{Observation, PinDecision, PinScope, PinVerdict, PinsDecided, Store, StoredPin};
+use highwater_core::profile::Profile;
+use highwater_store::{
+    Description, Observation, PinDecision, PinScope, PinVerdict, PinsDecided, Store, StoredPin,
+};
 
 use super::Backend;
 
@@ -240,4 +243,35 @@ pub(crate) async fn the_history_of_a_restless_server_is_bounded<B: Backend>() {
 /// Lines of a history are in order if they are not of one moment.
 async fn pause() {
     tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+}
+
+pub(crate) async fn what_a_person_says_a_server_is_stands_until_it_is_taken_back<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    store.observe(SERVER, vec![seen("", "it"), seen("a", "1")]).await.unwrap();
+    let said = async |store: &Store| {
+        let pins = store.pins(SERVER).await.unwrap();
+        pins.iter().find_map(StoredPin::described).map(|said| (said.profile, said.person))
+    };
+    let describe = async |profile| {
+        pause().await;
+        let (server, person, reason) = (SERVER.to_owned(), "ada".to_owned(), "asked".to_owned());
+        store.describe(Description { server, profile, person, reason }).await.unwrap();
+    };
+    assert_eq!(said(&store).await, None);
+    describe(Some(Profile::Private)).await;
+    describe(Some(Profile::Local)).await;
+    let local = Some((Profile::Local, "ada".to_owned()));
+    assert_eq!(said(&store).await, local);
+    // It is not among what anybody sees, approves or refuses.
+    assert_eq!(decide(&store, BELIEVED, all(&[("", "it"), ("a", "1")])).await, PinsDecided::Done(2));
+    assert_eq!(said(&store).await, local);
+    assert_eq!(said(&place.open().await).await, local, "another gateway knows it");
+    describe(None).await;
+    assert_eq!(said(&store).await, None);
+    let mut events = store.pin_events(SERVER, 100).await.unwrap();
+    events.retain(|event| event.key == PinKey::profile());
+    let whats: Vec<&str> = events.iter().map(|event| event.what.as_str()).collect();
+    assert_eq!(whats, ["undescribed", "described-local", "described-private"]);
+    assert!(events.iter().all(|event| (&*event.person, &*event.reason) == ("ada", "asked")));
 }

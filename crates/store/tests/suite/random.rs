@@ -24,7 +24,7 @@ impl Random {
     fn label(&mut self) -> Label {
         let mut label = Label::bottom();
         if self.below(2) == 0 {
-            label = label.with_class(DataClass::ALL[self.below(7) as usize]);
+            label = label.with_class(DataClass::ALL[self.below(8) as usize]);
         }
         if self.below(3) == 0 {
             label = label.with_integrity(TrustLevel::ALL[self.below(6) as usize]);
@@ -34,6 +34,9 @@ impl Random {
         }
         if self.below(3) == 0 {
             label = label.with_scopes(&TextSet::of([format!("s{}", self.below(5))]));
+        }
+        if self.below(4) == 0 {
+            label = label.with_names(&TextSet::of([format!("com.example.c{}", self.below(5))]));
         }
         if self.below(2) == 0 {
             label = label.with_origins(&TextSet::of([format!("o{}", self.below(50)), "o".to_owned()]));
