@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::annotation::{ReplyKind, SourceReading};
+use highwater_core::annotation::ReplyKind;
 use highwater_core::grant::Grant;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
@@ -88,7 +88,7 @@ impl Gateway {
             let names = server.known();
             let Some(contracts) = heard(&names, upstream) else { continue };
             let contract = &contracts.resource(&own).contract;
-            let label = contract.label_of(ReplyKind::Resource, SourceReading::Worst).joined(&said);
+            let label = contract.label_of(ReplyKind::Resource).joined(&said);
             for session in self.registry.sessions_of(&server.id) {
                 if may_hear(&session.caller.token, |grant| grant.shows_data_of(upstream))
                     && let Some(shown) = session.subscribed_as(upstream, &own)

@@ -28,8 +28,8 @@ use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
 use crate::decision_ids::DecisionIds;
 use crate::front::http::Workers;
 use crate::pins::{Keeper, ToolNames};
-use crate::pipeline::{Road, RoadParts};
-use crate::policy::{looks_at_origins, policy};
+use crate::pipeline::{Road, RoadParts, places};
+use crate::policy::{looks_at_origins, policy, written_patterns};
 use crate::registry::Registry;
 use crate::session::Stories;
 use crate::tokens::Tokens;
@@ -70,12 +70,15 @@ pub struct Gateway {
     pub(crate) agent_token: String,
     pub(crate) tokens: Tokens,
     pub(crate) operator_token: String,
+    /// The data directory, which is no agent's to change.
+    /// What steers the gateway: its data directory and its configuration.
+    own_files: Vec<PathBuf>,
     upstream_world: Arc<highwater_upstream::World>,
     /// Makes the connection to a server.
     open: OpenServer,
     remembered: Arc<RememberedServers>,
     /// Which tools each server has.
-    tool_names: Arc<ToolNames>,
+    pub(crate) tool_names: Arc<ToolNames>,
     /// The fingerprint each server was opened with: what is learned about it counts for that alone.
     prints: Arc<Mutex<BTreeMap<String, String>>>,
     /// The threads of the HTTP front, once it serves. They outlive it: a call may go on without its connection.
@@ -88,6 +91,8 @@ pub struct Parts {
     pub settings: Settings,
     /// Where it keeps what must survive.
     pub data_dir: DataDir,
+    /// Files that steer it beside those, as its configuration: no agent may change them.
+    pub own_files: Vec<PathBuf>,
     /// Where the labels of sessions and objects are.
     pub store: Store,
     /// The agents' tokens in the store.
@@ -130,7 +135,7 @@ impl Gateway {
 
     /// Starts a gateway whose servers are reached in another way.
     pub(crate) fn start_with(parts: Parts, open: OpenServer) -> Result<Arc<Self>, StartError> {
-        let Parts { settings, data_dir, store, tokens, approvals, guard, safe_env } = parts;
+        let Parts { settings, data_dir, own_files, store, tokens, approvals, guard, safe_env } = parts;
         let tokens = Tokens::new(tokens, &settings, store.is_shared());
         let key = data_dir.secret(Secret::SealKey)?;
         let key = Secret::SealKey.key_bytes(&key).ok_or(StartError::NoEntropy)?;
@@ -177,6 +182,7 @@ impl Gateway {
             agent_token,
             tokens,
             operator_token,
+            own_files: [vec![data_dir.path().to_owned()], own_files].concat(),
             upstream_world,
             open,
             remembered,
@@ -212,6 +218,8 @@ impl Gateway {
                         // What somebody stands for now is approved now.
                         let station = Arc::clone(station);
                         tokio::spawn(async move { station.review().await });
+                    } else if let Some(stock) = station.stock() {
+                        station.keeper.tell(&stock);
                     }
                     Arc::clone(station)
                 }
@@ -261,6 +269,7 @@ impl Gateway {
             origins_matter,
             offers_search,
             ordered_writes,
+            places: Arc::new(places(&settings.projects, &self.own_files, self.home())),
             stations,
             virtual_servers,
         });
@@ -268,12 +277,24 @@ impl Gateway {
         self.settings.store(Arc::clone(&settings));
         self.tokens.under(&settings);
         self.world.store(Arc::clone(&world));
+        self.expect_tool_names();
         // Requests that began with the old world finish with it; its servers go when their grace is over.
         for (id, station) in &old_world.stations {
             if world.stations.get(id).is_none_or(|kept| !Arc::ptr_eq(kept, station)) {
                 tokio::spawn(retire(Arc::clone(station), drain));
             }
         }
+    }
+
+    /// What `~` stands for to the servers.
+    fn home(&self) -> Option<&str> {
+        let found = self.upstream_world.safe_env.iter().find(|(name, _)| name == "HOME");
+        found.map(|(_, home)| home.as_str())
+    }
+
+    /// Takes up which names of tools people wrote, to say which of them name none.
+    pub(crate) fn expect_tool_names(&self) {
+        self.tool_names.expect(written_patterns(&self.settings.load(), &self.tokens.records()));
     }
 
     fn open_station(&self, server: &ServerSettings) -> Arc<Station> {
@@ -347,6 +368,7 @@ impl World {
             origins_matter: false,
             offers_search: false,
             ordered_writes: false,
+            places: Arc::default(),
             stations: BTreeMap::new(),
             virtual_servers: BTreeMap::new(),
         }

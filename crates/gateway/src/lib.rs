@@ -6,6 +6,7 @@ mod catalog;
 mod changes;
 mod client;
 mod decision_ids;
+mod describe;
 mod dispatch;
 pub mod front;
 mod gateway;
@@ -25,10 +26,14 @@ mod tokens;
 mod world;
 
 pub use approvals::*;
+pub use catalog::ToolContracts;
+pub use describe::{Saying, WhatItIs};
 pub use gateway::{Gateway, Parts, StartError};
 pub use people::{Reset, SessionEntry, SessionView};
 pub use pins::{
     ChangeReview, ConcernReview, Decided, ItemReview, Judgement, NoticeReview, Offer, ServerReview,
+    UnknownName,
 };
+pub use policy::policy;
 pub use status::ServerStatus;
 pub use token_desk::{ShownTerms, TokenDesk, TokenFault, TokenSource, TokenStatus, TokenView};

@@ -4,14 +4,18 @@ use highwater_core::policy::ManifestState;
 use highwater_upstream::HealthState;
 use serde::Serialize;
 
+use crate::describe::WhatItIs;
 use crate::gateway::Gateway;
-use crate::pins::state;
+use crate::pins::{UnknownName, state};
 
 /// One server's state.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerStatus {
     /// The operator's name for it.
     pub name: String,
+    /// What the operator calls it: `trust.label`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// `idle`, `starting`, `up`, `failed`.
     pub state: String,
     /// Why it failed, if it did.
@@ -22,20 +26,28 @@ pub struct ServerStatus {
     pub version: Option<String>,
     /// How many tools it lists.
     pub tools: usize,
-    /// What was approved of it: `approved`, `quarantined`, `held` (some of it), `rejected`; `open` if nothing is ever
-    /// held; `unseen` while nobody knows what it has.
+    /// What was approved of it: `approved`, `drifted` (some of it is in use, and not as it was approved), `quarantined`,
+    /// `held` (some of it), `rejected`; `open` if nothing is ever held; `unseen` while nobody knows what it has.
     pub approval: &'static str,
     /// How many of its definitions are held until a person has looked at them.
     pub held: usize,
+    /// How many are in use, and not as they were approved.
+    pub drifted: usize,
     /// Of how many of its tools the claims are believed: they may make decisions milder.
     pub believed: usize,
     /// The operator vouches for it: what was seen first counts as approved.
     pub vouched: bool,
+    /// What it is, in the operator's one word, and by whom; nothing while nobody knows what it has.
+    #[serde(flatten)]
+    pub what: Option<WhatItIs>,
     /// What became of its manifest.
     pub manifest: ManifestState,
     /// What there is to say about that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifest_says: Option<String>,
+    /// Names in the configuration and in tokens that name nothing of what it lists.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown_names: Vec<UnknownName>,
     /// How many calls it is working on.
     pub in_flight: usize,
     /// How often it was started or connected to.
@@ -48,6 +60,7 @@ pub struct ServerStatus {
 impl Gateway {
     /// How every server is, in the order of their names.
     pub fn servers(&self) -> Vec<ServerStatus> {
+        let patterns = self.tool_names.unknown();
         self.world
             .load()
             .stations
@@ -58,16 +71,28 @@ impl Gateway {
                 let observed = stock.as_ref().map(|stock| &*stock.observed);
                 ServerStatus {
                     name: station.id().to_string(),
+                    label: station.keeper.title(),
                     state: word(&health.state).to_owned(),
                     error: health.last_error.filter(|_| health.state != HealthState::Up),
                     version: health.version,
                     tools: stock.as_ref().map_or(0, |stock| stock.tools.items.len()),
                     approval: state(observed, wanted),
                     held: observed.map_or(0, |observed| observed.held(wanted)),
+                    drifted: observed.map_or(0, |observed| observed.drifted(wanted)),
                     believed: observed.map_or(0, |observed| observed.believed(wanted)),
                     vouched: wanted.vouched,
+                    what: self.what_it_is(station.id()),
                     manifest: observed.map_or(ManifestState::Absent, |observed| observed.manifest()),
                     manifest_says: observed.and_then(|observed| observed.manifest_says()).map(str::to_owned),
+                    unknown_names: {
+                        let of_patterns = patterns.iter().filter(|(_, servers)| {
+                            // One that speaks of no server at all is shown with each.
+                            servers.is_empty() || servers.contains(station.id())
+                        });
+                        let own = stock.as_ref().map(|stock| station.keeper.unknown_names(stock));
+                        let of_patterns = of_patterns.map(|(name, _)| name.clone());
+                        own.unwrap_or_default().into_iter().chain(of_patterns).collect()
+                    },
                     in_flight: health.in_flight,
                     starts: health.starts,
                     stderr: health.stderr,

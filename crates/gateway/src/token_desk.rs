@@ -362,6 +362,7 @@ impl Gateway {
             self.cut_off(&principal);
         }
         if changed {
+            self.expect_tool_names();
             self.registry.announce_everything(&self.world.load());
         }
         Ok(())

@@ -9,6 +9,7 @@ use highwater_core::decide::{FlowPolicies, Overlooked};
 use highwater_core::id::{UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::Policy;
+use highwater_core::profile::Places;
 
 use crate::catalog::{Station, VirtualServer};
 
@@ -27,6 +28,8 @@ pub(crate) struct World {
     pub(crate) offers_search: bool,
     /// Some server gets its writes in the order in which they came.
     pub(crate) ordered_writes: bool,
+    /// The folders that the operator calls projects, and our own files.
+    pub(crate) places: Arc<Places>,
     pub(crate) stations: BTreeMap<UpstreamId, Arc<Station>>,
     pub(crate) virtual_servers: BTreeMap<VirtualServerId, Arc<VirtualServer>>,
 }

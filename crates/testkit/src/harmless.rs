@@ -6,17 +6,17 @@ pub const HARMLESS: &[(&str, &str, &[&str])] = &[
     (
         "core",
         r#""readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false"#,
-        &["destination", "outcomes", "benign", "source", "integrity", "idempotent", "variant", "reply"],
+        &["destination", "outcomes", "benign", "source", "idempotent", "variant"],
     ),
     (
         "sep-1913",
         r#""maliciousActivityHint":false,"attribution":[],"sensitiveHint":false,"privateHint":false,"sensitivity":"none","inputMetadata":{"destination":"ephemeral","sensitivity":["none","user","pii","financial","credentials",{"regulated":{"scopes":[]}}],"outcomes":"benign"},"returnMetadata":{"source":"system","sensitivity":"none"}"#,
-        &["destination", "accepts", "outcomes", "benign", "source", "returns", "integrity", "reply"],
+        &["destination", "outcomes", "benign", "source", "returns", "reply"],
     ),
     (
         "sep-1913",
         r#""InputMetadata":{"Destination":"Ephemeral","Sensitivity":["None","User"],"Outcomes":"Benign"},"ReturnMetadata":{"Source":"System","Sensitivity":"None"}"#,
-        &["destination", "accepts", "outcomes", "benign", "source", "returns", "integrity", "reply"],
+        &["destination", "outcomes", "benign", "source", "returns", "reply"],
     ),
     (
         "trust-annotations",
@@ -27,9 +27,9 @@ pub const HARMLESS: &[(&str, &str, &[&str])] = &[
     (
         "action-metadata",
         r#""io.modelcontextprotocol/action-metadata":{"inputMetadata":{"destination":"local","sensitivity":"personal"},"returnMetadata":{"source":"first-party","sensitivity":"public"},"outcome":"benign","requiresReview":false}"#,
-        &["destination", "accepts", "outcomes", "benign", "source", "returns", "integrity", "reply"],
+        &["destination", "outcomes", "benign", "source", "returns", "reply"],
     ),
-    ("ifc", r#""ifc":{"integrity":"trusted","confidentiality":"public"}"#, &[]),
+    ("ifc", r#""ifc":{"integrity":"trusted","confidentiality":"public"}"#, &["source", "returns", "reply"]),
     (
         "samos",
         r#""read_confidentiality":"low","write_confidentiality":"high","integrity":"high""#,

@@ -29,6 +29,8 @@ const MOST_GRANTS: u32 = 256;
 pub(crate) struct KeptLabel {
     bits: i64,
     scopes: Vec<String>,
+    #[serde(default)]
+    names: Vec<String>,
     origins: Vec<String>,
     #[serde(default)]
     own: KeptReply,
@@ -151,6 +153,7 @@ impl KeptLabel {
         Self {
             bits: label.bits().to_i64(),
             scopes: texts(label.scopes()),
+            names: texts(label.names()),
             origins: texts(label.origins()),
             own: KeptReply::of(reply),
         }
@@ -159,9 +162,10 @@ impl KeptLabel {
     /// Whether a session holds no more than this one did, and what the tool itself has answered since.
     fn covers(self, now: &Label) -> bool {
         let own = self.own.label();
-        let was = Label::from_parts(
+        let was = Label::from_sets(
             LabelBits::from_i64(self.bits),
             TextSet::of(self.scopes),
+            TextSet::of(self.names),
             TextSet::of(self.origins),
         );
         was.covers(now)

@@ -1,4 +1,5 @@
-//! Tells a URL of the operator's what waits for people, what they decided, and that passkeys are reset. Only what the
+//! Tells a URL of the operator's what waits for people, what they decided, that passkeys are reset, and that a reply was
+//! reported as malicious. Only what the
 //! subject line of a mail would say: which tool of which server, whose answer, where. Nothing waits for it, and nothing
 //! fails with it.
 
@@ -11,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use highwater_config::Webhook;
 use highwater_core::approval::to_iso;
 use highwater_core::decide::Effect;
-use highwater_core::id::{Timestamp, UpstreamId, UserId};
+use highwater_core::id::{DecisionId, Timestamp, UpstreamId, UserId};
 use highwater_store::ApprovalRequest;
 use serde::Serialize;
 use tokio::sync::mpsc;
@@ -53,11 +54,17 @@ struct Data {
     tool: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
     user: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     expires: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     due: Option<String>,
+    /// For `highwater explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<String>,
 }
 
 // === impl Messages ===
@@ -107,6 +114,24 @@ impl Desk {
         }
     }
 
+    /// Says that a server reports a reply as malicious.
+    pub(crate) fn tell_malicious(
+        &self,
+        server: &UpstreamId,
+        tool: &str,
+        decision: &DecisionId,
+        sources: &[String],
+    ) {
+        self.tell("reply.malicious", || Data {
+            url: format!("{}/inbox", self.origin),
+            tool: Some(tool.to_owned()),
+            server: Some(server.to_string()),
+            decision: Some(decision.to_string()),
+            sources: sources.to_vec(),
+            ..Data::default()
+        });
+    }
+
     /// Says how a reset of somebody's passkeys stands.
     pub(super) fn tell_reset(&self, what: &'static str, user: &UserId, due: Option<Timestamp>) {
         self.tell(what, || Data {
@@ -126,7 +151,7 @@ impl Desk {
             server: request.upstream.as_ref().map(ToString::to_string),
             user: request.user.to_string(),
             expires: Some(to_iso(request.expires)),
-            due: None,
+            ..Data::default()
         }
     }
 

@@ -2,28 +2,30 @@
 //! they are worth, the operator's above them. A call finds its contract and the label of its reply ready.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use highwater_config::{HttpKind, Labels, ServerSettings, ShareContext, Transport};
 use highwater_core::annotation::{
     Accepts, Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible, Words,
 };
 use highwater_core::decide::FlowPolicies;
-use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
 use highwater_core::pin::{Hold, PinDigest, PinKind};
-use highwater_core::policy::{Admission, ManifestState, ServerFacts, ServerTransport, ToolStatus};
+use highwater_core::policy::{Admission, Parameters, ServerFacts, ToolStatus};
+use highwater_core::profile::{Profile, ToolShape};
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
 use highwater_mcp::annotations::{
     Reading, ResolveForm, ServerSays, asks_approval, declares_approval, pinned, resolvable, server_says,
     tool_claims,
 };
+use highwater_mcp::parameters;
 use highwater_mcp::schema_headers::param_headers;
-use highwater_mcp::text::{member, string_member};
+use highwater_mcp::text::{is_object, member, string_member};
+use highwater_store::Described;
 
+use super::standing::Standing;
 use super::station::Stock;
-use crate::pins::{Item, Observed, Wanted};
+use crate::pins::{Item, Observed};
 use crate::pipeline::may_keep;
 
 /// All that is known of one tool, resource or prompt.
@@ -43,21 +45,17 @@ pub(crate) struct Known {
     pub(crate) believed: bool,
     /// Whether its server says that calls of it must be approved, always or in some cases, and verified by it.
     pub(crate) gated: bool,
+    /// What its definition tells without being believed.
+    pub(crate) shape: Arc<ToolShape>,
+    /// Whether its server says in so many words that it reaches anybody's world. Anybody is believed in that.
+    pub(crate) says_open_world: bool,
+    /// Whether nobody has said what its server is, and people may.
+    pub(crate) undescribed: bool,
+    /// The operator's one word for its server.
+    pub(crate) profile: Profile,
+    /// Which arguments it declares; `None` where that is not known.
+    pub(crate) parameters: Option<Parameters>,
 }
-
-/// What the operator says of one server. Kept apart from how it is reached: it changes without a restart.
-#[derive(Clone, Debug)]
-pub(crate) struct Standing {
-    upstream: UpstreamId,
-    facts: ServerFacts,
-    labels: Labels,
-    share: Share,
-    over_http: bool,
-    wanted: Wanted,
-}
-
-/// What the operator says of every server.
-pub(crate) type Standings = BTreeMap<UpstreamId, Standing>;
 
 /// What people should know of how a server describes its tools.
 #[derive(Debug, Default)]
@@ -71,7 +69,7 @@ pub(crate) struct Noted {
 /// Everything known of what one server offers.
 #[derive(Debug)]
 pub(crate) struct Contracts {
-    standing: Standing,
+    pub(super) standing: Standing,
     /// Whether it says whose data it takes, and so wants to know whose it gets.
     has_flow_policy: bool,
     /// Whether whose data it takes may be a question for some call of it: one of its tools says so, or it may say so when
@@ -79,7 +77,9 @@ pub(crate) struct Contracts {
     flow_policies: FlowPolicies,
     /// Whether the server has said what it offers.
     is_stocked: bool,
-    tools: HashMap<Arc<str>, Arc<Known>>,
+    pub(super) tools: HashMap<Arc<str>, Arc<Known>>,
+    /// What each prompt declares of its arguments, where that can be told.
+    prompts: HashMap<Arc<str>, Parameters>,
     /// A resource, a prompt or a completion of which the operator says nothing.
     reading: Arc<Known>,
     /// Asking it about a call.
@@ -94,51 +94,6 @@ pub(crate) struct Contracts {
     verifies: bool,
     /// What was approved of it; `None` while it is not known what it has.
     observed: Option<Arc<Observed>>,
-}
-
-// === impl Standing ===
-
-impl Standing {
-    pub(crate) fn new(server: &ServerSettings) -> Self {
-        let transport = match &server.transport {
-            Transport::Stdio { .. } => ServerTransport::Stdio,
-            Transport::Http { kind: HttpKind::Sse, .. } => ServerTransport::Sse,
-            Transport::Http { .. } => ServerTransport::Http,
-        };
-        Self {
-            upstream: UpstreamId::new(server.name.as_str()),
-            facts: ServerFacts {
-                trust: server.trust,
-                transport: Some(transport),
-                sandboxed: false,
-                manifest: ManifestState::Absent,
-            },
-            labels: server.labels.clone(),
-            share: match server.share_context {
-                ShareContext::None => Share::Nothing,
-                ShareContext::Hints => Share::Hints,
-                ShareContext::Full => Share::Full,
-            },
-            over_http: transport != ServerTransport::Stdio,
-            wanted: wanted(server),
-        }
-    }
-
-    fn trust(&self) -> ServerTrust {
-        self.facts.trust
-    }
-
-    /// What holds of something that has no definition of its own.
-    fn unpinned(&self) -> (ToolStatus, bool) {
-        match self.wanted.vouched {
-            true => (ToolStatus::Approved, true),
-            false => (ToolStatus::Pending, false),
-        }
-    }
-
-    fn origin(&self, what: &str) -> String {
-        format!("mcp:{}:{what}", self.upstream)
-    }
 }
 
 // === impl Contracts ===
@@ -156,18 +111,7 @@ impl Contracts {
         let says = server_says(capabilities);
         let verifies = declares_approval(capabilities);
         let observed = stock.map(|stock| Arc::clone(&stock.observed));
-        let wanted = standing.wanted;
-        let mut standing = standing;
-        if let Some(observed) = &observed {
-            standing.facts.manifest = observed.manifest();
-            // Where a manifest must be, it is the manifest that verifies, and nothing else.
-            if wanted.manifest {
-                let kept = observed.manifest() == ManifestState::Verified;
-                standing.facts.trust = standing.facts.trust.verified_if(kept);
-            }
-        } else if wanted.manifest {
-            standing.facts.trust = standing.facts.trust.verified_if(false);
-        }
+        let (wanted, standing) = (standing.wanted, standing.observing(observed.as_deref()));
         let hold = match &observed {
             Some(observed) => observed.server_hold(wanted),
             // What was never seen was never approved.
@@ -205,9 +149,10 @@ impl Contracts {
         for tool in tools.values() {
             anything.join(tool.contract.reply_label());
         }
+        // What nobody described is the worst, whoever's it is.
         let unknown = Known::of(
             Contract::unknown()
-                .weighed(&Claims::new(), &standing.trust())
+                .weighed(&Claims::new(), &ServerTrust::default())
                 .0
                 .with_origin(standing.origin("?")),
             hold,
@@ -227,6 +172,7 @@ impl Contracts {
             is_stocked: stock.is_some(),
             flow_policies: if stated { FlowPolicies::Stated } else { FlowPolicies::Unstated },
             tools,
+            prompts: stock.map(prompts).unwrap_or_default(),
             reading: Arc::new(reading),
             resolving: Arc::new(Known::of(resolving, hold, &standing)),
             unknown: Arc::new(unknown),
@@ -237,6 +183,22 @@ impl Contracts {
             standing,
         };
         (contracts, noted)
+    }
+
+    /// What the server is, in one word.
+    pub(crate) fn profile(&self) -> Profile {
+        self.standing.profile
+    }
+
+    /// Whether people may say what the server is: the file does not.
+    pub(crate) fn may_be_described(&self) -> bool {
+        self.standing.said.is_none()
+    }
+
+    /// What a person said that the server is, where that counts.
+    pub(crate) fn described(&self) -> Option<&Described> {
+        let observed = self.observed.as_ref().filter(|_| self.may_be_described())?;
+        observed.described()
     }
 
     /// Why nothing of the server may be used; `None` if that hangs on each thing.
@@ -320,17 +282,26 @@ impl Contracts {
         self.tools.get(own).unwrap_or(&self.unknown)
     }
 
-    /// A resource, by its server's own URI.
+    /// A resource, by its server's own URI. Where its server may take that for another, the strictest of all that it may
+    /// be counts, and no case of any.
     pub(crate) fn resource(&self, own: &str) -> Arc<Known> {
-        match self.standing.labels.resource(own) {
-            Some(label) => Arc::new(reading(
-                &self.standing,
-                self.reading.contract.destination(),
-                Some(label),
-                "resources",
-                self.hold,
-            )),
-            None => Arc::clone(&self.reading),
+        let destination = self.reading.contract.destination();
+        let labelled = |label| reading(&self.standing, destination, Some(label), "resources", self.hold);
+        let possible = self.standing.labels.resource(own);
+        match possible.as_slice() {
+            [] | [None] => Arc::clone(&self.reading),
+            [Some(label)] => Arc::new(labelled(label)),
+            several => {
+                let contracts = several.iter().map(|label| match label {
+                    Some(label) => labelled(label).contract,
+                    None => self.reading.contract.clone(),
+                });
+                let contract = contracts.reduce(|strictest, other| strictest.strictest(&other));
+                match contract {
+                    Some(contract) => Arc::new(Known::of(contract, self.hold, &self.standing)),
+                    None => Arc::clone(&self.reading),
+                }
+            }
         }
     }
 
@@ -338,7 +309,8 @@ impl Contracts {
     pub(crate) fn prompt(&self, own: &str) -> Arc<Known> {
         let label = self.standing.labels.prompt(own);
         let hold = self.prompt_hold(own);
-        Arc::new(reading(&self.standing, self.reading.contract.destination(), label, own, hold))
+        let known = reading(&self.standing, self.reading.contract.destination(), label, own, hold);
+        Arc::new(Known { parameters: self.prompts.get(own).cloned(), ..known })
     }
 
     /// A completion, for a prompt or a template that is held or not.
@@ -373,7 +345,20 @@ impl Contracts {
 impl Known {
     fn of(contract: Contract, hold: Option<Hold>, standing: &Standing) -> Self {
         let (status, believed) = standing.unpinned();
-        Self { contract, cases: None, resolve: None, hold, status, believed, gated: false }
+        Self {
+            contract,
+            cases: None,
+            resolve: None,
+            hold,
+            status,
+            believed,
+            gated: false,
+            shape: Arc::clone(&SHAPELESS),
+            says_open_world: false,
+            undescribed: standing.is_undescribed(),
+            profile: standing.profile,
+            parameters: None,
+        }
     }
 
     /// Whether it is kept from agents: nobody has approved it as it is.
@@ -395,17 +380,25 @@ impl Known {
 
 /// One tool, and what there is to say about its claims. Where they are not those that were approved, the strictest of both
 /// counts.
-fn tool(standing: &Standing, name: &str, text: &str, says: &ServerSays, item: Item) -> (Known, Vec<Notice>) {
+pub(super) fn tool(
+    standing: &Standing,
+    name: &str,
+    text: &str,
+    says: &ServerSays,
+    item: Item,
+) -> (Known, Vec<Notice>) {
     let by = match (item.believed, item.signed) {
         (true, true) => Authority::Manifest,
         (true, false) => Authority::DeclaredVerified,
         (false, _) => Authority::Declared,
     };
-    let (seen, notices) = weighed(standing, name, text, tool_claims(text, says, by));
+    let trust = standing.trust().believed_if(item.believed);
+    let shape = Arc::new(ToolShape::read(standing.upstream.as_str(), name, member(text, "inputSchema")));
+    let (seen, notices) = weighed(standing, trust, &shape, name, text, tool_claims(text, says, by));
     let (contract, hold) = match &item.pinned {
         None => (seen, item.hold),
         Some(pinned) => {
-            let (approved, _) = weighed(standing, name, text, pinned::claims(pinned, by));
+            let (approved, _) = weighed(standing, trust, &shape, name, text, pinned::claims(pinned, by));
             // More to touch than was approved is a request that somebody has to grant.
             let asks_more = seen.capabilities().asks_beyond(approved.capabilities());
             (seen.strictest(&approved), item.hold.or(asks_more.then_some(Hold::Changed)))
@@ -421,12 +414,35 @@ fn tool(standing: &Standing, name: &str, text: &str, says: &ServerSays, item: It
         hold,
         status: item.status,
         believed: item.believed,
+        shape,
+        says_open_world: says_open_world(text),
+        undescribed: standing.is_undescribed(),
+        profile: standing.profile,
+        parameters: parameters::of_tool(text),
     };
     (known, notices)
 }
 
+/// What each prompt declares. The first of a name counts, as it does in the list.
+fn prompts(stock: &Stock) -> HashMap<Arc<str>, Parameters> {
+    let mut prompts = HashMap::new();
+    for text in stock.prompts.items.iter().filter_map(|item| std::str::from_utf8(item).ok()) {
+        if let (Some(name), Some(declared)) = (string_member(text, "name"), parameters::of_prompt(text)) {
+            prompts.entry(name.into()).or_insert(declared);
+        }
+    }
+    prompts
+}
+
 /// The contract of a tool's claims with what we and the operator have to say, and what there is to say about the claims.
-fn weighed(standing: &Standing, name: &str, item: &str, reading: Reading) -> (Contract, Vec<Notice>) {
+fn weighed(
+    standing: &Standing,
+    trust: ServerTrust,
+    shape: &ToolShape,
+    name: &str,
+    item: &str,
+    reading: Reading,
+) -> (Contract, Vec<Notice>) {
     let Reading { mut claims, mut notices } = reading;
     // Every hop on the way sees what stands in a header.
     let in_headers = member(item, "inputSchema").map(param_headers).and_then(Result::ok).unwrap_or_default();
@@ -437,7 +453,7 @@ fn weighed(standing: &Standing, name: &str, item: &str, reading: Reading) -> (Co
     if let Some(label) = standing.labels.tool(name) {
         claims.extend(label.claims());
     }
-    let (contract, weighed) = Contract::weigh(&claims, &standing.trust());
+    let (contract, weighed) = Contract::profiled(standing.profile, shape).weighed(&claims, &trust);
     notices.extend(weighed);
     (contract, notices)
 }
@@ -461,17 +477,23 @@ fn reading(
         hold,
         status,
         believed,
+        shape: Arc::clone(&SHAPELESS),
+        says_open_world: false,
+        undescribed: standing.is_undescribed(),
+        profile: standing.profile,
+        parameters: None,
     }
 }
 
-/// What the operator wants of a server.
-pub(crate) fn wanted(server: &ServerSettings) -> Wanted {
-    Wanted {
-        vouched: server.trust.verified(),
-        quarantine: server.quarantine,
-        manifest: server.manifest.is_some(),
-    }
+fn says_open_world(tool: &str) -> bool {
+    let annotations = member(tool, "annotations").filter(|annotations| is_object(annotations));
+    annotations
+        .and_then(|annotations| member(annotations, "openWorldHint"))
+        .is_some_and(|said| said == "true")
 }
+
+/// What can be told of something that has no definition: nothing.
+static SHAPELESS: LazyLock<Arc<ToolShape>> = LazyLock::new(|| Arc::new(ToolShape::read("", "", None)));
 
 fn has_cases(label: &OperatorLabel) -> bool {
     !label.cases().is_empty() || !label.results().is_empty()

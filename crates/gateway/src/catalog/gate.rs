@@ -46,6 +46,7 @@ impl Listed<'_> {
             server,
             session: &bottom,
             arguments: Arguments::Unknown,
+            parameters: known.parameters.as_ref(),
             grant: self.grant,
             ..Facts::of(&decision, self.principal, self.virtual_server, &action)
         };

@@ -3,7 +3,7 @@
 
 use highwater_config::ApprovalSettings;
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::decide::{FlowMode, judge};
+use highwater_core::decide::judge;
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, VirtualServerId};
 use highwater_core::label::Label;
@@ -25,7 +25,7 @@ pub(super) struct Listed<'a> {
 // === impl Listed ===
 
 impl Listed<'_> {
-    /// Whether a rule of the list phase hides the tool. Where rules are only observed none does.
+    /// Whether a rule of the list phase hides the tool. A dry run hides nothing.
     pub(super) fn hides(&self, shown: &str, entry: &Entry, known: &Known, server: &ServerFacts) -> bool {
         let rules = self.policy.rules();
         if !self.is_about_lists() {
@@ -42,15 +42,13 @@ impl Listed<'_> {
             server,
             session: &bottom,
             arguments: Arguments::Unknown,
+            parameters: known.parameters.as_ref(),
             grant: self.grant,
             ..Facts::of(&decision, self.principal, self.virtual_server, &action)
         };
-        if self.policy.flow_for(&facts).mode == FlowMode::Observe {
-            return false;
-        }
         let facts = facts.at_worst();
         let mut reading = rules.read(Phase::List, &facts, judge(self.policy, &facts).violations());
-        reading.hits().iter().any(|hit| hit.effect == Effect::Block)
+        reading.hits().iter().any(|hit| hit.enforced() == Effect::Block)
     }
 
     /// Whether the list depends on the caller beyond their grant.

@@ -16,13 +16,14 @@ use highwater_mcp::schema_headers::{ParamHeader, param_headers};
 use highwater_mcp::text::{member, pointer, quote, string_member};
 use highwater_upstream::control::{ListKind, Listing};
 
-use super::contracts::{Contracts, Known, Standings};
+use super::contracts::{Contracts, Known};
 use super::finder::Finder;
 use super::gate::{self, Gate};
 use super::list_bytes::ListBytes;
 use super::listed::Listed;
 use super::names::assign;
 use super::own_tool::OwnTool;
+use super::standing::Standings;
 use super::station::{Station, Stock};
 use super::uris::Schemes;
 use super::view::{Row, ToolRow, View, Viewer, Views};

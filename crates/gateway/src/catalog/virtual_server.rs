@@ -12,9 +12,9 @@ use highwater_core::policy::Policy;
 use highwater_upstream::apart;
 
 use super::Station;
-use super::contracts::Standings;
 use super::listed::Listed;
 use super::merge::{Merged, ToolEntry};
+use super::standing::Standings;
 use super::view::{View, Viewer};
 
 /// One endpoint's view of the upstreams.

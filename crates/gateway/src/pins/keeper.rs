@@ -2,13 +2,13 @@
 //! server that somebody stands for.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use highwater_config::{ManifestSettings, ManifestSource, ServerSettings, Transport};
 use highwater_core::id::UpstreamId;
 use highwater_core::pin::{
-    Basis, Concern, Definition, Drift, Hold, ManifestKey, PinKey, PinKind, Terms, hidden_in, names_in,
+    Basis, Concern, Definition, Drift, Hold, ManifestKey, PinKey, Terms, hidden_in, names_in,
 };
 use highwater_core::policy::ManifestState;
 use highwater_store::{Observation, Store, StoreError, StoredPin};
@@ -19,12 +19,9 @@ use super::manifest::{self, Checked};
 use super::observed::{Observed, Wanted};
 use super::people::state;
 use super::seen::{Definitions, definitions, reached};
+use super::tool_names::{ToolNames, UnknownName};
 use crate::catalog::{Contracts, Noted, Standing, Stock};
 use crate::gateway::now;
-
-/// Which tools each server has: a definition that names those of another is looked at before it is approved.
-#[derive(Debug, Default)]
-pub(crate) struct ToolNames(RwLock<BTreeMap<UpstreamId, BTreeSet<Arc<str>>>>);
 
 /// What is known of a server once everything new is written down.
 struct Written {
@@ -59,26 +56,7 @@ struct Summary {
     manifest: ManifestState,
     notices: usize,
     unverifiable: Vec<Arc<str>>,
-}
-
-// === impl ToolNames ===
-
-impl ToolNames {
-    fn note(&self, server: &UpstreamId, tools: BTreeSet<Arc<str>>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(server.clone(), tools);
-    }
-
-    /// Whether this is what clients or their servers call a tool of another server than this one.
-    fn is_of_another(&self, server: &UpstreamId, name: &str) -> bool {
-        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if all.get(server).is_some_and(|own| own.contains(name)) {
-            return false;
-        }
-        all.iter().filter(|(other, _)| *other != server).any(|(other, tools)| {
-            let own = name.strip_prefix(other.as_str()).and_then(|rest| rest.strip_prefix("__"));
-            tools.contains(name) || own.is_some_and(|own| tools.contains(own))
-        })
-    }
+    unknown_names: Vec<UnknownName>,
 }
 
 // === impl Keeper ===
@@ -117,6 +95,11 @@ impl Keeper {
         self.address.as_deref()
     }
 
+    /// What the operator calls the server, if anything.
+    pub(crate) fn title(&self) -> Option<String> {
+        self.standing.load().title().map(str::to_owned)
+    }
+
     pub(crate) fn wanted(&self) -> Wanted {
         **self.wanted.load()
     }
@@ -148,6 +131,16 @@ impl Keeper {
         Contracts::noting(Standing::clone(&self.standing.load()), Some(stock)).1
     }
 
+    /// How the server's tools are judged.
+    pub(crate) fn contracts(&self, stock: &Stock) -> Contracts {
+        Contracts::noting(Standing::clone(&self.standing.load()), Some(stock)).0
+    }
+
+    /// The names in the operator's labels and allow-list that name nothing of what the server lists.
+    pub(crate) fn unknown_names(&self, stock: &Stock) -> Vec<UnknownName> {
+        self.standing.load().unknown_names(stock)
+    }
+
     /// Says in one line how the server is, once it is known and whenever that changes.
     pub(crate) fn tell(&self, stock: &Stock) {
         let (server, wanted, observed) = (&self.server, self.wanted(), &stock.observed);
@@ -160,12 +153,14 @@ impl Keeper {
             manifest: observed.manifest(),
             notices: noted.notices.values().map(Vec::len).sum(),
             unverifiable: noted.unverifiable,
+            unknown_names: self.unknown_names(stock),
         };
+        self.names.tell();
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).replace(summary.clone());
         if told.as_ref() == Some(&summary) {
             return;
         }
-        let Summary { hold, tools, approval, held, manifest, notices, unverifiable } = summary;
+        let Summary { hold, tools, approval, held, manifest, notices, unverifiable, unknown_names } = summary;
         match hold {
             None => tracing::info!(
                 %server, tools, approval, held, %manifest, notices,
@@ -188,6 +183,11 @@ impl Keeper {
                 "it says that the tool needs a verified approval, and does not declare that it verifies any: the tool is \
                  refused"
             );
+        }
+        let is_new =
+            |name: &&UnknownName| told.as_ref().is_none_or(|told| !told.unknown_names.contains(name));
+        for name in unknown_names.iter().filter(is_new) {
+            tracing::warn!("{name}");
         }
     }
 
@@ -237,8 +237,7 @@ impl Keeper {
             }
         }
         let is_gone = |stored: &&StoredPin| {
-            let is_definition = stored.key.kind != PinKind::Manifest;
-            is_definition && stored.seen.is_some() && !definitions.contains_key(&stored.key)
+            stored.key.is_definition() && stored.seen.is_some() && !definitions.contains_key(&stored.key)
         };
         for stored in known.iter().filter(is_gone) {
             tracing::info!(server = %self.server, "no longer has {}", stored.key);

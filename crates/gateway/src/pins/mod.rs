@@ -2,17 +2,20 @@
 //! pins, and held where it differs. A call finds the answer ready.
 //!
 //! `seen` makes definitions of what a server lists, `keeper` compares and writes down, `observed` is what the catalog asks,
-//! `people` is what persons see and decide.
+//! `people` is what persons see and decide, `tool_names` finds the names that name nothing.
 
 mod keeper;
 mod manifest;
 mod observed;
 mod people;
 mod seen;
+mod tool_names;
 
-pub(crate) use keeper::{Keeper, ToolNames};
+pub(crate) use keeper::Keeper;
 pub(crate) use observed::{Item, Observed, Wanted};
 pub(crate) use people::state;
 pub use people::{
     ChangeReview, ConcernReview, Decided, ItemReview, Judgement, NoticeReview, Offer, ServerReview,
 };
+pub use tool_names::UnknownName;
+pub(crate) use tool_names::{ToolNames, WrittenPattern, WrittenPatterns};

@@ -9,7 +9,7 @@ use highwater_core::pin::{
 };
 use highwater_core::policy::{ManifestState, ToolStatus};
 use highwater_mcp::annotations::pinned;
-use highwater_store::StoredPin;
+use highwater_store::{Described, StoredPin};
 
 use super::manifest::Checked;
 use super::seen::Definitions;
@@ -18,6 +18,8 @@ use super::seen::Definitions;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) vouched: bool,
+    /// The operator says in so many words that it is not to be believed, whoever approved or signed it.
+    pub(crate) disbelieved: bool,
     pub(crate) quarantine: bool,
     /// The operator says by whom its manifest must be signed.
     pub(crate) manifest: bool,
@@ -29,6 +31,7 @@ pub(crate) struct Observed {
     pub(super) definitions: Definitions,
     /// What was decided; `None` if that could not be read.
     pub(super) stored: Option<Vec<StoredPin>>,
+    described: Option<Described>,
     entries: BTreeMap<PinKey, PinEntry>,
     pub(super) concerns: BTreeMap<PinKey, Vec<Concern>>,
     pub(super) manifest: Checked,
@@ -69,12 +72,40 @@ impl Wanted {
 impl Observed {
     pub(super) fn new(definitions: Definitions, stored: Option<Vec<StoredPin>>) -> Self {
         let entries = stored.iter().flatten().map(|stored| (stored.key.clone(), entry(stored))).collect();
-        Self { definitions, stored, entries, concerns: BTreeMap::new(), manifest: Checked::absent() }
+        let described = stored.iter().flatten().find_map(StoredPin::described);
+        Self {
+            definitions,
+            stored,
+            described,
+            entries,
+            concerns: BTreeMap::new(),
+            manifest: Checked::absent(),
+        }
+    }
+
+    /// What is stored of a server, taken for what is seen of it.
+    pub(crate) fn kept(stored: Vec<StoredPin>) -> Self {
+        let seen = stored.iter().filter_map(|stored| {
+            let definition = pinned::read_back(stored.key.kind, &stored.seen.as_ref()?.text)?;
+            Some((stored.key.clone(), definition))
+        });
+        Self::new(seen.collect(), Some(stored))
+    }
+
+    /// The definitions of one kind, each by its name and as its server wrote it.
+    pub(crate) fn texts(&self, kind: PinKind) -> impl Iterator<Item = (Arc<str>, Arc<str>)> {
+        let of_kind = self.definitions.iter().filter(move |(key, _)| key.kind == kind);
+        of_kind.map(|(key, definition)| (Arc::clone(&key.name), Arc::clone(definition.text())))
     }
 
     /// Nothing seen and nothing known: everything is held.
     pub(crate) fn nothing() -> Self {
         Self::new(Definitions::new(), None)
+    }
+
+    /// What a person said the server is.
+    pub(crate) fn described(&self) -> Option<&Described> {
+        self.described.as_ref()
     }
 
     /// Whether what was decided could not be read, so that it should be tried again.
@@ -144,7 +175,10 @@ impl Observed {
     }
 
     /// Whether what a definition claims of itself may loosen anything.
-    pub(super) fn believes(&self, key: &PinKey, wanted: Wanted) -> bool {
+    pub(crate) fn believes(&self, key: &PinKey, wanted: Wanted) -> bool {
+        if wanted.disbelieved {
+            return false;
+        }
         let terms = wanted.terms(self.manifest.state);
         let signed = self.manifest.signed.contains(key);
         let pin = self.pin(key).filter(|pin| terms.believes(pin, signed));
@@ -174,6 +208,7 @@ impl Observed {
                 && self.entries.get(key) == seen.entries.get(key)
         };
         if self.manifest.state != seen.manifest.state
+            || self.described != seen.described
             || self.server_hold(wanted) != seen.server_hold(wanted)
             || !alike(&PinKey::identity())
         {
@@ -188,6 +223,12 @@ impl Observed {
     /// How many things of it are held by themselves.
     pub(crate) fn held(&self, wanted: Wanted) -> usize {
         self.definitions.keys().filter_map(|key| self.stand(key, wanted)?.hold).count()
+    }
+
+    /// How many things of it are in use, and not as they were approved.
+    pub(crate) fn drifted(&self, wanted: Wanted) -> usize {
+        let standings = self.definitions.keys().filter_map(|key| self.stand(key, wanted));
+        standings.filter(is_drifted).count()
     }
 
     /// Whether the server's instructions may be shown.
@@ -205,7 +246,7 @@ impl Observed {
     }
 
     /// The digest of everything that is seen.
-    pub(super) fn digest(&self) -> PinDigest {
+    pub(crate) fn digest(&self) -> PinDigest {
         PinDigest::of_all(self.definitions.values().map(|seen| (seen.key(), seen.digest())))
     }
 
@@ -213,6 +254,11 @@ impl Observed {
     pub(super) fn tools(&self) -> impl Iterator<Item = &Arc<str>> {
         self.definitions.keys().filter(|key| key.kind == PinKind::Tool).map(|key| &key.name)
     }
+}
+
+/// Whether something is in use although it is not as it was approved.
+pub(super) fn is_drifted(standing: &Standing) -> bool {
+    standing.hold.is_none() && standing.drift.is_some()
 }
 
 /// What was decided, with the approved text read again as a definition. A text that is none approves nothing.

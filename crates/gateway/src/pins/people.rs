@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::annotation::{Authority, Axis, Contract, Notice, NoticeKind};
+use highwater_core::annotation::{Authority, Axis, Contract, Notice, NoticeKind, Words};
 use highwater_core::audit::{AuditEvent, Happened, Review};
 use highwater_core::id::UpstreamId;
 use highwater_core::pin::{
@@ -17,8 +17,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::manifest;
-use super::observed::{Observed, Wanted};
+use super::observed::{Observed, Wanted, is_drifted};
 use crate::catalog::{Noted, Station};
+use crate::describe::WhatItIs;
 use crate::gateway::{Gateway, now};
 use crate::registry::Changed;
 
@@ -30,9 +31,12 @@ const HISTORY: u32 = 200;
 pub struct ServerReview {
     /// The operator's name for it.
     pub server: String,
-    /// `approved`, `quarantined`, `held` (some of it), `rejected`; `open` if nothing is ever held; `unseen` if it cannot be
-    /// reached.
+    /// `approved`, `drifted` (some of it is in use, and not as it was approved), `quarantined`, `held` (some of it),
+    /// `rejected`; `open` if nothing is ever held; `unseen` if it cannot be reached.
     pub state: &'static str,
+    /// What the operator calls it: `trust.label`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// Why nothing of it may be used, if nothing may.
     pub hold: Option<Hold>,
     /// The operator vouches for it.
@@ -44,6 +48,9 @@ pub struct ServerReview {
     /// What there is to say about that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifest_says: Option<String>,
+    /// What it is, in the operator's one word, and by whom.
+    #[serde(flatten)]
+    pub what: Option<WhatItIs>,
     /// The digest of everything that is seen: what an approval of the whole server names.
     pub digest: PinDigest,
     /// Everything it has, the server itself first.
@@ -75,18 +82,20 @@ pub struct ItemReview {
     /// What is not as it was approved; everything, if nothing was.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeReview>,
+    /// Whether it is in use although it is not as it was approved: only what it claims, or what is for the eye, changed.
+    pub drifted: bool,
     /// Where what it claims now is safer-looking than what was approved: not in effect until it is approved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub loosens: Vec<Axis>,
+    pub loosens: Vec<&'static str>,
     /// Where what it claims now is riskier than what was approved: in effect already.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tightens: Vec<Axis>,
+    pub tightens: Vec<&'static str>,
     /// What was noted about what it claims of itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<NoticeReview>,
     /// What believing its claims would loosen, compared with believing none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub would_loosen: Vec<Axis>,
+    pub would_loosen: Vec<&'static str>,
     /// What is seen, whole.
     pub definition: Option<Box<RawValue>>,
     /// What was approved, whole, where it is something else.
@@ -191,11 +200,13 @@ impl Gateway {
         Ok(Some(ServerReview {
             server: server.to_string(),
             state,
+            label: station.keeper.title(),
             hold,
             vouched: wanted.vouched,
             quarantine: wanted.quarantine,
             manifest: observed.manifest(),
             manifest_says: observed.manifest_says().map(str::to_owned),
+            what: self.what_it_is(server),
             digest: observed.digest(),
             items,
             history,
@@ -261,7 +272,7 @@ impl Gateway {
     }
 
     /// Looks again at what was approved of a server, and tells its clients.
-    async fn take_up(&self, station: &Arc<Station>) {
+    pub(crate) async fn take_up(&self, station: &Arc<Station>) {
         station.review().await;
         for virtual_server in self.world.load().holding(station.id()) {
             for changed in [Changed::Tools, Changed::Prompts, Changed::Resources] {
@@ -302,6 +313,7 @@ pub(crate) fn state(observed: Option<&Observed>, wanted: Wanted) -> &'static str
         Some(_) => "quarantined",
         None if observed.held(wanted) > 0 => "held",
         None if !wanted.quarantine => "open",
+        None if observed.drifted(wanted) > 0 => "drifted",
         None => "approved",
     }
 }
@@ -339,18 +351,22 @@ fn item(observed: &Observed, seen: &Definition, wanted: Wanted) -> ItemReview {
         PinKind::Tool => {
             let unbelieved =
                 Contract::weigh(&pinned::claims(seen, Authority::Declared).claims, &ServerTrust::default());
-            claimed(seen).milder_than(&unbelieved.0).iter().collect()
+            let believed = claimed(seen);
+            let repeats = believed.hints().idempotent && !unbelieved.0.hints().idempotent;
+            named(believed.milder_than(&unbelieved.0), repeats)
         }
         PinKind::Identity
         | PinKind::Instructions
         | PinKind::Prompt
         | PinKind::Template
-        | PinKind::Manifest => Vec::new(),
+        | PinKind::Manifest
+        | PinKind::Profile => Vec::new(),
     };
     ItemReview {
         kind: key.kind,
         name: Arc::clone(&key.name),
         status: standing.as_ref().map_or(ToolStatus::Pending, |standing| standing.status),
+        drifted: standing.as_ref().is_some_and(is_drifted),
         hold: standing.and_then(|standing| standing.hold),
         digest: seen.digest(),
         basis: honoured.map(|pin| pin.basis),
@@ -358,12 +374,17 @@ fn item(observed: &Observed, seen: &Definition, wanted: Wanted) -> ItemReview {
         concerns: observed.concerns.get(key).into_iter().flatten().map(concern).collect(),
         pinned: pin.filter(|_| drift.is_some()).and_then(|pin| raw(pin.definition.text())),
         changes: changes.collect(),
-        loosens: direction.loosens.iter().collect(),
-        tightens: direction.tightens.iter().collect(),
+        loosens: named(direction.loosens, direction.idempotent == Some(true)),
+        tightens: named(direction.tightens, direction.idempotent == Some(false)),
         notices: Vec::new(),
         would_loosen,
         definition: raw(seen.text()),
     }
+}
+
+/// Axes by name, and the hint that is none of them: whether a call may be repeated.
+fn named(axes: Words<Axis>, repeats: bool) -> Vec<&'static str> {
+    axes.iter().map(Axis::as_str).chain(repeats.then_some("idempotentHint")).collect()
 }
 
 /// What was noted about a tool.

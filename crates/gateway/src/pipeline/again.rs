@@ -48,7 +48,8 @@ impl Judge {
         // What a person agreed to, they agreed to for this action; what they were not told is another question.
         let then = judge(&proposed.policy, &proposed.facts());
         let now = judge(&policy, &facts);
+        let mut enforced = now.findings().iter().filter(|finding| finding.effect > Effect::Allow);
         now.effect() <= then.effect()
-            && now.findings().iter().all(|new| then.findings().iter().any(|known| known.id == new.id))
+            && enforced.all(|new| then.findings().iter().any(|known| known.id == new.id))
     }
 }

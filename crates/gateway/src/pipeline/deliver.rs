@@ -26,7 +26,7 @@ use super::seals::GoesOn;
 use super::sent::Sent;
 use super::sessions::Absorbed;
 use super::withheld::unrecorded;
-use super::{Arrival, Refusal, Road, objects};
+use super::{Arrival, Refusal, Road, flagged, objects};
 use crate::client::Answer;
 use crate::gateway::now;
 
@@ -89,7 +89,7 @@ pub(super) async fn commit(
     let end = End { bytes, detail, judgement: Some(&judgement), label: Some(&label), raised, provenance };
     let recorded = sent.record.settle_with_others(outcome, end).await;
     let recorded = recorded.map_err(|error| unrecorded(decision, &error))?;
-    let (bytes, code) = answer(road, arrival, &permitted, &reply, (&label, &joined)).await?;
+    let (bytes, code) = answer(road, arrival, &permitted, (&reply, sent.flagged), (&label, &joined)).await?;
     // On a store that others share the proof does not hold for ever.
     let renewed = joined.renewed(|label| road.world.load().overlooks(label)).await;
     let joined = renewed.map_err(|error| Refusal::unlabelled(decision, &error))?;
@@ -102,7 +102,7 @@ async fn answer(
     road: &Road,
     arrival: &Arrival,
     permitted: &Permitted,
-    reply: &Reply,
+    (reply, flagged): (&Reply, bool),
     (label, joined): (&Label, &Joined),
 ) -> Result<(Vec<u8>, Option<i64>), Refusal> {
     let (to, route) = (arrival.client.era(), &permitted.route);
@@ -151,6 +151,8 @@ async fn answer(
     if matches!(route.method, Some(Method::Subscribe | Method::Unsubscribe)) {
         return Ok((error_code::result_response(arrival.id(), &result), None));
     }
+    let warned = flagged.then(|| flagged::with_warning(permitted, &result)).flatten();
+    let result = warned.map_or(result, Cow::Owned);
     let note =
         ReplyNote { reply: label, session: &joined.state().label, decision: permitted.decision.as_str() };
     let own = reply.frame.result_member("_meta").and_then(|_| member(&result, "_meta"));

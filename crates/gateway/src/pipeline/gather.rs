@@ -6,6 +6,8 @@ use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Claims, Contract, ReplyKind};
 use highwater_core::approval::Undisturbed;
 use highwater_core::decide::{Received, ReplyFacts, ResultType};
+use highwater_core::policy::ServerFacts;
+use highwater_core::profile::LocalAct;
 use highwater_mcp::annotations::reply_says;
 use highwater_mcp::era::reply;
 use highwater_mcp::text::member;
@@ -15,6 +17,7 @@ use highwater_upstream::apart;
 use super::Arrival;
 use super::arrival::RoutedAction;
 use super::judge::Judge;
+use super::local::local_act;
 use super::permitted::Permitted;
 use super::proposed::{EffectiveContract, Proposed};
 use super::sessions::{ClientContext, Sessions, worst};
@@ -49,7 +52,7 @@ impl Judge {
             decision: self.next_decision(),
             contract: contract.clone(),
             reply_contract: contract,
-            server: *route.contracts.server(),
+            server: ServerFacts { trust: route.known.contract.server(), ..*route.contracts.server() },
             now: now(),
             standing: caller.standing(),
             variant: arrival.variant,
@@ -57,6 +60,7 @@ impl Judge {
             request,
             unstored,
             relayed: None,
+            local_act: LocalAct::No,
             continues_agreed: heard.is_some(),
             sealed: false,
             caller,
@@ -65,6 +69,8 @@ impl Judge {
             route,
         };
         let proposed = self.narrow(proposed).await;
+        let local_act = local_act(&proposed, &arrival.world.places);
+        let proposed = Proposed { local_act, ..proposed };
         match heard {
             None => proposed,
             Some(heard) => apart(self.judged_as_call(proposed, &heard)).await,
@@ -83,6 +89,10 @@ impl Judge {
                     Some(said) => proposed.narrowed(&said, "an operator's case"),
                     None => proposed,
                 };
+                let proposed = match proposed.said_by_sql() {
+                    Some(said) => proposed.narrowed(&said, "the SQL it runs"),
+                    None => proposed,
+                };
                 if proposed.known().resolve.is_some()
                     && let Some(said) = apart(self.resolve(&proposed)).await
                 {
@@ -90,6 +100,8 @@ impl Judge {
                 }
                 proposed
             }
+            // An answer to a call that acts decides what it does, as its arguments did.
+            ActionKind::Answer if proposed.contract.acts() => proposed,
             // The call was judged as a whole when it began; what is given to it now goes where its arguments went. So do
             // the arguments of a call that somebody is to approve first.
             ActionKind::Answer | ActionKind::TaskStep | ActionKind::CreateChallenge => {

@@ -10,11 +10,13 @@ mod ask;
 mod context;
 mod deliver;
 mod door;
+mod flagged;
 mod gather;
 mod inputs;
 mod judge;
 mod layout;
 mod legs;
+mod local;
 mod objects;
 mod outlook;
 mod permitted;
@@ -53,6 +55,7 @@ pub(crate) use deliver::Delivery;
 use deliver::commit;
 use judge::Settled;
 use legs::{Leg, Legs, next_leg};
+pub(crate) use local::places;
 pub(crate) use objects::may_keep;
 use permitted::Permitted;
 pub(crate) use refuse::Refusal;
@@ -111,7 +114,7 @@ impl Gateway {
             match sent.accompany(&road.questions, arrival).await {
                 // A modern client is asked by ending its request; the call itself stays open.
                 CallEnd::Asked(ask, cleared) => {
-                    return road.suspended.suspend(&road.seals, arrival, sent, ask, cleared);
+                    return road.suspended.suspend(&road.seals, arrival, sent, ask, *cleared);
                 }
                 CallEnd::Reply(reply) => match next_leg(road, arrival, &mut sent, reply, &mut legs).await? {
                     Leg::Arrived(reply) => break reply,
@@ -205,10 +208,15 @@ impl Gateway {
         let standing = permitted.caller.standing();
         let facts = permitted.facts_of_reply(&now.label, &standing.grant);
         let labelled = label_reply(policy, &facts, received);
+        sent.flagged = labelled.is_flagged();
+        if sent.flagged {
+            apart(flagged::tell_people(road, arrival, &permitted, labelled.label())).await;
+        }
+        sent.reply_label = Some(labelled.label().clone());
         match decide_reply(policy, &facts, permitted.obligations, labelled) {
             ReplyVerdict::Pass(pass) => commit(road, arrival, sent, pass).await,
             ReplyVerdict::Hold(held) => {
-                let approved = apart(road.approvals.approve_reply(arrival, sent, held)).await?;
+                let approved = apart(road.approvals.approve_reply(arrival, sent, *held)).await?;
                 self.deliver_approved(arrival, approved).await
             }
             ReplyVerdict::Withhold(denial) => Err(sent.withhold(&denial)),

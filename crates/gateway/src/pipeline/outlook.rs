@@ -77,5 +77,5 @@ pub(super) fn would_taint(session: &Label, contract: &Contract) -> bool {
 
 /// What of a label changes what a session may do: where something came from does not.
 fn without_origins(label: &Label) -> Label {
-    Label::from_parts(label.bits(), label.scopes().clone(), TextSet::EMPTY)
+    Label::from_sets(label.bits(), label.scopes().clone(), label.names().clone(), TextSet::EMPTY)
 }

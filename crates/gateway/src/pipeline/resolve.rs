@@ -8,6 +8,7 @@ use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{Authority, Claims, Contract};
 use highwater_core::audit::Outcome;
 use highwater_core::decide::{PermittedAction, Verdict};
+use highwater_core::profile::LocalAct;
 use highwater_mcp::annotations::{TOOL_RESOLUTION, resolved_claims};
 use highwater_mcp::era::ClientMeta;
 use highwater_mcp::text::quote;
@@ -49,6 +50,7 @@ impl Judge {
             reply_contract: contract,
             route: Route { known: resolving, ..route.clone() },
             relayed: None,
+            local_act: LocalAct::No,
             continues_agreed: false,
             // It has the arguments of the call that it is about.
             sealed: self.seals(call),

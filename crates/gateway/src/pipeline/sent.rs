@@ -12,6 +12,7 @@ use highwater_core::decide::{
     PermittedAction, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply, label_reply,
 };
 use highwater_core::id::DecisionId;
+use highwater_core::label::Label;
 use highwater_mcp::annotations::result_says;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
@@ -52,6 +53,10 @@ pub(super) struct Sent {
     pub(super) record: OpenRecord,
     /// What was judged; whatever comes back is judged with it.
     pub(super) permitted: Arc<Permitted>,
+    /// What the reply is, once it is there: what is kept from the client goes on record with its label, too.
+    pub(super) reply_label: Option<Label>,
+    /// Whether the reply was reported as malicious.
+    pub(super) flagged: bool,
 }
 
 /// How a stretch of a call ends.
@@ -59,7 +64,7 @@ pub(super) enum CallEnd {
     /// With a reply: a result or an error of the upstream.
     Reply(Reply),
     /// With a question to a modern client.
-    Asked(Ask, Cleared),
+    Asked(Ask, Box<Cleared>),
     /// Without a reply.
     Failed(UpstreamError),
 }
@@ -120,7 +125,15 @@ impl Sent {
             };
             station.upstream.perform(action, client, &sender, turn).await
         });
-        Self { work, events, _open: open, record, permitted: Arc::new(permitted) }
+        Self {
+            work,
+            events,
+            _open: open,
+            record,
+            permitted: Arc::new(permitted),
+            reply_label: None,
+            flagged: false,
+        }
     }
 
     /// Stays with a call until it ends: relays what precedes the reply, puts questions to the client.
@@ -158,7 +171,7 @@ impl Sent {
                         if let Some((ask, cleared)) =
                             apart(questions.may_hold(arrival, &permitted, ask)).await
                         {
-                            return CallEnd::Asked(ask, cleared);
+                            return CallEnd::Asked(ask, Box::new(cleared));
                         }
                     }
                 },

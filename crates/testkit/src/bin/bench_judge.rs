@@ -181,7 +181,7 @@ fn timed(times: u32, mut one: impl FnMut() -> bool) -> anyhow::Result<f64> {
 }
 
 fn trusted() -> ServerTrust {
-    ServerTrust::new(TrustLevel::Tool, TrustLevel::None, true)
+    ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::None)
 }
 
 /// A tool that reads private mail and sends nothing out.
@@ -233,6 +233,7 @@ fn rule(number: usize) -> RuleSource {
         message: None,
         phase: None,
         non_monotone: false,
+        dry_run: false,
     }
 }
 

@@ -1,7 +1,9 @@
 //! The facts of an action as the context of a Cedar request.
 
 use cedar_policy::{Context, EntityUid, Request, RestrictedExpression, Schema};
-use highwater_core::policy::{Arguments, FACTS, Facts, FlowViolations, Kind, Phase, Val};
+use highwater_core::policy::{
+    Arguments, FACTS, Facts, FlowViolations, Kind, Parameters, Phase, Pointer, Val,
+};
 use serde_json::Value;
 
 use super::schema::identifier;
@@ -31,7 +33,9 @@ pub(super) fn request(
             Arguments::Unknown => None,
         };
         let pointers = POINTERS.iter().filter(|path| wanted(path));
-        pairs.extend(pointers.map(|path| (identifier(path), argument(path, arguments.as_ref()))));
+        pairs.extend(
+            pointers.map(|path| (identifier(path), argument(path, arguments.as_ref(), facts.parameters))),
+        );
     }
     let context = Context::from_pairs(pairs).unwrap();
     let uid = |text: &str| text.parse::<EntityUid>().unwrap();
@@ -82,10 +86,14 @@ fn attribute(name: &str, kind: Kind, value: Val<'_>) -> Expression {
     record(members)
 }
 
-fn argument(path: &str, arguments: Option<&Value>) -> Expression {
+fn argument(path: &str, arguments: Option<&Value>, parameters: Option<&Parameters>) -> Expression {
     let pointer = format!("/{}", path.trim_start_matches("arguments."));
+    let declared = Pointer::parse(path.trim_start_matches("arguments.")).unwrap();
+    let is_foreign = parameters.is_some_and(|parameters| !parameters.hold(&declared));
     let (mut text, mut number, mut truth) = ("", 0, false);
     let form = match arguments.map(|arguments| arguments.pointer(&pointer)) {
+        // The tool declares no such argument, and the call brings none.
+        None | Some(None) if is_foreign => "foreign",
         None => "unknown",
         Some(None) => "missing",
         Some(Some(Value::String(found))) => {

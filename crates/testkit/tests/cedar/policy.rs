@@ -53,32 +53,41 @@ pub(super) fn policies(rules: &[RuleSource], phase: Phase) -> PolicySet {
     add("everything-else".to_owned(), format!("permit {scope};"));
     for rule in rules {
         let (name, effect, Rails { may, must }) =
-            (&rule.name.value, &rule.effect.value, rails(&rule.condition));
+            (&rule.name.value, &rule.effect.value, rails(&rule.condition, false));
         add(format!("{name}.may"), format!("@effect({effect:?}) forbid {scope} when {{ {may} }};"));
         add(format!("{name}.must"), format!("forbid {scope} when {{ {must} }};"));
     }
     set
 }
 
-fn rails(condition: &ConditionSource) -> Rails {
+/// What may hold and what must, of the condition or of its opposite.
+fn rails(condition: &ConditionSource, negated: bool) -> Rails {
     let join = |of: &[ConditionSource], operator: &str| {
-        let parts: Vec<Rails> = of.iter().map(rails).collect();
+        let parts: Vec<Rails> = of.iter().map(|part| rails(part, negated)).collect();
         let side = |side: fn(&Rails) -> &str| {
             format!("({})", parts.iter().map(side).collect::<Vec<_>>().join(operator))
         };
         Rails { may: side(|rails| &rails.may), must: side(|rails| &rails.must) }
     };
     match condition {
-        ConditionSource::All { of, .. } => join(of, " && "),
-        ConditionSource::Any { of, .. } => join(of, " || "),
-        ConditionSource::Not { of, .. } => {
-            let Rails { may, must } = rails(of);
-            Rails { may: format!("(!{must})"), must: format!("(!{may})") }
+        ConditionSource::All { of, .. } => join(of, if negated { " || " } else { " && " }),
+        ConditionSource::Any { of, .. } => join(of, if negated { " && " } else { " || " }),
+        ConditionSource::Not { of, .. } => rails(of, !negated),
+        ConditionSource::Test { fact, operator, value } => {
+            let turned = |Rails { may, must }: Rails| match negated {
+                false => Rails { may, must },
+                true => Rails { may: format!("(!{must})"), must: format!("(!{may})") },
+            };
+            match kind(&fact.value) {
+                Some(kind) => turned(of_fact(&fact.value, kind, &operator.value, value)),
+                // What does not concern the tool does not hold, turned round or not.
+                None => {
+                    let Rails { may, must } = turned(of_argument(&fact.value, &operator.value, value));
+                    let concerns = format!("context.{}.form != \"foreign\"", identifier(&fact.value));
+                    Rails { may: format!("({concerns} && {may})"), must: format!("({concerns} && {must})") }
+                }
+            }
         }
-        ConditionSource::Test { fact, operator, value } => match kind(&fact.value) {
-            Some(kind) => of_fact(&fact.value, kind, &operator.value, value),
-            None => of_argument(&fact.value, &operator.value, value),
-        },
     }
 }
 
@@ -141,11 +150,11 @@ fn of_argument(path: &str, operator: &str, value: &ValueSource) -> Rails {
     let form = |word: &str| format!("{this}.form == {word:?}");
     if let ("exists", Written::Bool(wanted)) = (operator, &value.value) {
         let (missing, unknown) = (form("missing"), form("unknown"));
-        let (may, must) = (format!("!({missing})"), format!("!({missing} || {unknown})"));
+        let (may, must) = (format!("(!({missing}))"), format!("(!({missing} || {unknown}))"));
         return if *wanted {
             Rails { may, must }
         } else {
-            Rails { may: format!("!({must})"), must: format!("!({may})") }
+            Rails { may: format!("(!{must})"), must: format!("(!{may})") }
         };
     }
     let first = match &value.value {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use highwater_core::id::{Principal, SessionKey, UpstreamId};
 use highwater_core::pin::{PinDigest, PinKey, PinKind};
+use highwater_core::profile::Profile;
 use highwater_store::{PinScope, PinVerdict, StoreError, TokenSecret, TokenTerms};
 use highwater_upstream::inlet::Unread;
 use http::{Method, Response, StatusCode};
@@ -12,6 +13,7 @@ use super::head::Head;
 use super::line::RequestBody;
 use super::response::{self, ResponseBody};
 use super::{HttpFront, authenticate};
+use crate::describe::Saying;
 use crate::people::Reset;
 use crate::pins::{Decided, Judgement};
 use crate::token_desk::{TokenFault, TokenView};
@@ -58,6 +60,9 @@ pub(super) struct Act {
     /// Of an approval of definitions: what they claim of themselves is believed, and may make decisions milder.
     #[serde(default)]
     believe: bool,
+    /// What a server is, in one word.
+    #[serde(default)]
+    profile: Option<Profile>,
 }
 
 /// A definition as a person looked at it.
@@ -155,6 +160,16 @@ impl HttpFront {
                 let judgement = Judgement { server, verdict, scope, person, reason };
                 decided(gateway.decide_pins(judgement).await?)
             }
+            (["servers", name, "describe"], Some(act)) => match act.profile {
+                Some(_) => {
+                    let server = UpstreamId::new(*name);
+                    said(&gateway.describe(&server, act.profile, act.person(), &act.reason).await?)
+                }
+                None => problem(StatusCode::BAD_REQUEST, "say what it is, in `profile`"),
+            },
+            (["servers", name, "undescribe"], Some(act)) => {
+                said(&gateway.describe(&UpstreamId::new(*name), None, act.person(), &act.reason).await?)
+            }
             (["sessions"], None) => {
                 let principal = asked(query, "principal").map(Principal::new);
                 let most = asked(query, "most").and_then(|most| most.parse().ok()).unwrap_or(MOST);
@@ -208,6 +223,16 @@ fn decided(outcome: Decided) -> Response<ResponseBody> {
         Decided::Unknown => problem(StatusCode::NOT_FOUND, "there is no such server"),
         Decided::Unseen => problem(StatusCode::SERVICE_UNAVAILABLE, "the server cannot be reached"),
     }
+}
+
+fn said(outcome: &Saying) -> Response<ResponseBody> {
+    let status = match outcome {
+        Saying::Done => return json(StatusCode::OK, &serde_json::json!({ "done": true })),
+        Saying::Unknown => StatusCode::NOT_FOUND,
+        Saying::Unseen => StatusCode::SERVICE_UNAVAILABLE,
+        Saying::ByFile(_) | Saying::NotLocal(_) => StatusCode::CONFLICT,
+    };
+    problem(status, &outcome.refusal().unwrap_or_default())
 }
 
 fn reset(outcome: Reset) -> Response<ResponseBody> {

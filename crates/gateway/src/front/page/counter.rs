@@ -4,11 +4,13 @@
 use std::future::Future;
 
 use highwater_core::id::{ApprovalId, UserId};
+use highwater_core::profile::Profile;
 use http::StatusCode;
 use serde::Deserialize;
 use tokio::sync::broadcast;
 
 use crate::approvals::{ApprovalState, By, CredentialView, InboxView, RememberScope, RequestView};
+use crate::describe::WhatItIs;
 
 /// Why something was not done.
 #[derive(Clone, Debug)]
@@ -82,6 +84,17 @@ pub(super) trait Counter: Send + Sync + 'static {
         by: By<'_>,
         remember: Option<RememberScope>,
     ) -> impl Future<Output = Result<ApprovalState, Refusal>> + Send;
+
+    /// What a server is, as far as anybody said.
+    fn what_it_is(&self, server: &str) -> Option<WhatItIs>;
+
+    /// Keeps what a person says a server is.
+    fn describe(
+        &self,
+        server: &str,
+        profile: Profile,
+        person: &UserId,
+    ) -> impl Future<Output = Result<(), Refusal>> + Send;
 
     fn decline(&self, id: &ApprovalId, by: By<'_>) -> impl Future<Output = Result<(), Refusal>> + Send;
 

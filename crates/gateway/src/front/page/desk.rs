@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use highwater_core::id::{ApprovalId, ChallengeId, UserId};
+use highwater_core::id::{ApprovalId, ChallengeId, UpstreamId, UserId};
+use highwater_core::profile::Profile;
 use http::StatusCode;
 use serde::Serialize;
 use tokio::sync::broadcast;
@@ -12,6 +13,7 @@ use super::counter::{Counter, PlainAct, Refusal, SignedAct};
 use crate::approvals::{
     ApprovalState, By, CredentialView, Desk, DeskFault, EnrollFrom, InboxView, RememberScope, RequestView,
 };
+use crate::describe::WhatItIs;
 use crate::gateway::Gateway;
 
 /// The desk, and the one who can tell an operator.
@@ -48,6 +50,21 @@ impl Counter for Behind {
         response: &str,
     ) -> Result<ApprovalState, Refusal> {
         Ok(self.desk.assertion(id, &ChallengeId::new(challenge), response).await?)
+    }
+
+    fn what_it_is(&self, server: &str) -> Option<WhatItIs> {
+        self.gateway.what_it_is(&UpstreamId::new(server))
+    }
+
+    async fn describe(&self, server: &str, profile: Profile, person: &UserId) -> Result<(), Refusal> {
+        let server = UpstreamId::new(server);
+        let said =
+            self.gateway.describe(&server, Some(profile), person.as_str(), "answered on the page").await;
+        match said.map(|said| said.refusal()) {
+            Ok(None) => Ok(()),
+            Ok(Some(why)) => Err(Refusal::new(StatusCode::CONFLICT, why)),
+            Err(error) => Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())),
+        }
     }
 
     async fn confirm(

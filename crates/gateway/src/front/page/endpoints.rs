@@ -1,6 +1,7 @@
 //! What the page's own documents ask for: challenges and their answers, yes and no, signing in, enrolling.
 
 use highwater_core::id::{ApprovalId, UserId};
+use highwater_core::profile::Profile;
 use http::StatusCode;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
@@ -20,9 +21,6 @@ use crate::gateway::random_text;
 /// How much a request may hold: an attestation of the greatest allowed size, in base64, and room for the rest.
 const MAX_BODY: usize = 256 * 1024;
 
-/// Whose things the operator's token opens.
-const OWNER: &str = "owner";
-
 /// The word by which the module knows that it has to sign in again.
 const SIGN_IN: &str = "sign_in_required";
 
@@ -39,6 +37,14 @@ struct Signed {
 struct Yes {
     #[serde(default)]
     remember: Option<RememberScope>,
+}
+
+/// The two things that are asked of a server that nobody described.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Describe {
+    strangers_write: bool,
+    sends: bool,
 }
 
 /// Either of two proofs of who somebody is.
@@ -155,6 +161,19 @@ impl<C: Counter> Page<C> {
                 }
                 self.counter.confirm(&id, visitor.by(), yes.remember).await?
             }
+            "describe" => {
+                let Describe { strangers_write, sends } = read(bytes)?;
+                if !self.visitors.is_our_page(&asked.head.headers) {
+                    return Err(sign_in_again());
+                }
+                let Some(server) = view.server.as_deref().filter(|_| visitor.may_describe()) else {
+                    let words = "what a server is, the owner of this gateway says";
+                    return Err(Refusal::new(StatusCode::FORBIDDEN, words));
+                };
+                let profile = Profile::of_answers(strangers_write, sends);
+                self.counter.describe(server, profile, &visitor.user).await?;
+                return Ok(answer::json(StatusCode::OK, &json!({ "server": server, "profile": profile })));
+            }
             "decline" => {
                 let Nothing {} = read(bytes)?;
                 self.counter.decline(&id, visitor.by()).await?;
@@ -178,7 +197,7 @@ impl<C: Counter> Page<C> {
                     let words = "this is not the operator token; an agent’s token opens nothing here";
                     return Err(Refusal::new(StatusCode::FORBIDDEN, words));
                 }
-                Visitor { user: UserId::new(OWNER), operator: true }
+                Visitor { user: UserId::new(super::visitors::OWNER), operator: true }
             }
             (None, Some(challenge), Some(response)) => {
                 let user = self.counter.sign_in(&challenge, response.get()).await?;

@@ -239,7 +239,11 @@ impl<C: Counter> Page<C> {
                 match asked.visitor.as_ref().filter(|visitor| visitor.may_see(&view)) {
                     Some(visitor) => {
                         let frame = self.frame(&title, "request", &csrf, asked);
-                        answer::document(StatusCode::OK, document::request::document(&frame, &view, visitor))
+                        let server = view.server.as_deref().filter(|_| visitor.may_describe());
+                        let what_it_is = server.and_then(|server| self.counter.what_it_is(server));
+                        let document =
+                            document::request::document(&frame, &view, visitor, what_it_is.as_ref());
+                        answer::document(StatusCode::OK, document)
                     }
                     None => {
                         let frame = self.frame("Sign in", "sign-in", &csrf, asked);
@@ -318,6 +322,11 @@ impl<C: Counter> Page<C> {
 // === impl Visitor ===
 
 impl Visitor {
+    /// Whether they may say what a server is, which holds for every agent: the owner of the gateway.
+    fn may_describe(&self) -> bool {
+        self.operator || self.user.as_str() == visitors::OWNER
+    }
+
     /// Whether a request is any of their business.
     fn may_see(&self, view: &RequestView) -> bool {
         self.operator || self.user == view.user || view.need.approvers.contains(&self.user)

@@ -211,6 +211,16 @@ function requestPage() {
     say("Allowed.", "good");
     location.reload();
   });
+  on("describe", "click", async () => {
+    const answer = (name) => document.querySelector(`input[name=${name}]:checked`)?.value;
+    if (!answer("strangers") || !answer("sends")) throw new Refused("please answer both questions");
+    const said = await post(`/approve/${id}/describe`, {
+      strangersWrite: answer("strangers") === "yes",
+      sends: answer("sends") === "yes",
+    });
+    byId("described").hidden = true;
+    say(`Kept: ${said.server} is ${said.profile}. This call still waits for your answer.`, "good");
+  });
   on("decline", "click", async () => {
     await post(`/approve/${id}/decline`);
     say("Declined.");

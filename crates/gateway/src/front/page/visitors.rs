@@ -30,6 +30,9 @@ pub(super) const SIGNED_IN: Duration = Duration::from_secs(12 * 60 * 60);
 /// How many may be signed in at once; beyond that the oldest has to sign in again.
 const MOST: usize = 256;
 
+/// Whose things the operator's token opens.
+pub(super) const OWNER: &str = "owner";
+
 /// Bytes of randomness in a cookie and in a secret.
 const RANDOM: usize = 32;
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::approval::Round;
 use highwater_core::decide::{
-    Answer, ApprovedReply, AskKind, Effect, Escalation, HeldReply, Pass, QuestionDigest, ReplyVerdict,
+    Answer, ApprovedReply, AskKind, Escalation, HeldReply, Pass, QuestionDigest, ReplyVerdict,
     decide_reply_approved,
 };
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
@@ -192,6 +192,9 @@ impl Approvals {
         };
         for _ in 0..MAX_QUESTIONS {
             self.judge.recorder.escalation(&proposed, &escalation)?;
+            // What was asked by a form may have become more than a form may ask.
+            let by_form = escalation.takes_form(&proposed.before.label);
+            form = form.filter(|_| by_form);
             if form.is_none() && page.is_none() {
                 (proposed, escalation) = match self.agreed_with_challenge(proposed, escalation).await? {
                     Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
@@ -200,7 +203,7 @@ impl Approvals {
             }
             let (question, answer, kept) = match form.take() {
                 Some(form) => (form.question, form.answer, form.kept),
-                None => match self.way(arrival, &proposed, escalation.grade(), page) {
+                None => match self.way(arrival, &proposed, by_form, page) {
                     Way::Desk(desk) => {
                         return self.approve_at_desk(&desk, arrival, proposed, escalation, page).await;
                     }
@@ -293,9 +296,13 @@ impl Approvals {
         held: HeldReply<Answered>,
     ) -> Result<ReplyApproved, Refusal> {
         let permitted = Arc::clone(&sent.permitted);
-        let form = Form::once(words::question_about_reply(&permitted, held.escalation().findings()));
+        let form = Form::once(words::question_about_reply(
+            &permitted,
+            held.escalation().findings(),
+            held.is_flagged().then(|| held.label()),
+        ));
         let question = held.escalation().question();
-        match self.way(arrival, &permitted, held.escalation().grade(), None) {
+        match self.way(arrival, &permitted, held.escalation().takes_form(&permitted.before.label), None) {
             Way::None => Err(sent.withhold(&held.unasked())),
             Way::Desk(desk) if wait::returns_page(arrival) => {
                 self.send_reply_to_page(&desk, arrival, sent, held).await.map(ReplyApproved::Asked)
@@ -417,13 +424,13 @@ impl Approvals {
         Ok(Delivery::ours(form::input_required_again(arrival.id(), &shown, state), None))
     }
 
-    /// How this client's person is asked. A form is enough for what takes no passkey, where the client has forms and
+    /// How this client's person is asked. A form is enough for what may be asked by one, where the client has forms and
     /// brings no signature; everything else is for the desk.
     fn way<'a>(
         &self,
         arrival: &'a Arrival,
         proposed: &Proposed,
-        grade: Effect,
+        by_form: bool,
         page: Option<PageAnswer>,
     ) -> Way<'a> {
         let signed = || {
@@ -431,7 +438,7 @@ impl Approvals {
                 && proposed.relayed.is_none()
                 && arrival.frame.meta(VERIFIED_APPROVAL).is_some()
         };
-        let forms = grade <= Effect::Confirm
+        let forms = by_form
             && page.is_none()
             && arrival.attended
             && declares(arrival.client.capabilities(), AskKind::ElicitForm);

@@ -163,7 +163,11 @@ impl Approvals {
         let text = format!(r#"{{"action":"{}","reply":"{reply}"}}"#, permitted.action.digest());
         let Ok(arguments) = CanonicalArguments::read(Some(&text)) else { return Ok(None) };
         let tool = ToolName::reserved(ReservedAction::Release);
-        let says = super::words::question_about_reply(permitted, escalation.findings());
+        let says = super::words::question_about_reply(
+            permitted,
+            escalation.findings(),
+            held.is_flagged().then(|| held.label()),
+        );
         let told = escalation.told();
         let asks = rules_of(&told).into_iter().map(|rule| AskView { rule, says: says.clone() }).collect();
         let context = ContextView {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
-use highwater_core::annotation::{ClassSet, DataClass};
+use highwater_core::annotation::{Authority, Axis, ClassSet, DataClass, Destination};
 use highwater_core::decide::{Concern, Finding, FindingId};
 use highwater_core::label::Label;
 use highwater_core::policy::Effect;
@@ -32,9 +32,30 @@ pub(super) fn question(proposed: &Proposed, findings: &[Finding], story: &Story,
         text.push('\n');
         text.push_str(&sentence);
     }
+    if let Some(sentence) = undescribed(proposed) {
+        text.push_str("\n\n");
+        text.push_str(&sentence);
+    }
     text.push_str("\n\nThe answer counts for this one call, exactly as it was made");
     text.push_str(if offers { ", unless you choose more." } else { "." });
     text
+}
+
+/// How to say once what the server is, where nobody did. Never in the form itself: it holds for every agent.
+fn undescribed(proposed: &Proposed) -> Option<String> {
+    let (known, contract) = (proposed.known(), &proposed.contract);
+    let is_unknown =
+        [Axis::Destination, Axis::Outcomes].iter().any(|axis| contract.basis(*axis) == Authority::Nothing);
+    // What stays on this machine and can be undone is no question at a server that is known to be of it.
+    let may_be_local = contract.destination().is_only(Destination::User) && !known.shape.objects().is_empty();
+    if proposed.action.kind() != ActionKind::CallTool || !known.undescribed || !(is_unknown || may_be_local) {
+        return None;
+    }
+    let server = proposed.action.upstream();
+    Some(format!(
+        "Nobody has said what server `{server}` is, so it is taken for the worst. `highwater servers describe {server}` asks \
+         you two things, which may end such questions."
+    ))
 }
 
 /// Why one finding makes it a question.
@@ -60,7 +81,11 @@ pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) ->
 }
 
 /// The question about a reply that is held back.
-pub(super) fn question_about_reply(proposed: &Proposed, findings: &[Finding]) -> String {
+pub(super) fn question_about_reply(
+    proposed: &Proposed,
+    findings: &[Finding],
+    flagged: Option<&Label>,
+) -> String {
     let mut text = format!("Let the agent read the reply to {}?\n", subject(proposed));
     for finding in findings.iter().filter(|finding| finding.effect >= Effect::Confirm) {
         let sentence = match (&finding.id, &finding.message) {
@@ -70,6 +95,14 @@ pub(super) fn question_about_reply(proposed: &Proposed, findings: &[Finding]) ->
                 .to_owned(),
         };
         text.push_str(&sentence);
+    }
+    if let Some(reply) = flagged {
+        let server = proposed.action.upstream();
+        text.push_str(&format!("\nServer `{server}` reports that it may be malicious"));
+        let origins: Vec<_> =
+            reply.origins().members().iter().map(|origin| (Arc::clone(origin), true)).collect();
+        from(&mut text, &origins);
+        text.push('.');
     }
     text.push_str("\n\nThe call has run already. The answer counts for this one reply.");
     text
@@ -106,7 +139,9 @@ fn doubtful(session: &Label, story: &Story) -> String {
     from(&mut text, &story.of(Label::untrusted));
     text.push('.');
     if session.malicious() {
-        text.push_str(" Some of it was reported as malicious.");
+        text.push_str(" Some of it was reported as malicious");
+        from(&mut text, &story.of(Label::malicious));
+        text.push('.');
     }
     text
 }
@@ -155,6 +190,7 @@ fn classes(classes: ClassSet) -> String {
             DataClass::Regulated => "regulated data",
             DataClass::Confidential => "confidential data",
             DataClass::Unclassified => "data that nobody classified",
+            DataClass::Named => "data of a class of your own",
         })
         .collect();
     words.join(", ")

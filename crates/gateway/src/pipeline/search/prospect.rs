@@ -63,6 +63,7 @@ pub(super) fn prospect(arrival: &Arrival, outset: &Outset, names: &Merged, tool:
         session: &outset.before.label,
         request: &outset.request,
         arguments: Arguments::Unknown,
+        parameters: known.parameters.as_ref(),
         now: now(),
         ..Facts::of(&decision, &caller.principal, &caller.virtual_server, &action)
     };

@@ -11,6 +11,8 @@ mod approvals_form;
 mod approvals_page;
 mod approvals_standing;
 mod departing;
+mod described;
+mod flagged;
 mod hidden;
 mod labels;
 mod marks;

@@ -101,7 +101,7 @@ async fn a_question_whose_label_cannot_be_stored_is_not_asked() {
 #[tokio::test]
 async fn an_answer_takes_only_what_the_call_itself_may_take() {
     // The tool sends to the public, and the session has read what is private since.
-    let tool = super::tools::doer("post", "public", "benign");
+    let tool = super::tools::doer("post", "public", "consequential");
     let stage = Setup::usual().server("web", super::Script::of([tool])).open().await;
     stage.server("web").on("post", [Step::Ask(ASKED, form()), Step::say("hi")]);
     let agent = stage.legacy(everything());

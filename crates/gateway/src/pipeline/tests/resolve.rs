@@ -108,6 +108,22 @@ async fn what_is_said_of_a_call_that_is_not_made_is_what_would_become_of_it() {
     }
 }
 
+/// Seeds F10: the answer repeated the sets of the list where the server had said which value it is.
+#[tokio::test]
+async fn an_answer_shows_what_was_resolved_and_not_what_was_possible() {
+    for era in ERAS {
+        let stage = resolving(ERAS[1]).open().await;
+        stage.server("box").on("tools/resolve", [Step::Answer(says("irreversible"))]);
+        let place = match era {
+            highwater_mcp::era::Era::Legacy => "/result/tool/annotations/inputMetadata/outcomes",
+            highwater_mcp::era::Era::Modern => "/result/annotations/inputMetadata/outcomes",
+        };
+        let asked = json!({ "name": "box__run", "arguments": {} });
+        let answer = stage.of_era(era).send("tools/resolve", asked).await.answer;
+        assert_eq!(answer.pointer(place), Some(&json!("irreversible")), "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn nothing_is_said_of_what_is_not_granted_or_held() {
     let grants = json!({ "permissions": ["read"], "servers": ["*"], "tools": ["look"] });

@@ -90,7 +90,8 @@ async fn each_round_is_judged_as_things_are_then() {
     let agent = stage.legacy(forms());
     let mut call = agent.start_call("up__send", json!({}));
     let question = call.next().await;
-    // What is private may not be given to the public by a session that has heard strangers.
+    // What is private is not given to the public, since strangers were heard, unless a person says so on a page. Here is
+    // none, and a form is the client's own word.
     text(&agent.call("up__inbox", json!({})).await);
     text(&agent.call(FETCH, json!({})).await);
     call.reply(&question, &ada());

@@ -130,6 +130,7 @@ impl Setup {
             tokens: names.map(|name| token(name)).collect(),
             approvals,
             guard: PathBuf::new(),
+            own_files: Vec::new(),
             safe_env: Vec::new(),
         };
         let known = scripts.clone();

@@ -9,7 +9,7 @@ use highwater_core::decide::FlowMode;
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{
-    Arguments, ConditionSource, Effect, FACTS, Facts, FlowViolations, Phase, Phases, RuleSource,
+    Arguments, ConditionSource, Effect, FACTS, Facts, FlowViolations, Parameters, Phase, Phases, RuleSource,
 };
 use highwater_core::trust::{ServerTrust, TrustLevel};
 
@@ -103,7 +103,10 @@ fn every_action(phase: Phase, mut judge: impl FnMut(&Facts<'_>)) {
         |kind, method, target: &str| Action::new(kind, UpstreamId::new("mail"), method, target, "{}");
     // Of a step of a task nobody knows which tool it belongs to.
     let actions = match phase {
-        Phase::Resource => vec![action(ActionKind::ReadResource, "resources/read", "file:///x")],
+        Phase::Resource => vec![
+            action(ActionKind::ReadResource, "resources/read", "file:///x"),
+            action(ActionKind::GetPrompt, "prompts/get", "p"),
+        ],
         _ => ["send", "read", "else"]
             .map(|tool| action(ActionKind::CallTool, "tools/call", tool))
             .into_iter()
@@ -117,21 +120,29 @@ fn every_action(phase: Phase, mut judge: impl FnMut(&Facts<'_>)) {
         .into_iter()
         .flat_map(|label| [label.clone(), label.with_class(DataClass::Confidential)])
         .collect();
-    let trust = ServerTrust::new(TrustLevel::Tool, TrustLevel::None, true);
+    let trust = ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::None);
+    // A tool or a prompt says what it takes, and need not take what a rule asks for.
+    let no_parameters = Parameters::default();
     for action in &actions {
+        let base = Facts::of(&decision, &principal, &virtual_server, action);
+        let declares = matches!(action.kind(), ActionKind::CallTool | ActionKind::GetPrompt);
+        let declared = if declares { vec![None, Some(&no_parameters)] } else { vec![base.parameters] };
         for outcomes in outcomes.clone() {
             let outcomes = Possible::of(Words::<Outcome>::from_bits(outcomes)).unwrap();
             let mut claims = Claims::default();
             claims.push(Claim::SetOutcomes(outcomes), Authority::Operator, "test");
             let contract = Contract::weigh(&claims, &trust).0;
             for label in &labels {
-                for arguments in ARGUMENTS {
+                for (arguments, parameters) in
+                    ARGUMENTS.iter().flat_map(|text| declared.iter().map(move |declared| (text, *declared)))
+                {
                     judge(&Facts {
                         contract: &contract,
                         session: label,
                         arguments: Arguments::Known(arguments),
+                        parameters,
                         tool_name: (action.kind() == ActionKind::CallTool).then(|| &**action.target()),
-                        ..Facts::of(&decision, &principal, &virtual_server, action)
+                        ..base
                     });
                 }
             }

@@ -84,6 +84,7 @@ pub(super) fn rule(name: &str, effect: &str, condition: ConditionSource, phase: 
         message: None,
         phase: phase.map(spanned),
         non_monotone: true,
+        dry_run: false,
     }
 }
 

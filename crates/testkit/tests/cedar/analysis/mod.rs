@@ -103,7 +103,7 @@ fn analysed(drawn: &Drawn) -> Found {
         let of = findings.iter().filter(|finding| finding.code == Some(code));
         of.filter_map(|finding| finding.message.split('`').nth(1)).map(str::to_owned).collect()
     };
-    let leaks = checked.leaks(&condition(&drawn.query).to_string(), NOW).unwrap().unwrap().leaks;
+    let leaks = checked.leaks(&condition(&drawn.query).to_string(), NOW).unwrap().unwrap();
     let changes = changed.changes(&checked, NOW).unwrap();
     Found {
         dead: named("dead-rule"),

@@ -5,11 +5,18 @@ use highwater_core::id::Timestamp;
 
 use super::super::html::Html;
 use super::super::visitors::Visitor;
+use super::describe;
 use super::{Frame, left, state_word, time};
 use crate::approvals::{ApprovalState as State, NeedView, RememberScope, RequestKind as Kind, RequestView};
+use crate::describe::WhatItIs;
 
 /// A request as somebody may see it who signed in.
-pub(in super::super) fn document(frame: &Frame<'_>, view: &RequestView, visitor: &Visitor) -> String {
+pub(in super::super) fn document(
+    frame: &Frame<'_>,
+    view: &RequestView,
+    visitor: &Visitor,
+    what_it_is: Option<&WhatItIs>,
+) -> String {
     frame.document(|html| {
         html.around("<article class=\"request\" data-id=\"", &view.id, "\"")
             .around(" data-state=\"", state_word(view.state), "\"")
@@ -20,6 +27,13 @@ pub(in super::super) fn document(frame: &Frame<'_>, view: &RequestView, visitor:
             .part(|html| signatures(html, &view.need))
             .part(|html| facts(html, view))
             .part(|html| server_words(html, view))
+            .part(|html| {
+                if let (Some(server), Some(known)) = (&view.server, what_it_is)
+                    && view.state == State::Pending
+                {
+                    describe::section(html, server, known);
+                }
+            })
             .part(|html| remember(html, view))
             .raw("<div id=\"end\" tabindex=\"-1\"></div>")
             .part(|html| {

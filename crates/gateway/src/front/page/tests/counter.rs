@@ -4,11 +4,13 @@ use std::sync::{Mutex, PoisonError};
 
 use highwater_core::approval::AuthenticatorClass;
 use highwater_core::id::{ApprovalId, Timestamp, UserId};
+use highwater_core::profile::Profile;
 use http::StatusCode;
 use tokio::sync::broadcast;
 
 use super::super::counter::{Counter, PlainAct, Refusal, SignedAct};
 use crate::approvals::*;
+use crate::describe::WhatItIs;
 
 pub(super) const OPERATOR: &str = "hwo_operator";
 pub(super) const NOW: Timestamp = Timestamp(1_794_700_000_000);
@@ -170,6 +172,21 @@ impl Counter for Written {
         self.note(format!("assertion {id} {challenge} {response}"));
         let words = "the challenge is too old".to_owned();
         Err(Refusal { status: StatusCode::CONFLICT, reason: Some("challenge_expired"), words })
+    }
+
+    fn what_it_is(&self, _: &str) -> Option<WhatItIs> {
+        let why = "`to` of `send` is a URL or an address, so it reaches others";
+        Some(WhatItIs {
+            profile: Profile::Unknown,
+            by_file: false,
+            described: None,
+            not_local: Some(why.to_owned()),
+        })
+    }
+
+    async fn describe(&self, server: &str, profile: Profile, person: &UserId) -> Result<(), Refusal> {
+        self.note(format!("describe {server} {profile} {person}"));
+        Ok(())
     }
 
     async fn confirm(

@@ -10,7 +10,7 @@ use crate::approvals::{ApprovalState as State, NeedView, RequestKind as Kind, Re
 fn shown(view: &RequestView) -> String {
     let visitor = Visitor { user: UserId::new("owner"), operator: false };
     let frame = Frame { title: "t", page: "request", csrf: "c", visitor: Some(&visitor), now: NOW };
-    request::document(&frame, view, &visitor)
+    request::document(&frame, view, &visitor, None)
 }
 
 #[test]

@@ -51,6 +51,25 @@ async fn the_cookie_shows_and_declines_and_the_secret_confirms() {
 }
 
 #[tokio::test]
+async fn the_owner_says_what_a_server_is_by_two_answers() {
+    let stand = Stand::open().await;
+    let (cookie, secret) = stand.operator().await;
+    let page = stand.send(&stand.get(&format!("/approve/{CONFIRM}")).with("cookie", &cookie)).await.body;
+    assert!(page.contains("Can anybody but you put text there?"), "{page}");
+    assert!(page.contains("Two times no is not offered: `to` of `send` is a URL or an address"), "{page}");
+    let csrf = stand.csrf(&cookie).await;
+    let describe =
+        |body: &str| stand.post(&format!("/approve/{CONFIRM}/describe"), &csrf, body).with("cookie", &cookie);
+    let answers = r#"{"strangersWrite":true,"sends":false}"#;
+    assert_eq!(stand.send(&describe(answers)).await.status, 403, "every port of this machine has the cookie");
+    let reply = stand.send(&describe(answers).with("highwater-page-secret", &secret)).await;
+    assert!(reply.body.contains(r#""profile":"private""#), "{}", reply.body);
+    let half = describe(r#"{"sends":false}"#).with("highwater-page-secret", &secret);
+    assert_eq!(stand.send(&half).await.status, 400);
+    assert_eq!(stand.counter.asked(), ["describe files private owner"]);
+}
+
+#[tokio::test]
 async fn the_cookie_is_out_of_reach_of_scripts_and_survives_a_link() {
     let stand = Stand::open().await;
     let body = format!(r#"{{"token":"{OPERATOR}"}}"#);
