@@ -3,14 +3,14 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    approvals, check, docs, example_server, explain, manifest, receipts, schema, serve, servers, session,
-    stdio, stdio_gateway, test, token,
+    approvals, check, docs, example_server, explain, manifest, receipts, report, schema, serve, servers,
+    session, stdio, stdio_gateway, test, token,
 };
 use crate::command::{
     approvals::ApprovalsArgs, check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs,
-    explain::ExplainArgs, manifest::ManifestArgs, receipts::ReceiptsArgs, serve::ServeArgs,
-    servers::ServersArgs, session::SessionArgs, stdio::StdioArgs, stdio_gateway::StdioGatewayArgs,
-    test::TestArgs, token::TokenArgs,
+    explain::ExplainArgs, manifest::ManifestArgs, receipts::ReceiptsArgs, report::ReportArgs,
+    serve::ServeArgs, servers::ServersArgs, session::SessionArgs, stdio::StdioArgs,
+    stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
 };
 use crate::exit::Failure;
 use crate::log::LogOptions;
@@ -55,6 +55,12 @@ enum Command {
     ///
     /// Reads the audit log of the data directory, whether a gateway runs or not.
     Explain(ExplainArgs),
+
+    /// Tell what `balanced` would have asked or refused, and which labels would remove most of it.
+    ///
+    /// For a time of observing (`flow: observe`). Reads the audit log of the data directory, whether a gateway runs or
+    /// not, and tries each label on it before it names it.
+    Report(ReportArgs),
 
     /// Show agent sessions and their labels, take a label down, make a context.
     ///
@@ -118,6 +124,7 @@ impl Cli {
             Command::Stdio(args) => stdio::run(args, &self.log),
             Command::Servers(args) => servers::run(args),
             Command::Explain(args) => explain::run(args),
+            Command::Report(args) => report::run(args),
             Command::Session(args) => session::run(args),
             Command::Token(args) => token::run(args),
             Command::Approvals(args) => approvals::run(args),
@@ -149,6 +156,7 @@ impl Command {
             Self::Stdio(_)
             | Self::Servers(_)
             | Self::Explain(_)
+            | Self::Report(_)
             | Self::Session(_)
             | Self::Token(_)
             | Self::Approvals(_)

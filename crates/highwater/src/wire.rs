@@ -18,7 +18,7 @@ use crate::running::Running;
 pub(crate) const EXAMPLES: [&str; 4] = ["mail", "files", "repo", "web"];
 
 /// What is configured then.
-const EXAMPLE: &str = include_str!("example/example.yaml");
+pub(crate) const EXAMPLE: &str = include_str!("example/example.yaml");
 
 /// Where the example servers keep their data, below the data directory.
 pub(crate) const EXAMPLE_DATA: &str = "example";
@@ -79,6 +79,10 @@ impl Plan {
         let parts = Parts {
             settings,
             data_dir: data_dir.clone(),
+            own_files: match &self.source {
+                ConfigSource::File(file) => vec![file.clone()],
+                ConfigSource::Example => Vec::new(),
+            },
             store,
             tokens,
             approvals,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use highwater_config::{Change, Checked, Diagnostic, Leaks, Unanswered};
+use highwater_config::{Change, Checked, Diagnostic, Leak, Unanswered};
 use highwater_core::id::Timestamp;
 use highwater_core::policy::Effect;
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ impl Outcome {
         for condition in &args.leak {
             let answer =
                 checked.leaks(condition, now).map_err(Failure::configuration)?.map_err(unanswered)?;
-            self.leaks += answer.leaks.len() + answer.observing.len();
+            self.leaks += answer.len();
             self.text.push_str(&leak_text(condition, &answer));
             leaks.push(leak_json(condition, &answer));
         }
@@ -182,44 +182,43 @@ fn put(into: &mut Value, key: &str, value: Value) {
 
 // === the words ===
 
-fn leak_text(condition: &str, answer: &Leaks) -> String {
+fn leak_text(condition: &str, leaks: &[Leak]) -> String {
     let mut text = String::new();
     let mut say = |line: std::fmt::Arguments<'_>| text.write_fmt(line).unwrap_or_default();
-    for leak in &answer.leaks {
+    for leak in leaks {
         let certainty = if leak.certain { "holds" } else { "may hold" };
         let where_to = listed("virtual server", &leak.virtual_servers);
         say(format_args!(
             "\nleak: through {where_to} a call goes ahead of which this {certainty}: {condition}\n"
         ));
+        if leak.observed {
+            say(format_args!("its flow mode is `observe`: only your own rules stop a call there\n"));
+        }
         if leak.effect == Effect::Redact {
             say(format_args!("its reply is edited, and nobody is asked\n"));
         }
         say(format_args!("for example:\n\n{}\n", leak.witness));
     }
-    if !answer.observing.is_empty() {
-        let where_to = listed("virtual server", &answer.observing);
-        say(format_args!("\nleak: {where_to} only observes, so every such call goes ahead: {condition}\n"));
-    }
-    if answer.leaks.is_empty() && answer.observing.is_empty() {
+    if leaks.is_empty() {
         say(format_args!("\nno path allows it: {condition}\n"));
     }
     text
 }
 
-fn leak_json(condition: &str, answer: &Leaks) -> Value {
-    let leaks: Vec<Value> = answer
-        .leaks
+fn leak_json(condition: &str, leaks: &[Leak]) -> Value {
+    let leaks: Vec<Value> = leaks
         .iter()
         .map(|leak| {
             json!({
                 "virtualServers": leak.virtual_servers,
+                "observed": leak.observed,
                 "certain": leak.certain,
                 "effect": leak.effect,
                 "witness": leak.witness.to_json(),
             })
         })
         .collect();
-    json!({ "condition": condition, "leaks": leaks, "observing": answer.observing })
+    json!({ "condition": condition, "leaks": leaks })
 }
 
 fn changes_text(old: &Path, changes: &[Change]) -> String {

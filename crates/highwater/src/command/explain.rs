@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::command::print;
 use crate::exit::Failure;
-use crate::explain::{self, Account, Log, Summary};
-use crate::place::DataPlace;
+use crate::explain::{self, Account, List, Log};
+use crate::place::Places;
+use crate::reevaluate::Trials;
 
 /// How many decisions are listed when none is named.
 const LISTED: usize = 20;
@@ -25,8 +26,12 @@ pub(crate) struct ExplainArgs {
     #[arg(long)]
     last: bool,
 
+    /// How many decisions are listed.
+    #[arg(long, value_name = "NUMBER", default_value_t = LISTED, conflicts_with_all = ["id", "last"])]
+    limit: usize,
+
     #[command(flatten)]
-    data: DataPlace,
+    places: Places,
 
     /// Print JSON in place of text.
     #[arg(long)]
@@ -34,7 +39,7 @@ pub(crate) struct ExplainArgs {
 }
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
-    let data = args.data.path()?;
+    let data = args.places.data_dir()?;
     let log = Log::of(&data).context("there is no record to read")?;
     let nothing = || {
         Failure::failed(format_args!("nothing is on record in `{}`", data.display()))
@@ -43,7 +48,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let id = match (&args.id, args.last) {
         (Some(id), _) => DecisionId::new(id.as_str()),
         (None, true) => explain::last(&log)?.ok_or_else(nothing)?,
-        (None, false) => return list(args, &explain::latest(&log, LISTED)?).ok_or_else(nothing),
+        (None, false) => return list(args, &explain::latest(&log, args.limit)?).ok_or_else(nothing),
     };
     let account = Account::of(&log, &id)?.ok_or_else(|| {
         Failure::failed(format_args!(
@@ -53,23 +58,24 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         ))
         .help("`highwater explain` lists the latest; another gateway has another `--data-dir`")
     })?;
+    let trials = Trials::found(&args.places, &data)?;
     print(&match args.json {
-        true => format!("{:#}\n", explain::data(&account)),
-        false => explain::text(&account),
+        true => format!("{:#}\n", explain::data(&account, trials.as_ref())),
+        false => explain::text(&account, trials.as_ref()),
     });
     Ok(())
 }
 
 /// The latest decisions, one a line; nothing if there are none.
-fn list(args: &ExplainArgs, decisions: &[Summary]) -> Option<()> {
+fn list(args: &ExplainArgs, found: &List) -> Option<()> {
     if args.json {
-        let all: Vec<Value> = decisions.iter().map(explain::summary).collect();
+        let all: Vec<Value> = found.decisions.iter().map(explain::summary).collect();
         print(&format!("{:#}\n", Value::from(all)));
         return Some(());
     }
-    if decisions.is_empty() {
+    if found.decisions.is_empty() {
         return None;
     }
-    print(&explain::list(decisions));
+    print(&explain::list(found));
     Some(())
 }

@@ -7,6 +7,7 @@ pub(crate) mod example_server;
 pub(crate) mod explain;
 pub(crate) mod manifest;
 pub(crate) mod receipts;
+pub(crate) mod report;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod servers;

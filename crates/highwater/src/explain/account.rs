@@ -1,15 +1,17 @@
 //! Everything on record about one decision.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 
 use anyhow::Context;
 use highwater_core::audit::{Record, Recorded, RecordedDecision, RecordedOutcome, Ruling};
 use highwater_core::decide::WhatIf;
-use highwater_core::id::{DecisionId, Timestamp};
+use highwater_core::id::{DecisionId, Principal, Timestamp};
 
 use super::chronicle::{Chronicle, Subject};
+use super::list::List;
 use super::log::{Log, Place, record};
+use crate::reevaluate::Reply;
 
 /// One decision with all that belongs to it.
 pub(crate) struct Account {
@@ -23,6 +25,8 @@ pub(crate) struct Account {
     pub(crate) course: Vec<Record>,
     /// What the session had taken in before.
     pub(crate) chronicle: Chronicle,
+    /// The replies that its agent had taken in before, each once.
+    pub(crate) replies: Vec<Reply>,
     /// Other decisions about the same question to a person: a client without a standing connection asks and answers in
     /// two requests.
     pub(crate) rounds: Vec<DecisionId>,
@@ -77,7 +81,8 @@ impl Account {
         let subject = Subject { session: &decision.session, principal: &decision.principal, label: &label };
         let chronicle = Chronicle::read(log, &subject, Some(place)).context("the log cannot be read")?;
         let rounds = rounds(log, id, &course)?;
-        Ok(Some(Self { id: id.clone(), time, decision, course, chronicle, rounds }))
+        let replies = replies(log, &decision.principal, place)?;
+        Ok(Some(Self { id: id.clone(), time, decision, course, chronicle, replies, rounds }))
     }
 
     /// How the action ended, if it was sent.
@@ -109,6 +114,42 @@ impl Account {
     }
 }
 
+/// The replies that an agent had taken in before a place in the log. What a session took in before somebody lowered its
+/// label is over.
+fn replies(log: &Log, principal: &Principal, until: Place) -> anyhow::Result<Vec<Reply>> {
+    let needle = format!("\"principal\":{}", serde_json::Value::from(principal.as_str()));
+    let mut calls: HashMap<DecisionId, RecordedDecision> = HashMap::new();
+    let mut replies: Vec<Reply> = Vec::new();
+    log.walk(|place, line| {
+        if place >= until {
+            return ControlFlow::Break(());
+        }
+        if !line.contains(&needle) && !line.contains("\"event\":\"outcome\"") {
+            return ControlFlow::Continue(());
+        }
+        let Some(record) = record(line) else { return ControlFlow::Continue(()) };
+        match (record.happened, record.id) {
+            (Recorded::Decision(decision), Some(id)) if decision.principal == *principal => {
+                calls.insert(id, *decision);
+            }
+            (Recorded::Outcome(outcome), Some(id)) => {
+                if let Some(decision) = calls.remove(&id) {
+                    let reply = Reply::to(&decision, &outcome.label);
+                    if !replies.contains(&reply) {
+                        replies.push(reply);
+                    }
+                }
+            }
+            (Recorded::Declassification { session, .. }, _) => {
+                replies.retain(|reply| *reply.session() != session);
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(replies)
+}
+
 /// The other decisions that speak of the same question.
 fn rounds(log: &Log, id: &DecisionId, course: &[Record]) -> anyhow::Result<Vec<DecisionId>> {
     let questions: Vec<&str> = course
@@ -137,11 +178,19 @@ fn rounds(log: &Log, id: &DecisionId, course: &[Record]) -> anyhow::Result<Vec<D
 
 /// The latest decision.
 pub(crate) fn last(log: &Log) -> anyhow::Result<Option<DecisionId>> {
-    Ok(latest(log, 1)?.pop().map(|summary| summary.id))
+    Ok(newest(log, 1)?.pop().map(|summary| summary.id))
+}
+
+/// The latest decisions, and whether there are more than these.
+pub(crate) fn latest(log: &Log, most: usize) -> anyhow::Result<List> {
+    let mut decisions = newest(log, most.saturating_add(1))?;
+    let has_more = decisions.len() > most;
+    decisions.drain(..decisions.len().saturating_sub(most));
+    Ok(List { decisions, has_more })
 }
 
 /// The latest decisions, oldest first.
-pub(crate) fn latest(log: &Log, most: usize) -> anyhow::Result<Vec<Summary>> {
+fn newest(log: &Log, most: usize) -> anyhow::Result<Vec<Summary>> {
     let mut latest: Vec<Summary> = Vec::new();
     for segment in log.newest_first() {
         let mut found = VecDeque::new();

@@ -1,20 +1,24 @@
-//! What would have changed a decision, and what a person can do now. The ways out of a finding are those of the core;
-//! here each gets the command or the lines with which it is gone.
+//! What would have changed a decision, and what a person can do now. The ways out of a finding are those of the core. Each
+//! is tried before it is told: what does not load, or changes nothing, is no advice.
 
-use highwater_core::annotation::{Axis, Words};
+use std::collections::BTreeSet;
+
+use highwater_core::annotation::{Axis, ClassSet, DataClass, Words};
 use highwater_core::audit::{Outcome, Ruling};
 use highwater_core::decide::{
     Concern, Effect, Finding, FindingId, FlowMode, Otherwise, Reason, WayOut, WhatIf,
 };
+use highwater_core::label::Label;
 use highwater_core::policy::{Seen, SeenValue, Truth};
 
 use super::account::Account;
 use super::phrase::{is_default, plain, quoted, why_unknown};
 use super::tell::weight;
-use super::when::{date, days_after};
-
-/// How long a proposed waiver lasts, in days.
-const WAIVER_DAYS: u64 = 30;
+use super::trying::Trying;
+use crate::reevaluate::{
+    Proposal, Trials, clearance, labels, listed_method, listed_tool, profiles, tool_labels, virtual_server,
+    waiver, words_with_labels,
+};
 
 /// What would have changed a decision, and what can be done.
 #[derive(Debug, Default)]
@@ -23,6 +27,8 @@ pub(super) struct Advice {
     pub(super) changes: Vec<String>,
     /// What a person can do.
     pub(super) steps: Vec<Step>,
+    /// Why there is no more to say, where that needs a word.
+    pub(super) note: Option<String>,
 }
 
 /// Something a person can do.
@@ -32,33 +38,201 @@ pub(super) struct Step {
     pub(super) what: String,
     /// How: a command, or lines for the configuration.
     pub(super) how: Option<String>,
+    /// What the decision would be then.
+    pub(super) then: Option<Effect>,
 }
 
 // === impl Advice ===
 
 impl Advice {
-    /// The advice for one decision.
-    pub(super) fn on(account: &Account) -> Self {
+    /// The advice for one decision. Without a configuration to try it on, nothing is proposed for one.
+    pub(super) fn on(account: &Account, trials: Option<&Trials>) -> Self {
         let mut advice = Self::default();
-        let findings = weighty(account);
-        for otherwise in account.what_if() {
-            advice.of_whole(account, otherwise);
+        let mut findings = weighty(account);
+        if stopped(account) {
+            // What was only recorded stopped nothing, and undoing it would change nothing.
+            findings.retain(|finding| finding.effect > Effect::Allow);
+        }
+        let observed = account.decision.mode == FlowMode::Observe && !stopped(account);
+        let trying = trials.and_then(|trials| Trying::of(account, trials));
+        let what_if = match &trying {
+            Some(trying) if account.what_if().is_empty() => trying.what_if(),
+            _ => account.what_if().to_vec(),
+        };
+        for otherwise in &what_if {
+            let judged = trying.as_ref().map_or_else(|| judged(account), |trying| trying.rejudged.effect());
+            let mode = trying.as_ref().filter(|_| observed).map(|trying| trying.rejudged.mode());
+            advice.of_whole(account, otherwise, judged, mode);
         }
         for finding in &findings {
-            advice.of_finding(account, finding);
+            advice.of_finding(account, finding, !what_if.is_empty());
         }
-        if stopped(account) {
-            advice.propose(account, &findings);
-        } else if account.decision.mode == FlowMode::Observe && !findings.is_empty() {
-            let what =
-                "nothing: `flow: observe` only records. Before another mode is set, see what it would refuse";
-            advice.steps.push(Step { what: what.to_owned(), how: None });
+        if findings.is_empty() || !(stopped(account) || observed) {
+            return advice;
         }
+        advice.answers(account, &findings);
+        match &trying {
+            Some(trying) => advice.propose(trying, &findings),
+            None => advice.by_record(account, &findings, &what_if),
+        }
+        advice.note = note(account, trials, trying.as_ref(), &advice.steps);
         advice
     }
 
+    /// What the person in front of the client can do: these answer the question, and change nothing about it.
+    fn answers(&mut self, account: &Account, findings: &[&Finding]) {
+        let judged = judged(account);
+        for way in findings.iter().flat_map(|finding| WayOut::of(finding, Words::EMPTY)) {
+            let answers = match way {
+                WayOut::Approve => judged == Effect::Confirm,
+                WayOut::Sign => judged == Effect::Passkey,
+                WayOut::AskableClient => judged < Effect::Block,
+                _ => false,
+            };
+            if answers {
+                self.step(Step { what: way.to_string(), how: None, then: None });
+            }
+        }
+    }
+
+    /// What the record itself shows would have helped: how it was judged again then, and what else was found.
+    fn by_record(&mut self, account: &Account, findings: &[&Finding], what_if: &[WhatIf]) {
+        let then = |wanted: Otherwise| {
+            what_if.iter().find(|known| known.otherwise == wanted).map(|known| known.effect)
+        };
+        let least = what_if.iter().map(|known| known.effect).min();
+        for way in findings.iter().flat_map(|finding| WayOut::of(finding, Words::EMPTY)) {
+            let then = match way {
+                WayOut::ReadFirst => then(Otherwise::NothingUntrusted),
+                WayOut::NewSession | WayOut::Reset => least,
+                WayOut::Grant => without(account, &FindingId::Token),
+                WayOut::OtherVariant => without(account, &FindingId::Intent),
+                WayOut::Review => without(account, &FindingId::Quarantine),
+                _ => None,
+            };
+            if then.is_some() {
+                self.step(Step { how: command(account, &way), what: way.to_string(), then });
+            }
+        }
+    }
+
+    /// Whatever has been tried and helps.
+    fn propose(&mut self, trying: &Trying<'_>, findings: &[&Finding]) {
+        let account = trying.account;
+        let decision = &account.decision;
+        let undeclared: Words<Axis> =
+            Axis::ALL.iter().copied().filter(|axis| is_default(decision, *axis)).collect();
+        let ways: Vec<WayOut> = findings.iter().flat_map(|finding| WayOut::of(finding, undeclared)).collect();
+        for proposal in profiles(&trying.trials.now, &decision.upstream) {
+            self.lines(trying, proposal);
+        }
+        for way in &ways {
+            match way {
+                WayOut::NewSession | WayOut::Reset => {
+                    self.tried(account, way, trying.under(&Label::bottom()));
+                }
+                WayOut::ReadFirst => {
+                    let label = Otherwise::NothingUntrusted.label(&trying.label);
+                    self.tried(account, way, trying.under(&label));
+                }
+                WayOut::Grant => self.tried(account, way, trying.without(&FindingId::Token)),
+                WayOut::OtherVariant => self.tried(account, way, trying.without(&FindingId::Intent)),
+                WayOut::Review => self.tried(account, way, trying.without(&FindingId::Quarantine)),
+                WayOut::ChangeRule(name) => {
+                    self.tried(account, way, trying.without(&FindingId::Rule(name.clone())));
+                }
+                WayOut::Label(axis) => self.labels(trying, *axis),
+                WayOut::Clear => {
+                    let names = classes(account);
+                    let classes: ClassSet = names.iter().filter_map(|name| DataClass::parse(name)).collect();
+                    self.first(trying, clearance(&trying.trials.now, decision, classes));
+                }
+                WayOut::AllowTool => self.first(trying, listed_tool(&trying.trials.now, decision)),
+                WayOut::HoldServer => self.first(trying, virtual_server(&trying.trials.now, decision)),
+                WayOut::ListMethod => self.first(trying, listed_method(&trying.trials.now, decision)),
+                // All waivers are one, below; the rest was told, or cannot be tried.
+                WayOut::Waive(_)
+                | WayOut::Approve
+                | WayOut::Sign
+                | WayOut::AskableClient
+                | WayOut::GiveArguments
+                | WayOut::DoItYourself => {}
+            }
+        }
+        let is_written = |step: &Step| step.how.as_ref().is_some_and(|how| how.starts_with("servers:"));
+        if trying.rejudged.is_by_definition() && !self.steps.iter().any(is_written) {
+            self.first(trying, words_with_labels(&trying.trials.now, &decision.upstream, &decision.target));
+        }
+        let waived: BTreeSet<FindingId> = ways
+            .iter()
+            .filter_map(|way| if let WayOut::Waive(id) = way { Some(id.clone()) } else { None })
+            .collect();
+        if !waived.is_empty() {
+            let now = trying.trials.time.max(account.time);
+            self.first(trying, [waiver(decision, &waived, now)]);
+        }
+    }
+
+    /// What a label of the tool may say on an axis, the least that helps.
+    fn labels(&mut self, trying: &Trying<'_>, axis: Axis) {
+        let decision = &trying.account.decision;
+        let (server, tool) = (&decision.upstream, &decision.target);
+        if !trying.rejudged.is_by_definition() {
+            return;
+        }
+        let proposals = match axis {
+            Axis::Destination | Axis::Outcomes | Axis::Returns | Axis::Source => {
+                tool_labels(&trying.trials.now, server, tool)
+            }
+            Axis::Accepts => labels(
+                server,
+                tool,
+                &[
+                    ("it is built to receive such data", "inputMetadata: { sensitivity: any }"),
+                    (
+                        "its arguments stay with you, and it is built to receive such data",
+                        "inputMetadata: { destination: user, sensitivity: any }",
+                    ),
+                ],
+            ),
+            Axis::Approval => labels(server, tool, &[("nobody needs to look at it", "approval: none")]),
+            Axis::Integrity | Axis::Capabilities => Vec::new(),
+        };
+        self.first(trying, proposals);
+    }
+
+    /// The first of several proposals that helps.
+    fn first(&mut self, trying: &Trying<'_>, proposals: impl IntoIterator<Item = Proposal>) {
+        for proposal in proposals {
+            if self.lines(trying, proposal) {
+                return;
+            }
+        }
+    }
+
+    /// Tries lines for the configuration; whether they help.
+    fn lines(&mut self, trying: &Trying<'_>, proposal: Proposal) -> bool {
+        let Some(then) = trying.pasted(&proposal.lines) else { return false };
+        self.step(Step { what: proposal.what, how: Some(proposal.lines), then: Some(then) });
+        true
+    }
+
+    fn tried(&mut self, account: &Account, way: &WayOut, then: Option<Effect>) {
+        if then.is_some() {
+            self.step(Step { what: plain(&way.to_string()), how: command(account, way), then });
+        }
+    }
+
+    /// Adds a step that is not there yet: a conversation is begun once, whatever for.
+    fn step(&mut self, step: Step) {
+        let said = |known: &Step| step.how.is_some() && known.how == step.how;
+        if !self.steps.iter().any(|known| said(known) || *known == step) {
+            self.steps.push(step);
+        }
+    }
+
     /// The whole decision, as it was judged again.
-    fn of_whole(&mut self, account: &Account, what_if: &WhatIf) {
+    fn of_whole(&mut self, account: &Account, what_if: &WhatIf, judged: Effect, mode: Option<FlowMode>) {
         let (had, came) = match what_if.otherwise {
             Otherwise::NothingUntrusted => {
                 ("nothing that strangers may have written", came_with(account, "that", &doubt()))
@@ -69,17 +243,17 @@ impl Advice {
             }
             Otherwise::NothingRead => ("nothing at all", String::new()),
         };
+        let mode = mode.map(|mode| format!("in `{mode}`: ")).unwrap_or_default();
         self.changes.push(format!(
-            "`{}` in place of `{}`, had the session read {had}{came}",
+            "{mode}`{}` in place of `{}`, had the session read {had}{came}",
             what_if.effect.as_str(),
-            judged(account).as_str(),
+            judged.as_str(),
         ));
     }
 
     /// One finding by itself.
-    fn of_finding(&mut self, account: &Account, finding: &Finding) {
+    fn of_finding(&mut self, account: &Account, finding: &Finding, judged_again: bool) {
         // What was judged again says it better.
-        let judged_again = !account.what_if().is_empty();
         if let FindingId::Rule(name) = &finding.id {
             for seen in finding.saw.iter().filter(|seen| !seen.test.is_empty()) {
                 self.of_rule(account, &plain(name), seen);
@@ -120,67 +294,60 @@ impl Advice {
             (Truth::False, _) => {}
         }
     }
+}
 
-    /// What can be done about it.
-    fn propose(&mut self, account: &Account, findings: &[&Finding]) {
-        let decision = &account.decision;
-        let undeclared: Words<Axis> =
-            Axis::ALL.iter().copied().filter(|axis| is_default(decision, *axis)).collect();
-        let ways: Vec<WayOut> = findings.iter().flat_map(|finding| WayOut::of(finding, undeclared)).collect();
-        let judged = judged(account);
-        // What no waiver reaches stays a refusal, whatever else is waived.
-        let waivable = !findings.iter().any(|finding| {
-            finding.effect > Effect::Confirm
-                && finding.id.is_structural()
-                && finding.id != FindingId::Unapproved
-        });
-        for way in &ways {
-            let how = match way {
-                WayOut::Approve if judged != Effect::Confirm => continue,
-                WayOut::Sign if judged != Effect::Passkey => continue,
-                WayOut::Waive(_) if !waivable => continue,
-                WayOut::NewSession | WayOut::ReadFirst => Some("highwater session new".to_owned()),
-                WayOut::Reset => {
-                    let key = shell(decision.session.as_str());
-                    Some(format!("highwater session reset {key} --reason \"…\""))
-                }
-                WayOut::Label(axis) => label(account, *axis),
-                WayOut::Clear => Some(clearance(account)),
-                WayOut::Waive(_) => Some(waiver(account, &ways)),
-                WayOut::AllowTool => Some(format!(
-                    "servers:\n  {}:\n    allowed_tools: [{}, …]",
-                    decision.upstream,
-                    plain(&decision.target)
-                )),
-                WayOut::HoldServer => Some(format!(
-                    "virtual_servers:\n  {}: {{ servers: [{}, …] }}",
-                    decision.virtual_server, decision.upstream
-                )),
-                WayOut::Review => {
-                    let server = shell(decision.upstream.as_str());
-                    Some(format!("highwater servers diff {server}\nhighwater servers approve {server}"))
-                }
-                WayOut::ListMethod => Some(format!(
-                    "servers:\n  {}:\n    extra_methods: [{}]",
-                    decision.upstream,
-                    plain(&decision.method)
-                )),
-                WayOut::Grant => Some("highwater token list".to_owned()),
-                WayOut::Approve
-                | WayOut::AskableClient
-                | WayOut::OtherVariant
-                | WayOut::ChangeRule(_)
-                | WayOut::GiveArguments
-                | WayOut::Sign => None,
-            };
-            // One waiver is for all that is to be waived, and a conversation is begun once.
-            let said = self.steps.iter().any(|step| how.is_some() && step.how == how);
-            let step = Step { what: plain(&way.to_string()), how };
-            if !said && !self.steps.contains(&step) {
-                self.steps.push(step);
-            }
+/// The command that does it.
+fn command(account: &Account, way: &WayOut) -> Option<String> {
+    let decision = &account.decision;
+    match way {
+        WayOut::NewSession | WayOut::ReadFirst => Some("highwater session new".to_owned()),
+        WayOut::Reset => {
+            let key = shell(decision.session.as_str());
+            Some(format!("highwater session reset {key} --reason \"…\""))
         }
+        WayOut::Review => {
+            let server = shell(decision.upstream.as_str());
+            Some(format!("highwater servers diff {server}\nhighwater servers approve {server}"))
+        }
+        WayOut::Grant => Some("highwater token list".to_owned()),
+        WayOut::Approve
+        | WayOut::AskableClient
+        | WayOut::Label(_)
+        | WayOut::Clear
+        | WayOut::Waive(_)
+        | WayOut::ChangeRule(_)
+        | WayOut::GiveArguments
+        | WayOut::AllowTool
+        | WayOut::HoldServer
+        | WayOut::OtherVariant
+        | WayOut::ListMethod
+        | WayOut::Sign
+        | WayOut::DoItYourself => None,
     }
+}
+
+/// Why there is no more to say.
+fn note(
+    account: &Account,
+    trials: Option<&Trials>,
+    trying: Option<&Trying<'_>>,
+    steps: &[Step],
+) -> Option<String> {
+    let why = match (trials, trying) {
+        _ if account.outcome().is_some_and(|outcome| outcome.outcome == Outcome::Withheld) => {
+            "what would release a reply cannot be tried from the record"
+        }
+        (None, _) => {
+            "what could be written into the configuration was not tried: name the file with `--config`"
+        }
+        (Some(_), None) => {
+            "what could be written into the configuration was not tried: judged by the configuration of today, \
+             this call would not be decided as it was"
+        }
+        (Some(_), Some(_)) if steps.is_empty() => "nothing that was tried changes this",
+        (Some(_), Some(_)) => return None,
+    };
+    Some(why.to_owned())
 }
 
 /// Whether the action did not happen, or its reply was kept back.
@@ -206,6 +373,13 @@ fn weighty(account: &Account) -> Vec<&Finding> {
 fn judged(account: &Account) -> Effect {
     let gates = weighty(account).into_iter().filter(|finding| finding.id != FindingId::Unapproved);
     gates.map(|finding| finding.effect).max().unwrap_or(Effect::Allow)
+}
+
+/// What the gates would have said without one finding, if that is weaker.
+fn without(account: &Account, id: &FindingId) -> Option<Effect> {
+    let gates = account.decision.findings.iter().filter(|finding| finding.id != FindingId::Unapproved);
+    let others = gates.filter(|finding| finding.id != *id).map(|finding| finding.effect);
+    Some(others.max().unwrap_or(Effect::Allow)).filter(|then| *then < judged(account))
 }
 
 /// The classes of private data that are at stake: those that may not go there, or else all.
@@ -266,53 +440,6 @@ fn came_with(account: &Account, what: &str, words: &[String]) -> String {
         [first] => format!("; {what} came with {first}"),
         [first, others @ ..] => format!("; {what} came with {first} and {} more", others.len()),
     }
-}
-
-// === lines for the configuration ===
-
-/// What to write where nobody said what is true of a tool.
-fn label(account: &Account, axis: Axis) -> Option<String> {
-    let decision = &account.decision;
-    decision.tool.as_ref()?;
-    let line = match axis {
-        Axis::Destination | Axis::Accepts | Axis::Outcomes => {
-            "inputMetadata: { destination: …, sensitivity: …, outcomes: … }"
-        }
-        Axis::Source | Axis::Returns => "returnMetadata: { source: …, sensitivity: … }",
-        Axis::Approval => "approval: none",
-        Axis::Integrity | Axis::Capabilities => return None,
-    };
-    let (server, tool) = (&decision.upstream, plain(&decision.target));
-    Some(format!("servers:\n  {server}:\n    labels:\n      {tool}:\n        {line}"))
-}
-
-fn clearance(account: &Account) -> String {
-    let destinations: Vec<&str> =
-        account.decision.contract.destination.iter().map(|destination| destination.as_str()).collect();
-    let destination = destinations.last().copied().unwrap_or("public");
-    format!("clearance: {{ {destination}: [{}] }}", classes(account).join(", "))
-}
-
-fn waiver(account: &Account, ways: &[WayOut]) -> String {
-    let mut waived: Vec<String> = Vec::new();
-    for way in ways {
-        if let WayOut::Waive(id) = way {
-            let id = id.to_string();
-            if !waived.contains(&id) {
-                waived.push(id);
-            }
-        }
-    }
-    let decision = &account.decision;
-    let subject = match &decision.tool {
-        Some(tool) => format!("tool.id: {}", plain(tool)),
-        None => format!("server.id: {}", decision.upstream),
-    };
-    let until = date(days_after(account.time, WAIVER_DAYS));
-    format!(
-        "waivers:\n  - waive: [{}]\n    when: {{ {subject} }}\n    until: {until}\n    reason: …",
-        waived.join(", ")
-    )
 }
 
 /// A word as a shell takes it.

@@ -97,7 +97,7 @@ impl Chronicle {
     pub(crate) fn set_by(&self, leg: Leg) -> Option<&Brought> {
         let sets = |brought: &&Brought| {
             let words = brought.added.iter().map(String::as_str);
-            leg.is_met(&label_of_words(words, TextSet::EMPTY, TextSet::EMPTY))
+            leg.is_met(&label_of_words(words, TextSet::EMPTY, TextSet::EMPTY, TextSet::EMPTY))
         };
         self.brought.iter().find(sets)
     }

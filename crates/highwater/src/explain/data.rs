@@ -6,16 +6,17 @@ use highwater_core::label::Label;
 use highwater_core::session::SessionRisk;
 use serde_json::{Value, json};
 
-use super::account::Account;
+use super::account::{Account, Summary};
 use super::advice::Advice;
 use super::chronicle::Chronicle;
 use super::phrase;
 use super::when::moment;
+use crate::reevaluate::{Trials, balanced_effect};
 
 /// The whole account.
-pub(crate) fn data(account: &Account) -> Value {
+pub(crate) fn data(account: &Account, trials: Option<&Trials>) -> Value {
     let decision = &account.decision;
-    let advice = Advice::on(account);
+    let advice = Advice::on(account, trials);
     let contract = &decision.contract;
     json!({
         "id": account.id,
@@ -26,6 +27,7 @@ pub(crate) fn data(account: &Account) -> Value {
         "sent": account.was_sent(),
         "action": {
             "server": decision.upstream,
+            "trustLabel": decision.provenance.trust.as_ref().and_then(|trust| trust.label.as_deref()),
             "virtualServer": decision.virtual_server,
             "kind": decision.kind,
             "method": decision.method,
@@ -63,8 +65,9 @@ pub(crate) fn data(account: &Account) -> Value {
         "steps": advice
             .steps
             .iter()
-            .map(|step| json!({ "what": step.what, "how": step.how }))
+            .map(|step| json!({ "what": step.what, "how": step.how, "then": step.then }))
             .collect::<Vec<_>>(),
+        "note": advice.note,
     })
 }
 
@@ -170,7 +173,7 @@ fn course(account: &Account) -> Vec<Value> {
 }
 
 /// One decision in a list, as data.
-pub(crate) fn summary(summary: &super::Summary) -> Value {
+pub(crate) fn summary(summary: &Summary) -> Value {
     let decision = &summary.decision;
     json!({
         "id": summary.id,
@@ -178,6 +181,7 @@ pub(crate) fn summary(summary: &super::Summary) -> Value {
         "at": moment(summary.time),
         "effect": decision.effect,
         "ruling": decision.ruling,
+        "balancedWould": balanced_effect(decision),
         "tool": decision.tool,
         "target": decision.target,
         "server": decision.upstream,

@@ -15,7 +15,7 @@ pub(crate) struct Log {
 
 /// Where a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(crate) struct Place {
     segment: usize,
     line: usize,
 }
@@ -47,7 +47,7 @@ impl Log {
     }
 
     /// Shows every line to `look`, oldest first, until it has seen enough.
-    pub(super) fn walk(&self, mut look: impl FnMut(Place, &str) -> ControlFlow<()>) -> anyhow::Result<()> {
+    pub(crate) fn walk(&self, mut look: impl FnMut(Place, &str) -> ControlFlow<()>) -> anyhow::Result<()> {
         for segment in 0..self.segments.len() {
             if self.read(segment, &mut look)?.is_break() {
                 break;
@@ -99,6 +99,6 @@ impl Log {
 }
 
 /// The record on a line. What cannot be read as one is passed over: a torn line, or the shape of another version.
-pub(super) fn record(line: &str) -> Option<Record> {
+pub(crate) fn record(line: &str) -> Option<Record> {
     Record::read(line).ok()
 }

@@ -41,17 +41,19 @@ pub(super) fn quoted<T: AsRef<str>>(names: &[T]) -> String {
 pub(super) fn authority(word: &str) -> String {
     match Authority::parse(word) {
         Some(Authority::Nothing) => "nobody said, so the worst counts".to_owned(),
+        Some(Authority::Profile) => "by your `profile` for the server".to_owned(),
         Some(Authority::Inferred) => "guessed".to_owned(),
-        Some(Authority::Declared) => "declared by the server, which is not verified".to_owned(),
-        Some(Authority::DeclaredVerified) => "declared by the server, which is verified".to_owned(),
+        Some(Authority::Declared) => "declared by the server, which is not believed".to_owned(),
+        Some(Authority::DeclaredVerified) => "declared by the server, which is believed".to_owned(),
         Some(Authority::Resolved) => {
-            "declared for these arguments by the server, which is not verified".to_owned()
+            "declared for these arguments by the server, which is not believed".to_owned()
         }
         Some(Authority::ResolvedVerified) => {
-            "declared for these arguments by the server, which is verified".to_owned()
+            "declared for these arguments by the server, which is believed".to_owned()
         }
         Some(Authority::Manifest) => "by its signed manifest".to_owned(),
         Some(Authority::Catalogue) => "by the catalogue".to_owned(),
+        Some(Authority::OperatorDefault) => "by your label for `*`".to_owned(),
         Some(Authority::Operator) => "by your `labels`".to_owned(),
         None => plain(word),
     }
@@ -127,6 +129,7 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
         FindingId::FlowPolicy => {
             format!("server `{server}` takes no data from somebody who contributed to this session")
         }
+        FindingId::OwnFiles => format!("`{tool}` would change what guards the agent: Highwater's own files"),
         FindingId::Unapproved => match finding.reasons.first() {
             Some(Reason::Declined) => "the person who was asked did not say yes".to_owned(),
             _ => "a person had to be asked, and this client has no way to ask one".to_owned(),
@@ -210,6 +213,7 @@ pub(super) fn why_unknown(because: Because) -> &'static str {
         Because::Undeclared => "nobody declared it",
         Because::ArgumentMissing => "the call has no such argument",
         Because::ArgumentOfOtherType => "the argument is of another type",
+        Because::SpelledOtherwise => "a server may read it as another spelling, which is judged otherwise",
         Because::ArgumentsUnknown => "the arguments could not be read",
         Because::Truncated => "the set is too large to be kept whole",
         Because::LabelMayRise => "the label may have risen elsewhere",
@@ -225,6 +229,15 @@ mod tests {
     #[test]
     fn text_of_others_cannot_move_the_cursor() {
         assert_eq!(plain("a\u{1b}[2Jb\nc\u{202e}d"), "a·[2Jb·c·d");
+    }
+
+    #[test]
+    fn a_server_that_is_believed_is_not_said_to_be_verified() {
+        for word in ["declared", "declared-verified", "resolved", "resolved-verified"] {
+            let said = authority(word);
+            assert!(!said.contains("verified"), "{said}");
+            assert_eq!(said.contains("is believed"), word.ends_with("verified"), "{said}");
+        }
     }
 
     #[test]

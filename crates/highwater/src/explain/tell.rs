@@ -7,27 +7,28 @@ use highwater_core::audit::{Outcome, Record, Recorded, RecordedOutcome, Ruling};
 use highwater_core::decide::{AskKind, Effect, Finding, FlowMode, PerMode};
 use highwater_core::id::Timestamp;
 
-use super::account::{Account, Summary};
+use super::account::Account;
 use super::advice::Advice;
 use super::chronicle::Chronicle;
 use super::phrase::{self, listed, plain, spoken};
 use super::when::{clock, date, moment};
+use crate::reevaluate::Trials;
 
 /// The whole account.
-pub(crate) fn text(account: &Account) -> String {
+pub(crate) fn text(account: &Account, trials: Option<&Trials>) -> String {
     let mut text = String::new();
     // Writing to a text cannot fail.
-    tell(&mut text, account).unwrap_or_default();
+    tell(&mut text, account, trials).unwrap_or_default();
     text
 }
 
-fn tell(text: &mut String, account: &Account) -> std::fmt::Result {
+fn tell(text: &mut String, account: &Account, trials: Option<&Trials>) -> std::fmt::Result {
     head(text, account)?;
     findings(text, account)?;
     session(text, account)?;
     contract(text, account)?;
     course(text, account)?;
-    advice(text, account)
+    advice(text, account, trials)
 }
 
 // === the parts ===
@@ -41,7 +42,9 @@ fn head(text: &mut String, account: &Account) -> std::fmt::Result {
         (Ruling::Asked, _) => "waiting for a person",
         (Ruling::Blocked, _) => "refused",
     };
-    writeln!(text, "{word}: `{}` of server `{}`", plain(account.what()), decision.upstream)?;
+    let label = decision.provenance.trust.as_ref().and_then(|trust| trust.label.as_deref());
+    let label = label.map(|label| format!(" ({})", plain(label))).unwrap_or_default();
+    writeln!(text, "{word}: `{}` of server `{}`{label}", plain(account.what()), decision.upstream)?;
     writeln!(text, "  --> {}, {}", account.id, moment(account.time))?;
     writeln!(
         text,
@@ -70,7 +73,7 @@ fn findings(text: &mut String, account: &Account) -> std::fmt::Result {
         return writeln!(text, "\nNo gate and no rule had anything against it.");
     }
     let mut findings: Vec<&Finding> = decision.findings.iter().collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(weight(finding)));
+    findings.sort_by_key(|finding| std::cmp::Reverse((finding.effect, weight(finding))));
     for finding in findings {
         self::finding(text, account, finding)?;
     }
@@ -96,23 +99,30 @@ fn let_in(text: &mut String, account: &Account) -> std::fmt::Result {
 }
 
 fn per_mode(text: &mut String, would: PerMode) -> std::fmt::Result {
-    writeln!(text, "Flow mode `observe` only records. Elsewhere it would have been")?;
+    writeln!(
+        text,
+        "Flow mode `observe` only records what the flow rules find. Elsewhere it would have been"
+    )?;
     for mode in FlowMode::ENFORCING {
         writeln!(text, "  {:<10}{}", mode.as_str(), would.get(mode).as_str())?;
     }
     Ok(())
 }
 
-/// The effect, or the strictest that any mode would have had.
+/// The effect, or the strictest that any mode would have had. A dry run has none anywhere.
 pub(super) fn weight(finding: &Finding) -> Effect {
+    if finding.dry_run {
+        return Effect::Allow;
+    }
     let would = finding.would.map(|would| would.balanced.max(would.strict).max(would.samos));
     finding.effect.max(would.unwrap_or(Effect::Allow))
 }
 
 fn finding(text: &mut String, account: &Account, finding: &Finding) -> std::fmt::Result {
     let word = match finding.would {
-        Some(_) => "recorded",
-        None => finding.effect.as_str(),
+        _ if finding.dry_run => "dry run",
+        Some(_) if finding.effect == Effect::Allow => "recorded",
+        Some(_) | None => finding.effect.as_str(),
     };
     writeln!(
         text,
@@ -128,6 +138,10 @@ fn finding(text: &mut String, account: &Account, finding: &Finding) -> std::fmt:
     table(text, "   | ", &rows)?;
     if let Some(message) = &finding.message {
         writeln!(text, "   = {}", plain(message))?;
+    }
+    if let Some(would) = finding.would.filter(|_| finding.dry_run) {
+        let effect = would.balanced.as_str();
+        writeln!(text, "   = it is a dry run: without `dry_run` it would have been `{effect}`")?;
     }
     if let Some(because) = phrase::because_of_mode(finding, &account.decision) {
         writeln!(text, "   = {because}")?;
@@ -347,21 +361,25 @@ fn ended(text: &mut String, account: &Account, at: &str, outcome: &RecordedOutco
     }
 }
 
-fn advice(text: &mut String, account: &Account) -> std::fmt::Result {
-    let advice = Advice::on(account);
+fn advice(text: &mut String, account: &Account, trials: Option<&Trials>) -> std::fmt::Result {
+    let advice = Advice::on(account, trials);
     if !advice.changes.is_empty() {
         writeln!(text, "\nwhat would have changed it")?;
         for change in &advice.changes {
             writeln!(text, "  - {change}")?;
         }
     }
-    if !advice.steps.is_empty() {
+    if !advice.steps.is_empty() || advice.note.is_some() {
         writeln!(text, "\nwhat you can do")?;
         for step in &advice.steps {
-            writeln!(text, "  - {}", step.what)?;
+            let then = step.then.map(|then| format!(" (then: `{}`)", then.as_str())).unwrap_or_default();
+            writeln!(text, "  - {}{then}", step.what)?;
             for line in step.how.iter().flat_map(|how| how.lines()) {
                 writeln!(text, "      {line}")?;
             }
+        }
+        if let Some(note) = &advice.note {
+            writeln!(text, "  {note}")?;
         }
     }
     Ok(())
@@ -387,22 +405,4 @@ pub(crate) fn table<const N: usize>(
         writeln!(text, "{}", line.trim_end())?;
     }
     Ok(())
-}
-
-/// Decisions, one a line.
-pub(crate) fn list(decisions: &[Summary]) -> String {
-    let mut rows = vec![["time (UTC)", "decision", "ruling", "what", "findings"].map(str::to_owned)];
-    for Summary { id, time, decision } in decisions {
-        let findings: Vec<String> = decision.findings.iter().map(|finding| finding.id.to_string()).collect();
-        rows.push([
-            format!("{} {}", date(*time), clock(*time)),
-            id.to_string(),
-            super::data::ruling(decision.ruling).to_owned(),
-            plain(decision.tool.as_deref().unwrap_or(&decision.target)),
-            listed(&findings),
-        ]);
-    }
-    let mut text = String::new();
-    table(&mut text, "", &rows).unwrap_or_default();
-    text
 }

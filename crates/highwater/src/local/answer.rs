@@ -38,6 +38,12 @@ pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> 
         }
         Ask::Approvals(ask) => return desk::answer(gateway, ask).await,
         Ask::Decide(decide) => gateway.decide_pins(judgement(decide)).await.map(decided),
+        Ask::Describe { server, profile, person, reason } => {
+            gateway.describe(server, *profile, person, reason).await.map(|said| match said.refusal() {
+                None => Welcome::answer(&json!({ "done": true })),
+                Some(why) => Ok(Welcome::refused(why)),
+            })
+        }
         Ask::NewContext { person, note } => {
             gateway.new_context(person, note).await.map(|context| Welcome::answer(&context))
         }
@@ -70,6 +76,7 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         | Ask::Reset { .. }
         | Ask::Review { .. }
         | Ask::Decide(_)
+        | Ask::Describe { .. }
         | Ask::Approvals(_)
         | Ask::Offer { .. }
         | Ask::NewContext { .. } => Ok(Welcome::refused("only a running gateway can say that")),

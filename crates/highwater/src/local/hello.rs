@@ -13,6 +13,7 @@
 
 use highwater_core::id::{Principal, SessionKey, UpstreamId};
 use highwater_core::pin::{PinDigest, PinKey};
+use highwater_core::profile::Profile;
 use highwater_store::TokenTerms;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -103,6 +104,17 @@ pub(crate) enum Ask {
     },
     /// Approve or refuse what a server says of itself.
     Decide(Decide),
+    /// Keep what a server is, or take it back.
+    Describe {
+        /// Which.
+        server: UpstreamId,
+        /// What it is; nothing takes back what was said.
+        profile: Option<Profile>,
+        /// Who.
+        person: String,
+        /// Why.
+        reason: String,
+    },
     /// What a server lists, for whoever signs it.
     Offer {
         /// Which.

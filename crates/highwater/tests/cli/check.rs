@@ -57,18 +57,16 @@ rules:
       session.sensitivity: { in: [credentials] }
       tool.annotations.inputMetadata.destination: public
       tool.name: { matches: \"send_*\" }
-  - name: trusted-strangers
+  - name: destructive-reading
     effect: block
-    when: { server.verified: false, server.trust: { greaterThan: none } }
+    when: { tool.annotations.readOnlyHint: true, tool.destructive: true }
   - name: large-payments
     effect: passkey
     when: { tool.name: pay, arguments.amount: { greaterThan: 1000 } }
 ";
 
-const USER_DATA_OUT: &str =
-    "{session.sensitivity: {contains: user}, tool.annotations.inputMetadata.destination: public}";
-const PERSONAL_DATA_OUT: &str =
-    "{session.sensitivity: {contains: pii}, tool.annotations.inputMetadata.destination: public}";
+const USER_DATA_OUT: &str = "{session.sensitivity: {contains: user}, tool.annotations.inputMetadata.destination: public, tool.annotations.inputMetadata.outcomes: consequential}";
+const PERSONAL_DATA_OUT: &str = "{session.sensitivity: {contains: pii}, tool.annotations.inputMetadata.destination: public, tool.annotations.inputMetadata.outcomes: consequential}";
 
 #[test]
 fn what_was_planted_is_found_and_nothing_else() {
@@ -90,12 +88,18 @@ fn without_the_hole_no_path_allows_it() {
 }
 
 #[test]
-fn a_policy_that_only_observes_stops_nothing() {
+fn a_policy_that_only_observes_is_stopped_by_rules_alone() {
     let site = Site::new();
     site.write("open.yaml", &format!("flow: observe\n{PLANTED}"));
     let output = site.run(&["check", "open.yaml", "--leak", PERSONAL_DATA_OUT]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stdout).contains("virtual server `default` only observes"));
+    assert!(
+        text(&output.stdout).contains("its flow mode is `observe`: only your own rules stop a call there")
+    );
+    let rule = "rules:\n  - name: nothing-out\n    effect: block\n    when: { tool.annotations.inputMetadata.destination: public }";
+    site.write("ruled.yaml", &format!("flow: observe\n{}", PLANTED.replace("rules:", rule)));
+    let output = site.run(&["check", "ruled.yaml", "--leak", PERSONAL_DATA_OUT]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
 }
 
 #[test]
@@ -148,6 +152,8 @@ fn replay(facts: &Value, classes: &Value, expected: &Value) -> String {
             ("tool", "name") => tool = name(),
             ("session", "integrity") => integrity = value.clone(),
             ("tool", "id") | ("session", "sensitivity") => {}
+            // They follow from what the tool does.
+            ("tool", "annotations.readOnlyHint" | "destructive") => assert_eq!(*value, json!(false)),
             ("agent", "virtualServer") => assert_eq!(value, "default"),
             _ => panic!("the story has no place for {path}: {value}"),
         }

@@ -44,7 +44,9 @@ fn without_an_id_the_latest_are_listed() {
     let said = text(&site.run(&["explain"]).stdout);
     assert_eq!(said.lines().count(), 3, "{said}");
     assert!(
-        said.contains("hwd_a2    refused  mail__send_message  flow.act, structural.unapproved"),
+        said.contains(
+            "hwd_a2    refused  confirm         mail__send_message  flow.act, structural.unapproved"
+        ),
         "{said}"
     );
     let json: Value = serde_json::from_slice(&site.run(&["explain", "--json"]).stdout).unwrap();

@@ -12,6 +12,7 @@ fn help_says_what_there_is() {
         "stdio",
         "servers",
         "explain",
+        "report",
         "session",
         "token",
         "token create",

@@ -63,10 +63,6 @@ fn another_format_is_wrong_usage() {
 fn labelled(site: &Site) -> Value {
     let kinds = ["mail", "files", "repo", "web"];
     let mild = json!({ "inputMetadata": { "destination": "ephemeral", "outcomes": "benign" } });
-    let tools =
-        ["send_message", "delete_message", "write_file", "delete_file", "create_pull_request", "fetch_page"];
-    let labels: serde_json::Map<String, Value> =
-        tools.iter().map(|tool| ((*tool).to_owned(), mild.clone())).collect();
     let servers: serde_json::Map<String, Value> = (0..11)
         .map(|number| {
             let (name, kind) = (format!("server{number:02}"), kinds[number % kinds.len()]);
@@ -75,7 +71,7 @@ fn labelled(site: &Site) -> Value {
                 "command": env!("CARGO_BIN_EXE_highwater"),
                 "args": ["example-server", kind, "--data", data],
                 "trust": { "server_trust": "tool", "verified": true },
-                "labels": labels,
+                "labels": { "*": mild },
             });
             (name, entry)
         })

@@ -91,6 +91,8 @@ const PATHS: &[&str] = &[
     "/api/v1/servers/a",
     "/api/v1/servers/a/approve",
     "/api/v1/servers/a/reject",
+    "/api/v1/servers/a/describe",
+    "/api/v1/servers/a/undescribe",
     "/api/v1/sessions",
     "/api/v1/sessions/x",
     "/api/v1/sessions/x/reset",

@@ -155,7 +155,11 @@ async fn every_record_says_where_content_comes_from() {
     ];
     for (pair, (level, source, server, key, name)) in told.chunks(2).zip(expected) {
         for event in pair {
-            assert_eq!(event["trust"], json!({ "level": level, "source": source }), "{event}");
+            let mut trust = json!({ "level": level, "source": source });
+            if server == url {
+                trust["label"] = json!("Community Search");
+            }
+            assert_eq!(event["trust"], trust, "{event}");
             assert_eq!(event["metadata"], json!({ "mcp_server": server, key: name }), "{event}");
         }
     }

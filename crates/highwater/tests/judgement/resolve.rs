@@ -58,11 +58,11 @@ async fn every_client_is_told_that_calls_can_be_resolved() {
 #[tokio::test]
 async fn a_rule_about_lists_hides_a_tool_from_them() {
     let rule = json!({ "name": "hidden", "effect": "block", "phase": "list", "when": { "tool.id": ACT } });
-    for (flow, hidden) in [("balanced", true), ("observe", false)] {
+    for flow in ["balanced", "observe"] {
         let stage = Stage::new(json!({ "flow": flow, "rules": [rule] })).await;
         let client = stage.client(Era::Legacy).await;
         let list = client.request("tools/list", json!({})).await.unwrap();
-        assert_eq!(list.raw().contains(ACT), !hidden, "{flow}");
+        assert!(!list.raw().contains(ACT), "{flow}");
         assert!(list.raw().contains(LOOK), "{flow}");
     }
 }

@@ -63,7 +63,8 @@ async fn an_approved_server_loosens_nothing_until_it_is_believed() {
     assert!(inspected.contains("would loosen") && inspected.contains("--believe"), "{inspected}");
 
     let said = stage.said(&["approve", "up", "--believe", "--seen", &digest(&stage).await]).await;
-    assert_eq!(said, "6 definitions of server `up` approved and believed\n");
+    assert!(said.starts_with("6 definitions of server `up` approved and believed\n"), "{said}");
+    assert!(said.contains("`highwater servers describe up`"), "{said}");
     assert!(is_made(&stage).await);
     assert_eq!(believed(&stage).await, (json!(true), json!(2)));
     assert!(stage.said(&["list"]).await.contains("approved, 2 believed"));
@@ -79,7 +80,7 @@ async fn belief_is_taken_back_by_an_approval_without_it_and_by_a_refusal() {
     stage.believe("up").await;
     assert!(is_made(&stage).await);
     let said = stage.said(&["approve", "up", "--seen", &digest(&stage).await]).await;
-    assert_eq!(said, "6 definitions of server `up` approved, and no longer believed\n");
+    assert!(said.starts_with("6 definitions of server `up` approved, and no longer believed\n"), "{said}");
     assert!(!is_made(&stage).await);
     let what = |review: &Value| review["history"][0]["what"].clone();
     assert_eq!(what(&stage.review("up").await), "approved");

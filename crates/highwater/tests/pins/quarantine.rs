@@ -87,10 +87,8 @@ async fn people_see_it_and_their_approval_brings_it_to_agents_at_once() {
     );
     let line = shown.lines().find(|line| line.contains("servers approve")).unwrap();
     let digest = line.rsplit(' ').next().unwrap();
-    assert_eq!(
-        stage.said(&["approve", "up", "--seen", digest]).await,
-        "6 definitions of server `up` approved\n"
-    );
+    let said = stage.said(&["approve", "up", "--seen", digest]).await;
+    assert!(said.starts_with("6 definitions of server `up` approved\n"), "{said}");
     agent.next_notification("notifications/tools/list_changed").await.unwrap();
     agent.next_notification("notifications/prompts/list_changed").await.unwrap();
     assert_eq!(stage.tools().await, ["up__read_note", "up__write_note"]);

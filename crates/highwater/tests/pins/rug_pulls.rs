@@ -275,7 +275,8 @@ async fn annotations_that_are_left_out_where_they_are_the_default_are_no_alarm()
     for by_person in [true, false] {
         let mut stage = approved(by_person).await;
         let before = stage.review("up").await["digest"].clone();
-        stage.pull(|definitions| definitions["tools"][1]["annotations"] = Value::Null).await;
+        let rest = json!({ "destructiveHint": true });
+        stage.pull(|definitions| definitions["tools"][1]["annotations"] = rest.clone()).await;
         let review = stage.review("up").await;
         assert_eq!((review["state"].as_str(), &review["digest"]), (Some("approved"), &before));
         assert_eq!(stage.item("tool", "write_note").await["changes"], Value::Null);
@@ -285,6 +286,43 @@ async fn annotations_that_are_left_out_where_they_are_the_default_are_no_alarm()
             Some("everything is as it was approved")
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_in_use_and_not_as_it_was_approved_has_drifted_on_every_surface() {
+    for by_person in [true, false] {
+        let mut stage = approved(by_person).await;
+        assert_eq!(stage.review("up").await["state"], "approved");
+        let riskier = json!({ "readOnlyHint": true, "openWorldHint": true });
+        stage.pull(|definitions| definitions["tools"][0]["annotations"] = riskier.clone()).await;
+        stage.runs("up__read_note").await;
+        let review = stage.review("up").await;
+        assert_eq!(review["state"], "drifted");
+        let item = stage.item("tool", "read_note").await;
+        assert_eq!((&item["drifted"], &item["hold"]), (&json!(true), &Value::Null), "{item:#}");
+        let listed = stage.said(&["list"]).await;
+        assert!(listed.contains("drifted") && listed.contains("1 drifted"), "{listed}");
+        let shown = stage.said(&["inspect", "up"]).await;
+        assert!(shown.contains("`up`: drifted") && shown.contains("drifted: in use, and not as"), "{shown}");
+        // It is riskier, and told so once.
+        let axes = |key: &str| -> Vec<String> {
+            let names = item[key].as_array().cloned().unwrap_or_default();
+            names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+        };
+        assert!(axes("tightens").contains(&"returnMetadata.source".to_owned()), "{item:#}");
+        assert!(!axes("loosens").contains(&"returnMetadata.source".to_owned()), "{item:#}");
+        stage.approve("up").await;
+        assert_eq!(stage.review("up").await["state"], "approved");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_no_longer_says_that_it_destroys_has_changed() {
+    let mut stage = approved(true).await;
+    stage.pull(|definitions| definitions["tools"][1]["annotations"] = json!({})).await;
+    let item = stage.item("tool", "write_note").await;
+    assert_eq!(item["changes"][0]["part"], "/annotations/destructiveHint", "{item:#}");
+    assert_eq!(item["drifted"], true, "its call class would be another: {item:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

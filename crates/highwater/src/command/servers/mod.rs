@@ -1,5 +1,6 @@
 //! `highwater servers`: how the servers of the running gateway are, what they say of themselves, and whether they may.
 
+mod describe;
 mod difference;
 mod list;
 mod review;
@@ -76,6 +77,12 @@ enum ServersCommand {
         believe: bool,
     },
 
+    /// Say what a server is, so that its tools are not taken for the worst.
+    ///
+    /// You are asked two plain questions, or say the word with `--profile`. It fills in what nobody said of its tools, as
+    /// `profile` in the configuration does, which counts above it.
+    Describe(describe::DescribeArgs),
+
     /// Refuse what a server says of itself, exactly as you saw it. It stays out of use until you approve it.
     Reject {
         #[command(flatten)]
@@ -148,6 +155,7 @@ pub(crate) fn run(args: &ServersArgs) -> Result<(), Failure> {
         Some(ServersCommand::Approve { about, believe }) => {
             decide(about, if *believe { Verdict::Believe } else { Verdict::Approve })
         }
+        Some(ServersCommand::Describe(args)) => describe::run(args),
         Some(ServersCommand::Reject { about }) => decide(about, Verdict::Reject),
     }
 }
@@ -171,7 +179,7 @@ fn show(server: &str, common: &Common, words: fn(&Review) -> String) -> Result<(
 }
 
 /// Does what a person decides, if everything is as they saw it.
-fn decide(about: &About, verdict: Verdict) -> Result<(), Failure> {
+fn decide(about: &About, mut verdict: Verdict) -> Result<(), Failure> {
     let data = about.common.data.path()?;
     let server = UpstreamId::new(about.server.as_str());
     let answer = ask(&data, Ask::Review { server: server.clone() })?;
@@ -193,7 +201,14 @@ fn decide(about: &About, verdict: Verdict) -> Result<(), Failure> {
                 return Err(moved(&about.server));
             }
         }
-        None => confirm(&review, &items, digest, verdict)?,
+        None => {
+            confirm(&review, &items, digest, verdict)?;
+            // Seeing what it says and believing it are two things, and asked as two.
+            if verdict == Verdict::Approve && !was_believed && review.claims_more_than_unbelieved(&items) {
+                let words = "Believe what its tools claim of themselves, too? It may make decisions milder.";
+                verdict = if yes(words)? { Verdict::Believe } else { verdict };
+            }
+        }
     }
     let decision = Decide {
         server,
@@ -219,6 +234,13 @@ fn decide(about: &About, verdict: Verdict) -> Result<(), Failure> {
             Verdict::Reject => "refused",
         };
         print(&format!("{} definitions of server `{}` {word}\n", outcome.changed, about.server));
+        if verdict != Verdict::Reject && review.is_undescribed() {
+            print(&format!(
+                "nobody has said what it is, so much of it will be asked about; say it once with `highwater servers \
+                 describe {0}`, or as `profile` of `{0}` in the configuration\n",
+                about.server
+            ));
+        }
     }
     Ok(())
 }
@@ -249,14 +271,19 @@ fn confirm(
         Verdict::Believe => format!("Approve {what}, {digest}, and believe what it claims"),
         Verdict::Reject => format!("Refuse {what}, {digest}"),
     };
-    print(&format!("\n{question}? [y/N] "));
+    match yes(&format!("\n{question}?"))? {
+        true => Ok(()),
+        false => Err(Failure::failed("nothing was decided")),
+    }
+}
+
+/// Asks somebody; anything but a yes is a no.
+fn yes(question: &str) -> Result<bool, Failure> {
+    print(&format!("{question} [y/N] "));
     std::io::stdout().flush().context("cannot ask")?;
     let mut said = String::new();
     std::io::stdin().lock().read_line(&mut said).context("cannot hear the answer")?;
-    match said.trim() {
-        "y" | "yes" => Ok(()),
-        _ => Err(Failure::failed("nothing was decided")),
-    }
+    Ok(matches!(said.trim(), "y" | "yes"))
 }
 
 fn moved(server: &str) -> Failure {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use highwater_core::annotation::NoticeKind;
 use highwater_core::id::Timestamp;
 use highwater_core::pin::{PinDigest, PinKey, PinKind, visible};
+use highwater_core::profile::Profile;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -17,15 +18,30 @@ use crate::explain::{listed, plain};
 pub(super) struct Review {
     pub(super) server: String,
     pub(super) state: String,
+    #[serde(default)]
+    label: Option<String>,
     hold: Option<String>,
     vouched: bool,
     quarantine: bool,
     manifest: String,
     #[serde(default)]
     manifest_says: Option<String>,
+    #[serde(default)]
+    profile: Option<Profile>,
+    #[serde(default)]
+    by_file: bool,
+    #[serde(default)]
+    described: Option<Described>,
     pub(super) digest: PinDigest,
     pub(super) items: Vec<Item>,
     history: Vec<Event>,
+}
+
+/// Who said what the server is.
+#[derive(Debug, Deserialize)]
+struct Described {
+    person: String,
+    at: Timestamp,
 }
 
 /// One definition.
@@ -33,7 +49,8 @@ pub(super) struct Review {
 pub(super) struct Item {
     pub(super) kind: PinKind,
     pub(super) name: String,
-    status: String,
+    #[serde(default)]
+    drifted: bool,
     hold: Option<String>,
     pub(super) digest: PinDigest,
     basis: Option<String>,
@@ -108,7 +125,7 @@ impl Item {
     fn verdict(&self) -> String {
         let word = match self.hold.as_deref() {
             Some(hold) => format!("held: {}", hold_words(hold)),
-            None if self.status == "changed" => "in use, and not as it was approved".to_owned(),
+            None if self.drifted => "drifted: in use, and not as it was approved".to_owned(),
             None => "in use".to_owned(),
         };
         let by = match self.basis.as_deref() {
@@ -245,6 +262,17 @@ impl Review {
         !self.vouched && tools.any(|item| item.believed && item.basis.as_deref() == Some("person"))
     }
 
+    /// Whether some tool, of these definitions or of all, claims what would make decisions milder if it were believed.
+    pub(super) fn claims_more_than_unbelieved(&self, items: &[(PinKey, PinDigest)]) -> bool {
+        let meant = |item: &&Item| items.is_empty() || items.iter().any(|(key, _)| *key == item.key());
+        !self.vouched && self.items.iter().filter(meant).any(|item| !item.would_loosen.is_empty())
+    }
+
+    /// Whether nobody has said what the server is.
+    pub(super) fn is_undescribed(&self) -> bool {
+        self.profile == Some(Profile::Unknown) && !self.by_file
+    }
+
     /// What there is to look at, and how to approve exactly that.
     pub(super) fn difference(&self) -> String {
         let mut text = String::new();
@@ -314,9 +342,26 @@ impl Review {
     }
 
     fn head(&self, text: &mut String) -> std::fmt::Result {
-        writeln!(text, "server `{}`: {}", plain(&self.server), plain(&self.state))?;
+        let label = self.label.as_deref().map(|label| format!(" ({})", plain(label))).unwrap_or_default();
+        writeln!(text, "server `{}`{label}: {}", plain(&self.server), plain(&self.state))?;
         if let Some(hold) = &self.hold {
             writeln!(text, "   = nothing of it can be used: {}", hold_words(hold))?;
+        }
+        match (self.profile, self.by_file, &self.described) {
+            (Some(profile), true, _) => {
+                writeln!(text, "   = it is `{profile}` (`profile` in the configuration)")?
+            }
+            (Some(profile), false, Some(Described { person, at })) => {
+                writeln!(text, "   = it is `{profile}`, as {} said {}", plain(person), moment(*at))?;
+            }
+            (Some(Profile::Unknown), false, None) => {
+                writeln!(
+                    text,
+                    "   = nobody has said what it is (`highwater servers describe {}`)",
+                    plain(&self.server)
+                )?;
+            }
+            (Some(_), false, None) | (None, _, _) => {}
         }
         if self.vouched {
             writeln!(text, "   = you vouch for it (`trust.verified: true`)")?;
@@ -330,7 +375,11 @@ impl Review {
             writeln!(text, "   = manifest {}{says}", plain(&self.manifest))?;
         }
         let held = self.items.iter().filter(|item| item.hold.is_some()).count();
-        writeln!(text, "   = {} definitions, {held} held", self.items.len())
+        write!(text, "   = {} definitions, {held} held", self.items.len())?;
+        match self.items.iter().filter(|item| item.drifted).count() {
+            0 => writeln!(text),
+            drifted => writeln!(text, ", {drifted} drifted"),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use highwater_core::annotation::class_name;
 use highwater_core::audit::label_of_words;
 use highwater_core::id::{Principal, SessionKey, Timestamp};
 use highwater_core::label::{Label, TextSet};
@@ -94,12 +95,14 @@ impl Published {
     /// The label itself.
     pub(super) fn label(&self) -> Label {
         let (classes, scopes) = self.classes();
+        let (names, classes): (Vec<String>, Vec<String>) =
+            classes.into_iter().partition(|class| class_name(class).is_some());
         let integrity = Some(format!("integrity:{}", self.integrity)).filter(|_| self.integrity != "owner");
         let sources = self.sources.iter().map(|source| format!("source:{source}"));
         let words: Vec<String> =
             self.flags.iter().cloned().chain(integrity).chain(classes).chain(sources).collect();
         let set = |texts: &[String]| TextSet::of(texts.iter().map(String::as_str));
-        label_of_words(words.iter().map(String::as_str), set(&scopes), set(&self.origins))
+        label_of_words(words.iter().map(String::as_str), set(&scopes), set(&names), set(&self.origins))
     }
 
     fn secrecy(&self) -> String {

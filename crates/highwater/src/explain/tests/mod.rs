@@ -1,6 +1,6 @@
 //! Explanations, one story each, as people read them.
 
-mod stage;
+pub(crate) mod stage;
 
 use highwater_core::id::DecisionId;
 use insta::assert_snapshot;
@@ -30,6 +30,15 @@ fn private_data_to_the_public_is_a_question_while_the_session_is_trusted() {
     stage.call("repo", "get_file", Person::Absent);
     let id = stage.call("repo", "open_pull_request", Person::Agrees);
     assert_snapshot!(stage.explain(&id));
+}
+
+#[test]
+fn a_value_of_the_label_for_every_tool_is_said_to_be_that() {
+    let mut stage = Stage::with("");
+    stage.call("repo", "get_file", Person::Absent);
+    let id = stage.call("ledger", "share", Person::Absent);
+    let told = stage.explain(&id);
+    assert!(told.contains("by your label for `*`"), "{told}");
 }
 
 #[test]
@@ -143,6 +152,20 @@ fn observe_records_what_each_mode_would_have_done() {
 }
 
 #[test]
+fn observe_enforces_rules_and_a_dry_run_says_what_it_would_have_done() {
+    let mut stage = Stage::with(
+        "flow: observe\nrules:\n  - name: no-pull-requests\n    effect: block\n    when: { tool.name: open_pull_request }\n  \
+         - name: no-files\n    effect: block\n    dry_run: true\n    when: { tool.name: { matches: '*_file' } }\n    \
+         message: Files stay where they are.",
+    );
+    stage.call("repo", "list_issues", Person::Absent);
+    let allowed = stage.call("repo", "get_file", Person::Absent);
+    assert_snapshot!("a_dry_run_says_what_it_would_have_done", stage.explain(&allowed));
+    let refused = stage.call("repo", "open_pull_request", Person::Absent);
+    assert_snapshot!("observe_enforces_rules", stage.explain(&refused));
+}
+
+#[test]
 fn what_was_read_before_a_reset_is_not_told_of_the_epoch_after_it() {
     let mut stage = Stage::with("");
     stage.call("repo", "list_issues", Person::Absent);
@@ -193,12 +216,16 @@ fn the_latest_decisions_are_listed_once_each_across_segments() {
         let folder = tempfile::tempdir().unwrap();
         let log = stage.log(folder.path(), segments);
         assert_eq!(last(&log).unwrap(), Some(DecisionId::new("hwd_3")));
-        latest(&log, most).unwrap().iter().map(|summary| summary.id.to_string()).collect()
+        latest(&log, most).unwrap().decisions.iter().map(|summary| summary.id.to_string()).collect()
     };
     for segments in [1, 2, 3, 9] {
         assert_eq!(ids(segments, 20), ["hwd_1", "hwd_2", "hwd_3"], "{segments} segments");
         assert_eq!(ids(segments, 2), ["hwd_2", "hwd_3"], "{segments} segments");
     }
+    let folder = tempfile::tempdir().unwrap();
+    let shown = list(&latest(&stage.log(folder.path(), 1), 2).unwrap());
+    assert!(shown.contains("These are the latest 2; there are older ones."), "{shown}");
+    assert!(shown.contains("`highwater explain --limit 20`"), "{shown}");
     let folder = tempfile::tempdir().unwrap();
     assert_snapshot!(list(&latest(&stage.log(folder.path(), 2), 20).unwrap()));
 }
@@ -209,5 +236,110 @@ fn programs_get_the_same_as_data() {
     stage.call("repo", "list_issues", Person::Absent);
     stage.call("repo", "get_file", Person::Absent);
     let id = stage.call("repo", "open_pull_request", Person::Absent);
-    assert_snapshot!(format!("{:#}", data(&stage.account(&id).unwrap())));
+    assert_snapshot!(format!("{:#}", data(&stage.account(&id).unwrap(), Some(&stage.trials()))));
+}
+
+#[test]
+fn the_list_says_what_balanced_would_have_done() {
+    let mut stage = Stage::with("flow: observe");
+    stage.call("repo", "list_issues", Person::Absent);
+    stage.call("repo", "open_pull_request", Person::Absent);
+    let folder = tempfile::tempdir().unwrap();
+    let shown = list(&latest(&stage.log(folder.path(), 1), 20).unwrap());
+    assert!(shown.lines().next().unwrap().contains("balanced would"), "{shown}");
+    assert!(
+        shown.contains("hwd_2     allowed  confirm         repo__open_pull_request  flow.act"),
+        "{shown}"
+    );
+    assert!(shown.contains("hwd_1     allowed  allow "), "{shown}");
+}
+
+/// The steps that hold lines for the configuration, with the effect they promise.
+fn lines(stage: &Stage, id: &DecisionId) -> Vec<(String, String)> {
+    let data = data(&stage.account(id).unwrap(), Some(&stage.trials()));
+    let steps = data["steps"].as_array().unwrap().iter();
+    let with_lines = steps.filter_map(|step| {
+        let how = step["how"].as_str().filter(|how| !how.starts_with("highwater "))?;
+        Some((how.to_owned(), step["then"].as_str().unwrap().to_owned()))
+    });
+    with_lines.collect()
+}
+
+#[test]
+fn one_word_for_a_server_that_nobody_described_is_offered_where_it_helps() {
+    let mut stage = Stage::with("");
+    stage.call("notes", "list_notes", Person::Absent);
+    let id = stage.call("notes", "write_note", Person::Declines);
+    let offered = lines(&stage, &id);
+    let word = |word: &str| format!("servers:\n  notes:\n    profile: {word}");
+    assert!(offered.contains(&(word("local"), "allow".to_owned())), "{offered:?}");
+    assert!(
+        !offered.iter().any(|(how, _)| *how == word("private")),
+        "strangers still write there: {offered:?}"
+    );
+}
+
+#[test]
+fn a_server_elsewhere_is_not_called_local() {
+    let mut stage = Stage::with("");
+    stage.call("web", "fetch", Person::Absent);
+    let id = stage.call("web", "fetch", Person::Declines);
+    let offered = lines(&stage, &id);
+    assert!(offered.iter().all(|(how, _)| !how.contains("profile: local")), "{offered:?}");
+    assert!(offered.iter().any(|(how, _)| how.contains("profile: public")), "{offered:?}");
+}
+
+#[test]
+fn observing_says_what_would_change_what_the_enforcing_modes_do() {
+    let mut stage = Stage::with("flow: observe");
+    stage.call("notes", "list_notes", Person::Absent);
+    let id = stage.call("notes", "write_note", Person::Absent);
+    let said = stage.explain(&id);
+    assert!(!said.contains("nothing: `flow: observe`"), "{said}");
+    assert!(said.contains("in `balanced`: `allow` in place of `confirm`, had the session read"), "{said}");
+    assert!(said.contains("profile: local"), "{said}");
+}
+
+#[test]
+fn a_clearance_is_offered_where_it_helps() {
+    let mut stage = Stage::with("");
+    stage.call("repo", "get_file", Person::Absent);
+    let id = stage.call("repo", "open_pull_request", Person::Declines);
+    let offered = lines(&stage, &id);
+    let (how, then) = offered.iter().find(|(how, _)| how.starts_with("clearance:")).unwrap();
+    assert_eq!((how.as_str(), then.as_str()), ("clearance: { public: [user, pii] }", "allow"));
+}
+
+/// What is offered for one story in one mode is tried by somebody else: pasted into the file, loaded, and the story told
+/// again from its beginning.
+#[test]
+fn everything_that_is_offered_loads_and_is_milder_when_the_story_is_told_again() {
+    let stories: [&[(&str, &str)]; 6] = [
+        &[("repo", "list_issues"), ("repo", "get_file"), ("repo", "open_pull_request")],
+        &[("repo", "get_file"), ("repo", "open_pull_request")],
+        &[("notes", "list_notes"), ("notes", "write_note")],
+        &[("web", "fetch"), ("notes", "list_notes"), ("notes", "write_note")],
+        &[("repo", "list_issues"), ("notes", "write_note")],
+        &[("web", "fetch"), ("web", "post")],
+    ];
+    let mut tried = 0;
+    for flow in ["balanced", "strict", "samos"] {
+        for story in stories {
+            let tell = |pasted: &str| {
+                let mut stage = Stage::pasted(&format!("flow: {flow}"), pasted);
+                let last = story.iter().map(|(server, tool)| stage.call(server, tool, Person::Agrees)).last();
+                (last.unwrap(), stage)
+            };
+            let (id, stage) = tell("");
+            let before = stage.judged(&id);
+            for (how, then) in lines(&stage, &id) {
+                let (id, again) = tell(&how);
+                let after = again.judged(&id);
+                assert!(after < before, "{flow} {story:?}: {before:?} to {after:?}\n{how}");
+                assert_eq!(after.as_str(), then, "{flow} {story:?}\n{how}");
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 20, "{tried}");
 }

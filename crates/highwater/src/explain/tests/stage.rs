@@ -1,24 +1,30 @@
 //! A stage for stories: a configuration, a session, and a log that is written by the very code that a gateway writes
 //! it with. Only clock and ids are made up.
 
-use highwater_config::Settings;
+use std::collections::BTreeMap;
+
+use highwater_config::Surroundings;
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::annotation::{Claims, Contract};
 use highwater_core::audit::{AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Ruling};
 use highwater_core::decide::{
-    Answer, Judgement, Received, ReplyFacts, ReplyVerdict, ResultType, Unapproved, Verdict, decide,
-    decide_approved, decide_reply, label_reply,
+    Answer, Effect, FindingId, Judgement, Received, ReplyFacts, ReplyVerdict, ResultType, Unapproved,
+    Verdict, decide, decide_approved, decide_reply, label_reply,
 };
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::policy::{Admission, Arguments, Facts, Policy, RuleSet};
+use highwater_core::pin::{Basis, PinDigest, PinKey, PinKind};
+use highwater_core::policy::{Arguments, Facts, Policy};
+use highwater_gateway::ToolContracts;
+use highwater_store::{StoredApproval, StoredPin, StoredText};
+use serde_json::{Map, Value, json};
 
 use crate::explain::{Account, Log, text};
+use crate::reevaluate::{BaseConfiguration, Trials};
 
 /// What a person says, if they are asked.
 #[derive(Clone, Copy)]
-pub(super) enum Person {
+pub(crate) enum Person {
     Agrees,
     Declines,
     /// The client has no way to ask.
@@ -27,9 +33,10 @@ pub(super) enum Person {
     Thinks,
 }
 
-pub(super) struct Stage {
-    settings: Settings,
+pub(crate) struct Stage {
+    file: String,
     policy: Policy,
+    contracts: ToolContracts,
     session: SessionKey,
     label: Label,
     epoch: u64,
@@ -39,7 +46,7 @@ pub(super) struct Stage {
 }
 
 /// The configuration of most stories.
-pub(super) const SERVERS: &str = r#"
+pub(crate) const SERVERS: &str = r#"
 servers:
   repo:
     command: repo-server
@@ -58,34 +65,76 @@ servers:
         inputMetadata: { destination: internal, sensitivity: any, outcomes: irreversible }
         returnMetadata: { source: system, sensitivity: none }
         approval: confirm
+  ledger:
+    command: ledger-server
+    labels: { "*": { inputMetadata: { destination: public, sensitivity: any, outcomes: consequential } } }
   web: { url: "https://example.com/mcp", allowed_tools: [fetch] }
+  notes: { command: notes-server }
 "#;
+
+/// Tools with the names of their arguments.
+type Tools<'a> = &'a [(&'a str, &'a [&'a str])];
+
+/// What is stored of the definitions of all servers: names and arguments, and not a word of what they do.
+pub(crate) fn pins() -> BTreeMap<String, Vec<StoredPin>> {
+    let arguments = |names: &[&str]| {
+        let properties: Map<String, Value> =
+            names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+        json!({ "type": "object", "properties": properties, "additionalProperties": false })
+    };
+    let pin = |(name, names): &(&str, &[&str])| {
+        let text = json!({ "name": name, "inputSchema": arguments(names) }).to_string();
+        let definition =
+            StoredText { digest: PinDigest::parse(&"0".repeat(64)).unwrap(), text, at: Timestamp(0) };
+        StoredPin {
+            key: PinKey::new(PinKind::Tool, *name),
+            seen: Some(definition.clone()),
+            pin: Some(StoredApproval {
+                definition,
+                basis: Basis::Person,
+                believed: false,
+                person: "ada".to_owned(),
+            }),
+            rejected: None,
+        }
+    };
+    let servers: [(&str, Tools); 4] = [
+        (
+            "repo",
+            &[
+                ("list_issues", &[]),
+                ("get_file", &["path"]),
+                ("open_pull_request", &["title"]),
+                ("delete_branch", &["branch"]),
+            ],
+        ),
+        ("web", &[("fetch", &["url"]), ("post", &["url"])]),
+        ("ledger", &[("share", &["to"])]),
+        ("notes", &[("list_notes", &[]), ("write_note", &["name", "text"])]),
+    ];
+    servers.iter().map(|(name, tools)| ((*name).to_owned(), tools.iter().map(pin).collect())).collect()
+}
 
 // === impl Stage ===
 
 impl Stage {
     /// A stage with the usual servers and these further keys.
-    pub(super) fn with(keys: &str) -> Self {
+    pub(crate) fn with(keys: &str) -> Self {
+        Self::pasted(keys, "")
+    }
+
+    /// The same, with lines pasted into the file.
+    pub(crate) fn pasted(keys: &str, lines: &str) -> Self {
         let file = format!("{keys}\n{SERVERS}");
-        let settings = highwater_config::load("highwater.yaml", &file, &|_| None)
+        let around = Surroundings { environment: &|_| None, files: &|_| Err("none".to_owned()) };
+        let pasted: &[&str] = if lines.is_empty() { &[] } else { &[lines] };
+        let settings = highwater_config::load_with("highwater.yaml", &file, pasted, &around)
             .unwrap_or_else(|wrong| panic!("{wrong}"));
-        let id = |name: &String| UpstreamId::new(name.as_str());
-        let admissions = settings.servers.iter().map(|server| {
-            let allowed_tools = server.allowed_tools.clone();
-            (id(&server.name), Admission { allowed_tools, ..Admission::default() })
-        });
-        let named = |server: &highwater_config::VirtualServer| VirtualServerId::new(server.name.as_str());
-        let held = settings
-            .virtual_servers
-            .iter()
-            .map(|server| (named(server), server.servers.iter().map(id).collect()));
-        let flows = settings.virtual_servers.iter().map(|server| (named(server), server.flow));
-        let policy = Policy::new(admissions.collect(), held.collect())
-            .with_flows(flows.collect())
-            .with_rules(RuleSet::clone(settings.rules.set()));
+        let policy = highwater_gateway::policy(&settings);
         Self {
             policy,
-            settings,
+            contracts: ToolContracts::weigh(&settings, &pins()),
+            file,
             session: SessionKey::new("context/agent/ctx_1"),
             label: Label::bottom(),
             epoch: 0,
@@ -96,7 +145,7 @@ impl Stage {
     }
 
     /// The agent calls a tool; the person answers so if they are asked. The decision's id comes back.
-    pub(super) fn call(&mut self, server: &str, tool: &str, person: Person) -> DecisionId {
+    pub(crate) fn call(&mut self, server: &str, tool: &str, person: Person) -> DecisionId {
         self.calls += 1;
         let decision = DecisionId::new(format!("hwd_{}", self.calls));
         let (principal, virtual_server) = (Principal::new("agent"), VirtualServerId::new("default"));
@@ -107,10 +156,7 @@ impl Stage {
             tool,
             r#"{"arguments":{}}"#,
         );
-        let settings = self.settings.server(server).unwrap();
-        let claims = settings.labels.tool(tool).map_or_else(Claims::new, |label| label.claims().clone());
-        let contract =
-            Contract::weigh(&claims, &settings.trust).0.with_origin(format!("mcp:{server}:{tool}"));
+        let contract = self.contracts.tool(action.upstream(), tool).unwrap().clone();
         let shown = format!("{server}__{tool}");
         let (before, policy) = (self.label.clone(), self.policy.clone());
         let facts = Facts {
@@ -134,10 +180,12 @@ impl Stage {
             Verdict::Escalate(escalation) => {
                 self.decided(&facts, escalation.judgement(), Ruling::Asked);
                 let question = escalation.question();
+                // Nobody here has a passkey.
+                let needs_passkey = escalation.judgement().effect() == Effect::Passkey;
                 let answer = match person {
-                    Person::Agrees => Answer::Approve,
+                    Person::Agrees if !needs_passkey => Answer::Approve,
                     Person::Declines => Answer::Decline,
-                    Person::Absent => {
+                    Person::Agrees | Person::Absent => {
                         self.decided(&facts, escalation.unasked().judgement(), Ruling::Blocked);
                         return decision;
                     }
@@ -190,12 +238,12 @@ impl Stage {
     }
 
     /// Another conversation of the same agent goes on from here.
-    pub(super) fn move_to(&mut self, session: &str) {
+    pub(crate) fn move_to(&mut self, session: &str) {
         self.session = SessionKey::new(session);
     }
 
     /// A person takes the session's label down.
-    pub(super) fn reset(&mut self, reason: &str) {
+    pub(crate) fn reset(&mut self, reason: &str) {
         self.epoch += 1;
         let (session, before, after) = (self.session.clone(), self.label.clone(), Label::bottom());
         let lowered = Declassification {
@@ -213,22 +261,39 @@ impl Stage {
     }
 
     /// The client says of its own context that there is open-world content in it.
-    pub(super) fn says_open_world(&mut self) {
+    pub(crate) fn says_open_world(&mut self) {
         self.label = self.label.clone().with_open_world();
     }
 
     /// What `highwater explain` says about a decision.
-    pub(super) fn explain(&self, id: &DecisionId) -> String {
-        text(&self.account(id).unwrap())
+    pub(crate) fn explain(&self, id: &DecisionId) -> String {
+        text(&self.account(id).unwrap(), Some(&self.trials()))
     }
 
-    pub(super) fn account(&self, id: &DecisionId) -> Option<Account> {
+    /// What the gates said of a call, before a person was asked.
+    pub(crate) fn judged(&self, id: &DecisionId) -> Effect {
+        let account = self.account(id).unwrap();
+        let findings = account.decision.findings.iter();
+        let counted = findings.filter(|finding| finding.id != FindingId::Unapproved);
+        counted.map(|finding| finding.effect).max().unwrap_or(Effect::Allow)
+    }
+
+    /// The configuration, to try remedies on.
+    pub(crate) fn trials(&self) -> Trials {
+        let mut base = BaseConfiguration::of("highwater.yaml", &self.file);
+        for (server, pins) in pins() {
+            base = base.knowing(&server, pins);
+        }
+        Trials::of(base, Timestamp(self.millis)).unwrap()
+    }
+
+    pub(crate) fn account(&self, id: &DecisionId) -> Option<Account> {
         let folder = tempfile::tempdir().unwrap();
         Account::of(&self.log(folder.path(), 3), id).unwrap()
     }
 
     /// The log as so many segments, with a line in it that a full disk tore.
-    pub(super) fn log(&self, data: &std::path::Path, segments: usize) -> Log {
+    pub(crate) fn log(&self, data: &std::path::Path, segments: usize) -> Log {
         std::fs::create_dir(data.join("audit")).unwrap();
         let lines: Vec<&[u8]> = self.lines.split_inclusive(|byte| *byte == b'\n').collect();
         for (number, part) in lines.chunks(lines.len().div_ceil(segments).max(1)).enumerate() {

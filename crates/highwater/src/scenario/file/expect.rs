@@ -49,7 +49,7 @@ pub(crate) enum EffectWord {
     Withhold,
 }
 
-/// What the modes would have done, as `observe` records it.
+/// What the modes would have done, as `observe` records it, or a rule that is a dry run.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct WouldFile {
