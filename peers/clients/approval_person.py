@@ -156,6 +156,13 @@ class Person:
     async def decline(self, request: str) -> None:
         await self.post(f"/approve/{request}/decline", {})
 
+    async def look(self, path: str) -> str:
+        """A document of the page, as this person sees it."""
+        visit = {"sec-fetch-dest": "document", "cookie": self.headers["cookie"]}
+        status, _, document = await asyncio.to_thread(exchange, self.origin + path, "GET", visit)
+        assert status == 200, f"{path}: {status} {document}"
+        return document
+
     async def post(self, path: str, body: dict) -> dict:
         return (await self.send(path, body))[1]
 

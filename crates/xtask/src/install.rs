@@ -31,6 +31,8 @@ pub(crate) enum Group {
     PythonClients,
     /// Python servers.
     PythonServers,
+    /// Python servers of the older SDK.
+    PythonOlder,
     /// A second opinion on passkeys and canonical JSON.
     Approval,
     /// The licence and ban checker, built from source.
@@ -45,6 +47,7 @@ impl Group {
             Self::Node => "node",
             Self::PythonClients => "python/clients",
             Self::PythonServers => "python/servers",
+            Self::PythonOlder => "python/older",
             Self::Approval => "approval",
             Self::CargoDeny => "cargo-deny",
             Self::CargoFuzz => "cargo-fuzz",
@@ -61,6 +64,7 @@ impl Group {
             Self::Node => read(&repository.path("peers/node/package-lock.json"))?,
             Self::PythonClients => read(&repository.path("peers/python/clients.txt"))?,
             Self::PythonServers => read(&repository.path("peers/python/servers.txt"))?,
+            Self::PythonOlder => read(&repository.path("peers/python/older.txt"))?,
             Self::Approval => read(&repository.path("peers/approval/package-lock.json"))?,
             Self::CargoDeny => CARGO_DENY.to_owned(),
             Self::CargoFuzz => CARGO_FUZZ.to_owned(),
@@ -80,6 +84,7 @@ impl Group {
             Self::Approval => install_node(repository, "peers/approval", &folder)?,
             Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt")?,
             Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt")?,
+            Self::PythonOlder => install_python(repository, &folder, "peers/python/older.txt")?,
             Self::CargoDeny | Self::CargoFuzz => {
                 let mut command = repository.cargo();
                 command.args(["install", "--quiet", "--locked", "--version", &pins, self.name(), "--root"]);

@@ -7,6 +7,7 @@ mod approval;
 mod asked;
 mod built;
 mod conformance;
+mod day;
 mod peers;
 mod running;
 mod rust;
@@ -176,6 +177,19 @@ const PARTS: &[Part] = &[
         ],
         ordinary: true,
         run: peers::run,
+    },
+    Part {
+        name: "day",
+        about: "an ordinary day of work with real servers, and what it asks",
+        needs: &[
+            Need::Build,
+            Need::Peers(Group::Node),
+            Need::Peers(Group::PythonClients),
+            Need::Peers(Group::PythonServers),
+            Need::Peers(Group::PythonOlder),
+        ],
+        ordinary: true,
+        run: day::run,
     },
     // Last: what the others have run is not run again.
     Part {
