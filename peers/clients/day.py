@@ -2,8 +2,8 @@
 
 Nobody labelled a tool and nobody's words are known; the servers were approved and believed as the guide says. With one
 word per server (`--day described`) the work on this machine costs no question, and what follows a fetched page at most
-two. Without (`--day undescribed`) there are questions, each with a way to say the word, and no wall. Says `ok NAME` or
-`not ok NAME: why` once per check.
+two. Without (`--day undescribed`) there are questions, each with a way to say the word, and no wall. A day of which is
+known what it costs (`--day counted --questions N`) costs that. Says `ok NAME` or `not ok NAME: why` once per check.
 """
 
 import argparse
@@ -140,6 +140,13 @@ class Day:
 
         await self.check("a day without a word per server meets questions with a way out, and no wall", whole_day)
 
+    async def counted(self) -> None:
+        async def whole_day() -> None:
+            asked = await self.work([*self.morning(), *self.afternoon()])
+            assert len(asked) == self.options.questions, f"the day cost {len(asked)} questions: {asked}"
+
+        await self.check(f"the day is done with {self.options.questions} questions", whole_day)
+
     async def run(self) -> None:
         for server in SERVERS:
             await self.approved(server)
@@ -167,6 +174,7 @@ async def main() -> int:
     parser = argparse.ArgumentParser()
     for name in ["era", "day", "http", "token", "operator", "project", "page"]:
         parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--questions", type=int)
     options = parser.parse_args()
     operator = Operator(options.http, options.operator)
     day = Day(options, operator, await Person.enrolled(operator))

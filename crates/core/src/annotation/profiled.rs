@@ -3,7 +3,7 @@
 
 use super::contract::Contract;
 use super::words::Words;
-use super::{Authority, Axis, DataClass, Destination, Outcome, Possible, Sensitivity, Source};
+use super::{Authority, Axis, Claim, Claims, DataClass, Destination, Outcome, Possible, Sensitivity, Source};
 use crate::profile::{Engine, Exit, Profile, ToolShape};
 
 impl Contract {
@@ -31,6 +31,24 @@ impl Contract {
             },
         };
         at.contract(profile, shape)
+    }
+
+    /// What a profile says of one call of this tool whose SQL certainly only reads; nothing where somebody else has spoken of
+    /// what the tool does.
+    pub fn said_of_reading_sql(&self, profile: Profile) -> Option<Claims> {
+        let destination = match profile {
+            Profile::Local | Profile::Private => Destination::User,
+            Profile::Public | Profile::Unknown => return None,
+        };
+        let is_open = |axis| self.basis(axis) == Authority::Profile;
+        if !is_open(Axis::Outcomes) || !is_open(Axis::Destination) {
+            return None;
+        }
+        let mut said = Claims::new();
+        let from = "profile";
+        said.push(Claim::SetOutcomes(Possible::only(Outcome::Benign)), Authority::Profile, from);
+        said.push(Claim::SetDestination(Possible::only(destination)), Authority::Profile, from);
+        Some(said)
     }
 
     /// Whether an outcome of which nothing was said but the operator's one word for the server counts as known.
@@ -91,7 +109,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotation::{Claim, Claims, Hints};
+    use crate::annotation::Hints;
     use crate::trust::{ServerTrust, TrustLevel};
 
     const PATH: &str =

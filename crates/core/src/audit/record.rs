@@ -10,6 +10,7 @@ use crate::decide::{AskKind, Effect, Finding, FlowMode, PerMode, WhatIf};
 use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
 use crate::label::{Label, TextSet};
 use crate::policy::SightingKind;
+use crate::profile::Named;
 
 /// One line of the log.
 #[derive(Clone, Debug, Deserialize)]
@@ -237,6 +238,12 @@ pub struct RecordedDecision {
     /// The digest of the policy.
     #[serde(default)]
     pub policy: Option<String>,
+    /// What it named, as far as that decides whether its act is free.
+    #[serde(default)]
+    pub named: Named,
+    /// Whether it ran an SQL text that certainly only reads.
+    #[serde(default)]
+    pub reads_by_sql: bool,
     /// Where what it brings comes from.
     #[serde(flatten)]
     pub provenance: RecordedProvenance,

@@ -11,6 +11,7 @@ use crate::id::VirtualServerId;
 use crate::label::TextSet;
 use crate::pin::PinDigest;
 use crate::policy::{FlowRule, PolicyDigest};
+use crate::profile::Named;
 use crate::trust::{ServerTrust, TrustLevel};
 
 struct Call {
@@ -147,6 +148,32 @@ fn of_a_call_whose_receipt_is_sealed_no_digest_is_on_record() {
     assert!(!line.contains(&call.action.digest().to_string()), "{line}");
     let Recorded::Decision(told) = Record::read(&line).unwrap().happened else { panic!("{line}") };
     assert_eq!((told.digest, told.receipts.as_slice()), (None, &receipts[..]));
+}
+
+#[test]
+fn what_a_call_named_and_whether_its_sql_reads_is_told_without_its_arguments() {
+    let call = Call::in_mode(FlowMode::Balanced);
+    for (named, reads_by_sql) in Named::ALL.iter().zip([true, false].into_iter().cycle()) {
+        let facts = Facts { named: *named, reads_by_sql, ..call.facts() };
+        let judgement = judge(&call.policy, &facts);
+        let (session, policy, ruling) = (&call.session, &call.policy, Ruling::Allowed);
+        let decision = Decision {
+            session,
+            epoch: 0,
+            policy,
+            facts: &facts,
+            judgement: &judgement,
+            ruling,
+            sealed: false,
+            receipts: &[],
+        };
+        let mut out = Vec::new();
+        AuditEvent { time: Timestamp(1), id: Some(&call.decision), happened: Happened::Decision(decision) }
+            .write(&mut out);
+        let line = String::from_utf8(out).unwrap();
+        let Recorded::Decision(told) = Record::read(&line).unwrap().happened else { panic!("{line}") };
+        assert_eq!((told.named, told.reads_by_sql), (*named, reads_by_sql), "{line}");
+    }
 }
 
 #[test]

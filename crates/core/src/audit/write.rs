@@ -10,6 +10,7 @@ use crate::annotation::{Accepts, Axis, Contract};
 use crate::decide::{AskKind, Judgement, QuestionDigest};
 use crate::label::Label;
 use crate::policy::{FlowRule, FlowViolations};
+use crate::profile::Named;
 
 // === impl AuditEvent ===
 
@@ -143,7 +144,13 @@ impl Decision<'_> {
         if let Some(policy) = self.policy.digest().as_str() {
             line.raw(b"\",\"policy\":\"").word(policy);
         }
+        if facts.named != Named::Nothing {
+            line.raw(b"\",\"named\":\"").word(facts.named.as_str());
+        }
         line.raw(b"\"");
+        if facts.reads_by_sql {
+            line.raw(b",\"reads_by_sql\":true");
+        }
         if !self.receipts.is_empty() {
             line.raw(b",\"receipts\":").json(&self.receipts);
         }

@@ -13,7 +13,7 @@ use crate::grant::{Grant, Permission, required};
 use crate::id::{DecisionId, Principal, Timestamp, VirtualServerId};
 use crate::label::{Label, TextSet};
 use crate::pin::Hold;
-use crate::profile::LocalAct;
+use crate::profile::{LocalAct, Named};
 use crate::session::Contributors;
 use crate::trust::ServerTrust;
 
@@ -57,6 +57,10 @@ pub struct Facts<'a> {
     pub arguments: Arguments<'a>,
     /// Whether what it changes stays on this machine and can be undone.
     pub local_act: LocalAct,
+    /// What it names, as far as that decides the former.
+    pub named: Named,
+    /// Whether it runs an SQL text that certainly only reads.
+    pub reads_by_sql: bool,
     /// Which arguments the tool or prompt declares; `None` where nobody knows, and then it may take any.
     pub parameters: Option<&'a Parameters>,
     /// Evidence that is passed on to the server, which demands a verified approval and verifies it itself.
@@ -216,6 +220,8 @@ impl<'a> Facts<'a> {
             request: &SAYS_NOTHING,
             arguments: Arguments::Unknown,
             local_act: LocalAct::No,
+            named: Named::Nothing,
+            reads_by_sql: false,
             parameters: if has_arguments { None } else { Some(&*NO_PARAMETERS) },
             relayed: None,
             argument_sightings: None,

@@ -2,6 +2,7 @@
 
 use super::never_free::{PathJudgement, is_inside, judge};
 use super::{Profile, ToolShape};
+use crate::annotation::words::vocabulary;
 use crate::annotation::{Contract, Destination};
 
 /// Whether what a call changes stays on this machine and can be undone.
@@ -14,6 +15,25 @@ pub enum LocalAct {
     Undoable,
     /// It would change Highwater's own files, or what makes a host ask it.
     OurFiles,
+}
+
+vocabulary! {
+    /// What a call names, as far as it matters to whether its act is free. It is on record, so that the call can be judged
+    /// once more without its arguments.
+    #[derive(Default)]
+    Named {
+        /// Nothing that it acts on, or nobody looked.
+        #[default]
+        Nothing = "nothing",
+        /// Something that is run or loaded unasked, or that cannot be told.
+        Guarded = "guarded",
+        /// Things of which none is guarded.
+        Things = "things",
+        /// Files of which each lies in a project.
+        InProjects = "in_projects",
+        /// A file of Highwater's own, or what makes a host ask it.
+        Ours = "ours",
+    }
 }
 
 /// What a call names, as far as that could be told.
@@ -38,37 +58,49 @@ pub struct Places {
     pub home: Option<String>,
 }
 
+// === impl NamedThings ===
+
+impl NamedThings {
+    /// What they are to a call of a tool of this shape.
+    pub fn judged(&self, shape: &ToolShape, places: &Places) -> Named {
+        let judged: Vec<PathJudgement> = self.paths.iter().map(|path| judge(path, &places.ours)).collect();
+        if judged.contains(&PathJudgement::Ours) {
+            return Named::Ours;
+        }
+        if self.has_unknown_path || judged.iter().any(|path| *path != PathJudgement::Ordinary) {
+            return Named::Guarded;
+        }
+        let in_projects = !self.paths.is_empty()
+            && !shape.is_open()
+            && self.paths.iter().all(|path| is_inside(path, &places.projects));
+        match (self.names_object, in_projects) {
+            (false, _) => Named::Nothing,
+            (true, false) => Named::Things,
+            (true, true) => Named::InProjects,
+        }
+    }
+}
+
 // === impl LocalAct ===
 
 impl LocalAct {
-    /// Judges a call of a tool of this shape, at a server of this profile, under its contract for these arguments.
-    pub fn judge(
-        profile: Profile,
-        shape: &ToolShape,
-        contract: &Contract,
-        named: &NamedThings,
-        places: &Places,
-    ) -> Self {
+    /// Judges a call of a tool of this shape that names this, at a server of this profile, under its contract for these
+    /// arguments.
+    pub fn judge(profile: Profile, shape: &ToolShape, contract: &Contract, named: Named) -> Self {
         if !contract.acts() {
             return Self::No;
         }
-        let judged: Vec<PathJudgement> = named.paths.iter().map(|path| judge(path, &places.ours)).collect();
-        if judged.contains(&PathJudgement::Ours) {
-            return Self::OurFiles;
-        }
+        let can_be_undone = match named {
+            Named::Ours => return Self::OurFiles,
+            Named::Nothing | Named::Guarded => false,
+            Named::Things => contract.is_known_to_be_undoable(),
+            Named::InProjects => true,
+        };
         let stays = profile == Profile::Local
             && contract.destination().is_only(Destination::User)
             && shape.sends().is_none()
             && shape.runs().is_none();
-        let ordinary = judged.iter().all(|path| *path == PathJudgement::Ordinary);
-        if !stays || !named.names_object || !ordinary {
-            return Self::No;
-        }
-        let in_projects = !named.paths.is_empty()
-            && !named.has_unknown_path
-            && !shape.is_open()
-            && named.paths.iter().all(|path| is_inside(path, &places.projects));
-        if contract.is_known_to_be_undoable() || in_projects { Self::Undoable } else { Self::No }
+        if stays && can_be_undone { Self::Undoable } else { Self::No }
     }
 }
 
@@ -101,7 +133,7 @@ mod tests {
         }
         let trust = ServerTrust::default().with_profile(profile.replies()).believed_if(true);
         let (contract, _) = Contract::profiled(profile, &shape).weighed(&claims, &trust);
-        LocalAct::judge(profile, &shape, &contract, named, &places())
+        LocalAct::judge(profile, &shape, &contract, named.judged(&shape, &places()))
     }
 
     #[test]
@@ -147,7 +179,9 @@ mod tests {
         let nothing = NamedThings::default();
         assert_eq!(judged(Profile::Local, "write_file", Some(false), &nothing), LocalAct::No);
         let doubtful = NamedThings { has_unknown_path: true, ..named("/home/ada/src/a") };
-        assert_eq!(judged(Profile::Local, "write_file", None, &doubtful), LocalAct::No);
+        for destructive in [None, Some(true), Some(false)] {
+            assert_eq!(judged(Profile::Local, "write_file", destructive, &doubtful), LocalAct::No);
+        }
     }
 
     #[test]

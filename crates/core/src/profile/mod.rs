@@ -21,7 +21,7 @@ pub mod sql;
 mod tool_shape;
 mod word_list;
 
-pub use local_act::{LocalAct, NamedThings, Places};
+pub use local_act::{LocalAct, Named, NamedThings, Places};
 pub use tool_shape::{Engine, Exit, ToolShape};
 
 use crate::annotation::words::vocabulary;

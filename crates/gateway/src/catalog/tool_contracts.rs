@@ -9,7 +9,7 @@ use highwater_core::annotation::Contract;
 use highwater_core::id::UpstreamId;
 use highwater_core::pin::PinKind;
 use highwater_core::policy::ServerFacts;
-use highwater_core::profile::ToolShape;
+use highwater_core::profile::{Profile, ToolShape};
 use highwater_mcp::annotations::ServerSays;
 use highwater_store::StoredPin;
 
@@ -22,6 +22,7 @@ use crate::pins::Observed;
 pub struct ToolContracts {
     tools: HashMap<UpstreamId, HashMap<Arc<str>, Known>>,
     servers: HashMap<UpstreamId, ServerFacts>,
+    profiles: HashMap<UpstreamId, Profile>,
 }
 
 // === impl ToolContracts ===
@@ -49,6 +50,7 @@ impl ToolContracts {
         });
         let id = UpstreamId::new(server.name.as_str());
         self.tools.insert(id.clone(), tools.collect());
+        self.profiles.insert(id.clone(), standing.profile);
         self.servers.insert(id, *standing.facts());
     }
 
@@ -60,6 +62,11 @@ impl ToolContracts {
     /// What the definition of a tool tells without being believed.
     pub fn shape(&self, upstream: &UpstreamId, own: &str) -> Option<&ToolShape> {
         Some(&self.tools.get(upstream)?.get(own)?.shape)
+    }
+
+    /// The operator's one word for a server.
+    pub fn profile(&self, upstream: &UpstreamId) -> Profile {
+        self.profiles.get(upstream).copied().unwrap_or(Profile::Unknown)
     }
 
     /// The contracts of a server's tools.

@@ -7,7 +7,6 @@ use highwater_core::annotation::{Claims, Contract, ReplyKind};
 use highwater_core::approval::Undisturbed;
 use highwater_core::decide::{Received, ReplyFacts, ResultType};
 use highwater_core::policy::ServerFacts;
-use highwater_core::profile::LocalAct;
 use highwater_mcp::annotations::reply_says;
 use highwater_mcp::era::reply;
 use highwater_mcp::text::member;
@@ -17,7 +16,7 @@ use highwater_upstream::apart;
 use super::Arrival;
 use super::arrival::RoutedAction;
 use super::judge::Judge;
-use super::local::local_act;
+use super::local::{LocalFacts, reads_by_sql};
 use super::permitted::Permitted;
 use super::proposed::{EffectiveContract, Proposed};
 use super::sessions::{ClientContext, Sessions, worst};
@@ -60,7 +59,7 @@ impl Judge {
             request,
             unstored,
             relayed: None,
-            local_act: LocalAct::No,
+            local: LocalFacts::default(),
             continues_agreed: heard.is_some(),
             sealed: false,
             caller,
@@ -69,8 +68,8 @@ impl Judge {
             route,
         };
         let proposed = self.narrow(proposed).await;
-        let local_act = local_act(&proposed, &arrival.world.places);
-        let proposed = Proposed { local_act, ..proposed };
+        let local = LocalFacts::of(&proposed, &arrival.world.places);
+        let proposed = Proposed { local, ..proposed };
         match heard {
             None => proposed,
             Some(heard) => apart(self.judged_as_call(proposed, &heard)).await,
@@ -89,7 +88,10 @@ impl Judge {
                     Some(said) => proposed.narrowed(&said, "an operator's case"),
                     None => proposed,
                 };
-                let proposed = match proposed.said_by_sql() {
+                let local = LocalFacts { reads_by_sql: reads_by_sql(&proposed), ..proposed.local };
+                let proposed = Proposed { local, ..proposed };
+                let said = proposed.contract.said_of_reading_sql(proposed.known().profile);
+                let proposed = match said.filter(|_| local.reads_by_sql) {
                     Some(said) => proposed.narrowed(&said, "the SQL it runs"),
                     None => proposed,
                 };

@@ -1,11 +1,11 @@
-//! What a call names on this machine: paths, absolute and with their links followed. The one step of the road that looks
-//! at files.
+//! What a call names and runs on this machine: paths, absolute and with their links followed, and SQL. The one step of the
+//! road that looks at files.
 
 use std::path::{Path, PathBuf};
 
 use highwater_core::action::ActionKind;
 use highwater_core::profile::never_free::lexical;
-use highwater_core::profile::{LocalAct, NamedThings, Places, Profile, ToolShape};
+use highwater_core::profile::{Engine, LocalAct, Named, NamedThings, Places, ToolShape, sql};
 use highwater_mcp::text::{elements, is_array, is_object, member, members, unquote};
 
 use super::proposed::Proposed;
@@ -13,16 +13,38 @@ use super::proposed::Proposed;
 /// How many values a call may name before it is taken for one that cannot be told.
 const MOST_NAMED: usize = 256;
 
-/// Whether what a call changes stays on this machine and can be undone.
-pub(super) fn local_act(proposed: &Proposed, places: &Places) -> LocalAct {
-    let known = proposed.known();
-    let (shape, profile) = (&known.shape, known.profile);
-    let concerns = profile == Profile::Local || !shape.paths().is_empty();
-    if proposed.action.kind() != ActionKind::CallTool || !concerns || !proposed.contract.acts() {
-        return LocalAct::No;
+/// What the arguments of a call do on this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LocalFacts {
+    /// What they name.
+    pub(super) named: Named,
+    /// Whether what the call changes stays on this machine and can be undone.
+    pub(super) act: LocalAct,
+    /// Whether they hold an SQL text, to be run, that certainly only reads.
+    pub(super) reads_by_sql: bool,
+}
+
+// === impl LocalFacts ===
+
+impl LocalFacts {
+    /// Those of a call under its contract for these arguments. Who changes nothing may name anything.
+    pub(super) fn of(proposed: &Proposed, places: &Places) -> Self {
+        if proposed.action.kind() != ActionKind::CallTool || !proposed.contract.acts() {
+            return proposed.local;
+        }
+        let known = proposed.known();
+        let shape = &known.shape;
+        let named = named(shape, proposed.arguments(), places.home.as_deref()).judged(shape, places);
+        let act = LocalAct::judge(known.profile, shape, &proposed.contract, named);
+        Self { named, act, ..proposed.local }
     }
-    let named = named(shape, proposed.arguments(), places.home.as_deref());
-    LocalAct::judge(profile, shape, &proposed.contract, &named, places)
+}
+
+/// Whether a call runs an SQL text that certainly only reads.
+pub(super) fn reads_by_sql(proposed: &Proposed) -> bool {
+    let Some(Engine::Sql { argument }) = proposed.known().shape.runs() else { return false };
+    let mut texts = values(proposed.arguments(), argument);
+    texts.len() == 1 && texts.pop().is_some_and(|text| sql::reads_only(&text))
 }
 
 /// The places that matter, with their links followed. What is not there yet is taken as it is written.
@@ -45,11 +67,13 @@ fn named(shape: &ToolShape, arguments: &str, home: Option<&str>) -> NamedThings 
         for value in values(arguments, pointer) {
             count += 1;
             found.names_object |= !value.is_empty();
-            // What looks like a path may be one, whatever its argument is called.
-            if !shape.paths().contains(pointer) && !value.contains(['/', '\\', '~']) {
+            let is_path = shape.paths().contains(pointer);
+            // What looks like a path may be one, whatever its argument is called; and a name with a slash in it need not.
+            if !is_path && !value.contains(['/', '\\', '~']) {
                 continue;
             }
-            let path = lexical(&value, base.as_deref(), home);
+            let base = base.as_deref().or((!is_path).then_some("/"));
+            let path = lexical(&value, base, home);
             match path.and_then(|path| followed(Path::new(&path))) {
                 Some(path) => found.paths.push(path),
                 None => found.has_unknown_path = true,
@@ -105,10 +129,4 @@ fn values(arguments: &str, pointer: &str) -> Vec<String> {
             .collect();
     }
     at.into_iter().filter_map(unquote).map(std::borrow::Cow::into_owned).collect()
-}
-
-/// The one text at a pointer.
-pub(super) fn text_at(arguments: &str, pointer: &str) -> Option<String> {
-    let mut found = values(arguments, pointer);
-    if found.len() == 1 { found.pop() } else { None }
 }

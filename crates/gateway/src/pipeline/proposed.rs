@@ -5,19 +5,18 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use highwater_core::action::Action;
-use highwater_core::annotation::{Authority, Axis, Claim, Claims, Contract, Destination, Outcome, Possible};
+use highwater_core::annotation::{Claims, Contract};
 use highwater_core::approval::RelayedApproval;
 use highwater_core::audit::Provenance;
 use highwater_core::grant::{CallVariant, Grant};
 use highwater_core::id::{DecisionId, Timestamp};
 use highwater_core::label::Label;
 use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts};
-use highwater_core::profile::{Engine, LocalAct, Profile, sql};
 use highwater_store::{SessionHandle, SessionState};
 
 use super::arrival::Route;
 use super::layout::Layout;
-use super::local::text_at;
+use super::local::LocalFacts;
 use crate::catalog::Known;
 use crate::client::Caller;
 use crate::gateway::now;
@@ -50,8 +49,8 @@ pub(super) struct Proposed {
     pub(super) relayed: Option<RelayedApproval>,
     /// What the client says of its context could not be stored, so the session counts as having taken in anything.
     pub(super) unstored: bool,
-    /// Whether what it changes stays on this machine and can be undone.
-    pub(super) local_act: LocalAct,
+    /// What its arguments name and run on this machine.
+    pub(super) local: LocalFacts,
     /// It brings answers to a call that a person agreed to.
     pub(super) continues_agreed: bool,
     /// Whether no digest of it goes on record, because its receipt is for the auditor alone.
@@ -87,7 +86,9 @@ impl Proposed {
             session: &self.before.label,
             request: &self.request,
             arguments: Arguments::Known(self.arguments()),
-            local_act: self.local_act,
+            local_act: self.local.act,
+            named: self.local.named,
+            reads_by_sql: self.local.reads_by_sql,
             parameters: self.known().parameters.as_ref().or(base.parameters),
             relayed: self.relayed.as_ref(),
             now: self.now,
@@ -187,27 +188,6 @@ impl Proposed {
         }
         let contract = EffectiveContract::Narrowed(Arc::new(contract));
         Self { contract: contract.clone(), reply_contract: contract, ..self }
-    }
-
-    /// What the SQL that a call runs says of it, where the operator's one word for the server leaves that open: a text
-    /// that certainly only reads changes nothing and sends nothing away.
-    pub(super) fn said_by_sql(&self) -> Option<Claims> {
-        let known = self.known();
-        let Some(Engine::Sql { argument }) = known.shape.runs() else { return None };
-        let destination = match known.profile {
-            Profile::Local | Profile::Private => Destination::User,
-            Profile::Public | Profile::Unknown => return None,
-        };
-        let open = |axis| self.contract.basis(axis) == Authority::Profile;
-        let text = text_at(self.arguments(), argument)?;
-        if !open(Axis::Outcomes) || !open(Axis::Destination) || !sql::reads_only(&text) {
-            return None;
-        }
-        let mut said = Claims::new();
-        let from = "profile";
-        said.push(Claim::SetOutcomes(Possible::only(Outcome::Benign)), Authority::Profile, from);
-        said.push(Claim::SetDestination(Possible::only(destination)), Authority::Profile, from);
-        Some(said)
     }
 
     /// What the operator says of a call with these arguments.

@@ -8,7 +8,6 @@ use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{Authority, Claims, Contract};
 use highwater_core::audit::Outcome;
 use highwater_core::decide::{PermittedAction, Verdict};
-use highwater_core::profile::LocalAct;
 use highwater_mcp::annotations::{TOOL_RESOLUTION, resolved_claims};
 use highwater_mcp::era::ClientMeta;
 use highwater_mcp::text::quote;
@@ -19,6 +18,7 @@ use super::arrival::Route;
 use super::door::Door;
 use super::judge::Judge;
 use super::layout::Layout;
+use super::local::LocalFacts;
 use super::permitted::Granted;
 use super::proposed::{EffectiveContract, Proposed};
 use super::record::End;
@@ -50,7 +50,7 @@ impl Judge {
             reply_contract: contract,
             route: Route { known: resolving, ..route.clone() },
             relayed: None,
-            local_act: LocalAct::No,
+            local: LocalFacts::default(),
             continues_agreed: false,
             // It has the arguments of the call that it is about.
             sealed: self.seals(call),

@@ -3,7 +3,7 @@
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::Contract;
 use highwater_core::audit::RecordedDecision;
-use highwater_core::decide::{Effect, Finding, FindingId, FlowMode, FlowRule, judge};
+use highwater_core::decide::{Effect, Finding, FindingId, FlowMode, judge};
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Timestamp};
 use highwater_core::label::Label;
@@ -25,7 +25,6 @@ pub(crate) struct Rejudged<'a> {
     /// The contract on record; `None` where the definition of the tool has the same, and another one under another
     /// configuration.
     contract: Option<Contract>,
-    local_act: LocalAct,
     /// Rules that may hold as far as the record tells, and did not: they looked at what is not on record.
     silent: Vec<FindingId>,
 }
@@ -67,7 +66,7 @@ impl<'a> Rejudged<'a> {
         mode: FlowMode,
     ) -> Option<Self> {
         let found = recorded(decision, mode);
-        let defined = now.contracts.tool(&decision.upstream, &decision.target);
+        let defined = contract_of_call(now, decision);
         let is_defined = decision.kind == ActionKind::CallTool
             && defined.is_some_and(|contract| contract.is_as_recorded(&decision.contract));
         let trust = now.contracts.server(&decision.upstream).trust;
@@ -91,17 +90,9 @@ impl<'a> Rejudged<'a> {
             mode,
             effect,
             contract,
-            local_act: LocalAct::No,
             silent: Vec::new(),
         };
-        let label = decision.label.label();
-        let mut again = this.judged(now, &label);
-        // Whether an act stays here and can be undone is not on record, and shows in what was not found.
-        let act = FindingId::Flow(FlowRule::Act);
-        if of(&again, &act) > Effect::Allow && of(&found, &act) == Effect::Allow {
-            this.local_act = LocalAct::Undoable;
-            again = this.judged(now, &label);
-        }
+        let again = this.judged(now, &decision.label.label());
         for (id, effect) in &again {
             let was = of(&found, id);
             match id {
@@ -151,15 +142,12 @@ impl<'a> Rejudged<'a> {
     /// What the gates find that can be asked again.
     fn judged(&self, configuration: &LoadedConfiguration, label: &Label) -> Effects {
         let decision = self.decision;
-        let defined = || configuration.contracts.tool(&decision.upstream, &decision.target);
-        let unknown;
-        let contract = match self.contract.as_ref().or_else(defined) {
-            Some(contract) => contract,
-            None => {
-                unknown = Contract::unknown();
-                &unknown
-            }
-        };
+        let defined = || contract_of_call(configuration, decision);
+        let contract = self.contract.clone().or_else(defined).unwrap_or_else(Contract::unknown);
+        let profile = configuration.contracts.profile(&decision.upstream);
+        let shape = configuration.contracts.shape(&decision.upstream, &decision.target);
+        let local_act =
+            shape.map_or(LocalAct::No, |shape| LocalAct::judge(profile, shape, &contract, decision.named));
         let server =
             ServerFacts { trust: contract.server(), ..configuration.contracts.server(&decision.upstream) };
         let facts = Facts {
@@ -167,10 +155,12 @@ impl<'a> Rejudged<'a> {
             grant: Grant::everything(),
             tool_id: decision.tool.as_deref(),
             tool_status: ToolStatus::Approved,
-            contract,
+            contract: &contract,
             server: &server,
             session: label,
-            local_act: self.local_act,
+            local_act,
+            named: decision.named,
+            reads_by_sql: decision.reads_by_sql,
             now: self.time,
             ..Facts::of(&self.id, &decision.principal, &decision.virtual_server, &self.action)
         };
@@ -179,6 +169,14 @@ impl<'a> Rejudged<'a> {
         let effects = findings.map(|finding| (finding.id.clone(), finding.effect));
         effects.filter(|(id, effect)| is_judged_again(id) && *effect > Effect::Allow).collect()
     }
+}
+
+/// The contract of a recorded call by the definition of its tool, where the operator says nothing of single calls.
+fn contract_of_call(configuration: &LoadedConfiguration, decision: &RecordedDecision) -> Option<Contract> {
+    let contract = configuration.contracts.tool(&decision.upstream, &decision.target)?;
+    let profile = configuration.contracts.profile(&decision.upstream);
+    let said = contract.said_of_reading_sql(profile).filter(|_| decision.reads_by_sql);
+    Some(said.map_or_else(|| contract.clone(), |said| contract.narrowed(&said).0))
 }
 
 /// Whether a gate can be asked again. The others look at tokens, pins, proofs and the like, which the record does not hold.

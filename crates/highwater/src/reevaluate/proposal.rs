@@ -27,16 +27,20 @@ pub(crate) struct Proposal {
 /// What a profile says of a tool, where nobody else does.
 const PROFILED: [Axis; 4] = [Axis::Destination, Axis::Outcomes, Axis::Source, Axis::Returns];
 
-/// The one word that may fit a server of which the operator has said none, and nobody enough.
+/// The one word that may fit a server of which the operator has said none. Where others have described all its tools, only
+/// `local` says more than they did: that its acts stay here.
 pub(crate) fn profiles(now: &LoadedConfiguration, upstream: &UpstreamId) -> Vec<Proposal> {
     let Some(server) = now.settings.server(upstream.as_str()) else { return Vec::new() };
     let is_undescribed =
         |contract: &Contract| PROFILED.iter().any(|axis| contract.basis(*axis) == Authority::Nothing);
-    if server.profile.is_some() || !now.contracts.contracts(upstream).any(is_undescribed) {
+    if server.profile.is_some() {
         return Vec::new();
     }
+    let is_described = !now.contracts.contracts(upstream).any(is_undescribed);
     let words = [Profile::Local, Profile::Private, Profile::Public];
-    let fitting = words.into_iter().filter(|word| *word != Profile::Local || may_be_local(now, upstream));
+    let says_more = |word: &Profile| *word == Profile::Local || !is_described;
+    let fits = |word: &Profile| *word != Profile::Local || may_be_local(now, upstream);
+    let fitting = words.into_iter().filter(|word| says_more(word) && fits(word));
     fitting.map(|word| profile(upstream, word)).collect()
 }
 

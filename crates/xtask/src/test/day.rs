@@ -1,7 +1,9 @@
 //! An ordinary day of work: seven real servers, one client of each era, and a person who answers what they are asked.
 //!
-//! The script says what may be asked. Here is what a newcomer would write down, with one word per server and without.
+//! The script says what may be asked. Here is what a newcomer would write down, with one word per server and without. The
+//! last of the days is observed first: what `highwater report` names then is written down, and the day is lived again.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -19,36 +21,148 @@ use crate::install::{self, Group};
 
 const SCRIPT_LIMIT: Duration = Duration::from_secs(20 * 60);
 
-/// The days, and the eras of the clients that live them.
-const DAYS: [(&str, &str); 3] = [("described", "legacy"), ("described", "modern"), ("undescribed", "modern")];
+/// How many reports it may take until nothing is left to say, at three labels each.
+const MOST_REPORTS: usize = 4;
+
+/// How many questions such a day may cost then.
+const MOST_QUESTIONS: usize = 2;
+
+/// The servers and what they are, in one word.
+type Profiles = BTreeMap<String, String>;
+
+/// The one word for each server.
+const WORDS: [(&str, &str); 7] = [
+    ("filesystem", "local"),
+    ("memory", "local"),
+    ("git", "local"),
+    ("time", "local"),
+    ("sqlite", "local"),
+    ("fetch", "public"),
+    ("wiki", "private"),
+];
+
+/// One day: what was written down before it, and what may be asked.
+struct Day<'a> {
+    /// What the script calls it.
+    name: &'a str,
+    era: &'a str,
+    profiles: Profiles,
+    /// Whether it is written down where the project is.
+    has_project: bool,
+    flow: &'a str,
+    /// How many questions it costs, where that is known beforehand.
+    questions: Option<usize>,
+}
+
+/// What `highwater report` found.
+struct Reported {
+    /// How many calls would have been stopped, and how many of them what it names would let through.
+    stopped: usize,
+    removed: usize,
+    profiles: Profiles,
+}
 
 pub(super) fn run(stage: &Stage) -> Result<Tally> {
     install::require("git", "git")?;
     let results = stage.repository.results("day")?;
     let page = serve_pages()?;
+    let described: Profiles = WORDS.iter().map(|(name, word)| ((*name).into(), (*word).into())).collect();
+    let balanced = |name, era, profiles: Profiles| {
+        let has_project = !profiles.is_empty();
+        Day { name, era, profiles, has_project, flow: "balanced", questions: None }
+    };
     let mut tally = Tally::default();
-    for (day, era) in DAYS {
-        let folder = results.join(format!("{day}-{era}"));
-        let judged = live(stage, &folder, day, era, &page).unwrap_or_else(|error| {
-            println!("{error:#}");
-            Tally::of(false)
-        });
-        println!("  {:<34}{:>4} passed{:>4} failed", format!("{day}, {era}"), judged.passed, judged.failed);
-        tally += judged;
+    for day in [
+        balanced("described", "legacy", described.clone()),
+        balanced("described", "modern", described),
+        balanced("undescribed", "modern", Profiles::new()),
+    ] {
+        let folder = results.join(format!("{}-{}", day.name, day.era));
+        tally += told(&format!("{}, {}", day.name, day.era), live(stage, &folder, &day, &page));
     }
+    tally += told("observed, then as reported", observed(stage, &results, &page));
     Ok(tally)
 }
 
+fn told(name: &str, judged: Result<Tally>) -> Tally {
+    let judged = judged.unwrap_or_else(|error| {
+        println!("{error:#}");
+        Tally::of(false)
+    });
+    println!("  {name:<34}{:>4} passed{:>4} failed", judged.passed, judged.failed);
+    judged
+}
+
+/// Days that are only watched, the first of them without a word: what the report names is written down, and the next day
+/// would be stopped that much less often. Where it names nothing any more, the same day in earnest asks what is left.
+fn observed(stage: &Stage, results: &Path, page: &str) -> Result<Tally> {
+    let day = |flow, profiles: &Profiles, questions| Day {
+        name: "counted",
+        era: "modern",
+        profiles: profiles.clone(),
+        has_project: true,
+        flow,
+        questions: Some(questions),
+    };
+    let mut tally = Tally::default();
+    let mut profiles = Profiles::new();
+    let mut expected = None;
+    for number in 1..=MOST_REPORTS {
+        let folder = results.join(format!("observed-{number}"));
+        tally += live(stage, &folder, &day("observe", &profiles, 0), page)?;
+        let Reported { stopped, removed, profiles: named } = report(stage, &folder)?;
+        println!("    report {number}: {stopped} stopped, {removed} of them removed by {named:?}");
+        tally += Tally::of(expected.is_none_or(|expected| expected == stopped));
+        if removed == 0 {
+            tally += Tally::of(stopped <= MOST_QUESTIONS);
+            tally += live(stage, &results.join("reported"), &day("balanced", &profiles, stopped), page)?;
+            return Ok(tally);
+        }
+        profiles.extend(named);
+        expected = Some(stopped - removed);
+    }
+    anyhow::bail!("after {MOST_REPORTS} reports there is still something to say");
+}
+
+/// Asks the shipped program what `balanced` would have stopped, and what to say about it.
+fn report(stage: &Stage, folder: &Path) -> Result<Reported> {
+    let mut command = Command::new(stage.built()?.program("highwater")?);
+    command.args(["report", "--json"]).args(Site::below(folder).arguments());
+    let outcome = quiet(&mut command, SCRIPT_LIMIT)?;
+    anyhow::ensure!(outcome.success, "`highwater report` failed: {}", outcome.output);
+    let report: Value = serde_json::from_str(&outcome.output).context("a report that is no JSON")?;
+    let number = |value: &Value| usize::try_from(value.as_u64().unwrap_or(0));
+    let mut reported = Reported {
+        stopped: number(&report["asked"])? + number(&report["refused"])?,
+        removed: 0,
+        profiles: Profiles::new(),
+    };
+    for remedy in report["remedies"].as_array().into_iter().flatten() {
+        let lines: Vec<&str> = remedy["lines"].as_str().unwrap_or("").lines().map(str::trim).collect();
+        let ["servers:", server, word] = lines[..] else {
+            anyhow::bail!("not one word for a server: {remedy}");
+        };
+        let word = word.strip_prefix("profile: ").with_context(|| format!("no profile: {remedy}"))?;
+        reported.profiles.insert(server.trim_end_matches(':').to_owned(), word.to_owned());
+        reported.removed += number(&remedy["removes"])?;
+    }
+    Ok(reported)
+}
+
 /// One day, with a gateway, servers and a project of its own.
-fn live(stage: &Stage, folder: &Path, day: &str, era: &str, page: &str) -> Result<Tally> {
+fn live(stage: &Stage, folder: &Path, day: &Day<'_>, page: &str) -> Result<Tally> {
     let home = prepare(folder)?;
-    let site = Site::new(folder, &config(stage, &home, day == "described"))?;
+    let site = Site::new(folder, &config(stage, &home, day))?;
     let highwater = stage.built()?.program("highwater")?;
     let gateway = Gateway::start(&highwater, &site, &folder.join("gateway.log"))?;
     let mut command = Command::new(Group::PythonClients.folder(&stage.repository).join("bin/python"));
     command.arg(stage.repository.path("peers/clients/day.py")).current_dir(folder);
-    command.args(["--era", era, "--day", day, "--http", &gateway.url, "--token", &site.agent_token()?]);
-    command.args(["--operator", &site.operator_token()?, "--page", page, "--project"]).arg(home.join("site"));
+    command.args(["--era", day.era, "--day", day.name, "--http", &gateway.url]);
+    command.args(["--token", &site.agent_token()?, "--operator", &site.operator_token()?, "--page", page]);
+    command.arg("--project").arg(home.join("site"));
+    if let Some(questions) = day.questions {
+        command.args(["--questions", &questions.to_string()]);
+    }
     let outcome = quiet(&mut command, SCRIPT_LIMIT)?;
     std::fs::write(folder.join("script.log"), &outcome.output).context("cannot keep the output")?;
     let tally = Tally::of_lines(&outcome.output, outcome.success);
@@ -86,7 +200,7 @@ fn prepare(folder: &Path) -> Result<PathBuf> {
 }
 
 /// What a newcomer writes down: the servers, and if they read on, one word for each and where they work.
-fn config(stage: &Stage, home: &Path, described: bool) -> Value {
+fn config(stage: &Stage, home: &Path, day: &Day<'_>) -> Value {
     let repository = &stage.repository;
     let node = |name: &str| {
         let package = Group::Node.folder(repository).join("node_modules/@modelcontextprotocol").join(name);
@@ -100,46 +214,31 @@ fn config(stage: &Stage, home: &Path, described: bool) -> Value {
     // They take seconds to start, and far longer on a busy machine.
     let timeouts = json!({ "start": "5m", "probe": "2m" });
     let servers = [
-        ("filesystem", "local", json!({ "command": interpreter, "args": [node("server-filesystem"), site] })),
+        ("filesystem", json!({ "command": interpreter, "args": [node("server-filesystem"), site] })),
         (
             "memory",
-            "local",
             json!({ "command": interpreter, "args": [node("server-memory")],
                     "env": { "MEMORY_FILE_PATH": home.join("memory.json") } }),
         ),
-        ("git", "local", json!({ "command": python("mcp-server-git"), "args": ["--repository", site] })),
-        (
-            "time",
-            "local",
-            json!({ "command": python("mcp-server-time"), "args": ["--local-timezone", "UTC"] }),
-        ),
+        ("git", json!({ "command": python("mcp-server-git"), "args": ["--repository", site] })),
+        ("time", json!({ "command": python("mcp-server-time"), "args": ["--local-timezone", "UTC"] })),
         (
             "sqlite",
-            "local",
             json!({ "command": older("mcp-server-sqlite"), "args": ["--db-path", home.join("rows.db")] }),
         ),
-        (
-            "fetch",
-            "public",
-            json!({ "command": python("mcp-server-fetch"), "args": ["--allow-private-ips"] }),
-        ),
-        (
-            "wiki",
-            "private",
-            json!({ "command": older("python"), "args": [plain, "wiki", home.join("wiki")] }),
-        ),
+        ("fetch", json!({ "command": python("mcp-server-fetch"), "args": ["--allow-private-ips"] })),
+        ("wiki", json!({ "command": older("python"), "args": [plain, "wiki", home.join("wiki")] })),
     ];
-    let entries = servers.into_iter().map(|(name, word, mut entry)| {
-        if let Some(entry) = entry.as_object_mut() {
-            entry.insert("timeouts".to_owned(), timeouts.clone());
-            if described {
-                entry.insert("profile".to_owned(), json!(word));
-            }
+    let entries = servers.into_iter().map(|(name, mut entry)| {
+        entry["timeouts"] = timeouts.clone();
+        if let Some(word) = day.profiles.get(name) {
+            entry["profile"] = json!(word);
         }
         (name.to_owned(), entry)
     });
     json!({
-        "projects": if described { vec![&site] } else { Vec::new() },
+        "flow": day.flow,
+        "projects": if day.has_project { vec![&site] } else { Vec::new() },
         "approvals": { "open_browser": false, "notify": false },
         "servers": entries.collect::<serde_json::Map<String, Value>>(),
     })

@@ -49,10 +49,15 @@ impl Site {
     /// Writes a configuration. JSON is YAML.
     pub(super) fn new(folder: &Path, config: &Value) -> Result<Self> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
-        let site = Self { config: folder.join("highwater.yaml"), data: folder.join("data") };
+        let site = Self::below(folder);
         std::fs::write(&site.config, serde_json::to_string_pretty(config)?)
             .with_context(|| format!("cannot write `{}`", site.config.display()))?;
         Ok(site)
+    }
+
+    /// The site whose configuration was written below this folder.
+    pub(super) fn below(folder: &Path) -> Self {
+        Self { config: folder.join("highwater.yaml"), data: folder.join("data") }
     }
 
     /// The arguments that make a `highwater` command use this site.
