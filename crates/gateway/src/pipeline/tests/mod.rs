@@ -17,6 +17,7 @@ mod hidden;
 mod labels;
 mod marks;
 mod notifications;
+mod origins;
 mod parts;
 mod questions;
 mod recording;
