@@ -17,7 +17,7 @@ use highwater_upstream::apart;
 use super::Arrival;
 use super::arrival::RoutedAction;
 use super::judge::Judge;
-use super::local::local_act;
+use super::local::{ReadFrom, local_act, read_from, said_by_places};
 use super::permitted::Permitted;
 use super::proposed::{EffectiveContract, Proposed};
 use super::sessions::{ClientContext, Sessions, worst};
@@ -61,6 +61,7 @@ impl Judge {
             unstored,
             relayed: None,
             local_act: LocalAct::No,
+            read_from: ReadFrom::Own,
             continues_agreed: heard.is_some(),
             sealed: false,
             caller,
@@ -69,6 +70,8 @@ impl Judge {
             route,
         };
         let proposed = self.narrow(proposed).await;
+        let read_from = read_from(&proposed, &arrival.world.places);
+        let proposed = proposed.reading_from(read_from);
         let local_act = local_act(&proposed, &arrival.world.places);
         let proposed = Proposed { local_act, ..proposed };
         match heard {
@@ -167,9 +170,15 @@ impl Sessions {
 /// a call, narrowed by what an operator's case finds in the reply.
 fn contract_of_reply(permitted: &Permitted, reply: &Reply) -> Option<Arc<Contract>> {
     let cases = permitted.known().cases.as_ref().filter(|label| !label.results().is_empty());
-    let said = cases.and_then(|cases| reply.frame.result().map(|result| cases.for_reply(result)));
-    said.filter(|said| !said.is_empty()).map(|said| narrowed(permitted, &said))
+    let result = reply.frame.result();
+    let mut said = cases.and_then(|cases| result.map(|result| cases.for_reply(result))).unwrap_or_default();
+    let is_untrusted = permitted.reply_contract.reply_label().untrusted();
+    if let Some(places) = said_by_places(permitted.read_from, result).filter(|_| !is_untrusted) {
+        said.extend(&places);
+    }
+    (!said.is_empty()).then(|| narrowed(permitted, &said))
 }
+
 fn narrowed(permitted: &Permitted, said: &Claims) -> Arc<Contract> {
     let (contract, notices) = permitted.reply_contract.narrowed(said);
     for notice in &notices {

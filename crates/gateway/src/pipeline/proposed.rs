@@ -17,7 +17,7 @@ use highwater_store::{SessionHandle, SessionState};
 
 use super::arrival::Route;
 use super::layout::Layout;
-use super::local::text_at;
+use super::local::{ReadFrom, said_by_places, text_at};
 use crate::catalog::Known;
 use crate::client::Caller;
 use crate::gateway::now;
@@ -52,6 +52,8 @@ pub(super) struct Proposed {
     pub(super) unstored: bool,
     /// Whether what it changes stays on this machine and can be undone.
     pub(super) local_act: LocalAct,
+    /// What its reply is known to come from, by the paths that it names.
+    pub(super) read_from: ReadFrom,
     /// It brings answers to a call that a person agreed to.
     pub(super) continues_agreed: bool,
     /// Whether no digest of it goes on record, because its receipt is for the auditor alone.
@@ -208,6 +210,20 @@ impl Proposed {
         said.push(Claim::SetOutcomes(Possible::only(Outcome::Benign)), Authority::Profile, from);
         said.push(Claim::SetDestination(Possible::only(destination)), Authority::Profile, from);
         Some(said)
+    }
+
+    /// The same with what the paths that it names tell of its reply.
+    pub(super) fn reading_from(self, read_from: ReadFrom) -> Self {
+        let proposed = match said_by_places(read_from, None) {
+            Some(said) => {
+                let (reply, _) = self.reply_contract.narrowed(&said);
+                let (contract, _) = self.contract.narrowed(&said);
+                let narrowed = |contract| EffectiveContract::Narrowed(Arc::new(contract));
+                Self { contract: narrowed(contract), reply_contract: narrowed(reply), ..self }
+            }
+            None => self,
+        };
+        Self { read_from, ..proposed }
     }
 
     /// What the operator says of a call with these arguments.

@@ -19,6 +19,7 @@ use super::arrival::Route;
 use super::door::Door;
 use super::judge::Judge;
 use super::layout::Layout;
+use super::local::ReadFrom;
 use super::permitted::Granted;
 use super::proposed::{EffectiveContract, Proposed};
 use super::record::End;
@@ -51,6 +52,7 @@ impl Judge {
             route: Route { known: resolving, ..route.clone() },
             relayed: None,
             local_act: LocalAct::No,
+            read_from: ReadFrom::Own,
             continues_agreed: false,
             // It has the arguments of the call that it is about.
             sealed: self.seals(call),

@@ -19,6 +19,7 @@ mod marks;
 mod notifications;
 mod origins;
 mod parts;
+mod places;
 mod questions;
 mod recording;
 mod refusals;
