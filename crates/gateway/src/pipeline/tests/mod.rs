@@ -32,6 +32,7 @@ mod search;
 mod store_faults;
 mod suspended;
 mod tasks;
+mod trust_levels;
 
 use std::time::Duration;
 
