@@ -119,7 +119,7 @@ impl Store {
     }
 
     /// What is known of the definitions of these servers, read from the database of a data directory without opening it for
-    /// use. A database that several gateways share is not read so.
+    /// use.
     ///
     /// # Errors
     ///
@@ -129,6 +129,24 @@ impl Store {
         servers: &[&str],
     ) -> Result<BTreeMap<String, Vec<StoredPin>>, StoreError> {
         sqlite::pins(&data.join(sqlite::FILE), servers)
+    }
+
+    /// The same from a database that gateways share. Nothing in it is made or renewed. It must be called inside the runtime.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be reached, or has another layout.
+    pub async fn look_at_shared_pins(
+        url: &str,
+        timeout: Option<Duration>,
+        servers: &[&str],
+    ) -> Result<BTreeMap<String, Vec<StoredPin>>, StoreError> {
+        let database = Postgres::connect(url, timeout)?;
+        let mut pins = BTreeMap::new();
+        for server in servers {
+            pins.insert((*server).to_owned(), database.perform(ReadPins((*server).to_owned())).await?);
+        }
+        Ok(pins)
     }
 
     pub(crate) async fn on(backend: Backend, options: &StoreOptions) -> Result<Self, StoreError> {
