@@ -1,7 +1,7 @@
 //! The session store as the rest of the program sees it.
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -116,37 +116,6 @@ impl Store {
     /// Where the database of a data directory lies.
     pub fn file(data: &DataDir) -> PathBuf {
         data.path().join(sqlite::FILE)
-    }
-
-    /// What is known of the definitions of these servers, read from the database of a data directory without opening it for
-    /// use.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or has another layout.
-    pub fn look_at_pins(
-        data: &Path,
-        servers: &[&str],
-    ) -> Result<BTreeMap<String, Vec<StoredPin>>, StoreError> {
-        sqlite::pins(&data.join(sqlite::FILE), servers)
-    }
-
-    /// The same from a database that gateways share. Nothing in it is made or renewed. It must be called inside the runtime.
-    ///
-    /// # Errors
-    ///
-    /// The database cannot be reached, or has another layout.
-    pub async fn look_at_shared_pins(
-        url: &str,
-        timeout: Option<Duration>,
-        servers: &[&str],
-    ) -> Result<BTreeMap<String, Vec<StoredPin>>, StoreError> {
-        let database = Postgres::connect(url, timeout)?;
-        let mut pins = BTreeMap::new();
-        for server in servers {
-            pins.insert((*server).to_owned(), database.perform(ReadPins((*server).to_owned())).await?);
-        }
-        Ok(pins)
     }
 
     pub(crate) async fn on(backend: Backend, options: &StoreOptions) -> Result<Self, StoreError> {
