@@ -72,6 +72,7 @@ tells! {
     a_label_for_many_tools: "servers:\n  mail:\n    command: mail-server\n    allowed_tools: ['read_*']\n    labels:\n      send_*: { inputMetadata: { destination: public } }\n";
     a_wrong_word_for_every_tool: "servers:\n  mail:\n    command: mail-server\n    labels:\n      '*':\n        returnMetadata: { source: interal }\n        aproval: confirm\n";
     levels_and_capabilities_that_are_none: labelled!("        read_confidentiality: hihg\n        write_confidentiality: []\n        capabilities: { netwrok: true, filesystem: /srv, execution: { git: true } }\n");
+    levels_of_cases_that_contradict: labelled!("        read_confidentiality: low\n        cases:\n          - when: { arguments.to: me }\n            read_confidentiality: high\n            capabilities: { netwrok: true }\n");
     capabilities_of_a_prompt: "servers:\n  mail:\n    command: mail-server\n    prompt_labels:\n      review: { read_confidentiality: high, write_confidentiality: low, capabilities: { network: false } }\n";
     a_resource_with_arguments: "servers:\n  mail:\n    command: mail-server\n    resource_labels:\n      'mail://in/*': { returnMetadata: { source: untrustedPublic }, roles: { folder: object } }\n      'mail://*/in': { returnMetadata: { source: internal } }\n";
 }

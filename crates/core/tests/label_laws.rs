@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use highwater_core::annotation::{DataClass, Source, Words};
-use highwater_core::label::{Label, LabelBits, LabelDigest, TextSet};
+use highwater_core::label::{Label, LabelBits, LabelDigest, TextSet, is_own_origin};
 use highwater_core::trust::TrustLevel;
 use proptest::prelude::*;
 
@@ -14,9 +14,12 @@ fn word<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strategy
     proptest::sample::select(all)
 }
 
-/// Every text there is, made once: most of the time would go into making them.
-static TEXTS: LazyLock<Vec<Arc<str>>> =
-    LazyLock::new(|| (0..600).map(|number| Arc::from(format!("t{number:03}"))).collect());
+/// Every text there is, made once: most of the time would go into making them. One in seven is an origin of ours, which
+/// are first in the order of sets.
+static TEXTS: LazyLock<Vec<Arc<str>>> = LazyLock::new(|| {
+    let text = |number| if number % 7 == 3 { format!("mcp:t:{number:03}") } else { format!("t{number:03}") };
+    (0..600).map(|number| Arc::from(text(number))).collect()
+});
 
 /// Few names, so that sets meet; now and then so many that they overflow, or open from the start.
 fn texts() -> impl Strategy<Value = TextSet> {
@@ -105,12 +108,36 @@ proptest! {
         if a.covers(&b) {
             let both = join(&a, &b);
             prop_assert_eq!(both.bits(), a.bits());
-            for text in ["t000", "t003", "t399", "elsewhere"] {
+            for text in ["t000", "mcp:t:003", "t399", "elsewhere"] {
                 prop_assert_eq!(may_contain(both.scopes(), text), may_contain(a.scopes(), text));
                 prop_assert_eq!(may_contain(both.names(), text), may_contain(a.names(), text));
                 prop_assert_eq!(may_contain(both.origins(), text), may_contain(a.origins(), text));
             }
         }
+    }
+
+    #[test]
+    fn a_label_includes_another_if_joining_it_changes_nothing(a in label(), b in label(), c in label()) {
+        prop_assert_eq!(a.includes(&b), join(&a, &b) == a);
+        let both = join(&a, &b);
+        prop_assert!(both.includes(&a) && both.includes(&b) && a.includes(&a));
+        if a.includes(&b) {
+            prop_assert!(a.covers(&b));
+            prop_assert!(!b.includes(&c) || a.includes(&c));
+        }
+    }
+
+    #[test]
+    fn no_origin_of_ours_is_pushed_out_by_what_others_say(a in label(), b in label()) {
+        let both = join(&a, &b);
+        let ours = |label: &Label| -> Vec<_> {
+            label.origins().members().iter().filter(|text| is_own_origin(text)).cloned().collect()
+        };
+        for own in ours(&a) {
+            prop_assert_eq!(both.origins().contains(&own), Some(true));
+        }
+        let all = both.origins().members();
+        prop_assert!(all.starts_with(&ours(&both)), "they are named first");
     }
 
     #[test]

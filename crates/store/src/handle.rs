@@ -73,7 +73,7 @@ impl SessionHandle {
         // First in, then look: a declassification may come between.
         let release = Release::try_new(entry)?;
         let state = entry.state()?;
-        state.label.covers(label).then(|| Joined::held(state, release))
+        state.label.includes(label).then(|| Joined::held(state, release))
     }
 
     /// Raises the session's label. When this returns, the label is in the store.
@@ -115,7 +115,7 @@ impl SessionHandle {
         let since = Instant::now();
         if self.store.is_shared()
             && let Some(known) = self.entry().state()
-            && known.label.covers(label)
+            && known.label.includes(label)
             && self.entry().has_joined_in(known.epoch)
         {
             let key = self.entry().key.clone();
@@ -134,7 +134,7 @@ impl SessionHandle {
         let essential =
             Label::from_sets(label.bits(), label.scopes().clone(), label.names().clone(), TextSet::EMPTY);
         let joined = self.join_all(&essential).await?;
-        if !joined.covers(label) {
+        if !joined.state().label.includes(label) {
             let entry = self.entry();
             entry.add_to_copy(label);
             // The copy lists origins already that are yet to be stored: it must not vouch for them.
@@ -154,7 +154,7 @@ impl SessionHandle {
         loop {
             let entry = self.entry();
             let release = Release::new(entry).await;
-            if let Some(state) = entry.state().filter(|state| state.label.covers(label)) {
+            if let Some(state) = entry.state().filter(|state| state.label.includes(label)) {
                 return Ok(Joined::held(state, release));
             }
             let state = self.write_to(entry, label).await?;
@@ -169,7 +169,7 @@ impl SessionHandle {
         let before = entry.state().filter(|_| !self.store.is_shared());
         let rows = self.store.perform(operation(entry, label)).await?;
         let state = match entry.adopt(rows.state.clone()) {
-            state if state.label.covers(label) => state,
+            state if state.label.includes(label) => state,
             // The database was set back behind our copy: it is the one that counts.
             _ => {
                 entry.forget();
@@ -180,7 +180,7 @@ impl SessionHandle {
             Some(widest) => self.fold(widest),
             // Origins may be in the copy and only on their way to the store. Within an epoch nothing goes down.
             None => match before {
-                Some(before) if before.epoch == state.epoch && !state.label.covers(&before.label) => {
+                Some(before) if before.epoch == state.epoch && !state.label.includes(&before.label) => {
                     entry.add_to_copy(&before.label)
                 }
                 Some(_) | None => state,

@@ -13,6 +13,7 @@ mod gate;
 mod handle;
 mod joined;
 mod key;
+mod look;
 mod marks;
 #[cfg(any(test, feature = "testing"))]
 mod memory;

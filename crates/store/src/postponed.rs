@@ -45,7 +45,7 @@ impl Postponed {
     /// Forgets what was written, unless there is more of it by now.
     fn written(&self, entry: &Entry, label: &Label) {
         let labels = &mut self.lock().labels;
-        if labels.get(&entry.key).is_some_and(|(_, waiting)| label.covers(waiting)) {
+        if labels.get(&entry.key).is_some_and(|(_, waiting)| label.includes(waiting)) {
             labels.remove(&entry.key);
         }
     }

@@ -1,7 +1,7 @@
 //! The session store as the rest of the program sees it.
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -116,19 +116,6 @@ impl Store {
     /// Where the database of a data directory lies.
     pub fn file(data: &DataDir) -> PathBuf {
         data.path().join(sqlite::FILE)
-    }
-
-    /// What is known of the definitions of these servers, read from the database of a data directory without opening it for
-    /// use. A database that several gateways share is not read so.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or has another layout.
-    pub fn look_at_pins(
-        data: &Path,
-        servers: &[&str],
-    ) -> Result<BTreeMap<String, Vec<StoredPin>>, StoreError> {
-        sqlite::pins(&data.join(sqlite::FILE), servers)
     }
 
     pub(crate) async fn on(backend: Backend, options: &StoreOptions) -> Result<Self, StoreError> {

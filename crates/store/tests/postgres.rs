@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 use highwater_core::annotation::DataClass;
 use highwater_core::decide::Effect;
 use highwater_core::label::Label;
-use highwater_store::{PostgresServer, Store, StoreError, StoreOptions, StorePlace};
+use highwater_core::pin::{Definition, Json, PartClass, PinKey, PinKind};
+use highwater_store::{Observation, PostgresServer, Store, StoreError, StoreOptions, StorePlace};
 use suite::{Backend, context};
 
 /// One server for all tests of a process; each takes a database of its own.
@@ -244,4 +245,24 @@ async fn a_server_that_is_not_there_is_an_error_in_words() {
     assert!(refused.contains("renew its layout") && !refused.contains("geheim"), "{refused}");
     let refused = open("postgres://").await.unwrap_err().to_string();
     assert!(refused.contains("store.postgres"), "{refused}");
+}
+
+#[tokio::test]
+async fn definitions_are_read_from_a_shared_database_that_is_left_as_it_is() {
+    let place = InPostgres::new().await;
+    let look = || Store::look_at_shared_pins(&place.url, Some(suite::PATIENCE), &["mail", "other"]);
+    assert!(look().await.is_err(), "a look makes nothing");
+    let store = place.open().await;
+    let parts = [("/description".into(), PartClass::Wording, Json::text("sends"))];
+    let send = Definition::new(PinKey::new(PinKind::Tool, "send"), "\"sends\"".to_owned(), parts);
+    let seen = Observation {
+        key: send.key().clone(),
+        seen: Some((send.digest(), send.text().to_string())),
+        approve: None,
+    };
+    store.observe("mail", vec![seen]).await.unwrap();
+    let found = look().await.unwrap();
+    let keys: Vec<_> = found["mail"].iter().map(|pin| pin.key.clone()).collect();
+    assert_eq!(keys, [send.key().clone()]);
+    assert!(found["other"].is_empty());
 }

@@ -83,6 +83,12 @@ fn contradiction(one: &Claims, other: &Claims) -> Option<&'static str> {
                     || (one.may_be_none() && other.may_be_none());
                 (!common).then_some("returnMetadata.sensitivity")
             }
+            (Claim::ReadConfidentiality(one), Claim::ReadConfidentiality(other)) => {
+                one.members().intersection(other.members()).is_empty().then_some("read_confidentiality")
+            }
+            (Claim::WriteConfidentiality(one), Claim::WriteConfidentiality(other)) => {
+                one.members().intersection(other.members()).is_empty().then_some("write_confidentiality")
+            }
             _ => None,
         }
     })
@@ -110,6 +116,12 @@ pub(crate) fn outside(fixed: &Claims, case: &Claims) -> Option<&'static str> {
             (Claim::SetAccepts(fixed), Claim::SetAccepts(case)) => {
                 let inside = fixed.classes().covers(case.classes()) && fixed.scopes().covers(case.scopes());
                 (!inside).then_some("inputMetadata.sensitivity")
+            }
+            (Claim::ReadConfidentiality(fixed), Claim::ReadConfidentiality(case)) => {
+                (!fixed.members().covers(case.members())).then_some("read_confidentiality")
+            }
+            (Claim::WriteConfidentiality(fixed), Claim::WriteConfidentiality(case)) => {
+                (!fixed.members().covers(case.members())).then_some("write_confidentiality")
             }
             (Claim::SetAccepts(_), Claim::AcceptsAny) => Some("inputMetadata.sensitivity"),
             _ => None,

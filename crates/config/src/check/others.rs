@@ -79,6 +79,10 @@ const TEXTS: [(FactName, &str); 6] = [
     (FactName::PromptName, "prompt"),
 ];
 
+fn exactly(text: &str) -> Pattern {
+    Pattern::Exact(text.to_owned())
+}
+
 // === impl Others ===
 
 impl Others {
@@ -98,8 +102,13 @@ impl Others {
             Phase::Call | Phase::Result | Phase::List => "tools/call",
             Phase::Resource => "resources/read",
         };
-        let asked = questions.of(&[FactName::ActionMethod]);
-        texts.insert(FactName::ActionMethod, space.text(asked, method)?);
+        let mut asked = questions.of(&[FactName::ActionMethod]);
+        asked.extend(
+            kind.methods().into_iter().flat_map(|(_, methods)| methods).map(|method| exactly(method)),
+        );
+        let action_method = space.text(asked, method)?;
+        kind.require_methods(space, action_method)?;
+        texts.insert(FactName::ActionMethod, action_method);
         let mut names = questions.of(&[FactName::AgentVirtualServer]);
         let known: Vec<Pattern> =
             virtual_servers.iter().map(|name| Pattern::Exact((*name).to_owned())).collect();
@@ -188,6 +197,29 @@ impl KindModel {
     pub(crate) fn possible(&self, space: &mut Space) -> Result<Vec<Function>, GaveUp> {
         let kinds = [self.tool, self.resource, self.prompt, self.completion, self.ask];
         kinds.into_iter().map(|kind| Ok(space.diagram.or(kind, self.extra)?)).collect()
+    }
+
+    /// The methods by which something is read. By which a tool's call goes on, and by which something is answered, is
+    /// left open.
+    fn methods(&self) -> [(Function, &'static [&'static str]); 3] {
+        [
+            (self.resource, &["resources/read", "resources/subscribe"]),
+            (self.prompt, &["prompts/get"]),
+            (self.completion, &["completion/complete"]),
+        ]
+    }
+
+    /// What is read is read by the method for it.
+    fn require_methods(&self, space: &mut Space, method: TextId) -> Result<(), GaveUp> {
+        for (kind, methods) in self.methods() {
+            let mut one_of_them = Vec::new();
+            for name in methods {
+                one_of_them.push(space.like(method, &exactly(name))?);
+            }
+            let one_of_them = space.diagram.any(one_of_them)?;
+            space.require_if(kind, one_of_them)?;
+        }
+        Ok(())
     }
 
     /// Reading a resource takes no arguments; a tool and a prompt declare what they take, and of anything else nobody

@@ -149,6 +149,19 @@ pub(crate) struct CaseFile {
     /// What their replies hold.
     pub(crate) return_metadata: Field<ReturnMetadataFile>,
 
+    /// SAMOS' word for what they read: `low` if it is public, `high` if it is not. A list means that it may be either.
+    #[serde(rename = "read_confidentiality")]
+    pub(crate) read_confidentiality: Field<OneOrMany<ConfidentialityWord>>,
+
+    /// SAMOS' word for where their arguments end up: `low` if that is public, `high` if it is not. A list means that it
+    /// may be either.
+    #[serde(rename = "write_confidentiality")]
+    pub(crate) write_confidentiality: Field<OneOrMany<ConfidentialityWord>>,
+
+    /// What the tool's process touches in the course of them.
+    #[schemars(extend("examples" = [{ "network": ["api.example.com"], "filesystem": false }]))]
+    pub(crate) capabilities: Field<CapabilitiesFile>,
+
     /// Whether a person must agree to each.
     pub(crate) approval: Field<ApprovalWord>,
 }
@@ -168,6 +181,10 @@ pub(crate) struct ResultCaseFile {
 
     /// What these replies hold.
     pub(crate) return_metadata: Field<ReturnMetadataFile>,
+
+    /// SAMOS' word for what they hold: `low` if it is public, `high` if it is not. A list means that it may be either.
+    #[serde(rename = "read_confidentiality")]
+    pub(crate) read_confidentiality: Field<OneOrMany<ConfidentialityWord>>,
 }
 
 /// A class of data as it is written, or one of the words for none and for any.

@@ -8,8 +8,9 @@ use highwater_core::policy::suggest::listed;
 
 use super::Lowering;
 use crate::file::label::{
-    CLASS_WORDS, CapabilitiesFile, ClassFile, InputMetadataFile, LabelFile, ReachFile, ReturnMetadataFile,
+    CLASS_WORDS, CapabilitiesFile, ClassFile, InputMetadataFile, ReachFile, ReturnMetadataFile,
 };
+use crate::file::words::ConfidentialityWord;
 use crate::read::{Field, OneOrMany, Written};
 
 /// Under which name the operator's claims are shown.
@@ -58,19 +59,33 @@ impl Lowering<'_> {
         }
     }
 
-    /// SAMOS' levels of what is read and of where is written.
-    pub(super) fn levels(&self, subject: &str, file: &LabelFile, claims: &mut Claims) {
-        if let Some(levels) = self.possible(subject, "read_confidentiality", &file.read_confidentiality) {
+    /// SAMOS' level of what is read.
+    pub(super) fn read_level(
+        &self,
+        subject: &str,
+        field: &Field<OneOrMany<ConfidentialityWord>>,
+        claims: &mut Claims,
+    ) {
+        if let Some(levels) = self.possible(subject, "read_confidentiality", field) {
             claim(claims, Claim::ReadConfidentiality(levels));
         }
-        if let Some(levels) = self.possible(subject, "write_confidentiality", &file.write_confidentiality) {
+    }
+
+    /// SAMOS' level of where is written.
+    pub(super) fn write_level(
+        &self,
+        subject: &str,
+        field: &Field<OneOrMany<ConfidentialityWord>>,
+        claims: &mut Claims,
+    ) {
+        if let Some(levels) = self.possible(subject, "write_confidentiality", field) {
             claim(claims, Claim::WriteConfidentiality(levels));
         }
     }
 
     /// What a tool's process touches.
-    pub(super) fn capabilities(&self, file: &LabelFile, claims: &mut Claims) {
-        let Some(file) = file.capabilities.value() else { return };
+    pub(super) fn capabilities(&self, field: &Field<CapabilitiesFile>, claims: &mut Claims) {
+        let Some(file) = field.value() else { return };
         let CapabilitiesFile { network, filesystem, environment, execution, software_libraries } = file;
         let written = [
             (Capability::Network, network),

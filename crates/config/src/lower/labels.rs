@@ -136,8 +136,9 @@ impl Lowering<'_> {
             claim(&mut claims, Claim::SetApproval(word.into()));
         }
         self.hints(subject, about, file, &mut claims);
-        self.levels(subject, file, &mut claims);
-        self.capabilities(file, &mut claims);
+        self.read_level(subject, &file.read_confidentiality, &mut claims);
+        self.write_level(subject, &file.write_confidentiality, &mut claims);
+        self.capabilities(&file.capabilities, &mut claims);
         if about != About::Tool {
             self.refuse_about_tools(subject, "write_confidentiality", &file.write_confidentiality);
             self.refuse_about_tools(subject, "capabilities", &file.capabilities);
@@ -218,11 +219,16 @@ impl Lowering<'_> {
             let mut claims = Claims::new();
             self.input_metadata(&subject, &file.input_metadata, &mut claims);
             self.return_metadata(&subject, &file.return_metadata, &mut claims);
+            self.read_level(&subject, &file.read_confidentiality, &mut claims);
+            self.write_level(&subject, &file.write_confidentiality, &mut claims);
+            self.capabilities(&file.capabilities, &mut claims);
             if let Some(&word) = file.approval.value() {
                 claim(&mut claims, Claim::SetApproval(word.into()));
             }
-            let spot = |key: &str| {
-                of_input(key, &file.input_metadata).or_else(|| of_return(key, &file.return_metadata))
+            let spot = |key: &str| match key {
+                "read_confidentiality" => file.read_confidentiality.read().map(|written| written.span),
+                "write_confidentiality" => file.write_confidentiality.read().map(|written| written.span),
+                key => of_input(key, &file.input_metadata).or_else(|| of_return(key, &file.return_metadata)),
             };
             self.check_case(*at, &subject, fixed, &claims, spot);
             let Some(condition) = self.condition(*at, &subject, &file.conditions, &file.when) else {
@@ -253,7 +259,11 @@ impl Lowering<'_> {
             let subject = format!("result case {} of {subject}", number + 1);
             let mut claims = Claims::new();
             self.return_metadata(&subject, &file.return_metadata, &mut claims);
-            self.check_case(*at, &subject, fixed, &claims, |key| of_return(key, &file.return_metadata));
+            self.read_level(&subject, &file.read_confidentiality, &mut claims);
+            self.check_case(*at, &subject, fixed, &claims, |key| match key {
+                "read_confidentiality" => file.read_confidentiality.read().map(|written| written.span),
+                key => of_return(key, &file.return_metadata),
+            });
             let pointer = self.pointer(*at, &subject, &file.pointer);
             let equals = self.equals(*at, &subject, file);
             if let (Some(pointer), Some(equals)) = (pointer, equals) {

@@ -154,6 +154,22 @@ impl Capabilities {
         }
     }
 
+    /// These, for one call of which this is said: the operator's word replaces, what others request is added.
+    pub(super) fn narrowed(&self, said: &Self) -> Self {
+        let mut next = self.clone();
+        for (slot, said) in next.operator.iter_mut().zip(&said.operator) {
+            *slot = said.clone().or_else(|| slot.take());
+        }
+        for (slot, said) in next.requested.iter_mut().zip(&said.requested) {
+            *slot = match (slot.take(), said) {
+                (Some(held), Some(said)) => Some(held.joined(said)),
+                (held, said) => held.or_else(|| said.clone()),
+            };
+        }
+        next.asked = next.asked.union(said.asked);
+        next
+    }
+
     /// Takes a request into account.
     pub(super) fn request(&mut self, claim: &CapabilityClaim, by: Authority) {
         let is_operator = by == Authority::Operator;

@@ -17,8 +17,11 @@ pub struct Contract {
     pub(super) accepts: Accepts,
     pub(super) outcomes: Possible<Outcome>,
     pub(super) source: Possible<Source>,
-    /// What somebody said of the source, without the worst that is assumed where nobody did.
+    /// What somebody said of the source, without the worst that is assumed where nobody did. What is left by a bound is
+    /// not among it: who says what it cannot be has not said what it is.
     pub(super) stated_source: Words<Source>,
+    /// Whether somebody answers for what nobody says of the source, so that only what is stated counts in labels.
+    pub(super) answered_for: bool,
     pub(super) returns: Sensitivity,
     /// What replies are worth at most, before the source and the server's trust are looked at.
     pub(super) ceiling: TrustLevel,
@@ -76,6 +79,7 @@ impl Contract {
             outcomes: Possible::any(),
             source: Possible::only(Source::UntrustedPublic),
             stated_source: Words::EMPTY,
+            answered_for: false,
             returns: Sensitivity::of([DataClass::Unclassified]),
             ceiling: TrustLevel::Owner,
             untrusted: None,
@@ -150,6 +154,11 @@ impl Contract {
     /// Where replies may come from: anywhere, if nobody said.
     pub fn possible_source(&self) -> Possible<Source> {
         if self.is_declared(Axis::Source) { self.source } else { Possible::any() }
+    }
+
+    /// Whether somebody says of this tool where its replies come from, and not only of its server.
+    pub fn names_source(&self) -> bool {
+        self.basis(Axis::Source) > Authority::Profile && !self.stated_source.is_empty()
     }
 
     /// Which classes replies may hold, before the source adds its own.
@@ -314,8 +323,7 @@ impl Contract {
             ReplyKind::ServerWithResource => server.effective().min(server.resources()),
         };
         // What a server that somebody stands for says nothing of is worth what the server is.
-        let answered_for = server.is_believed() || self.basis(Axis::Source) == Authority::Profile;
-        let sources = if answered_for { self.stated_source } else { self.source.members() };
+        let sources = if self.answered_for { self.stated_source } else { self.source.members() };
         let mut label = Label::bottom()
             .with_names(self.returns.names())
             .with_classes(self.returns.classes())

@@ -8,7 +8,8 @@ use super::contract::{Contract, ReplyBounds};
 use super::tally::{AcceptTally, ReturnTally, Tally};
 use super::weigh::Scale;
 use super::{
-    Accepts, Authority, Axis, Claimed, Claims, Notice, NoticeKind, Possible, Sensitivity, Severe, Word,
+    Accepts, Authority, Axis, CallVariant, Claimed, Claims, Notice, NoticeKind, Possible, Sensitivity,
+    Severe, Word,
 };
 
 impl Contract {
@@ -30,11 +31,7 @@ impl Contract {
         next.outcomes = next.narrow(Axis::Outcomes, self.outcomes, bounds, &scale.outcomes, &mut notices);
         let bounds = self.bounds(Axis::Source, self.source);
         next.source = next.narrow(Axis::Source, self.source, bounds, &scale.source, &mut notices);
-        next.stated_source = if next.is_declared(Axis::Source) {
-            next.source.members()
-        } else {
-            self.stated_source.union(scale.source.added())
-        };
+        next.stated_source = scale.source.stated(self.stated_source, next.source);
         next.returns = next.narrow_returns(&self.returns, &scale.returns, &mut notices);
         next.accepts = next.narrow_accepts(&self.accepts, &scale.accepts, &mut notices);
 
@@ -43,6 +40,7 @@ impl Contract {
         notices.append(&mut scale.notices);
 
         next.malicious |= scale.malicious;
+        next.capabilities = self.capabilities.narrowed(&scale.capabilities);
         // What is declared are the possible ones. The label keeps them all: an origin that is named too much costs nothing.
         let chooses = !scale.attribution_adds && !scale.attribution.is_empty();
         if chooses && self.attribution.covers(&scale.attribution) {
@@ -58,7 +56,9 @@ impl Contract {
             });
         }
         next.idempotent = scale.idempotent.value(self.idempotent);
-        next.variant = self.variant.max(scale.variant.value(scale.outcomes.has_operator(), next.outcomes));
+        // What is said of one call makes no other class of it, unless it does more than its tool.
+        let class = scale.variant.value(scale.outcomes.has_operator(), next.outcomes, CallVariant::Read);
+        next.variant = self.variant.max(class);
         (next.settled(), notices)
     }
 

@@ -3,7 +3,10 @@
 
 use super::contract::Contract;
 use super::words::Words;
-use super::{Authority, Axis, Claim, Claims, DataClass, Destination, Outcome, Possible, Sensitivity, Source};
+use super::{
+    Authority, Axis, CallVariant, Claim, Claims, DataClass, Destination, Outcome, Possible, Sensitivity,
+    Source,
+};
 use crate::profile::{Engine, Exit, Profile, ToolShape};
 
 impl Contract {
@@ -82,6 +85,8 @@ impl Place {
             }
             None => Possible::only(Outcome::Consequential),
         };
+        // The class of a call follows: the operator's one word for the server is the claim that it rests on.
+        let reads = outcomes.is_only(Outcome::Benign);
         let leaves = exit.is_some() || engine.is_some();
         let destination = Possible::only(self.destination);
         let destination = if leaves { destination.with(Destination::Public) } else { destination };
@@ -95,6 +100,8 @@ impl Place {
             outcomes,
             source: Possible::of(stated).or_else(|| Possible::of(inside)).unwrap_or_else(Possible::any),
             stated_source: stated,
+            answered_for: true,
+            variant: if reads { CallVariant::Read } else { CallVariant::Write },
             returns: self.returns,
             untrusted: self.strangers.then_some(Authority::Profile),
             ..Contract::unknown()
@@ -136,6 +143,40 @@ mod tests {
         let write = contract(Profile::Local, "write_file", PATH);
         assert_eq!(write.outcomes(), Possible::only(Outcome::Consequential));
         assert!(!write.is_known_to_be_undoable(), "one word for the server says nothing of this tool");
+    }
+
+    #[test]
+    fn a_reading_name_is_a_read_by_the_operators_word_for_the_server() {
+        for (profile, class) in [
+            (Profile::Local, CallVariant::Read),
+            (Profile::Private, CallVariant::Read),
+            (Profile::Public, CallVariant::Read),
+            (Profile::Unknown, CallVariant::Write),
+        ] {
+            assert_eq!(contract(profile, "read_file", PATH).variant(), class, "{profile}");
+            assert_eq!(contract(profile, "write_file", PATH).variant(), CallVariant::Write, "{profile}");
+            let runs = r#"{"properties":{"command":{"type":"string"}}}"#;
+            assert_ne!(contract(profile, "get_output", runs).variant(), CallVariant::Read, "{profile}");
+        }
+        // Anybody may say worse of it, and nobody who is not believed can say better.
+        let shape = |name| ToolShape::read("files", name, Some(PATH));
+        let said = |hints| {
+            let mut claims = Claims::new();
+            claims.push(Claim::Hints(hints), Authority::Declared, "core");
+            claims
+        };
+        let weighed = |name, hints| {
+            Contract::profiled(Profile::Local, &shape(name))
+                .weighed(&said(hints), &ServerTrust::default())
+                .0
+                .variant()
+        };
+        let writes = Hints { read_only: Some(false), ..Hints::default() };
+        assert_eq!(weighed("read_file", writes), CallVariant::Write);
+        let destroys = Hints { destructive: Some(true), ..Hints::default() };
+        assert_eq!(weighed("read_file", destroys), CallVariant::Destructive);
+        let reads = Hints { read_only: Some(true), ..Hints::default() };
+        assert_eq!(weighed("write_file", reads), CallVariant::Write);
     }
 
     #[test]

@@ -145,11 +145,18 @@ impl VariantClaims {
         self.read_only |= general.read_only;
     }
 
-    pub(super) fn value(&self, operator_spoke: bool, outcomes: Possible<Outcome>) -> CallVariant {
+    /// The class of a call with these outcomes. `known` is what was established before: the operator's one word for a
+    /// server is a claim, too.
+    pub(super) fn value(
+        &self,
+        operator_spoke: bool,
+        outcomes: Possible<Outcome>,
+        known: CallVariant,
+    ) -> CallVariant {
         let destructive = if operator_spoke { self.operator_destructive } else { self.destructive };
         if destructive {
             CallVariant::Destructive
-        } else if self.read_only && outcomes.is_only(Outcome::Benign) {
+        } else if (self.read_only || known == CallVariant::Read) && outcomes.is_only(Outcome::Benign) {
             CallVariant::Read
         } else {
             CallVariant::Write

@@ -47,6 +47,7 @@ impl Contract {
         next.outcomes = self.outcomes.or(other.outcomes.members());
         next.source = self.source.or(other.source.members());
         next.stated_source = self.stated_source.union(other.stated_source);
+        next.answered_for &= other.answered_for;
         next.returns = self.returns.strictest(&other.returns);
         next.ceiling = self.ceiling.min(other.ceiling);
         next.untrusted = self.untrusted.max(other.untrusted);

@@ -204,9 +204,26 @@ impl<T: Severe> Tally<T> {
         self.operator_adds = self.operator_adds.union(general.operator_adds.minus(own));
     }
 
-    /// Everything that anybody said it is or may be, without the defaults.
-    pub(super) fn heard(&self, within: Words<T>) -> Words<T> {
-        self.within(within).map_or_else(|| self.added(), |(value, _)| value.members())
+    /// Everything that anybody said it is or may be, without the defaults, where this was said before and `value` is what
+    /// it comes to. Who says what it is replaces what was said before; a bound takes from that, and who adds only adds.
+    pub(super) fn stated(&self, before: Words<T>, value: Possible<T>) -> Words<T> {
+        let own = self.operator.excluded;
+        let excluded = own.union(self.believed.excluded);
+        let chosen = self.operator.chosen(own).map(|chosen| chosen.or(self.operator_adds)).or_else(|| {
+            let added = self.adds.minus(own).union(self.operator_adds);
+            self.believed.chosen(excluded).map(|chosen| chosen.or(added))
+        });
+        match chosen {
+            Some(chosen) if value.members().minus(chosen.members()).is_empty() => chosen.members(),
+            // It was said outside of what was known, and both stand.
+            Some(chosen) => before.union(chosen.members()),
+            None => {
+                let left = before.minus(excluded);
+                let contradicts = left.is_empty() && !before.is_empty();
+                let added = self.adds.minus(own).union(self.operator_adds);
+                if contradicts { before.union(added) } else { left.union(added) }
+            }
+        }
     }
 
     /// What the operator or, failing that, those who may loosen say it is, within these bounds and with everything added

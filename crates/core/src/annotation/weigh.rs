@@ -294,10 +294,9 @@ impl Scale {
 
         let (source, by) = self.source.value(next.source, Axis::Source, &mut self.notices);
         next.source = source;
-        let heard = self.source.heard(Words::all());
-        // Who says where it comes from replaces what was known beforehand; who adds only adds.
-        next.stated_source = if by == Authority::Nothing { next.stated_source.union(heard) } else { heard };
+        next.stated_source = self.source.stated(next.stated_source, next.source);
         next.establish(Axis::Source, by);
+        next.answered_for = server.is_believed() || next.basis(Axis::Source) == Authority::Profile;
 
         let (returns, by) = self.returns.value(&next.returns, &mut self.notices);
         next.returns = returns;
@@ -317,7 +316,7 @@ impl Scale {
         next.origins.join(&self.attribution);
         next.accept_from = self.accept_from.map(Into::into).or(next.accept_from);
         next.idempotent = self.idempotent.value(next.idempotent);
-        next.variant = self.variant.value(self.outcomes.has_operator(), next.outcomes);
+        next.variant = self.variant.value(self.outcomes.has_operator(), next.outcomes, next.variant);
         next.note_lifted_floor(&mut self.notices);
         (next.settled(), self.notices)
     }

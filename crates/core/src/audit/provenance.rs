@@ -3,7 +3,9 @@
 
 use super::line::Line;
 use crate::action::ActionKind;
+use crate::annotation::ReplyKind;
 use crate::id::UpstreamId;
+use crate::label::Label;
 use crate::policy::{Facts, Policy};
 use crate::trust::TrustLevel;
 
@@ -18,7 +20,7 @@ pub struct Provenance<'a> {
     kind: ActionKind,
     /// The server's own name of what was used.
     name: &'a str,
-    /// What the server's word is worth, after the cap for servers that nobody verified.
+    /// What it is worth: the integrity in its label, or in the label that its contract foresees.
     level: TrustLevel,
 }
 
@@ -28,19 +30,21 @@ impl<'a> Provenance<'a> {
     /// The origin of what this action brings.
     pub fn of(policy: &'a Policy, facts: &Facts<'a>) -> Self {
         let upstream = facts.action.upstream();
-        let trust = facts.server.trust;
+        let own = facts.contract.integrity();
         let (name, level) = match facts.action.kind() {
-            ActionKind::ReadResource | ActionKind::Subscribe => (&**facts.action.target(), trust.resources()),
+            ActionKind::ReadResource | ActionKind::Subscribe => {
+                (&**facts.action.target(), facts.contract.label_of(ReplyKind::Resource).integrity())
+            }
             // What comes of a step or an answer comes of the tool whose call it belongs to.
             ActionKind::TaskStep | ActionKind::Answer => {
-                (facts.tool_name.unwrap_or(facts.action.target()), trust.effective())
+                (facts.tool_name.unwrap_or(facts.action.target()), own)
             }
             ActionKind::CallTool
             | ActionKind::ResolveTool
             | ActionKind::CreateChallenge
             | ActionKind::GetPrompt
             | ActionKind::Complete
-            | ActionKind::ExtraMethod => (&**facts.action.target(), trust.effective()),
+            | ActionKind::ExtraMethod => (&**facts.action.target(), own),
         };
         Self {
             server: policy.on_record(upstream),
@@ -50,6 +54,12 @@ impl<'a> Provenance<'a> {
             name,
             level,
         }
+    }
+
+    /// The same of something that came back with this label. Without one it is what the contract foresees.
+    #[must_use]
+    pub fn labelled(self, label: Option<&Label>) -> Self {
+        Self { level: label.map_or(self.level, Label::integrity), ..self }
     }
 
     pub(super) fn write(&self, line: &mut Line<'_>) {

@@ -330,6 +330,7 @@ fn notices_and_remarks_are_read_back() {
 fn a_record_says_where_content_comes_from_as_the_trust_policy_prints_it() {
     let community = "https://community.example.com/mcp";
     let mut call = Call::in_mode(FlowMode::Balanced);
+    call.contract = Contract::weigh(&Claims::new(), &ServerTrust::default()).0;
     let contributor = crate::session::Contributor {
         principal: Some(community.into()),
         ..crate::session::Contributor::user()

@@ -10,7 +10,7 @@ mod text_set;
 pub use bits::LabelBits;
 pub use digest::LabelDigest;
 pub(crate) use show::publish;
-pub use text_set::TextSet;
+pub use text_set::{TextSet, is_own_origin};
 
 use crate::annotation::{ClassSet, Confidentiality, DataClass, Source, SourceSet, Words};
 use crate::trust::TrustLevel;
@@ -102,6 +102,15 @@ impl Label {
             && self.scopes.covers(&other.scopes)
             && self.names.covers(&other.names)
             && self.origins.covers(&other.origins)
+    }
+
+    /// Whether joining the other would leave this label as it is, each listed origin among it. What this says yes to
+    /// need not be stored; [`Label::covers`] is the weaker question, whether a decision would be the same.
+    pub fn includes(&self, other: &Self) -> bool {
+        self.bits.covers(other.bits)
+            && self.scopes.includes(&other.scopes)
+            && self.names.includes(&other.names)
+            && self.origins.includes(&other.origins)
     }
 
     /// The part that is stored as bits.

@@ -138,6 +138,33 @@ fn too_many_members_leave_a_set_open_and_mark_the_label() {
 }
 
 #[test]
+fn our_own_origins_are_first_and_stay_however_many_others_there_are() {
+    let others = TextSet::of((0..300).map(|number| format!("a://{number:03}")));
+    for own_last in [false, true] {
+        let mut set = if own_last { others.clone() } else { TextSet::of(["mcp:web:fetch"]) };
+        set.join(&if own_last { TextSet::of(["mcp:web:fetch"]) } else { others.clone() });
+        assert_eq!(set.members().first().map(|first| &**first), Some("mcp:web:fetch"));
+        assert_eq!(set.members().len(), TextSet::LIMIT);
+        assert_eq!(set.contains("mcp:web:fetch"), Some(true));
+        assert_eq!(set.contains("a://255"), None, "it made room for ours");
+    }
+    assert!(is_own_origin("mcp:web:fetch"));
+    assert!(!is_own_origin("mcp://host/a") && !is_own_origin("claimed:mcp:web:fetch"));
+}
+
+#[test]
+fn an_open_set_still_takes_what_there_is_room_for() {
+    let few = TextSet::of(["a"]).opened();
+    assert!(few.covers(&TextSet::of(["b"])) && !few.includes(&TextSet::of(["b"])));
+    let full = TextSet::of((0..300).map(|number| format!("m{number:03}")));
+    assert!(full.includes(&TextSet::of(["z"])), "there is no room for it");
+    assert!(!full.includes(&TextSet::of(["a"])), "it comes before others");
+    assert!(!TextSet::of(["a"]).includes(&TextSet::EVERY));
+    assert_eq!(full.first(2), TextSet::of(["m000", "m001"]).opened());
+    assert_eq!(TextSet::of(["a", "b"]).first(2), TextSet::of(["a", "b"]));
+}
+
+#[test]
 fn a_text_too_long_to_keep_leaves_the_set_open() {
     let long = "x".repeat(TextSet::LONGEST + 1);
     let set = TextSet::of([long.as_str(), "short"]);

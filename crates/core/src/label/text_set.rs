@@ -10,10 +10,11 @@ use serde::{Serialize, Serializer};
 ///
 /// It lists at most [`TextSet::LIMIT`] members. What does not fit leaves the set *open*: further members may
 /// be in it, and membership of an unlisted one is unknown. Of too many members the first in order stay, so
-/// that the union is the same in whatever order it is made.
+/// that the union is the same in whatever order it is made. Origins that we give ourselves are before all
+/// others in that order: nothing that anybody says can push them out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextSet {
-    /// Sorted, without duplicates; `None` when there are none.
+    /// Sorted by [`order`], without duplicates; `None` when there are none.
     members: Option<Arc<[Arc<str>]>>,
     open: bool,
 }
@@ -40,7 +41,7 @@ impl TextSet {
                 open = true;
                 continue;
             }
-            if let Err(place) = members.binary_search(&text) {
+            if let Err(place) = find(&members, &text) {
                 members.insert(place, text);
             }
             if members.len() > Self::LIMIT {
@@ -72,7 +73,7 @@ impl TextSet {
 
     /// Whether the text is in it; `None` where that is unknown.
     pub fn contains(&self, text: &str) -> Option<bool> {
-        if self.members().binary_search_by(|member| (**member).cmp(text)).is_ok() {
+        if find(self.members(), text).is_ok() {
             return Some(true);
         }
         if self.open { None } else { Some(false) }
@@ -88,8 +89,31 @@ impl TextSet {
             (_, None) => true,
             (None, Some(_)) => false,
             (Some(mine), Some(theirs)) if Arc::ptr_eq(mine, theirs) => true,
-            (Some(mine), Some(theirs)) => theirs.iter().all(|text| mine.binary_search(text).is_ok()),
+            (Some(mine), Some(theirs)) => theirs.iter().all(|text| find(mine, text).is_ok()),
         }
+    }
+
+    /// Whether joining the other would leave this set as it is, member by member. Stronger than
+    /// [`TextSet::covers`]: an open set covers what it does not list, and still lists what fits when it comes.
+    pub fn includes(&self, other: &Self) -> bool {
+        if other.open && !self.open {
+            return false;
+        }
+        if self.lists_all(other) {
+            return true;
+        }
+        let full = self.open && self.members().len() == Self::LIMIT;
+        let beyond = |text: &str| self.members().last().is_some_and(|last| order(last, text).is_lt());
+        full && other.members().iter().all(|text| beyond(text) || find(self.members(), text).is_ok())
+    }
+
+    /// The first members in order, open if there are more.
+    #[must_use]
+    pub fn first(mut self, most: usize) -> Self {
+        if self.members().len() > most {
+            self = Self::from_sorted(self.members().iter().take(most).cloned().collect(), true);
+        }
+        self
     }
 
     /// This set, left open.
@@ -115,6 +139,22 @@ impl TextSet {
     }
 }
 
+/// Whether a text is an origin that we give to a reply: `mcp:SERVER:TOOL`. A URI of the scheme `mcp` has an authority,
+/// and ours have none. What others say is never kept in this form.
+pub fn is_own_origin(text: &str) -> bool {
+    text.strip_prefix("mcp:").is_some_and(|rest| !rest.starts_with("//"))
+}
+
+/// The order of members: our own origins, then everything else, each by its bytes.
+fn order(left: &str, right: &str) -> Ordering {
+    is_own_origin(right).cmp(&is_own_origin(left)).then_with(|| left.cmp(right))
+}
+
+/// Where a text is in a sorted list, or belongs.
+fn find(sorted: &[Arc<str>], text: &str) -> Result<usize, usize> {
+    sorted.binary_search_by(|member| order(member, text))
+}
+
 /// Two sorted lists as one, without duplicates.
 fn merged(left: &[Arc<str>], right: &[Arc<str>]) -> Vec<Arc<str>> {
     let mut out = Vec::with_capacity(left.len() + right.len());
@@ -124,7 +164,7 @@ fn merged(left: &[Arc<str>], right: &[Arc<str>]) -> Vec<Arc<str>> {
             (None, None) => return out,
             (Some(_), None) => true,
             (None, Some(_)) => false,
-            (Some(a), Some(b)) => match a.cmp(b) {
+            (Some(a), Some(b)) => match order(a, b) {
                 Ordering::Less => true,
                 Ordering::Greater => false,
                 Ordering::Equal => {

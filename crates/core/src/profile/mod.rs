@@ -17,12 +17,13 @@
 
 mod local_act;
 pub mod never_free;
+pub mod path_source;
 pub mod sql;
 mod tool_shape;
 mod word_list;
 
 pub use local_act::{LocalAct, Named, NamedThings, Places};
-pub use tool_shape::{Engine, Exit, ToolShape};
+pub use tool_shape::{Engine, Exit, ToolShape, Walk};
 
 use crate::annotation::words::vocabulary;
 use crate::trust::TrustLevel;

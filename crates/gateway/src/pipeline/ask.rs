@@ -113,7 +113,7 @@ impl ServerQuestions {
         let upstream = permitted.action.upstream();
         let raised = absorbed.as_ref().is_ok_and(|absorbed| absorbed.raised);
         let put = absorbed.is_ok();
-        let provenance = Some(permitted.provenance());
+        let provenance = Some(permitted.provenance().labelled(label));
         let label_put = label.filter(|_| put);
         let question = Question { upstream, kind, judgement, put, label: label_put, raised, provenance };
         let recorded = self.judge.recorder.happened(permitted, Happened::Question(question));

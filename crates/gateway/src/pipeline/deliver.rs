@@ -85,7 +85,7 @@ pub(super) async fn commit(
     let outcome = if reply.frame.error().is_some() { Outcome::UpstreamError } else { Outcome::Delivered };
     let bytes = reply.frame.bytes().len();
     let detail = joined.is_postponed().then_some(UNSTORED);
-    let provenance = Some(permitted.provenance());
+    let provenance = Some(permitted.provenance().labelled(Some(&label)));
     let end = End { bytes, detail, judgement: Some(&judgement), label: Some(&label), raised, provenance };
     let recorded = sent.record.settle_with_others(outcome, end).await;
     let recorded = recorded.map_err(|error| unrecorded(decision, &error))?;

@@ -60,10 +60,8 @@ fn sentence(permitted: &Permitted) -> String {
     )
 }
 
-/// Where it comes from, our own name for it first.
+/// Where it comes from. Our own names for it are first among the origins.
 fn sources(label: &Label) -> Vec<String> {
-    let (ours, others): (Vec<_>, Vec<_>) =
-        label.origins().members().iter().partition(|origin| origin.starts_with("mcp:"));
-    let named = ours.into_iter().chain(others).take(MAX_SOURCES);
+    let named = label.origins().members().iter().take(MAX_SOURCES);
     named.map(|origin| origin.escape_debug().to_string()).collect()
 }

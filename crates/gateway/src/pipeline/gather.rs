@@ -16,7 +16,7 @@ use highwater_upstream::apart;
 use super::Arrival;
 use super::arrival::RoutedAction;
 use super::judge::Judge;
-use super::local::{LocalFacts, reads_by_sql};
+use super::local::{LocalFacts, reads_by_sql, said_by_places};
 use super::permitted::Permitted;
 use super::proposed::{EffectiveContract, Proposed};
 use super::sessions::{ClientContext, Sessions, worst};
@@ -68,8 +68,7 @@ impl Judge {
             route,
         };
         let proposed = self.narrow(proposed).await;
-        let local = LocalFacts::of(&proposed, &arrival.world.places);
-        let proposed = Proposed { local, ..proposed };
+        let proposed = LocalFacts::found(proposed, &arrival.world.places);
         match heard {
             None => proposed,
             Some(heard) => apart(self.judged_as_call(proposed, &heard)).await,
@@ -169,9 +168,15 @@ impl Sessions {
 /// a call, narrowed by what an operator's case finds in the reply.
 fn contract_of_reply(permitted: &Permitted, reply: &Reply) -> Option<Arc<Contract>> {
     let cases = permitted.known().cases.as_ref().filter(|label| !label.results().is_empty());
-    let said = cases.and_then(|cases| reply.frame.result().map(|result| cases.for_reply(result)));
-    said.filter(|said| !said.is_empty()).map(|said| narrowed(permitted, &said))
+    let result = reply.frame.result();
+    let mut said = cases.and_then(|cases| result.map(|result| cases.for_reply(result))).unwrap_or_default();
+    let is_untrusted = permitted.reply_contract.reply_label().untrusted();
+    if let Some(places) = said_by_places(permitted.local.read_from, result).filter(|_| !is_untrusted) {
+        said.extend(&places);
+    }
+    (!said.is_empty()).then(|| narrowed(permitted, &said))
 }
+
 fn narrowed(permitted: &Permitted, said: &Claims) -> Arc<Contract> {
     let (contract, notices) = permitted.reply_contract.narrowed(said);
     for notice in &notices {

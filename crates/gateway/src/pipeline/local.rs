@@ -1,11 +1,13 @@
 //! What a call names and runs on this machine: paths, absolute and with their links followed, and SQL. The one step of the
-//! road that looks at files.
+//! road that looks at files. It tells whether an act stays here, and whether what is read is the user's own.
 
 use std::path::{Path, PathBuf};
 
 use highwater_core::action::ActionKind;
-use highwater_core::profile::never_free::lexical;
-use highwater_core::profile::{Engine, LocalAct, Named, NamedThings, Places, ToolShape, sql};
+use highwater_core::annotation::{Authority, Claim, Claims};
+use highwater_core::profile::never_free::{is_inside, lexical};
+use highwater_core::profile::path_source::{is_of_packages, lists_others, others_wrote};
+use highwater_core::profile::{Engine, LocalAct, Named, NamedThings, Places, Profile, ToolShape, Walk, sql};
 use highwater_mcp::text::{elements, is_array, is_object, member, members, unquote};
 
 use super::proposed::Proposed;
@@ -22,21 +24,27 @@ pub(super) struct LocalFacts {
     pub(super) act: LocalAct,
     /// Whether they hold an SQL text, to be run, that certainly only reads.
     pub(super) reads_by_sql: bool,
+    /// What the reply is known to come from, by the paths that they name.
+    pub(super) read_from: ReadFrom,
 }
 
 // === impl LocalFacts ===
 
 impl LocalFacts {
-    /// Those of a call under its contract for these arguments. Who changes nothing may name anything.
-    pub(super) fn of(proposed: &Proposed, places: &Places) -> Self {
+    /// A call with what its paths tell of it, under its contract for these arguments.
+    pub(super) fn found(proposed: Proposed, places: &Places) -> Proposed {
+        let from = read_from(&proposed, places);
+        let proposed = proposed.reading_from(from);
+        // Who changes nothing may name anything.
         if proposed.action.kind() != ActionKind::CallTool || !proposed.contract.acts() {
-            return proposed.local;
+            return proposed;
         }
         let known = proposed.known();
         let shape = &known.shape;
         let named = named(shape, proposed.arguments(), places.home.as_deref()).judged(shape, places);
         let act = LocalAct::judge(known.profile, shape, &proposed.contract, named);
-        Self { named, act, ..proposed.local }
+        let local = Self { named, act, ..proposed.local };
+        Proposed { local, ..proposed }
     }
 }
 
@@ -45,6 +53,85 @@ pub(super) fn reads_by_sql(proposed: &Proposed) -> bool {
     let Some(Engine::Sql { argument }) = proposed.known().shape.runs() else { return false };
     let mut texts = values(proposed.arguments(), argument);
     texts.len() == 1 && texts.pop().is_some_and(|text| sql::reads_only(&text))
+}
+
+/// What a reply is known to come from by the paths that its call names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ReadFrom {
+    /// From files of the user's own, or nothing is known by paths.
+    #[default]
+    Own,
+    /// From what others wrote.
+    Others,
+    /// From what lies below a folder of the user's own: its reply tells the places.
+    Below {
+        /// Whether folders of downloads count.
+        downloads: bool,
+    },
+}
+
+/// Where a call of a server of this machine reads. What somebody says of the tool's source counts before that.
+fn read_from(proposed: &Proposed, places: &Places) -> ReadFrom {
+    let known = proposed.known();
+    if known.profile != Profile::Local || proposed.contract.names_source() {
+        return ReadFrom::Own;
+    }
+    let (home, projects) = (places.home.as_deref(), &places.projects);
+    let is_others = |path: &str| others_wrote(path, work_tree(Path::new(path)).as_deref(), projects);
+    match proposed.action.kind() {
+        ActionKind::CallTool => {}
+        ActionKind::ReadResource => {
+            let file = proposed.action.target().strip_prefix("file://");
+            let path = file.and_then(|path| lexical(path, None, home));
+            let path = path.and_then(|path| followed(Path::new(&path)));
+            let others = match (path, file) {
+                (Some(path), _) => is_others(&path),
+                (None, file) => file.is_some_and(is_of_packages),
+            };
+            return if others { ReadFrom::Others } else { ReadFrom::Own };
+        }
+        _ => return ReadFrom::Own,
+    }
+    let (shape, arguments) = (&known.shape, proposed.arguments());
+    let named = named(shape, arguments, home);
+    let mut written = shape.objects().iter().flat_map(|pointer| values(arguments, pointer));
+    if named.paths.iter().any(|path| is_others(path)) || written.any(|value| is_of_packages(&value)) {
+        return ReadFrom::Others;
+    }
+    match shape.walks() {
+        None => ReadFrom::Own,
+        // Clones and downloads may lie below a folder that is in no project.
+        Some(Walk::Searches)
+            if !projects.is_empty() && !named.paths.iter().all(|path| is_inside(path, projects)) =>
+        {
+            ReadFrom::Others
+        }
+        // Of what is no folder there is nothing below.
+        Some(Walk::Lists | Walk::Searches) if shape.paths().is_empty() && named.paths.is_empty() => {
+            ReadFrom::Own
+        }
+        Some(Walk::Lists | Walk::Searches) => ReadFrom::Below { downloads: projects.is_empty() },
+    }
+}
+
+/// That strangers may have written what comes back, where it does come from them. `reply` is the result, once it is there.
+pub(super) fn said_by_places(from: ReadFrom, reply: Option<&str>) -> Option<Claims> {
+    let strangers = match (from, reply) {
+        (ReadFrom::Others, _) => true,
+        (ReadFrom::Below { downloads }, Some(reply)) => lists_others(reply, downloads),
+        (ReadFrom::Own, _) | (ReadFrom::Below { .. }, None) => false,
+    };
+    strangers.then(|| {
+        let mut said = Claims::new();
+        said.push(Claim::Untrusted, Authority::Profile, "profile");
+        said
+    })
+}
+
+/// The root of the git work tree that a path lies in, if it lies in one.
+fn work_tree(path: &Path) -> Option<String> {
+    let root = path.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+    root.to_str().map(str::to_owned)
 }
 
 /// The places that matter, with their links followed. What is not there yet is taken as it is written.

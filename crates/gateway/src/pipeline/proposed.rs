@@ -16,7 +16,7 @@ use highwater_store::{SessionHandle, SessionState};
 
 use super::arrival::Route;
 use super::layout::Layout;
-use super::local::LocalFacts;
+use super::local::{LocalFacts, ReadFrom, said_by_places};
 use crate::catalog::Known;
 use crate::client::Caller;
 use crate::gateway::now;
@@ -188,6 +188,21 @@ impl Proposed {
         }
         let contract = EffectiveContract::Narrowed(Arc::new(contract));
         Self { contract: contract.clone(), reply_contract: contract, ..self }
+    }
+
+    /// The same with what the paths that it names tell of its reply.
+    pub(super) fn reading_from(self, read_from: ReadFrom) -> Self {
+        let proposed = match said_by_places(read_from, None) {
+            Some(said) => {
+                let (reply, _) = self.reply_contract.narrowed(&said);
+                let (contract, _) = self.contract.narrowed(&said);
+                let narrowed = |contract| EffectiveContract::Narrowed(Arc::new(contract));
+                Self { contract: narrowed(contract), reply_contract: narrowed(reply), ..self }
+            }
+            None => self,
+        };
+        let local = LocalFacts { read_from, ..proposed.local };
+        Self { local, ..proposed }
     }
 
     /// What the operator says of a call with these arguments.

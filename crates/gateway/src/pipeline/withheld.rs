@@ -67,7 +67,8 @@ impl Sent {
 
     fn end_withheld(&mut self, detail: Option<&str>, judgement: Option<&Judgement>) -> Result<(), Refusal> {
         let permitted = Arc::clone(&self.permitted);
-        let (label, provenance) = (self.reply_label.as_ref(), Some(permitted.provenance()));
+        let label = self.reply_label.as_ref();
+        let provenance = Some(permitted.provenance().labelled(label));
         let end = End { detail, judgement, label, provenance, ..End::default() };
         let settled = self.record.settle(Outcome::Withheld, end);
         settled.map(|_| ()).map_err(|error| unrecorded(self.decision(), &error))

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use highwater_core::id::{DecisionId, Timestamp};
-use highwater_core::label::{Label, LabelBits};
+use highwater_core::label::{Label, LabelBits, is_own_origin};
 use highwater_core::session::Leg;
 use serde::Serialize;
 
-/// How many origins are remembered.
+/// How many origins are remembered of what others say, and how many of our own beside them.
 const MAX_ORIGINS: usize = 256;
 
 /// What is known of the origins of one session.
@@ -44,11 +44,17 @@ struct Brought {
 impl Story {
     /// Takes in a message with this label. `vouched` says that the operator verified the server it came from.
     pub(crate) fn take_in(&mut self, label: &Label, vouched: bool) {
+        let own = self.brought.keys().filter(|origin| is_own_origin(origin)).count();
+        let mut room =
+            [MAX_ORIGINS.saturating_sub(self.brought.len() - own), MAX_ORIGINS.saturating_sub(own)];
         for origin in label.origins().members() {
+            let [others, ours] = &mut room;
+            let room = if is_own_origin(origin) { ours } else { others };
             if let Some(known) = self.brought.get_mut(origin) {
                 known.bits = known.bits.union(label.bits());
                 known.vouched |= vouched;
-            } else if self.brought.len() < MAX_ORIGINS {
+            } else if *room > 0 {
+                *room -= 1;
                 self.brought.insert(Arc::clone(origin), Brought { bits: label.bits(), vouched });
             }
         }
@@ -135,5 +141,9 @@ mod tests {
             story.take_in(&Label::bottom().with_origin(&format!("o{number}")), true);
         }
         assert_eq!(story.of(|_| true).len(), MAX_ORIGINS);
+        // Who answered is told however much was said before.
+        story.take_in(&Label::bottom().with_origin("mcp:web:fetch").with_origin("one more"), false);
+        assert_eq!(names(&story.of(|_| true)).iter().filter(|origin| is_own_origin(origin)).count(), 1);
+        assert_eq!(story.of(|_| true).len(), MAX_ORIGINS + 1);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use highwater_config::{Settings, Surroundings};
+use highwater_config::{Settings, StoreSettings, Surroundings};
 use highwater_core::decide::FlowMode;
 use highwater_core::id::Timestamp;
 use highwater_core::policy::Policy;
@@ -14,6 +14,7 @@ use highwater_store::{Store, StoredPin};
 use crate::configuration::beside;
 use crate::environment::variable;
 use crate::exit::Failure;
+use crate::life::runtime;
 use crate::place::{ConfigSource, Places, text};
 use crate::running::Running;
 use crate::wire::{EXAMPLE, EXAMPLE_DATA, program};
@@ -117,7 +118,13 @@ impl BaseConfiguration {
         };
         let settings = base.settings(&[]).map_err(Failure::configuration)?;
         let servers: Vec<&str> = settings.servers.iter().map(|server| server.name.as_str()).collect();
-        match Store::look_at_pins(data, &servers) {
+        let pins = match &settings.store {
+            StoreSettings::Sqlite => Store::look_at_pins(data, &servers),
+            StoreSettings::Postgres { url, timeout } => {
+                runtime()?.block_on(Store::look_at_shared_pins(url, *timeout, &servers))
+            }
+        };
+        match pins {
             Ok(pins) => base.pins = pins,
             // What is not known of servers is not proposed about them.
             Err(error) => tracing::warn!(%error, "the definitions of servers cannot be read"),

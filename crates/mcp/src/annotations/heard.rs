@@ -7,7 +7,7 @@ use highwater_core::annotation::{
     Authority, Axis, Claim, Claimed, Claims, Confidentiality, DataClass, Hints, Notice, NoticeKind, Possible,
     Sensitivity, Words,
 };
-use highwater_core::label::TextSet;
+use highwater_core::label::{TextSet, is_own_origin};
 
 use super::table::{self, Of};
 use crate::era::meta_key;
@@ -267,6 +267,26 @@ impl Heard {
         }
     }
 
+    /// Leaves no more origins than one message may add. What is left out is marked, and said.
+    fn bound_origins(&mut self) {
+        let mut room = MAX_MESSAGE_ORIGINS;
+        let mut truncated = Vec::new();
+        for said in &mut self.said {
+            if let Claim::AddOrigins(origins) = &mut said.claim {
+                // An open one was remarked on when it was read.
+                if origins.members().len() > room && !origins.is_open() {
+                    truncated.push(said.from);
+                }
+                *origins = std::mem::take(origins).first(room);
+                room -= origins.members().len();
+            }
+        }
+        for from in truncated {
+            self.from = from;
+            self.notice(NoticeKind::Truncated, None, "attribution");
+        }
+    }
+
     /// Everything heard.
     pub(super) fn finish(mut self) -> Reading {
         if self.hints != Hints::default() {
@@ -280,23 +300,21 @@ impl Heard {
         if let Some(grades) = Possible::of(self.writes) {
             self.say(Claim::WriteConfidentiality(grades));
         }
+        self.bound_origins();
         Reading { claims: self.said.into_iter().collect(), notices: self.notices }
     }
 }
 
+/// How many origins one message adds to a label, in all vocabularies together. A label lists four times as many, so
+/// that no message alone can take the room of all others.
+pub(super) const MAX_MESSAGE_ORIGINS: usize = TextSet::LIMIT / 4;
+
 /// Attributions as origins. One that poses as an origin of ours is marked as somebody's claim.
 pub(super) fn origins<'a>(texts: impl Iterator<Item = Cow<'a, str>>) -> TextSet {
     TextSet::of(texts.map(|text| -> Arc<str> {
-        match text.strip_prefix(OUR_ORIGINS) {
-            // A URI of the scheme `mcp` has an authority; ours have none.
-            Some(rest) if !rest.starts_with("//") => format!("claimed:{text}").into(),
-            _ => text.into(),
-        }
+        if is_own_origin(&text) { format!("claimed:{text}").into() } else { text.into() }
     }))
 }
-
-/// How the origins begin that we give to replies ourselves.
-const OUR_ORIGINS: &str = "mcp:";
 
 fn clipped(text: &str, limit: usize) -> &str {
     let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);

@@ -246,7 +246,7 @@ fn a_reply_that_repeats_itself_costs_no_more_claims() {
     let said = says(&format!(r#"{{"content":[{}]}}"#, blocks.join(",")));
     assert!(said.claims.len() <= 4, "{}", said.claims.len());
     assert!(said.notices.len() <= 256);
-    assert_eq!(label_claims(&said.claims).origins().members().len(), 256);
+    assert_eq!(label_claims(&said.claims).origins().members().len(), 64);
     assert!(label_claims(&said.claims).origins().is_open());
 }
 

@@ -182,7 +182,7 @@ impl Model {
     fn fall_back(&mut self, asked: &OpenConversation, inherited: &Label, folded: Vec<SessionKey>) -> Opening {
         let (key, owner) = (asked.owner.widest_key(), asked.owner.widest());
         let widest = match self.sessions.get(key.as_str()) {
-            Some(session) if session.state.label.covers(inherited) => session.state.clone(),
+            Some(session) if session.state.label.includes(inherited) => session.state.clone(),
             Some(_) | None => self.join_one(&key, &owner, inherited, asked.now).0,
         };
         Opening::FellBack { widest, folded }

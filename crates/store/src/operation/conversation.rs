@@ -145,7 +145,7 @@ impl OpenConversation {
         let (key, owner) = (self.owner.widest_key(), self.owner.widest());
         // A version that moved for nothing would keep a person on another replica from lowering the label.
         let widest = match read(tx, &key).await? {
-            Some((state, _)) if state.label.covers(inherited) => state,
+            Some((state, _)) if state.label.includes(inherited) => state,
             Some(_) | None => join(tx, &key, &owner, inherited, None, self.now).await?.0,
         };
         Ok(Opening::FellBack { widest, folded })

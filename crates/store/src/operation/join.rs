@@ -87,22 +87,55 @@ pub(super) async fn join<T: Tx>(
     let (epoch, bits, version, folded) = (row.count(0)?, row.bits(1)?, row.count(2)?, row.int(3)? != 0);
     // Nobody wrote since the caller's copy was made: what it lists is what is stored.
     let current = known.filter(|known| known.epoch == epoch && known.version + 1 == version);
-    for (kind, value) in members(added) {
-        if current.is_none_or(|known| !members(&known.label).any(|listed| listed == (kind, value))) {
-            let values = [Value::Text(key.as_str()), Value::Text(kind), Value::Text(value)];
-            tx.execute(statement::JOIN_MEMBER, &values).await?;
-        }
-    }
+    let rows = match current {
+        Some(_) => Vec::new(),
+        None => tx.query(statement::MEMBERS, &[Value::Text(key.as_str())]).await?,
+    };
+    let rows = rows.iter().map(|row| Ok((row.text(0)?, row.text(1)?)));
+    let rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
+    let stored: Vec<(&str, &str)> = match current {
+        Some(known) => members(&known.label).collect(),
+        None => rows,
+    };
     let label = match current {
         Some(known) => {
             let sets = known.label.clone().joined(added);
             Label::from_sets(bits, sets.scopes().clone(), sets.names().clone(), sets.origins().clone())
         }
+        // The bits speak of what is added already, so its members belong to them.
         None => {
-            let rows = tx.query(statement::MEMBERS, &[Value::Text(key.as_str())]).await?;
-            label(bits, rows.iter().map(|row| Ok((row.text(0)?, row.text(1)?))))?
+            let added = members(added).map(|(kind, value)| -> (&str, &str) { (kind, value) });
+            label(bits, stored.iter().copied().chain(added).map(Ok))?
         }
     };
+    keep_members(tx, key, &stored, added, &label).await?;
+    if label.bits() != bits {
+        let values = [Value::Int(label.bits().to_i64()), Value::Text(key.as_str())];
+        tx.execute(statement::RAISE_BITS, &values).await?;
+    }
     tx.announce(key.as_str()).await?;
     Ok((SessionState { epoch, version, label }, folded))
+}
+
+/// Stores the members that are new in a label, and no longer those for which it has no room.
+async fn keep_members<T: Tx>(
+    tx: &mut T,
+    key: &SessionKey,
+    stored: &[(&str, &str)],
+    added: &Label,
+    label: &Label,
+) -> Result<(), StoreError> {
+    let listed: Vec<_> = members(label).collect();
+    let values = |kind, value| [Value::Text(key.as_str()), Value::Text(kind), Value::Text(value)];
+    let mut kept = stored.len();
+    for member in members(added).filter(|member| !stored.contains(member) && listed.contains(member)) {
+        tx.execute(statement::JOIN_MEMBER, &values(member.0, member.1)).await?;
+        kept += 1;
+    }
+    if kept > listed.len() {
+        for member in stored.iter().filter(|member| !listed.contains(member)) {
+            tx.execute(statement::FORGET_MEMBER, &values(member.0, member.1)).await?;
+        }
+    }
+    Ok(())
 }

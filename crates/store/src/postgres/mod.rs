@@ -66,6 +66,20 @@ impl Postgres {
         timeout: Option<Duration>,
         restored: bool,
     ) -> Result<Self, StoreError> {
+        let postgres = Self::connect(url, timeout)?;
+        postgres.migrate().await?;
+        if restored {
+            let sessions = postgres.perform(Start { boot_id: String::new(), restored }).await?;
+            tracing::warn!(
+                sessions,
+                "the store was restored, so every session counts as having read everything"
+            );
+        }
+        Ok(postgres)
+    }
+
+    /// The same database with whatever layout it has. Connections are made when they are first needed.
+    pub(crate) fn connect(url: &str, timeout: Option<Duration>) -> Result<Self, StoreError> {
         let limits = timeout.map_or(DEFAULT_LIMITS, |limit| Limits { read: limit, write: limit });
         let server = Arc::new(Server::parse(url, limits.read)?);
         let manager = Manager::from_config(
@@ -86,16 +100,7 @@ impl Postgres {
             .build()
             .map_err(|error| StoreError::Failed { doing: "begin", why: error.to_string().into() })?;
         let replica = random_id("")?.into();
-        let postgres = Self { pool, server, limits, replica, closing: watch::Sender::new(false) };
-        postgres.migrate().await?;
-        if restored {
-            let sessions = postgres.perform(Start { boot_id: String::new(), restored }).await?;
-            tracing::warn!(
-                sessions,
-                "the store was restored, so every session counts as having read everything"
-            );
-        }
-        Ok(postgres)
+        Ok(Self { pool, server, limits, replica, closing: watch::Sender::new(false) })
     }
 
     async fn migrate(&self) -> Result<(), StoreError> {

@@ -11,6 +11,10 @@ statements! {
             RETURNING epoch,bits,ver,folded";
     /// Joins one member of a set, in the same transaction.
     JOIN_MEMBER = "INSERT INTO session_set(session,kind,value) VALUES($1,$2,$3) ON CONFLICT DO NOTHING";
+    /// Takes one member of a set away that others, first in its order, left no room for.
+    FORGET_MEMBER = "DELETE FROM session_set WHERE session=$1 AND kind=$2 AND value=$3";
+    /// Says of a session that its sets are not complete, in the transaction of a join.
+    RAISE_BITS = "UPDATE session SET bits=bits|$1 WHERE id=$2";
     MEMBERS = "SELECT kind,value FROM session_set WHERE session=$1";
     /// Whether a copy is still the newest.
     VERSION = "SELECT epoch,ver FROM session WHERE id=$1";
@@ -43,9 +47,11 @@ statements! {
             AND kind IN ('transport','connection') ORDER BY created DESC, id DESC LIMIT 3";
     SHORT_BITS = "SELECT DISTINCT bits FROM session WHERE agent=$1 AND id<>$2 AND calls<2 AND folded=0 \
             AND kind IN ('transport','connection')";
-    SHORT_MEMBERS = "SELECT DISTINCT t.value FROM session s JOIN session_set t ON t.session=s.id \
+    SHORT_MEMBERS = "SELECT value FROM (SELECT DISTINCT t.value AS value FROM session s JOIN session_set t ON t.session=s.id \
             WHERE s.agent=$1 AND s.id<>$2 AND s.calls<2 AND s.folded=0 \
-            AND s.kind IN ('transport','connection') AND t.kind=$3 ORDER BY t.value LIMIT 257";
+            AND s.kind IN ('transport','connection') AND t.kind=$3) AS found \
+            ORDER BY CASE WHEN substr(value,1,4)='mcp:' AND substr(value,1,6)<>'mcp://' THEN 0 ELSE 1 END, value \
+            LIMIT 257";
     FOLD = "UPDATE session SET folded=1, ver=ver+1 WHERE agent=$1 AND calls<2 AND folded=0 \
             AND kind IN ('transport','connection') RETURNING id";
     COUNT_CALL = "UPDATE session SET calls=calls+1, seen=$1 WHERE id=$2 AND calls<2 RETURNING calls,agent";

@@ -83,13 +83,39 @@ pub(crate) async fn sets_are_bounded_and_overflow_is_marked<B: Backend>() {
     assert!(label.bits().origins_open() && label.origins().members().len() == TextSet::LIMIT);
     assert_eq!(label.origins().contains("o000"), Some(true));
     assert_eq!(label.origins().contains("o299"), None);
-    // From now on every origin is covered, and none is stored.
+    // What comes after all that are listed is not stored.
     let version = session.current().await.unwrap().version;
-    session.join(&Label::bottom().with_origin("another")).await.unwrap();
+    session.join(&Label::bottom().with_origin("zzz")).await.unwrap();
     assert!(session.current().await.unwrap().version <= version + 1);
+    // What comes before them takes the place of the last, and an origin of ours comes before all.
+    session.join(&Label::bottom().with_origin("another")).await.unwrap();
+    session.join(&Label::bottom().with_origin("mcp:web:fetch")).await.unwrap();
+    let label = session.current().await.unwrap().label.clone();
+    assert_eq!(label.origins().members().len(), TextSet::LIMIT);
     store.close().await.unwrap();
     let again = context(&place.open().await, "a").current().await.unwrap();
-    assert!(again.label.bits().origins_open() && again.label.covers(&label));
+    assert_eq!(again.label, label);
+    assert_eq!(again.label.origins().members().first().map(|first| &**first), Some("mcp:web:fetch"));
+    assert_eq!(again.label.origins().contains("another"), Some(true));
+    assert_eq!(again.label.origins().contains("o255"), None);
+}
+
+/// A label may have lost track of some origins long before it is full.
+pub(crate) async fn an_open_set_goes_on_listing_what_comes<B: Backend>() {
+    for defers in [false, true] {
+        let place = B::new().await;
+        let store = place.open().await;
+        store.defer_origins(defers);
+        let session = context(&store, "a");
+        let first = Label::bottom().with_origins(&TextSet::of(["https://a.example/"]).opened());
+        session.join(&first).await.unwrap();
+        session.join(&Label::bottom().with_origin("mcp:web:fetch")).await.unwrap();
+        store.close().await.unwrap();
+        let label = context(&place.open().await, "a").current().await.unwrap().label.clone();
+        let listed: Vec<_> = label.origins().members().iter().map(|text| &**text).collect();
+        assert_eq!(listed, ["mcp:web:fetch", "https://a.example/"], "deferred: {defers}");
+        assert!(label.bits().origins_open());
+    }
 }
 
 pub(crate) async fn a_covered_label_writes_nothing<B: Backend>() {

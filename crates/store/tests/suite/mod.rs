@@ -41,6 +41,7 @@ macro_rules! run {
                 a_join_never_lowers_and_repeats_without_effect,
                 sixty_four_joins_at_once_lose_nothing,
                 sets_are_bounded_and_overflow_is_marked,
+                an_open_set_goes_on_listing_what_comes,
                 a_covered_label_writes_nothing,
                 a_session_survives_the_store,
                 deferred_origins_arrive_a_little_later,

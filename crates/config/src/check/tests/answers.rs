@@ -1,5 +1,6 @@
 //! Every answer of the analysis is held against situations that nobody chose.
 
+use highwater_core::action::ActionKind;
 use highwater_core::decide::FlowPolicy;
 use highwater_core::policy::{ConditionSource, Effect, Phase, RuleSet, RuleSource, compile};
 use proptest::prelude::*;
@@ -71,6 +72,22 @@ proptest! {
             for (_, situation) in samples(&mut world, wanted.may, &coins) {
                 prop_assert!(situation.judged(&flow, &rules) >= Effect::Confirm, "{situation:#?}");
             }
+        }
+    }
+
+    /// An example names the method of what it does.
+    #[test]
+    fn what_an_example_reads_it_reads_by_the_method_for_it(rules in rules(Phase::Resource, 4), coins in coins()) {
+        let mut world = super::world(Phase::Resource, &rules);
+        for (_, situation) in samples(&mut world, super::super::diagram::ALWAYS, &coins) {
+            let (kind, method) = (situation.action().kind(), &**situation.action().method());
+            let methods: &[&str] = match kind {
+                ActionKind::ReadResource => &["resources/read", "resources/subscribe"],
+                ActionKind::GetPrompt => &["prompts/get"],
+                ActionKind::Complete => &["completion/complete"],
+                other => panic!("{other:?}"),
+            };
+            prop_assert!(methods.contains(&method), "{:?} by {}", kind, method);
         }
     }
 

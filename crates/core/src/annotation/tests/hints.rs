@@ -145,7 +145,11 @@ fn a_closed_world_is_not_harmless() {
     assert_eq!(contract.destination().worst(), Destination::Internal);
     assert_eq!(contract.source(), set([Source::Internal, Source::User, Source::System]));
     assert_eq!(contract.integrity(), TrustLevel::Tool);
-    assert!(contract.reply_label().classes().contains(DataClass::Confidential));
+    assert_eq!(
+        contract.reply_label().classes(),
+        Words::only(DataClass::Unclassified),
+        "nobody said what is in it"
+    );
 }
 
 #[test]
@@ -154,6 +158,39 @@ fn a_default_is_never_a_claim() {
     assert!(!contract.reply_label().untrusted(), "open world is a default here, and nobody claimed it");
     let contract = verified([Claim::SetSource(Possible::only(Source::Internal)), hints(YES, None, YES)]);
     assert!(contract.reply_label().untrusted(), "here somebody did");
+}
+
+/// Who says what something cannot be has not said what it is.
+#[test]
+fn a_closed_world_names_no_source_and_so_no_class_of_data() {
+    let nothing = Claim::SetReturns(Sensitivity::none());
+    let said = [nothing.clone(), hints(YES, NO, NO)];
+    let contract = verified(said.clone());
+    assert!(!contract.reply_label().private(), "{:?}", contract.reply_label());
+    assert_eq!(contract.reply_label().sources(), Words::EMPTY);
+    assert!(!contract.source().contains(Source::UntrustedPublic), "and it is a bound all the same");
+    assert!(!contract.names_source());
+    // What somebody adds is said.
+    let added = Claim::AddSource(Words::only(Source::User));
+    let contract = verified([nothing.clone(), hints(YES, NO, NO), added.clone()]);
+    assert_eq!(contract.reply_label().sources(), Words::only(Source::User));
+    // Of the call, too: within the bound, and with nothing that nobody said.
+    let (call, _) = verified(said).narrowed(&claims([(added, Authority::Resolved)]));
+    assert_eq!(call.reply_label().sources(), Words::only(Source::User));
+    // A stranger's bound bounds nothing.
+    assert!(stranger([nothing, hints(YES, NO, NO)]).reply_label().open_world());
+}
+
+/// A drifted definition is judged with the one that was approved: what either may be is possible.
+#[test]
+fn a_bound_that_only_one_of_two_definitions_has_bounds_nothing() {
+    let said = |by| claims([(hints(YES, NO, NO), by)]);
+    let operator = Contract::weigh(&said(Authority::Operator), &STRANGER).0;
+    let profile = Contract::weigh(&said(Authority::Profile), &STRANGER).0;
+    for (one, two) in [(&operator, &profile), (&profile, &operator)] {
+        let both = one.strictest(two);
+        assert!(both.reply_label().covers(one.reply_label()) && both.reply_label().covers(two.reply_label()));
+    }
 }
 
 #[test]

@@ -85,6 +85,22 @@ fn none_is_inside_the_bounds_only_where_it_was_possible() {
 }
 
 #[test]
+fn what_is_said_of_one_call_makes_no_write_of_a_tool_that_reads() {
+    let tool = verified([Claim::Hints(Hints { read_only: Some(true), ..Hints::default() })]);
+    assert_eq!(tool.variant(), CallVariant::Read);
+    for by in [Authority::Operator, Authority::ResolvedVerified, Authority::Resolved] {
+        for claim in [Claim::SetReturns(Sensitivity::none()), Claim::Untrusted] {
+            let (call, _) = narrowed(&tool, by, [claim]);
+            assert_eq!(call.variant(), CallVariant::Read, "{by}");
+        }
+        let acts = [Claim::SetOutcomes(Possible::only(Outcome::Consequential))];
+        assert_eq!(narrowed(&tool, by, acts).0.variant(), CallVariant::Write, "{by}");
+        let destroys = [Claim::SetOutcomes(Possible::only(Outcome::Irreversible))];
+        assert_eq!(narrowed(&tool, by, destroys).0.variant(), CallVariant::Destructive, "{by}");
+    }
+}
+
+#[test]
 fn where_nobody_spoke_there_are_no_bounds() {
     let (contract, notices) = narrowed(&verified([]), Authority::ResolvedVerified, public());
     assert!(!contract.reply_label().private());

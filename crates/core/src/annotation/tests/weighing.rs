@@ -285,5 +285,5 @@ fn a_reply_names_its_tool_and_what_the_tool_names() {
     let contract =
         verified([Claim::AddOrigins(TextSet::of(["https://example.com"]))]).with_origin("mcp:web:fetch");
     let origins = contract.reply_label().origins();
-    assert_eq!(origins.members(), [Arc::from("https://example.com"), Arc::from("mcp:web:fetch")]);
+    assert_eq!(origins.members(), [Arc::from("mcp:web:fetch"), Arc::from("https://example.com")]);
 }

@@ -70,6 +70,11 @@ fn reason(names: &[String]) -> Option<&'static str> {
     by_name.chain(by_prefix).chain(by_suffix).chain(by_folder).chain(by_system).find_map(found)
 }
 
+/// The names along a path, each in the form in which it is compared, whatever kind of path it is.
+pub(super) fn comparable_names(path: &str) -> Vec<String> {
+    path.split(['/', '\\', ':']).filter(|name| !name.is_empty()).map(comparable).collect()
+}
+
 /// The names along a path, each in the form in which it is compared; `None` if the path is not an absolute one that
 /// was resolved.
 fn names(path: &str) -> Option<Vec<String>> {

@@ -26,6 +26,7 @@ pub struct ToolShape {
     engine: Option<Engine>,
     objects: Vec<String>,
     paths: Vec<String>,
+    walk: Option<Walk>,
     open: bool,
 }
 
@@ -49,6 +50,15 @@ pub enum Exit {
     },
     /// Its arguments could not be read, so that one of them may be anything.
     UnknownArguments,
+}
+
+/// What a tool looks through, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// The places in a folder.
+    Lists,
+    /// Everything below a folder.
+    Searches,
 }
 
 /// By what a tool runs what it is given. Arguments are named by pointer.
@@ -95,6 +105,7 @@ impl ToolShape {
             engine: engine(&tool, &arguments, database(server, name).or_else(|| unnamed_database(&tool))),
             objects: pointers(|argument| argument.object),
             paths: pointers(|argument| argument.path),
+            walk: walk(&tool),
             open: arguments.open || !arguments.known,
         }
     }
@@ -130,11 +141,24 @@ impl ToolShape {
         &self.paths
     }
 
+    /// What the tool looks through, if its name says so. Its replies name places that its arguments do not.
+    pub fn walks(&self) -> Option<Walk> {
+        self.walk
+    }
+
     /// Whether calls may hold values in places that the definition does not tell: members of objects that it leaves
     /// open, or a schema that could not be read. Then other objects and paths may be among them.
     pub fn is_open(&self) -> bool {
         self.open
     }
+}
+
+fn walk(tool: &ToolName) -> Option<Walk> {
+    let searches = |word: &str| {
+        matches!(word, "find" | "glob" | "grep" | "locate" | "recursive" | "search" | "tree" | "walk")
+    };
+    let lists = |word: &str| matches!(word, "dir" | "list" | "ls");
+    if tool.has_word(searches) { Some(Walk::Searches) } else { tool.has_word(lists).then_some(Walk::Lists) }
 }
 
 fn exit(tool: &ToolName, arguments: &Arguments) -> Option<Exit> {

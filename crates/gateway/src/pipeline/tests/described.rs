@@ -4,7 +4,7 @@ use highwater_core::id::UpstreamId;
 use highwater_core::profile::Profile;
 use serde_json::{Value, json};
 
-use super::{ERAS, Script, Setup, forms, text};
+use super::{ClientOptions, ERAS, Script, Setup, forms, text};
 use crate::describe::Saying;
 
 const READ: &str = "up__query_rows";
@@ -89,4 +89,30 @@ async fn a_question_about_an_undescribed_server_says_how_to_describe_it() {
     text(&agent.call(READ, json!({ "table": "a" })).await);
     let asked = agent.call(ADD, json!({ "table": "a" })).await;
     assert!(asked.to_string().contains("highwater servers describe up"), "{asked}");
+}
+
+#[tokio::test]
+async fn a_read_only_token_may_call_what_only_reads_by_the_operators_word() {
+    let grants = json!({ "permissions": ["read"], "servers": ["*"] });
+    for (profile, may) in [("local", true), ("private", true), ("unknown", false)] {
+        let stage = undescribed()
+            .with(|config| {
+                config["servers"]["up"]["profile"] = json!(profile);
+                config["expose"] = json!("both");
+            })
+            .token("bob", grants.clone())
+            .open()
+            .await;
+        let agent =
+            stage.agent(ClientOptions { token: Some(stage.token("bob")), ..ClientOptions::default() });
+        let read = agent.call(READ, json!({ "table": "a" })).await;
+        assert_eq!(read["result"]["content"][0]["text"] == "done", may, "{profile}: {read}");
+        let through = json!({ "name": READ, "arguments": { "table": "a" } });
+        let through = agent.call("call_tool_read", through).await;
+        assert_eq!(through["result"]["content"][0]["text"] == "done", may, "{profile}: {through}");
+        let added = agent.call(ADD, json!({ "table": "a" })).await;
+        assert_ne!(added["result"]["content"][0]["text"], "done", "{profile}: {added}");
+        assert_eq!(stage.up().runs("query_rows"), if may { 2 } else { 0 });
+        assert_eq!(stage.up().runs("add_row"), 0);
+    }
 }

@@ -217,6 +217,39 @@ async fn a_token_that_is_revoked_while_its_call_runs_is_given_nothing_any_more()
 }
 
 #[tokio::test]
+async fn an_operators_case_may_speak_in_levels_and_capabilities() {
+    let label = json!({
+        "inputMetadata": { "destination": "ephemeral", "outcomes": "benign", "sensitivity": "any" },
+        "read_confidentiality": ["low", "high"],
+        "cases": [
+            { "when": { "arguments.repo": "website" }, "read_confidentiality": "low" },
+            { "when": { "arguments.repo": "diary" }, "read_confidentiality": "high",
+              "capabilities": { "network": false } },
+        ],
+    });
+    let rule = json!({ "name": "no-network", "effect": "block",
+        "conditions": { "and": [{ "fact": "tool.name", "equals": "get" },
+                                { "fact": "tool.capabilities", "contains": "network" }] } });
+    for (repo, label_after) in [
+        ("website", vec!["integrity:none", "openWorld", "source:untrustedPublic"]),
+        ("diary", vec!["integrity:tool", "confidential", "source:internal"]),
+    ] {
+        let stage = Setup::new()
+            .server("up", Script::of([doer("get", "public", "irreversible")]))
+            .with(|config| config["servers"]["up"]["labels"] = json!({ "get": label }))
+            .open()
+            .await;
+        let agent = stage.of_era(ERAS[1]);
+        text(&agent.call("up__get", json!({ "repo": repo })).await);
+        assert_eq!(stage.label(&agent), label_after, "{repo}");
+        // What the case says that the process touches is what rules see.
+        stage.reload(|config| config["rules"] = json!([rule]));
+        let answer = agent.call("up__get", json!({ "repo": repo })).await;
+        assert_eq!(answer["result"]["isError"] == true, repo == "website", "{repo}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn an_operators_case_counts_for_the_calls_it_is_about() {
     let label = json!({
         "inputMetadata": { "destination": "ephemeral", "outcomes": "benign", "sensitivity": "any" },

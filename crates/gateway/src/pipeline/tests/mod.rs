@@ -18,7 +18,9 @@ mod labels;
 mod local_acts;
 mod marks;
 mod notifications;
+mod origins;
 mod parts;
+mod places;
 mod questions;
 mod recording;
 mod refusals;
@@ -31,6 +33,7 @@ mod search;
 mod store_faults;
 mod suspended;
 mod tasks;
+mod trust_levels;
 
 use std::time::Duration;
 
