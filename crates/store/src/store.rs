@@ -16,10 +16,11 @@ use tokio::time::timeout;
 use crate::backend::Backend;
 use crate::cache::Cache;
 use crate::clock;
+use crate::health::Health;
 use crate::key::SessionOwner;
 use crate::marks::Marks;
 use crate::operation::{
-    DecidePins, Describe, FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals,
+    Access, DecidePins, Describe, FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals,
     ListSessions, Mark, MarkedKinds, MintContext, Note, Observe, OpenConversation, Opening, Operation,
     PinHistory, Prune, ReadMarks, ReadPins, ReadSession, ShowSession, SplitAgain,
 };
@@ -63,6 +64,8 @@ pub(crate) struct Inner {
     contexts: RwLock<HashSet<String>>,
     pub(crate) grace: Duration,
     defers_origins: AtomicBool,
+    /// Whether it works, as far as is known.
+    pub(crate) health: Health,
     /// Joins that wait for the store to come back.
     pub(crate) postponed: Postponed,
     /// How many things are still to be done that nobody waits for.
@@ -103,7 +106,6 @@ impl Store {
         let backend = match place {
             StorePlace::Sqlite(data) => Backend::Sqlite(Sqlite::open(sqlite::Opening {
                 file: Self::file(data),
-                boot_id: sqlite::boot_id(),
                 restored: options.restored,
             })?),
             StorePlace::Postgres { url, timeout } => {
@@ -144,6 +146,7 @@ impl Store {
             contexts: RwLock::default(),
             grace,
             defers_origins: AtomicBool::new(false),
+            health: Health::default(),
             postponed: Postponed::default(),
             unfinished: watch::Sender::new(0),
             pins_changed: watch::Sender::new(0),
@@ -199,6 +202,7 @@ impl Store {
                 let state = entry.adopt(state);
                 entry.note_joined_in(state.epoch);
                 let handle = SessionHandle::new(Arc::clone(&self.0), entry);
+                handle.flush(&state).await?;
                 Ok(OpenedSession { handle, fell_back: false })
             }
             Opening::FellBack { widest, folded } => {
@@ -408,7 +412,17 @@ impl Store {
         self.0.perform(ReadSession { key: SessionKey::new(""), known: None }).await.map(|_| ())
     }
 
-    /// Ends in order: what is queued is written, and the next start knows that nothing is missing.
+    /// Whether something failed and nothing was written since, so that it may be away.
+    pub fn is_failing(&self) -> bool {
+        self.0.health.is_failing()
+    }
+
+    /// Whether it can be written, where that is in doubt. Whoever asks while somebody finds out waits for the same answer.
+    pub async fn available(&self) -> Result<(), StoreError> {
+        self.0.available().await
+    }
+
+    /// Ends in order: what is queued is written.
     pub async fn close(&self) -> Result<(), StoreError> {
         let mut unfinished = self.0.unfinished.subscribe();
         if timeout(CLOSE_LIMIT, unfinished.wait_for(|unfinished| *unfinished == 0)).await.is_err() {
@@ -416,13 +430,11 @@ impl Store {
         }
         match &self.0.backend {
             Backend::Sqlite(sqlite) => sqlite.close().await,
-            Backend::Postgres(postgres) => {
-                postgres.close();
-                Ok(())
-            }
+            Backend::Postgres(postgres) => postgres.close(),
             #[cfg(any(test, feature = "testing"))]
-            Backend::Memory(memory) => memory.perform(crate::operation::Close).await,
+            Backend::Memory(_) => {}
         }
+        Ok(())
     }
 }
 
@@ -458,7 +470,10 @@ impl Inner {
     }
 
     pub(crate) async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
-        self.backend.perform(operation).await
+        let writes = operation.access() != Access::Read;
+        let done = self.backend.perform(operation).await;
+        self.health.note(writes, done.as_ref().err());
+        done
     }
 
     /// Does something soon. Nobody waits for it, but a full queue does not lose it.
