@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-use crate::StoreError;
-use crate::operation::{Operation, Probe};
+use crate::operation::{Access, Operation, Probe};
 use crate::store::Inner;
+use crate::{Store, StoreError};
 
 /// For how long a store that could not be written is not tried again.
 const AGAIN: Duration = Duration::from_millis(250);
@@ -49,9 +49,31 @@ impl Health {
     }
 }
 
+// === impl Store ===
+
+impl Store {
+    /// Whether something failed and nothing was written since, so that it may be away.
+    pub fn is_failing(&self) -> bool {
+        self.0.health.is_failing()
+    }
+
+    /// Whether it can be written, where that is in doubt. Whoever asks while somebody finds out waits for the same answer.
+    pub async fn available(&self) -> Result<(), StoreError> {
+        self.0.available().await
+    }
+}
+
 // === impl Inner ===
 
 impl Inner {
+    /// Does one thing and waits for it, and notes how it ended.
+    pub(crate) async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
+        let writes = operation.access() != Access::Read;
+        let done = self.backend.perform(operation).await;
+        self.health.note(writes, done.as_ref().err());
+        done
+    }
+
     /// Whether the store can be written, where that is in doubt. One finds out for all who ask meanwhile.
     pub(crate) async fn available(&self) -> Result<(), StoreError> {
         if !self.health.is_failing() {

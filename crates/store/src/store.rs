@@ -20,7 +20,7 @@ use crate::health::Health;
 use crate::key::SessionOwner;
 use crate::marks::Marks;
 use crate::operation::{
-    Access, DecidePins, Describe, FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals,
+    DecidePins, Describe, FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals,
     ListSessions, Mark, MarkedKinds, MintContext, Note, Observe, OpenConversation, Opening, Operation,
     PinHistory, Prune, ReadMarks, ReadPins, ReadSession, ShowSession, SplitAgain,
 };
@@ -57,7 +57,7 @@ pub struct Store(pub(crate) Arc<Inner>);
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    backend: Backend,
+    pub(crate) backend: Backend,
     is_shared: bool,
     pub(crate) cache: Cache,
     marks: Marks,
@@ -412,16 +412,6 @@ impl Store {
         self.0.perform(ReadSession { key: SessionKey::new(""), known: None }).await.map(|_| ())
     }
 
-    /// Whether something failed and nothing was written since, so that it may be away.
-    pub fn is_failing(&self) -> bool {
-        self.0.health.is_failing()
-    }
-
-    /// Whether it can be written, where that is in doubt. Whoever asks while somebody finds out waits for the same answer.
-    pub async fn available(&self) -> Result<(), StoreError> {
-        self.0.available().await
-    }
-
     /// Ends in order: what is queued is written.
     pub async fn close(&self) -> Result<(), StoreError> {
         let mut unfinished = self.0.unfinished.subscribe();
@@ -467,13 +457,6 @@ impl Inner {
 
     pub(crate) fn defers_origins(&self) -> bool {
         self.defers_origins.load(Ordering::Relaxed)
-    }
-
-    pub(crate) async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
-        let writes = operation.access() != Access::Read;
-        let done = self.backend.perform(operation).await;
-        self.health.note(writes, done.as_ref().err());
-        done
     }
 
     /// Does something soon. Nobody waits for it, but a full queue does not lose it.

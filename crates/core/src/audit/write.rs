@@ -339,6 +339,7 @@ impl Ruling {
             Self::Approved => "approved",
             Self::Asked => "asked",
             Self::Blocked => "blocked",
+            Self::Unavailable => "unavailable",
         }
     }
 }

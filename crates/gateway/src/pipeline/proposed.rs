@@ -15,7 +15,7 @@ use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts
 use highwater_core::profile::{Engine, LocalAct, Profile, sql};
 use highwater_store::{SessionHandle, SessionState};
 
-use super::arrival::Route;
+use super::arrival::{Excuse, Route};
 use super::layout::Layout;
 use super::local::text_at;
 use crate::catalog::Known;
@@ -52,8 +52,10 @@ pub(super) struct Proposed {
     pub(super) unstored: bool,
     /// Whether what it changes stays on this machine and can be undone.
     pub(super) local_act: LocalAct,
-    /// It brings answers to a call that a person agreed to.
+    /// It brings something to a call that a person agreed to.
     pub(super) continues_agreed: bool,
+    /// What of the call that it belongs to is no new question.
+    pub(super) excuse: Excuse,
     /// Whether no digest of it goes on record, because its receipt is for the auditor alone.
     pub(super) sealed: bool,
     pub(super) now: Timestamp,
@@ -211,9 +213,9 @@ impl Proposed {
     }
 
     /// What the operator says of a call with these arguments.
-    pub(super) fn said_by_cases(&self, arguments: &str) -> Option<Claims> {
+    pub(super) fn said_by_cases(&self, arguments: Arguments<'_>) -> Option<Claims> {
         let cases = self.known().cases.as_ref().filter(|label| !label.cases().is_empty())?;
-        Some(cases.for_call(Arguments::Known(arguments))).filter(|said| !said.is_empty())
+        Some(cases.for_call(arguments)).filter(|said| !said.is_empty())
     }
 }
 

@@ -15,6 +15,7 @@ mod described;
 mod flagged;
 mod hidden;
 mod labels;
+mod lists;
 mod marks;
 mod notifications;
 mod parts;
