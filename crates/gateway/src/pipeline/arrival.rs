@@ -91,7 +91,7 @@ impl CallUnderWay {
     }
 
     /// The same for what is sent as a round of the call.
-    pub(super) fn as_round(self) -> Self {
+    pub(super) fn sent_as_round(self) -> Self {
         Self { consented: None, ..self }
     }
 }

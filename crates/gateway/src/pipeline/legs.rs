@@ -142,7 +142,7 @@ async fn leg_between(
         // they are in the session's label.
         let seal = |state: String| road.approvals.left_open(arrival, &permitted, (&reply, since), &state);
         let round = state.and_then(seal).and_then(|round| road.seals.open_round(&round));
-        let routed = RoutedAction { call: Some(Box::new(legs.after(&permitted).as_round())), ..routed };
+        let routed = RoutedAction { call: Some(Box::new(legs.after(&permitted).sent_as_round())), ..routed };
         return Ok(Leg::On(Box::new(routed), round.map(|round| Consent::Round(Box::new(round)))));
     }
     if wants_tasks_declared(route, &reply) {

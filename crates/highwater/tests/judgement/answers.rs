@@ -17,18 +17,22 @@ async fn stage() -> Stage {
 }
 
 /// What came of the call once its question was answered; `between` is done before.
-async fn answered(client: &Client, between: impl AsyncFn()) -> Value {
+async fn answered(client: &Client, between: impl AsyncFn()) -> String {
     let arguments = json!({ "message": "to whom?" });
     let asked = client.send(Request::call(ASK, &arguments).once()).await.unwrap();
     assert_eq!(asked.at("/result/resultType"), "input_required", "{}", asked.raw());
     let key = asked.at("/result/inputRequests").as_object().unwrap().keys().next().unwrap().clone();
     between().await;
-    let retry = json!({
-        "name": ASK, "arguments": arguments, "requestState": asked.at("/result/requestState"),
+    let mut retry = json!({
+        "name": ASK, "arguments": arguments,
         "inputResponses": { key: { "action": "accept", "content": { "answer": "mallory" } } },
     });
+    // A server that keeps nothing wants nothing back.
+    if let state @ Value::String(_) = asked.at("/result/requestState") {
+        retry["requestState"] = state;
+    }
     let answer = client.send(Request::new("tools/call").params(retry).once()).await.unwrap();
-    answer.at("/result")
+    answer.raw().to_owned()
 }
 
 #[tokio::test]
@@ -37,7 +41,7 @@ async fn strangers_who_were_heard_meanwhile_decide_no_answer() {
     let setup = stage.setup(Era::Modern).capabilities(json!({ "elicitation": { "form": {} } }));
     let client = setup.connect().await.unwrap();
     let result = answered(&client, async || {}).await;
-    assert!(result.to_string().contains("mallory"), "{result}");
+    assert!(result.contains("mallory"), "{result}");
     let result = answered(&client, async || done(&client.call(STRANGE, json!({})).await.unwrap())).await;
-    assert!(!result.to_string().contains("mallory"), "{result}");
+    assert!(!result.contains("mallory"), "{result}");
 }
