@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 
 use super::{ACT, ERAS, FETCH, SEND, STRANGE, Script, Setup, refusal, remediation, text};
 
+/// What a test changes in the configuration.
+type Change = fn(&mut Value);
+
 /// A server that lists these resources and has no tools.
 fn shelf(resources: impl Into<Vec<Value>>) -> Script {
     Script::of([]).with_resources(resources)
@@ -61,11 +64,11 @@ async fn a_fresh_session_stays_trusted_where_somebody_stands_for_the_list_or_not
     let local = |config: &mut Value| {
         config["servers"]["mail"] = json!({ "command": "scripted", "quarantine": false, "profile": "local" });
     };
-    let cases: [(Script, fn(&mut Value), Vec<&str>); 4] = [
-        (shelf([]), unbelieved, vec![]),
-        (shelf([]), |_| {}, vec![]),
-        (mailbox(), |_| {}, vec!["integrity:tool", "unclassified"]),
-        (mailbox(), local, vec!["integrity:tool", "confidential"]),
+    let cases: [(Script, Change, &[&str]); 4] = [
+        (shelf([]), unbelieved, &[]),
+        (shelf([]), |_| {}, &[]),
+        (mailbox(), |_| {}, &["integrity:tool", "unclassified"]),
+        (mailbox(), local, &["integrity:tool", "confidential"]),
     ];
     for (script, change, label) in cases {
         let stage = Setup::usual().server("mail", script).with(change).open().await;
