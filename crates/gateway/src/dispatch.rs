@@ -25,6 +25,12 @@ use crate::session::left;
 /// How long a client that sets its log level waits for servers to take it.
 const LEVEL_PATIENCE: Duration = Duration::from_secs(2);
 
+/// Our lists come in one page, so no cursor is ours.
+pub(crate) const NO_CURSOR: &str = "`params.cursor` is none that was given out here";
+
+/// Where a client is connected to what the configuration has no more.
+pub(crate) const NO_VIRTUAL_SERVER: &str = "there is no such virtual server any more";
+
 /// What a request does to the subscriptions of its session.
 enum Turn {
     /// It begins this one.
@@ -72,7 +78,6 @@ impl Gateway {
             Some(Method::Discover) => apart(self.discover(&frame, client.caller())).await,
             Some(Method::ListTools) => apart(self.list(&client, &frame, ListKind::Tools)).await,
             Some(Method::ListPrompts) => apart(self.list(&client, &frame, ListKind::Prompts)).await,
-            Some(Method::ListResources) => apart(self.list(&client, &frame, ListKind::Resources)).await,
             Some(Method::ListResourceTemplates) => {
                 apart(self.list(&client, &frame, ListKind::ResourceTemplates)).await
             }
@@ -92,6 +97,7 @@ impl Gateway {
                 | Method::ResolveTool
                 | Method::GetPrompt
                 | Method::ReadResource
+                | Method::ListResources
                 | Method::Complete
                 | Method::Subscribe
                 | Method::Unsubscribe
@@ -113,6 +119,7 @@ impl Gateway {
                 return match method {
                     Some(Method::ResolveTool) => apart(self.foresee(&arrival)).await,
                     Some(Method::Subscribe | Method::Unsubscribe) => apart(self.subscribe(&arrival)).await,
+                    Some(Method::ListResources) => apart(self.list_resources(&arrival)).await,
                     _ => self.act(&arrival).await,
                 };
             }
@@ -218,14 +225,13 @@ impl Gateway {
     }
 
     async fn list(&self, client: &Client, frame: &Frame, kind: ListKind) -> Result<Vec<u8>, Unmet> {
-        // Our lists come in one page, so no cursor is ours.
         if frame.param("cursor").is_some() {
-            return Err(Unmet::new(INVALID_PARAMS, "`params.cursor` is none that was given out here"));
+            return Err(Unmet::new(INVALID_PARAMS, NO_CURSOR));
         }
         let world = self.world.load_full();
         let server = world
             .virtual_server(&client.caller().virtual_server)
-            .ok_or_else(|| Unmet::new(INVALID_PARAMS, "there is no such virtual server any more"))?;
+            .ok_or_else(|| Unmet::new(INVALID_PARAMS, NO_VIRTUAL_SERVER))?;
         let standing = client.caller().standing();
         let view = server.view(&client.caller().viewer(&standing)).await;
         Ok(view.list_response(kind, client.era(), frame.id().unwrap_or("null")))

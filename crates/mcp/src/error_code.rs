@@ -45,6 +45,8 @@ pub const TOO_MANY_REQUESTS: i64 = 429_100;
 pub const UPSTREAM_UNAVAILABLE: i64 = 503_100;
 /// The result could not be recorded, labelled or read; the side effect may have happened.
 pub const RESULT_WITHHELD: i64 = 503_101;
+/// The gateway's own store is away, so nothing was executed. The same request may be tried again.
+pub const STORE_UNAVAILABLE: i64 = 503_102;
 
 /// An error response. Without an id it carries `null`. `data` is JSON text.
 #[cold]

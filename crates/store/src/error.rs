@@ -96,3 +96,25 @@ pub enum StoreError {
         most: usize,
     },
 }
+
+// === impl StoreError ===
+
+impl StoreError {
+    /// Whether the store itself may be away. Other failures say something of what was asked.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Failed { .. }
+            | Self::Full { .. }
+            | Self::TimedOut { .. }
+            | Self::Lost { .. }
+            | Self::Stopped => true,
+            Self::GaveWay { .. }
+            | Self::Foreign { .. }
+            | Self::Newer { .. }
+            | Self::File { .. }
+            | Self::Url { .. }
+            | Self::OtherOrigin { .. }
+            | Self::TooMany { .. } => false,
+        }
+    }
+}

@@ -14,8 +14,8 @@ use crate::entry::{Entry, SessionState, Worth};
 use crate::joined::{Joined, Release};
 use crate::key::SessionOwner;
 use crate::operation::{
-    CloseEpoch, Closing, CountCall, Declassify, End, Found, Join, Lower, Lowering, Operation, ReadSession,
-    Seen,
+    CloseEpoch, Closing, CountCall, Declassify, Durability, End, Found, Join, Lower, Lowering, Operation,
+    ReadSession, Seen,
 };
 use crate::people::Declassified;
 use crate::store::Inner;
@@ -137,8 +137,10 @@ impl SessionHandle {
         if !joined.state().label.includes(label) {
             let entry = self.entry();
             entry.add_to_copy(label);
-            // The copy lists origins already that are yet to be stored: it must not vouch for them.
-            self.store.queue(Join { known: None, ..operation(entry, label) });
+            // The copy lists origins already that are yet to be stored: it must not vouch for them. No decision misses
+            // them after a power cut.
+            let durability = Durability::Ordinary;
+            self.store.queue(Join { known: None, durability, ..operation(entry, label) });
         }
         Ok(joined)
     }
@@ -228,6 +230,14 @@ impl SessionHandle {
         state
     }
 
+    /// Makes sure that what the session begins with is on disk: it is a raise like any other.
+    pub(crate) async fn flush(&self, begun: &SessionState) -> Result<(), StoreError> {
+        if self.store.is_shared() || begun.label == Label::bottom() {
+            return Ok(());
+        }
+        self.write_to(self.entry(), &begun.label).await.map(|_| ())
+    }
+
     /// Lowers the label by a person's word and begins a new epoch.
     ///
     /// `epoch` is the one the person looked at. On a shared store this takes as long as replies in flight are
@@ -315,14 +325,14 @@ impl SessionHandle {
     }
 }
 
+/// A raise: on disk before what raised the label is released.
 fn operation(entry: &Entry, label: &Label) -> Join {
-    let known = entry.state();
     Join {
         key: entry.key.clone(),
         owner: entry.owner.clone(),
         label: label.clone(),
-        is_new: known.as_ref().is_none_or(|known| known.version == 0),
-        known,
+        known: entry.state(),
+        durability: Durability::Flushed,
         now: clock::now(),
     }
 }

@@ -11,6 +11,7 @@ mod entry;
 mod error;
 mod gate;
 mod handle;
+mod health;
 mod joined;
 mod key;
 mod look;

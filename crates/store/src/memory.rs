@@ -54,6 +54,11 @@ pub trait Link: Debug + Send + Sync {
 
     /// Whether what is on its way still arrives.
     fn arrives(&self) -> bool;
+
+    /// Whether a write that must be on disk is, once it is answered. `doing` says what it does.
+    fn flushes(&self, _doing: &str) -> bool {
+        true
+    }
 }
 
 /// What happens to one operation on its way.
@@ -82,11 +87,10 @@ impl Memory {
         Self { link: Some(link), ..self.clone() }
     }
 
-    /// Opens a store in it, as a node that was started at this start of the machine.
-    pub async fn open(&self, boot_id: &str, options: &StoreOptions) -> Result<Store, StoreError> {
-        if !self.is_shared {
-            let start = crate::operation::Start { boot_id: boot_id.to_owned(), restored: options.restored };
-            self.perform(start).await?;
+    /// Opens a store in it.
+    pub async fn open(&self, options: &StoreOptions) -> Result<Store, StoreError> {
+        if options.restored {
+            self.perform(crate::operation::Restored).await?;
         }
         Store::on(Backend::Memory(self.clone()), options).await
     }
@@ -137,7 +141,8 @@ impl Memory {
         let done = if passage.lagging && !is_write {
             operation.model(&mut self.database().standby)
         } else {
-            self.database().run(&operation, self.is_shared)
+            let flushes = self.link.as_ref().is_none_or(|link| link.flushes(O::DOING));
+            self.database().run(&operation, self.is_shared, flushes)
         };
         wait(passage.back).await;
         match (operation.access(), fault) {
@@ -160,10 +165,10 @@ async fn wait(time: Duration) {
 // === impl Database ===
 
 impl Database {
-    fn run<O: Operation>(&mut self, operation: &O, is_shared: bool) -> O::Output {
+    fn run<O: Operation>(&mut self, operation: &O, is_shared: bool, flushes: bool) -> O::Output {
         let done = operation.model(&mut self.model);
         // Committed means flushed where replicas share a database.
-        if is_shared || operation.access() == Access::Write(Durability::Flushed) {
+        if is_shared || flushes && operation.access() == Access::Write(Durability::Flushed) {
             self.flushed = self.model.clone();
         }
         done

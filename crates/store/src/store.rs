@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use crate::backend::Backend;
 use crate::cache::Cache;
 use crate::clock;
+use crate::health::Health;
 use crate::key::SessionOwner;
 use crate::marks::Marks;
 use crate::operation::{
@@ -56,13 +57,15 @@ pub struct Store(pub(crate) Arc<Inner>);
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    backend: Backend,
+    pub(crate) backend: Backend,
     is_shared: bool,
     pub(crate) cache: Cache,
     marks: Marks,
     contexts: RwLock<HashSet<String>>,
     pub(crate) grace: Duration,
     defers_origins: AtomicBool,
+    /// Whether it works, as far as is known.
+    pub(crate) health: Health,
     /// Joins that wait for the store to come back.
     pub(crate) postponed: Postponed,
     /// How many things are still to be done that nobody waits for.
@@ -103,7 +106,6 @@ impl Store {
         let backend = match place {
             StorePlace::Sqlite(data) => Backend::Sqlite(Sqlite::open(sqlite::Opening {
                 file: Self::file(data),
-                boot_id: sqlite::boot_id(),
                 restored: options.restored,
             })?),
             StorePlace::Postgres { url, timeout } => {
@@ -131,6 +133,7 @@ impl Store {
             contexts: RwLock::default(),
             grace,
             defers_origins: AtomicBool::new(false),
+            health: Health::default(),
             postponed: Postponed::default(),
             unfinished: watch::Sender::new(0),
             pins_changed: watch::Sender::new(0),
@@ -186,6 +189,7 @@ impl Store {
                 let state = entry.adopt(state);
                 entry.note_joined_in(state.epoch);
                 let handle = SessionHandle::new(Arc::clone(&self.0), entry);
+                handle.flush(&state).await?;
                 Ok(OpenedSession { handle, fell_back: false })
             }
             Opening::FellBack { widest, folded } => {
@@ -395,7 +399,7 @@ impl Store {
         self.0.perform(ReadSession { key: SessionKey::new(""), known: None }).await.map(|_| ())
     }
 
-    /// Ends in order: what is queued is written, and the next start knows that nothing is missing.
+    /// Ends in order: what is queued is written.
     pub async fn close(&self) -> Result<(), StoreError> {
         let mut unfinished = self.0.unfinished.subscribe();
         if timeout(CLOSE_LIMIT, unfinished.wait_for(|unfinished| *unfinished == 0)).await.is_err() {
@@ -403,13 +407,11 @@ impl Store {
         }
         match &self.0.backend {
             Backend::Sqlite(sqlite) => sqlite.close().await,
-            Backend::Postgres(postgres) => {
-                postgres.close();
-                Ok(())
-            }
+            Backend::Postgres(postgres) => postgres.close(),
             #[cfg(any(test, feature = "testing"))]
-            Backend::Memory(memory) => memory.perform(crate::operation::Close).await,
+            Backend::Memory(_) => {}
         }
+        Ok(())
     }
 }
 
@@ -442,10 +444,6 @@ impl Inner {
 
     pub(crate) fn defers_origins(&self) -> bool {
         self.defers_origins.load(Ordering::Relaxed)
-    }
-
-    pub(crate) async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
-        self.backend.perform(operation).await
     }
 
     /// Does something soon. Nobody waits for it, but a full queue does not lose it.

@@ -38,7 +38,7 @@ fn options() -> StoreOptions {
 async fn a_write_that_fails_gives_no_proof_and_raises_no_copy() {
     for shared in [false, true] {
         let memory = Memory::new(shared);
-        let store = memory.open("boot", &options()).await.unwrap();
+        let store = memory.open(&options()).await.unwrap();
         let handle = context(&store);
         handle.join(&pii()).await.unwrap();
         memory.set_fault(Some(Fault::Write));
@@ -59,7 +59,7 @@ async fn a_write_that_fails_gives_no_proof_and_raises_no_copy() {
 async fn a_write_whose_answer_is_lost_is_no_proof_but_may_have_happened() {
     for shared in [false, true] {
         let memory = Memory::new(shared);
-        let store = memory.open("boot", &options()).await.unwrap();
+        let store = memory.open(&options()).await.unwrap();
         let handle = context(&store);
         handle.join(&pii()).await.unwrap();
         memory.set_fault(Some(Fault::LostAnswer));
@@ -75,7 +75,7 @@ async fn a_write_whose_answer_is_lost_is_no_proof_but_may_have_happened() {
 #[tokio::test]
 async fn a_declassification_whose_answer_is_lost_leaves_no_copy_behind() {
     let memory = Memory::new(false);
-    let store = memory.open("boot", &options()).await.unwrap();
+    let store = memory.open(&options()).await.unwrap();
     let handle = context(&store);
     handle.join(&web()).await.unwrap();
     memory.set_fault(Some(Fault::LostAnswer));
@@ -90,7 +90,7 @@ async fn a_declassification_whose_answer_is_lost_leaves_no_copy_behind() {
 #[tokio::test]
 async fn a_read_that_fails_says_so_and_a_single_node_needs_none() {
     let memory = Memory::new(true);
-    let store = memory.open("boot", &options()).await.unwrap();
+    let store = memory.open(&options()).await.unwrap();
     context(&store).join(&pii()).await.unwrap();
     memory.set_fault(Some(Fault::Read));
     context(&store).current().await.unwrap_err();
@@ -99,7 +99,7 @@ async fn a_read_that_fails_says_so_and_a_single_node_needs_none() {
     store.marks(&[object]).await.unwrap_err();
 
     let memory = Memory::new(false);
-    let store = memory.open("boot", &options()).await.unwrap();
+    let store = memory.open(&options()).await.unwrap();
     context(&store).join(&pii()).await.unwrap();
     memory.set_fault(Some(Fault::Read));
     assert_eq!(context(&store).current().await.unwrap().label, pii());
@@ -117,7 +117,7 @@ async fn a_label_that_no_decision_sees_waits_for_the_store_and_nothing_else_does
     let policy = Policy::default();
     for shared in [false, true] {
         let memory = Memory::new(shared);
-        let store = memory.open("boot", &options()).await.unwrap();
+        let store = memory.open(&options()).await.unwrap();
         let handle = context(&store);
         handle.join(&pii()).await.unwrap();
         let joined =
@@ -151,7 +151,7 @@ async fn a_label_that_no_decision_sees_waits_for_the_store_and_nothing_else_does
         memory.set_fault(None);
         // An end in order waits for what waits.
         store.close().await.unwrap();
-        let store = memory.open("boot", &options()).await.unwrap();
+        let store = memory.open(&options()).await.unwrap();
         assert_eq!(context(&store).current().await.unwrap().label, further.joined(&later));
     }
 }
@@ -159,7 +159,7 @@ async fn a_label_that_no_decision_sees_waits_for_the_store_and_nothing_else_does
 #[tokio::test]
 async fn a_person_who_stops_waiting_leaves_the_gate_as_it_should_be() {
     let memory = Memory::new(false);
-    let store = memory.open("boot", &options()).await.unwrap();
+    let store = memory.open(&options()).await.unwrap();
     let handle = context(&store);
     let joined = handle.join(&web()).await.unwrap();
     let label = Label::bottom();
@@ -178,24 +178,80 @@ async fn a_person_who_stops_waiting_leaves_the_gate_as_it_should_be() {
 }
 
 #[tokio::test]
-async fn a_key_that_comes_back_after_a_power_cut_finds_its_row() {
+async fn a_power_cut_takes_no_raise() {
     let memory = Memory::new(false);
-    let store = memory.open("one", &options()).await.unwrap();
+    let store = memory.open(&options()).await.unwrap();
     session(&store, SessionKind::Principal, "").join(&web()).await.unwrap();
     session(&store, SessionKind::Principal, "").join(&pii()).await.unwrap();
     session(&store, SessionKind::Transport, "t").join(&web()).await.unwrap();
     drop(store);
     memory.lose_power();
-    // What was not flushed is gone, but nobody can come back and find less than everything.
-    let store = memory.open("two", &options()).await.unwrap();
+    let store = memory.open(&options()).await.unwrap();
     let found = session(&store, SessionKind::Principal, "").current().await.unwrap();
-    assert!(found.label.covers(&Label::top()));
+    assert_eq!(found.label, web().joined(&pii()));
+    assert_eq!(session(&store, SessionKind::Transport, "t").current().await.unwrap().label, web());
+}
+
+#[tokio::test]
+async fn what_a_session_begins_with_is_a_raise() {
+    let memory = Memory::new(false);
+    let store = memory.open(&options()).await.unwrap();
+    let open = async |store: &Store, id: &str| {
+        let (principal, kind) = (Principal::new("agent"), SessionKind::Transport);
+        let key = kind.key(&principal, id);
+        let virtual_server = VirtualServerId::new("default");
+        store.open_session(&key, &SessionOwner { principal, virtual_server, kind }).await.unwrap().handle
+    };
+    open(&store, "one").await.join(&web()).await.unwrap();
+    assert_eq!(open(&store, "two").await.current().await.unwrap().label, web());
+    memory.lose_power();
+    let store = memory.open(&options()).await.unwrap();
+    assert_eq!(session(&store, SessionKind::Transport, "two").current().await.unwrap().label, web());
+}
+
+#[tokio::test]
+async fn origins_that_no_decision_looks_at_are_all_that_a_power_cut_takes() {
+    let memory = Memory::new(false);
+    let store = memory.open(&options()).await.unwrap();
+    store.defer_origins(true);
+    context(&store).join(&pii().with_origin("crm")).await.unwrap();
+    // They are committed, and not flushed.
+    store.close().await.unwrap();
+    memory.lose_power();
+    let store = memory.open(&options()).await.unwrap();
+    assert_eq!(context(&store).current().await.unwrap().label, pii());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_failed_is_known_to_fail_until_something_can_be_written() {
+    for fault in [Fault::Write, Fault::Hang] {
+        let memory = Memory::new(true);
+        let store = memory.open(&options()).await.unwrap();
+        context(&store).join(&pii()).await.unwrap();
+        assert!(!store.is_failing());
+        store.available().await.unwrap();
+        memory.set_fault(Some(Fault::Write));
+        context(&store).join(&web()).await.unwrap_err();
+        assert!(store.is_failing());
+        memory.set_fault(Some(fault));
+        let (one, two) = tokio::join!(store.available(), store.available());
+        assert!(one.is_err() && two.is_err(), "{fault:?}");
+        // It can be read, which says nothing of whether it can be written.
+        memory.set_fault(Some(Fault::Write));
+        context(&store).current().await.unwrap();
+        assert!(store.is_failing());
+        memory.set_fault(None);
+        store.available().await.unwrap_err();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        store.available().await.unwrap();
+        assert!(!store.is_failing());
+    }
 }
 
 #[tokio::test]
 async fn what_was_declassified_or_marked_survives_a_power_cut() {
     let memory = Memory::new(false);
-    let store = memory.open("one", &options()).await.unwrap();
+    let store = memory.open(&options()).await.unwrap();
     let object = ObjectId::new(UpstreamId::new("u"), ObjectKind::Object, "1");
     context(&store).join(&web()).await.unwrap();
     assert!(matches!(
@@ -204,7 +260,7 @@ async fn what_was_declassified_or_marked_survives_a_power_cut() {
     ));
     store.mark(std::slice::from_ref(&object), &pii()).await.unwrap();
     memory.lose_power();
-    let store = memory.open("one", &options()).await.unwrap();
+    let store = memory.open(&options()).await.unwrap();
     assert_eq!(context(&store).current().await.unwrap().epoch, 1);
     assert_eq!(store.marks(&[object]).await.unwrap(), pii());
 }

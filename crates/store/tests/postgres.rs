@@ -78,6 +78,14 @@ async fn whoever_waits_hears_of_an_answer_at_another_replica() {
     panic!("nothing was heard of 50 answers");
 }
 
+/// Committed means flushed: whoever starts next finds what waits for a person.
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_outstanding_counts_for_the_next_gateway() {
+    let place = InPostgres::new().await;
+    let left = suite::approvals::outstanding::Outstanding::leave(&place.open().await).await;
+    left.counts(&place.open().await).await;
+}
+
 /// A database from a backup is an older truth.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_outstanding_counts_after_a_restore() {

@@ -126,6 +126,14 @@ impl Contract {
         self.settled()
     }
 
+    /// The same of something for which nothing leaves this gateway.
+    #[must_use]
+    pub fn kept_here(mut self) -> Self {
+        self.destination = Possible::only(Destination::Ephemeral);
+        self.set_basis(Axis::Destination, Authority::Catalogue);
+        self
+    }
+
     pub(super) fn settled(mut self) -> Self {
         self.reply = self.label_of(ReplyKind::Server);
         self

@@ -12,28 +12,20 @@ use crate::profile::{Engine, Exit, Profile, ToolShape};
 impl Contract {
     /// The contract of a tool of this shape, at a server of this profile, of which nobody said anything else.
     pub fn profiled(profile: Profile, shape: &ToolShape) -> Self {
-        let at = match profile {
-            Profile::Unknown => return Self::unknown(),
-            Profile::Local => Place {
-                destination: Destination::User,
-                source: Words::EMPTY,
-                returns: Sensitivity::of([DataClass::Confidential]),
-                strangers: false,
-            },
-            Profile::Private => Place {
-                destination: Destination::User,
-                source: Words::only(Source::User),
-                returns: Sensitivity::of([DataClass::Confidential, DataClass::User]),
-                strangers: true,
-            },
-            Profile::Public => Place {
-                destination: Destination::Public,
-                source: Words::only(Source::UntrustedPublic),
-                returns: Sensitivity::none(),
-                strangers: true,
-            },
-        };
-        at.contract(profile, shape)
+        match Place::of(profile) {
+            Some(place) => place.contract(profile, shape),
+            None => Self::unknown(),
+        }
+    }
+
+    /// What is known beforehand of a resource read, a prompt or a completion at a server of this profile: what comes back
+    /// is what the profile says of replies.
+    pub fn reading_at(profile: Profile, destination: Possible<Destination>) -> Self {
+        let reading = Self::reading(destination);
+        match Place::of(profile) {
+            Some(place) => place.answering(reading),
+            None => reading,
+        }
     }
 
     /// What a profile says of one call of this tool whose SQL certainly only reads; nothing where somebody else has spoken of
@@ -73,6 +65,47 @@ struct Place {
 // === impl Place ===
 
 impl Place {
+    fn of(profile: Profile) -> Option<Self> {
+        Some(match profile {
+            Profile::Unknown => return None,
+            Profile::Local => Self {
+                destination: Destination::User,
+                source: Words::EMPTY,
+                returns: Sensitivity::of([DataClass::Confidential]),
+                strangers: false,
+            },
+            Profile::Private => Self {
+                destination: Destination::User,
+                source: Words::only(Source::User),
+                returns: Sensitivity::of([DataClass::Confidential, DataClass::User]),
+                strangers: true,
+            },
+            Profile::Public => Self {
+                destination: Destination::Public,
+                source: Words::only(Source::UntrustedPublic),
+                returns: Sensitivity::none(),
+                strangers: true,
+            },
+        })
+    }
+
+    /// A contract whose replies are what this place says of replies.
+    fn answering(self, contract: Contract) -> Contract {
+        let inside = Words::only(Source::System).with(Source::User).with(Source::Internal);
+        let mut contract = Contract {
+            source: Possible::of(self.source).or_else(|| Possible::of(inside)).unwrap_or_else(Possible::any),
+            stated_source: self.source,
+            answered_for: true,
+            returns: self.returns,
+            untrusted: self.strangers.then_some(Authority::Profile),
+            ..contract
+        };
+        for axis in [Axis::Source, Axis::Returns, Axis::Integrity] {
+            contract.set_basis(axis, Authority::Profile);
+        }
+        contract.settled()
+    }
+
     fn contract(self, profile: Profile, shape: &ToolShape) -> Contract {
         let (exit, engine) = (shape.sends(), shape.runs());
         // A page is fetched by its address: at a public server that is what reading is.
@@ -93,23 +126,13 @@ impl Place {
         // What is run, or fetched from an address, may bring back what anybody wrote.
         let fetched = matches!(exit, Some(Exit::Url { .. } | Exit::UnknownArguments))
             || matches!(engine, Some(Engine::Name { .. } | Engine::Code { .. } | Engine::UnknownArguments));
-        let stated = if fetched { self.source.with(Source::UntrustedPublic) } else { self.source };
-        let inside = Words::only(Source::System).with(Source::User).with(Source::Internal);
-        let mut contract = Contract {
-            destination,
-            outcomes,
-            source: Possible::of(stated).or_else(|| Possible::of(inside)).unwrap_or_else(Possible::any),
-            stated_source: stated,
-            answered_for: true,
-            variant: if reads { CallVariant::Read } else { CallVariant::Write },
-            returns: self.returns,
-            untrusted: self.strangers.then_some(Authority::Profile),
-            ..Contract::unknown()
-        };
-        for axis in [Axis::Destination, Axis::Outcomes, Axis::Source, Axis::Returns, Axis::Integrity] {
+        let source = if fetched { self.source.with(Source::UntrustedPublic) } else { self.source };
+        let variant = if reads { CallVariant::Read } else { CallVariant::Write };
+        let mut contract = Contract { destination, outcomes, variant, ..Contract::unknown() };
+        for axis in [Axis::Destination, Axis::Outcomes] {
             contract.set_basis(axis, Authority::Profile);
         }
-        contract.settled()
+        Self { source, ..self }.answering(contract)
     }
 }
 

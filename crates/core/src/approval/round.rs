@@ -226,6 +226,19 @@ impl Consented {
         self.action
     }
 
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    pub(crate) fn grade(&self) -> Effect {
+        self.grade
+    }
+
+    /// What the person was told.
+    pub(crate) fn told(&self) -> &Told {
+        &self.told
+    }
+
     /// The session in which it is permitted, as far as that has heard nobody else since the person agreed.
     pub fn heard(&self) -> &Undisturbed {
         &self.heard

@@ -1,21 +1,21 @@
-//! Whether a session has heard anybody else since a person agreed to a call whose server asks for more.
+//! Whether a session has heard anybody else since a call was permitted whose server asks for more.
 //!
-//! What the call does was agreed to before its server's question was there, and that question is mostly a stranger's
+//! What the call does was decided before its server's question was there, and that question is mostly a stranger's
 //! words: it makes no new question of the call (G25). Words of others do.
 
 use crate::label::{Label, LabelDigest};
 
-/// A session as it is for as long as it has taken in nothing since a person agreed, but what the server of their call
-/// said in its course. Nothing where that cannot be told.
+/// A session as it is for as long as it has taken in nothing since a call was permitted, but what the call's server said
+/// in its course. Nothing where that cannot be told.
 #[derive(Clone, Debug)]
 pub struct Undisturbed(Option<Label>);
 
 // === impl Undisturbed ===
 
 impl Undisturbed {
-    /// Beginning with the session in which a person agreed. Where strangers had a say in it by then, it is not they who
+    /// Beginning with the session in which a call was permitted, by a person or by itself. Where strangers had a say in it by then, it is not they who
     /// came later, and nothing of this is excused.
-    pub(crate) fn since(session: &Label) -> Self {
+    pub fn since(session: &Label) -> Self {
         Self::of(session).filter(|label| !label.untrusted())
     }
 

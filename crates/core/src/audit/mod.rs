@@ -191,6 +191,8 @@ pub enum Ruling {
     Asked,
     /// The action does not happen.
     Blocked,
+    /// The action does not happen now: the gateway's own store is away, and the same action may be tried again.
+    Unavailable,
 }
 
 /// What is recorded of the end of an allowed action.

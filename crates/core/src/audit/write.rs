@@ -346,6 +346,7 @@ impl Ruling {
             Self::Approved => "approved",
             Self::Asked => "asked",
             Self::Blocked => "blocked",
+            Self::Unavailable => "unavailable",
         }
     }
 }

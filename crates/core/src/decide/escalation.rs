@@ -238,6 +238,16 @@ impl Escalation {
             && round.told().covers(&Told::under_way(&self.judgement, &self.asker.session, round.heard()))
     }
 
+    /// Whether all that is asked is whether words of strangers may decide it. A call that is under way was decided before
+    /// they were there, if they are its server's own.
+    pub fn asks_of_strangers_alone(&self) -> bool {
+        let of_strangers = |finding: &Finding| match &finding.id {
+            FindingId::Flow(rule) => rule.gate().answered_under_way && finding.effect <= Effect::Confirm,
+            _ => false,
+        };
+        self.findings().iter().filter(|finding| finding.effect > Effect::Allow).all(of_strangers)
+    }
+
     /// Takes the proof that a person agreed. `action` is the hash of exactly this action, as it would be signed: the
     /// proof must be for it, and for whoever asks here.
     ///
@@ -294,6 +304,21 @@ impl Escalation {
         } else {
             Err(Unapproved::AnotherQuestion(self))
         }
+    }
+
+    /// Takes what a person agreed to when the call was permitted whose server waits for this answer: what they were told of
+    /// the call is not asked again (G25). `heard` is the session, if it has heard nobody since but the call's own server.
+    pub fn continued(self, consented: &Consented, heard: &Undisturbed) -> Result<Approval, Unapproved> {
+        let heard = heard.digest();
+        let told = Told::under_way(&self.judgement, &self.asker.session, heard);
+        let covers = *consented.principal() == self.asker.principal
+            && consented.grade() >= self.grade()
+            && consented.told().covers(&told);
+        if !covers {
+            return Err(Unapproved::AnotherQuestion(self));
+        }
+        let (grade, told) = (consented.grade().min(Effect::Passkey), consented.told().clone());
+        Ok(self.approved(grade, Some(told), Answers::UnderWay(heard)))
     }
 
     fn approved(self, grade: Effect, told: Option<Told>, answers: Answers) -> Approval {

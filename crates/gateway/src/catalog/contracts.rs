@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use highwater_core::annotation::{
-    Accepts, Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible, Words,
+    Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible, Words,
 };
 use highwater_core::decide::FlowPolicies;
 use highwater_core::label::Label;
@@ -343,7 +343,7 @@ impl Contracts {
 // === impl Known ===
 
 impl Known {
-    fn of(contract: Contract, hold: Option<Hold>, standing: &Standing) -> Self {
+    pub(super) fn of(contract: Contract, hold: Option<Hold>, standing: &Standing) -> Self {
         let (status, believed) = standing.unpinned();
         Self {
             contract,
@@ -364,17 +364,6 @@ impl Known {
     /// Whether it is kept from agents: nobody has approved it as it is.
     pub(crate) fn is_held(&self) -> bool {
         self.hold.is_some()
-    }
-
-    /// What giving more to a call under way takes: nothing happens that was not judged with the call, and what is
-    /// given goes where the call's arguments go.
-    pub(crate) fn step(&self) -> Contract {
-        let mut claims = Claims::new();
-        if let Accepts::Only(classes) = self.contract.accepts() {
-            // What the tool takes as an argument it takes as an answer.
-            claims.push(Claim::SetAccepts(classes.clone()), Authority::Catalogue, "step");
-        }
-        Contract::reading(self.contract.destination()).weighed(&claims, &self.contract.server()).0
     }
 }
 
@@ -468,7 +457,7 @@ fn reading(
     let (status, believed) = standing.unpinned();
     let nothing = Claims::new();
     let claims = label.map_or(&nothing, |label| label.claims());
-    let contract = Contract::reading(destination).weighed(claims, &standing.trust()).0;
+    let contract = Contract::reading_at(standing.profile, destination).weighed(claims, &standing.trust()).0;
     Known {
         gated: false,
         contract: contract.with_origin(standing.origin(origin)),

@@ -67,6 +67,14 @@ impl ListBytes {
         Self { bytes: Bytes::from(out), items: places }
     }
 
+    /// The same list with a member of `_meta`, as JSON text. It has no places of entries.
+    pub(super) fn with_meta(&self, key: &str, value: &str) -> Self {
+        let whole = format!("{}}}", String::from_utf8_lossy(&self.bytes));
+        let mut edited = edit_object(&whole, &[("_meta", Edit::Merge(&[(key, Edit::Set(value))]))]);
+        edited.truncate(edited.trim_end().len() - 1);
+        Self { bytes: Bytes::from(edited), items: Vec::new() }
+    }
+
     /// Each entry with whose it is; `of` are as many as there are entries.
     pub(super) fn rows<'a>(
         &'a self,

@@ -23,6 +23,7 @@ use super::list_bytes::ListBytes;
 use super::listed::Listed;
 use super::names::assign;
 use super::own_tool::OwnTool;
+use super::resource_list::ResourcePart;
 use super::standing::Standings;
 use super::station::{Station, Stock};
 use super::uris::Schemes;
@@ -37,7 +38,9 @@ pub(crate) struct Merged {
     /// What is known of everything each server offers.
     contracts: BTreeMap<UpstreamId, Arc<Contracts>>,
     /// Listed resources by the URI clients see.
-    resources: HashMap<Arc<str>, Entry>,
+    pub(super) resources: HashMap<Arc<str>, Entry>,
+    /// What the list of them is, server by server, once somebody wanted it.
+    pub(super) resource_parts: OnceLock<Vec<ResourcePart>>,
     templates: Vec<(UpstreamId, String)>,
     pub(crate) schemes: Schemes,
     upstreams: Vec<UpstreamId>,
@@ -248,6 +251,7 @@ impl Merged {
             tools: tool_map,
             prompts,
             resources,
+            resource_parts: OnceLock::new(),
             templates,
             schemes,
             upstreams: all.iter().map(|(station, _)| station.id().clone()).collect(),

@@ -9,10 +9,10 @@ use highwater_mcp::frame::Frame;
 use highwater_upstream::event::Ask;
 
 use super::Arrival;
-use super::arrival::{Route, RoutedAction};
+use super::arrival::RoutedAction;
 use super::ask::ServerQuestions;
 use super::judge::Settled;
-use super::permitted::{Basis, Granted};
+use super::permitted::{Basis, Granted, Permitted};
 use super::proposed::Proposed;
 use super::record::End;
 
@@ -20,28 +20,31 @@ use super::record::End;
 
 impl ServerQuestions {
     /// Gives a legacy client's answer to the upstream that asked.
-    pub(super) async fn give(&self, arrival: &Arrival, route: &Route, ask: Ask, answer: &Frame) {
+    pub(super) async fn give(&self, arrival: &Arrival, call: &Permitted, ask: Ask, answer: &Frame) {
         match (answer.result(), answer.error()) {
-            (Some(result), _) => self.give_text(arrival, route, ask, result, false).await,
-            (None, Some(error)) => self.give_text(arrival, route, ask, error, true).await,
+            (Some(result), _) => self.give_text(arrival, call, ask, result, false).await,
+            (None, Some(error)) => self.give_text(arrival, call, ask, error, true).await,
             (None, None) => {}
         }
     }
 
-    /// Gives an answer, as JSON text of a result or of an error, to the upstream that asked. An answer that may not go
-    /// out is dropped, and the upstream is told that its question was not answered.
+    /// Gives an answer, as JSON text of a result or of an error, to the upstream that asked in the course of a call. It is
+    /// judged as that call under the label of this moment. An answer that may not go out is dropped, and the upstream is told that its question was not answered.
     pub(super) async fn give_text(
         &self,
         arrival: &Arrival,
-        route: &Route,
+        call: &Permitted,
         ask: Ask,
         answer: &str,
         is_error: bool,
     ) {
+        let route = &call.route;
         let method = if is_error { "error" } else { ask.method.as_str() };
         let action =
             Action::new(ActionKind::Answer, route.upstream().clone(), method, ask.method.as_str(), answer);
-        let proposed = self.judge.gather(arrival, RoutedAction::new(action, route.clone())).await;
+        let call = Some(Box::new(call.under_way()));
+        let routed = RoutedAction { call, ..RoutedAction::new(action, route.clone()) };
+        let proposed = self.judge.gather(arrival, routed).await;
         let Some((proposed, granted)) = self.may_answer(proposed).await else { return };
         let proposed = match self.judge.sessions.mark_written(proposed).await {
             Ok((proposed, _)) => proposed,
@@ -50,6 +53,10 @@ impl ServerQuestions {
                 return;
             }
         };
+        if let Err(error) = self.judge.sessions.note_exit(&proposed).await {
+            tracing::error!(%error, "that an answer leaves for the public could not be stored, so it is not given");
+            return;
+        }
         let mut record = match self.judge.recorder.permit(&proposed, &granted) {
             Ok(record) => record,
             Err(error) => {

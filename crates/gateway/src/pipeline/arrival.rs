@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use highwater_core::action::Action;
-use highwater_core::approval::Undisturbed;
+use highwater_core::approval::{Consented, Undisturbed};
 use highwater_core::grant::CallVariant;
 use highwater_core::id::UpstreamId;
+use highwater_core::label::Label;
 use highwater_mcp::era::meta_key;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
@@ -13,6 +14,8 @@ use highwater_mcp::text::string_member;
 use highwater_store::SessionHandle;
 
 use super::layout::Layout;
+use super::local::LocalFacts;
+use super::proposed::EffectiveContract;
 use crate::catalog::{Contracts, Known, Merged, Station};
 use crate::client::{Client, Outlet};
 use crate::greet::short;
@@ -42,8 +45,56 @@ pub(crate) struct RoutedAction {
     pub(crate) route: Route,
     /// Where the parts of its parameters are.
     pub(super) layout: Layout,
-    /// Where it brings answers to a call that a person agreed to: the session, if it has heard nobody else since.
-    pub(super) heard: Option<Box<Undisturbed>>,
+    /// The call that it brings something to, where it does.
+    pub(super) call: Option<Box<CallUnderWay>>,
+}
+
+/// A call that is under way. What is brought to it is judged as the call is.
+#[derive(Clone)]
+pub(crate) struct CallUnderWay {
+    /// What the call was judged by.
+    pub(super) contract: EffectiveContract,
+    /// What everything that comes back is labelled by.
+    pub(super) reply_contract: EffectiveContract,
+    /// What its arguments name and run on this machine.
+    pub(super) local: LocalFacts,
+    /// Whether a person agreed to it.
+    pub(super) agreed: bool,
+    /// What they agreed to, where its server waits for what is brought. What is sent as a round of the call has a proof of
+    /// its own, which is good once.
+    pub(super) consented: Option<Arc<Consented>>,
+    /// The session, if it has heard nobody since the call was permitted but the call's own server.
+    pub(super) heard: Undisturbed,
+}
+
+/// What of a call under way is no new question, as long as nobody but its own server was heard since it was permitted.
+#[derive(Clone, Debug)]
+pub(crate) enum Excuse {
+    /// Nothing.
+    Nothing,
+    /// That the session holds words of strangers by now.
+    Strangers,
+    /// What a person was told who agreed to it, and the same.
+    Told(Arc<Consented>, Undisturbed),
+}
+
+// === impl CallUnderWay ===
+
+impl CallUnderWay {
+    /// What is no new question in a session of this label.
+    pub(super) fn excuse(&self, session: &Label) -> Excuse {
+        match &self.consented {
+            _ if self.heard.is_disturbed(session) => Excuse::Nothing,
+            Some(consented) => Excuse::Told(Arc::clone(consented), self.heard.clone()),
+            None if self.agreed => Excuse::Nothing,
+            None => Excuse::Strangers,
+        }
+    }
+
+    /// The same for what is sent as a round of the call.
+    pub(super) fn sent_as_round(self) -> Self {
+        Self { consented: None, ..self }
+    }
 }
 
 /// Where an action goes, and all that is needed to bring its reply home.
@@ -122,7 +173,7 @@ impl Arrival {
 
 impl RoutedAction {
     pub(super) fn new(action: Action, route: Route) -> Self {
-        Self { layout: Layout::of(&action), action: Arc::new(action), route, heard: None }
+        Self { layout: Layout::of(&action), action: Arc::new(action), route, call: None }
     }
 }
 

@@ -146,7 +146,7 @@ impl ServerQuestions {
         // Unanswered, `ask` is dropped, and its upstream is told so.
         let params = params.map(without_ours);
         if let Some(answer) = put_cleared(arrival, &session, &ask.method, params.as_deref(), cleared).await {
-            self.give(arrival, &during.route, ask, &answer).await;
+            self.give(arrival, &during, ask, &answer).await;
         }
     }
 

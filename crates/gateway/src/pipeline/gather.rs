@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use highwater_core::action::ActionKind;
-use highwater_core::annotation::{Claims, Contract, ReplyKind};
-use highwater_core::approval::Undisturbed;
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::annotation::{Accepts, Authority, Claim, Claims, Contract, ReplyKind};
 use highwater_core::decide::{Received, ReplyFacts, ResultType};
-use highwater_core::policy::ServerFacts;
+use highwater_core::policy::{Arguments, ServerFacts};
 use highwater_mcp::annotations::reply_says;
 use highwater_mcp::era::reply;
-use highwater_mcp::text::member;
+use highwater_mcp::method::Method;
 use highwater_upstream::Reply;
 use highwater_upstream::apart;
 
 use super::Arrival;
-use super::arrival::RoutedAction;
+use super::arrival::{CallUnderWay, Excuse, RoutedAction};
 use super::judge::Judge;
 use super::local::{LocalFacts, reads_by_sql, said_by_places};
 use super::permitted::Permitted;
@@ -41,7 +40,7 @@ impl AsRef<[u8]> for Answered {
 impl Judge {
     /// Gathers what is known of an action. What cannot be learned is the worst case.
     pub(super) async fn gather(&self, arrival: &Arrival, routed: RoutedAction) -> Proposed {
-        let RoutedAction { action, route, layout, heard } = routed;
+        let RoutedAction { action, route, layout, call } = routed;
         let caller = Caller { session: arrival.session.clone(), ..arrival.client.caller().clone() };
         let ClientContext { request, unstored } = self.sessions.take_context(arrival, &caller).await;
         let before = if unstored { worst() } else { self.sessions.known(&caller.session).await };
@@ -60,7 +59,8 @@ impl Judge {
             unstored,
             relayed: None,
             local: LocalFacts::default(),
-            continues_agreed: heard.is_some(),
+            continues_agreed: call.as_ref().is_some_and(|call| call.agreed),
+            excuse: Excuse::Nothing,
             sealed: false,
             caller,
             layout,
@@ -69,9 +69,9 @@ impl Judge {
         };
         let proposed = self.narrow(proposed).await;
         let proposed = LocalFacts::found(proposed, &arrival.world.places);
-        match heard {
+        match call {
             None => proposed,
-            Some(heard) => apart(self.judged_as_call(proposed, &heard)).await,
+            Some(call) => apart(self.as_part_of(proposed, *call)).await,
         }
     }
 
@@ -83,7 +83,7 @@ impl Judge {
         }
         match proposed.action.kind() {
             ActionKind::CallTool | ActionKind::GetPrompt => {
-                let proposed = match proposed.said_by_cases(proposed.arguments()) {
+                let proposed = match proposed.said_by_cases(Arguments::Known(proposed.arguments())) {
                     Some(said) => proposed.narrowed(&said, "an operator's case"),
                     None => proposed,
                 };
@@ -101,12 +101,19 @@ impl Judge {
                 }
                 proposed
             }
-            // An answer to a call that acts decides what it does, as its arguments did.
-            ActionKind::Answer if proposed.contract.acts() => proposed,
-            // The call was judged as a whole when it began; what is given to it now goes where its arguments went. So do
-            // the arguments of a call that somebody is to approve first.
-            ActionKind::Answer | ActionKind::TaskStep | ActionKind::CreateChallenge => {
-                let step = Arc::new(proposed.known().step());
+            // It is judged as the call that it belongs to.
+            ActionKind::Answer => proposed,
+            // What is given to a task decides what the call does, as its arguments did. What those were is not known here.
+            ActionKind::TaskStep if gives_to_task(&proposed.action) => {
+                match proposed.said_by_cases(Arguments::Unknown) {
+                    Some(said) => proposed.narrowed(&said, "an operator's case"),
+                    None => proposed,
+                }
+            }
+            // Asking after a task gives it nothing, and the arguments of a call that somebody is to approve first do
+            // nothing yet: they go where those of the call go.
+            ActionKind::TaskStep | ActionKind::CreateChallenge => {
+                let step = Arc::new(step(&proposed.contract));
                 proposed.judged_by(EffectiveContract::Narrowed(step))
             }
             ActionKind::ReadResource
@@ -117,21 +124,31 @@ impl Judge {
         }
     }
 
-    /// What brings a call answers, judged as that call where strangers have had a say since a person agreed to it who are
-    /// not its server: it may be they who want it to go on.
-    async fn judged_as_call(&self, proposed: Proposed, heard: &Undisturbed) -> Proposed {
+    /// What is brought to a call, judged as the call under the session's label of this moment. Where strangers have had a
+    /// say since the call was permitted who are not its server, nothing of it is excused: it may be they who want it to go
+    /// on.
+    async fn as_part_of(&self, proposed: Proposed, call: CallUnderWay) -> Proposed {
         let proposed = self.sessions.read_again(proposed).await;
-        if !heard.is_disturbed(&proposed.before.label) {
-            return proposed;
-        }
-        let listed = EffectiveContract::Listed(Arc::clone(proposed.known()));
-        let proposed = proposed.judged_by(listed);
-        let arguments = member(proposed.action.params(), "arguments").unwrap_or("{}");
-        match proposed.said_by_cases(arguments) {
-            Some(said) => proposed.narrowed(&said, "an operator's case"),
-            None => proposed,
-        }
+        let excuse = call.excuse(&proposed.before.label);
+        let CallUnderWay { contract, reply_contract, local, .. } = call;
+        Proposed { contract, reply_contract, local, excuse, ..proposed }
     }
+}
+
+/// Whether a step of a task gives it something.
+fn gives_to_task(step: &Action) -> bool {
+    **step.method() == *Method::UpdateTask.as_str()
+}
+
+/// What giving more to a call takes that is no new question: nothing happens that was not judged with the call, and what
+/// is given goes where the call's arguments go.
+pub(super) fn step(call: &Contract) -> Contract {
+    let mut claims = Claims::new();
+    if let Accepts::Only(classes) = call.accepts() {
+        // What the tool takes as an argument it takes as an answer.
+        claims.push(Claim::SetAccepts(classes.clone()), Authority::Catalogue, "step");
+    }
+    Contract::reading(call.destination()).weighed(&claims, &call.server()).0
 }
 
 impl Sessions {

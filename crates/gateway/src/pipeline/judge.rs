@@ -6,16 +6,19 @@ use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
 use highwater_core::decide::{
-    Approval, Effect, Escalation, Unapproved, Verdict, decide, decide_approved, demands,
+    Approval, Effect, Escalation, Judgement, Unapproved, Verdict, decide, decide_approved, demands,
 };
 use highwater_core::id::DecisionId;
+use highwater_core::label::Label;
 use highwater_core::pin::{PinDigest, PinKind};
 
 use super::Refusal;
+use super::arrival::Excuse;
+use super::gather::step;
 use super::permitted::{Basis, Granted};
-use super::proposed::Proposed;
+use super::proposed::{EffectiveContract, Proposed};
 use super::record::Recorder;
-use super::sessions::Sessions;
+use super::sessions::{Sessions, is_unread};
 use crate::approvals::Desk;
 use crate::decision_ids::DecisionIds;
 use crate::gateway::now;
@@ -45,6 +48,24 @@ impl Judge {
     /// Judges an action. What is blocked is on record and refused.
     pub(super) async fn judge(&self, proposed: Proposed) -> Result<Settled, Refusal> {
         let (proposed, verdict) = self.verdict(proposed).await;
+        let Verdict::Escalate(escalation) = verdict else {
+            return self.settle(proposed, verdict, Basis::default());
+        };
+        let (proposed, verdict) = match &proposed.excuse {
+            Excuse::Told(consented, heard) => match escalation.continued(consented, heard) {
+                Ok(approval) => {
+                    let verdict = decide_approved(&proposed.policy, &proposed.facts(), approval);
+                    (proposed, verdict)
+                }
+                Err(Unapproved::AnotherQuestion(escalation)) => (proposed, Verdict::Escalate(escalation)),
+                Err(Unapproved::Declined(denial)) => (proposed, Verdict::Block(denial)),
+            },
+            Excuse::Strangers if escalation.asks_of_strangers_alone() => {
+                let step = EffectiveContract::Narrowed(Arc::new(step(&proposed.contract)));
+                self.verdict(proposed.judged_by(step)).await
+            }
+            Excuse::Strangers | Excuse::Nothing => (proposed, Verdict::Escalate(escalation)),
+        };
         self.settle(proposed, verdict, Basis::default())
     }
 
@@ -78,8 +99,20 @@ impl Judge {
     }
 
     fn settle(&self, proposed: Proposed, verdict: Verdict, basis: Basis) -> Result<Settled, Refusal> {
+        // Not what the session has taken in stands in the way, but that nobody can tell what it is.
+        let blind = |judgement: &Judgement| {
+            is_unread(&proposed.before)
+                && demands(&proposed.policy, &proposed.facts().under(&Label::bottom())).effect
+                    < judgement.effect()
+        };
         match verdict {
             Verdict::Allow(permit) => Ok(Settled::Granted(proposed, Granted { permit, basis })),
+            Verdict::Escalate(escalation) if blind(escalation.judgement()) => {
+                Err(self.recorder.unread(&proposed, escalation.judgement()))
+            }
+            Verdict::Block(denial) if blind(denial.judgement()) => {
+                Err(self.recorder.unread(&proposed, denial.judgement()))
+            }
             Verdict::Escalate(escalation) => Ok(Settled::Open(proposed, escalation)),
             Verdict::Block(denial) => Err(self.recorder.block(&proposed, &denial, &basis)),
         }

@@ -5,7 +5,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::approval::Undisturbed;
 use highwater_core::id::DecisionId;
 use highwater_mcp::era::{Era, reply};
 use highwater_mcp::error_code::{self, MISSING_CLIENT_CAPABILITY, REPLY_WITHHELD, UPSTREAM_UNAVAILABLE};
@@ -19,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::approve::Consent;
-use super::arrival::{Route, RoutedAction, TaskBridge};
+use super::arrival::{CallUnderWay, Route, RoutedAction, TaskBridge};
 use super::inputs::{Questions, asks_of_legacy, questions_for_legacy};
 use super::permitted::Permitted;
 use super::sent::Sent;
@@ -44,8 +43,8 @@ pub(super) struct Legs {
     task: Option<(String, TaskWatch)>,
     /// The reply to come only says that answers were taken.
     updating: bool,
-    /// Where a person agreed to the call: the session, if it has heard nobody since but the call's own server.
-    heard: Option<Undisturbed>,
+    /// The call as it began, and the session if it has heard nobody since but the call's own server.
+    call: Option<CallUnderWay>,
 }
 
 /// Where a reply leads.
@@ -81,11 +80,16 @@ impl Legs {
         }
     }
 
-    /// The session after what the server said on this leg, if it has heard nobody else since a person agreed.
-    fn hear(&mut self, leg: &Permitted) -> Option<Undisturbed> {
-        let before = leg.consented.as_ref().map(|consented| consented.heard()).or(self.heard.as_ref())?;
-        self.heard = Some(before.with(&leg.heard()));
-        self.heard.clone()
+    /// The call after this leg: with what its server said on it, and with what a person agreed to on the way.
+    fn after(&mut self, leg: &Permitted) -> CallUnderWay {
+        let call = self.call.get_or_insert_with(|| leg.under_way());
+        if leg.consented.is_some() {
+            call.consented.clone_from(&leg.consented);
+            call.heard = leg.undisturbed();
+        }
+        call.heard = call.heard.with(&leg.heard());
+        call.agreed |= leg.is_agreed();
+        call.clone()
     }
 }
 
@@ -116,6 +120,7 @@ async fn leg_between(
     legs: &mut Legs,
 ) -> Result<Leg, Refusal> {
     let permitted = Arc::clone(&sent.permitted);
+    legs.after(&permitted);
     let route = &permitted.route;
     if route.task == TaskBridge::Legacy && route.method == Some(Method::CallTool) {
         return Ok(fetch_legacy_task(route, sent, reply));
@@ -137,7 +142,7 @@ async fn leg_between(
         // they are in the session's label.
         let seal = |state: String| road.approvals.left_open(arrival, &permitted, (&reply, since), &state);
         let round = state.and_then(seal).and_then(|round| road.seals.open_round(&round));
-        let routed = RoutedAction { heard: legs.hear(&permitted).map(Box::new), ..routed };
+        let routed = RoutedAction { call: Some(Box::new(legs.after(&permitted).sent_as_round())), ..routed };
         return Ok(Leg::On(Box::new(routed), round.map(|round| Consent::Round(Box::new(round)))));
     }
     if wants_tasks_declared(route, &reply) {
@@ -208,7 +213,9 @@ async fn follow_modern_task(
             let answers = road.questions.ask_all(arrival, &permitted, &questions).await?;
             let params = format!(r#"{{"taskId":{task},"inputResponses":{answers}}}"#);
             legs.updating = true;
-            return Ok(Leg::On(Box::new(task_step(route, "tasks/update", &task, params)), None));
+            let update = task_step(route, "tasks/update", &task, params);
+            let update = RoutedAction { call: Some(Box::new(legs.after(&permitted))), ..update };
+            return Ok(Leg::On(Box::new(update), None));
         }
         _ => {}
     }

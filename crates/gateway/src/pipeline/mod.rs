@@ -18,6 +18,7 @@ mod layout;
 mod legs;
 mod local;
 mod objects;
+mod outage;
 mod outlook;
 mod permitted;
 mod proposed;
@@ -25,6 +26,7 @@ mod record;
 mod refuse;
 mod relay;
 mod resolve;
+mod resource_list;
 mod resume;
 mod road;
 mod route;
@@ -44,6 +46,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use highwater_core::decide::{PermittedAction, ReplyVerdict, decide_reply, label_reply};
+use highwater_store::StoreError;
 use highwater_upstream::{Reply, apart};
 use tracing::Instrument;
 
@@ -58,6 +61,7 @@ use legs::{Leg, Legs, next_leg};
 pub(crate) use local::places;
 pub(crate) use objects::may_keep;
 use permitted::Permitted;
+use proposed::Proposed;
 pub(crate) use refuse::Refusal;
 pub(crate) use relay::CREATE_CHALLENGE;
 use resume::{Resumed, resume};
@@ -123,7 +127,7 @@ impl Gateway {
                         Departure::Asked(delivery) => return Ok(delivery),
                     },
                 },
-                CallEnd::Failed(error) => return Err(apart(sent.failed(&road.sessions, error)).await),
+                CallEnd::Failed(error) => return Err(sent.failed(error)),
             }
         };
         legs.ended();
@@ -172,19 +176,28 @@ impl Gateway {
         if !granted.permit.obligations().redactions().is_empty() {
             return Err(road.recorder.unredactable(&proposed, &granted.permit));
         }
+        let unavailable = |proposed: &Proposed, error: &StoreError| {
+            road.recorder.unavailable(proposed, granted.permit.judgement(), error)
+        };
+        // While the store is away nothing is sent whose reply would have to stay here.
+        if road.sessions.store.is_failing() {
+            let released = apart(road.sessions.would_release(&proposed, granted.permit.obligations())).await;
+            released.map_err(|error| unavailable(&proposed, &error))?;
+        }
         road.relay.spend_relayed(arrival, &proposed, &granted.permit)?;
         // Whoever reads what this writes reads what the session has read.
-        let (proposed, marks_before) = road
-            .sessions
-            .mark_written(proposed)
-            .await
-            .map_err(|(proposed, error)| Refusal::unmarked(&proposed.decision, &error))?;
+        let marked = road.sessions.mark_written(proposed).await;
+        let (proposed, marks_before) = marked.map_err(|(proposed, error)| unavailable(&proposed, &error))?;
+        // What leaves for the public has left, whatever becomes of the reply.
+        let exit = road.sessions.note_exit(&proposed).await;
+        let raised = exit.map_err(|error| unavailable(&proposed, &error))?;
         // Write-ahead: an irreversible call leaves its trace before it happens.
-        let record = road
+        let mut record = road
             .recorder
             .departure(&proposed, &granted)
             .await
             .map_err(|error| Refusal::unrecorded(&proposed.decision, &error))?;
+        record.raised = raised;
         tracing::debug!(decision = %proposed.decision, "allowed and on record");
         let permitted = Permitted::new(proposed, &granted, marks_before);
         let action = PermittedAction::bind(Arc::clone(&permitted.action), granted.permit)

@@ -4,10 +4,11 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use highwater_core::action::ActionKind;
-use highwater_core::approval::Consented;
+use highwater_core::approval::{Consented, Undisturbed};
 use highwater_core::decide::{Agreement, Obligations, Permit};
 use highwater_core::label::Label;
 
+use super::arrival::CallUnderWay;
 use super::proposed::Proposed;
 
 /// A permit, and what it rests on.
@@ -38,7 +39,7 @@ pub(super) struct Permitted {
     pub(super) agreement: Option<Agreement>,
     /// The marks of what it reads as they were before it set its own, where it sets any.
     pub(super) marks_before: Option<Label>,
-    /// What the session has taken in of its server since, where that is asked after.
+    /// What the session has taken in of its server since.
     heard: Mutex<Label>,
 }
 
@@ -87,12 +88,29 @@ impl Permitted {
         self.consented.is_some() || self.continues_agreed
     }
 
+    /// The call as what is brought to it is judged.
+    pub(super) fn under_way(&self) -> CallUnderWay {
+        CallUnderWay {
+            contract: self.contract.clone(),
+            reply_contract: self.reply_contract.clone(),
+            local: self.local,
+            agreed: self.is_agreed(),
+            consented: self.consented.clone(),
+            heard: self.undisturbed().with(&self.heard()),
+        }
+    }
+
+    /// The session in which it was permitted, for as long as nobody is heard.
+    pub(super) fn undisturbed(&self) -> Undisturbed {
+        match &self.consented {
+            Some(consented) => consented.heard().clone(),
+            None => Undisturbed::since(&self.before.label),
+        }
+    }
+
     /// Notes what its server has said, once that is in the session's label.
     pub(super) fn note_heard(&self, label: &Label) {
-        // What a person agreed to may go on, and so may what brings it answers.
-        if self.consented.is_some() || self.action.kind() == ActionKind::Answer {
-            self.heard.lock().unwrap_or_else(PoisonError::into_inner).join(label);
-        }
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).join(label);
     }
 
     /// What the session has taken in of its server.

@@ -14,7 +14,7 @@ use highwater_core::label::Label;
 use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts};
 use highwater_store::{SessionHandle, SessionState};
 
-use super::arrival::Route;
+use super::arrival::{Excuse, Route};
 use super::layout::Layout;
 use super::local::{LocalFacts, ReadFrom, said_by_places};
 use crate::catalog::Known;
@@ -51,8 +51,10 @@ pub(super) struct Proposed {
     pub(super) unstored: bool,
     /// What its arguments name and run on this machine.
     pub(super) local: LocalFacts,
-    /// It brings answers to a call that a person agreed to.
+    /// It brings something to a call that a person agreed to.
     pub(super) continues_agreed: bool,
+    /// What of the call that it belongs to is no new question.
+    pub(super) excuse: Excuse,
     /// Whether no digest of it goes on record, because its receipt is for the auditor alone.
     pub(super) sealed: bool,
     pub(super) now: Timestamp,
@@ -206,9 +208,9 @@ impl Proposed {
     }
 
     /// What the operator says of a call with these arguments.
-    pub(super) fn said_by_cases(&self, arguments: &str) -> Option<Claims> {
+    pub(super) fn said_by_cases(&self, arguments: Arguments<'_>) -> Option<Claims> {
         let cases = self.known().cases.as_ref().filter(|label| !label.cases().is_empty())?;
-        Some(cases.for_call(Arguments::Known(arguments))).filter(|said| !said.is_empty())
+        Some(cases.for_call(arguments)).filter(|said| !said.is_empty())
     }
 }
 

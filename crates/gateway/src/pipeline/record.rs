@@ -148,6 +148,8 @@ pub(super) struct OpenRecord {
     decision: DecisionId,
     began: Instant,
     settled: bool,
+    /// The session's label rose when the action was sent.
+    pub(super) raised: bool,
 }
 
 // === impl OpenRecord ===
@@ -162,7 +164,7 @@ impl OpenRecord {
 
     /// A page that nothing is owed to yet.
     fn of(audit: Arc<AuditLog>, decision: DecisionId) -> Self {
-        Self { audit, decision, began: Instant::now(), settled: true }
+        Self { audit, decision, began: Instant::now(), settled: true, raised: false }
     }
 
     pub(super) fn decision(&self) -> &DecisionId {
@@ -189,7 +191,7 @@ impl OpenRecord {
     fn ended<'a>(&'a self, outcome: Outcome, end: End<'a>) -> AuditEvent<'a> {
         let millis = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let End { bytes, detail, judgement, label, raised, provenance } = end;
-        let bytes = bytes as u64;
+        let (bytes, raised) = (bytes as u64, raised || self.raised);
         let ended = Ended { outcome, bytes, millis, detail, judgement, label, raised, provenance };
         let happened = Happened::Outcome(ended);
         AuditEvent { time: now(), id: Some(&self.decision), happened }

@@ -170,15 +170,9 @@ impl Refusal {
     /// The label of what came could not be stored, so it stays here.
     pub(super) fn unlabelled(decision: &DecisionId, error: &StoreError) -> Self {
         tracing::error!(%error, %decision, "withheld: its label could not be stored");
-        let message = "the call has run, but its result could not be labelled and is withheld";
+        let message = "the call has run, but its result could not be labelled and is withheld: the gateway's session \
+                       store is away; check whether it took effect before calling again";
         Self::about(decision, error_code::RESULT_WITHHELD, message)
-    }
-
-    /// What is to be written could not be marked, so nothing was done.
-    pub(super) fn unmarked(decision: &DecisionId, error: &StoreError) -> Self {
-        tracing::error!(%error, %decision, "refused: what it writes could not be marked");
-        let message = "not done: the gateway could not mark what the call writes";
-        Self::about(decision, error_code::REFUSED, message)
     }
 
     /// The tool is another than the one a person was asked about.
@@ -270,6 +264,7 @@ impl Refusal {
                 // A reason that a person can do something about has a number, here as in an error.
                 let code = match self.code {
                     error_code::QUARANTINED => format!(r#","code":{}"#, self.code),
+                    error_code::STORE_UNAVAILABLE => format!(r#","code":{},"outage":true"#, self.code),
                     _ => String::new(),
                 };
                 meta.push_str(&format!(r#""dev.highwater/decision":{{"id":{decision}{code}{lack}}}"#));

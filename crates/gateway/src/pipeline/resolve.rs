@@ -14,7 +14,7 @@ use highwater_mcp::text::quote;
 use highwater_upstream::{CallClient, Doorkeeper};
 use tokio::sync::mpsc;
 
-use super::arrival::Route;
+use super::arrival::{Excuse, Route};
 use super::door::Door;
 use super::judge::Judge;
 use super::layout::Layout;
@@ -52,6 +52,7 @@ impl Judge {
             relayed: None,
             local: LocalFacts::default(),
             continues_agreed: false,
+            excuse: Excuse::Nothing,
             // It has the arguments of the call that it is about.
             sealed: self.seals(call),
             policy: Arc::clone(&call.policy),

@@ -55,7 +55,7 @@ pub(super) async fn resume(road: &Road, arrival: &Arrival, text: &str) -> Result
         }
         return Ok(Resumed::AskedAgain(Delivery::joined(again, absorbed.joined)));
     };
-    apart(road.questions.give_text(arrival, &sent.permitted.route, ask, answer, false)).await;
+    apart(road.questions.give_text(arrival, &sent.permitted, ask, answer, false)).await;
     Ok(Resumed::Continued(Box::new(sent)))
 }
 

@@ -209,7 +209,7 @@ impl Router {
         let method = arrival.frame.method().unwrap_or_default();
         let action = Action::new(kind, entry.upstream, method, entry.name, params);
         let layout = layout.unwrap_or_else(|| Layout::of(&action));
-        Ok(RoutedAction { action: Arc::new(action), route, layout, heard: None })
+        Ok(RoutedAction { action: Arc::new(action), route, layout, call: None })
     }
 
     async fn completion(&self, arrival: &Arrival, server: &VirtualServer) -> Result<RoutedAction, Refusal> {

@@ -1,14 +1,14 @@
 //! Sessions and their labels, and the marks on stored things: read before something is judged, raised before something is
 //! released. A label that cannot be read counts as the highest; what cannot be stored stays here.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use highwater_core::annotation::Destination;
 use highwater_core::label::Label;
 use highwater_core::policy::RequestFacts;
 use highwater_core::session::{ObjectId, label_claims};
 use highwater_mcp::annotations::request_says;
-use highwater_store::{Joined, SessionHandle, SessionState, Store, StoreError};
+use highwater_store::{Joined, MOST_OBJECTS, SessionHandle, SessionState, Store, StoreError};
 use highwater_upstream::apart;
 
 use super::Arrival;
@@ -33,7 +33,7 @@ pub(crate) struct Absorbed {
     /// Whether the session's label rose, as far as it was known here.
     pub(crate) raised: bool,
     /// What was known here of the session before, if its label rose.
-    before: Option<Arc<SessionState>>,
+    pub(super) before: Option<Arc<SessionState>>,
 }
 
 /// What a client says of its own context.
@@ -135,8 +135,9 @@ impl Sessions {
         label: &Label,
     ) -> Result<Absorbed, StoreError> {
         let session = permitted.session();
-        let public = permitted.reply_contract.destination().contains(Destination::Public);
-        let outward = (public && !label.wrote_externally()).then(|| label.clone().with_wrote_externally());
+        // Once more with what comes back: a person may have lowered the label since it was sent.
+        let outward = reaches_public(permitted) && !label.wrote_externally();
+        let outward = outward.then(|| label.clone().with_wrote_externally());
         let label = outward.as_ref().unwrap_or(label);
         let absorbed = self.absorb(session, label, permitted.is_verified()).await?;
         permitted.note_heard(label);
@@ -147,20 +148,25 @@ impl Sessions {
         }
         Ok(absorbed)
     }
-    fn note_legs(&self, proposed: &Proposed, before: &SessionState, label: &Label) {
+
+    /// Notes which call set what rules ask for.
+    pub(super) fn note_legs(&self, proposed: &Proposed, before: &SessionState, label: &Label) {
         let key = proposed.session().key();
         self.stories.with(key, |story| story.note_legs(&before.label, label, || proposed.set_by()));
     }
 
-    /// Notes that a call may have reached the public although nothing came back. Says whether that is news.
-    pub(super) async fn note_sent(&self, permitted: &Permitted) -> bool {
-        match self.absorb_of(permitted, &Label::bottom()).await {
-            Ok(absorbed) => absorbed.raised,
-            Err(error) => {
-                tracing::error!(%error, decision = %permitted.decision, "that a call was sent could not be stored");
-                false
-            }
+    /// Takes into the session that something leaves for the public, before it does: a reply that is withheld, or that
+    /// nobody waits for, takes nothing of it back. Says whether that is news.
+    pub(super) async fn note_exit(&self, proposed: &Proposed) -> Result<bool, StoreError> {
+        if !reaches_public(proposed) {
+            return Ok(false);
         }
+        let label = Label::bottom().with_wrote_externally();
+        let absorbed = self.absorb(proposed.session(), &label, proposed.is_verified()).await?;
+        if let (true, Some(before)) = (absorbed.raised, &absorbed.before) {
+            self.note_legs(proposed, before, &label);
+        }
+        Ok(absorbed.raised)
     }
 
     /// Marks what an action writes with the label of the session that writes it. With it: the marks of what it reads as
@@ -212,7 +218,7 @@ impl Sessions {
         }
     }
 
-    async fn marks_read_by(&self, proposed: &Proposed) -> Label {
+    pub(super) async fn marks_read_by(&self, proposed: &Proposed) -> Label {
         let asked = objects::read(&proposed.reply_contract, &proposed.action);
         if let Some(label) = self.store.known_marks(&asked) {
             return label;
@@ -228,9 +234,38 @@ impl Sessions {
             }
         }
     }
+
+    /// The labels of what a list names, joined.
+    pub(super) async fn marks_of(&self, objects: &[ObjectId]) -> Label {
+        let mut joined = Label::bottom();
+        for some in objects.chunks(MOST_OBJECTS) {
+            match apart(self.store.marks(some)).await {
+                Ok(label) => joined.join(&label),
+                Err(error) => {
+                    tracing::error!(%error, "the marks of what is listed cannot be read");
+                    return Label::top();
+                }
+            }
+        }
+        joined
+    }
 }
+
+/// Whether something of an action may reach the public.
+pub(super) fn reaches_public(proposed: &Proposed) -> bool {
+    proposed.reply_contract.destination().contains(Destination::Public)
+}
+
+/// A session that could not be read, so that it may have taken in anything.
+static UNREAD: LazyLock<Arc<SessionState>> =
+    LazyLock::new(|| Arc::new(SessionState { epoch: 0, version: 0, label: Label::top() }));
 
 /// A session that may have taken in anything.
 pub(super) fn worst() -> Arc<SessionState> {
-    Arc::new(SessionState { epoch: 0, version: 0, label: Label::top() })
+    Arc::clone(&UNREAD)
+}
+
+/// Whether this stands for a session that could not be read, and for none that has taken in everything.
+pub(super) fn is_unread(state: &Arc<SessionState>) -> bool {
+    Arc::ptr_eq(state, &UNREAD)
 }

@@ -354,6 +354,8 @@ fn note(
 fn stopped(account: &Account) -> bool {
     match account.decision.ruling {
         Ruling::Asked | Ruling::Blocked => true,
+        // No word of the configuration brings a store back.
+        Ruling::Unavailable => false,
         Ruling::Allowed | Ruling::Approved => {
             account.outcome().is_some_and(|outcome| outcome.outcome == Outcome::Withheld)
         }

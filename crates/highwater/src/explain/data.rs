@@ -197,5 +197,6 @@ pub(crate) fn ruling(ruling: Ruling) -> &'static str {
         Ruling::Approved => "approved",
         Ruling::Asked => "asked",
         Ruling::Blocked => "refused",
+        Ruling::Unavailable => "unavailable",
     }
 }

@@ -41,6 +41,7 @@ fn head(text: &mut String, account: &Account) -> std::fmt::Result {
         (Ruling::Approved, _) => "allowed by a person",
         (Ruling::Asked, _) => "waiting for a person",
         (Ruling::Blocked, _) => "refused",
+        (Ruling::Unavailable, _) => "not sent, because the session store was away",
     };
     let label = decision.provenance.trust.as_ref().and_then(|trust| trust.label.as_deref());
     let label = label.map(|label| format!(" ({})", plain(label))).unwrap_or_default();
@@ -274,6 +275,7 @@ fn happened(text: &mut String, account: &Account, record: &Record) -> std::fmt::
                 Ruling::Asked => "it was decided to ask a person",
                 Ruling::Allowed | Ruling::Approved => "it was allowed",
                 Ruling::Blocked => "it was refused",
+                Ruling::Unavailable => "it was not sent, because the session store was away",
             };
             writeln!(text, "  {at}  {ruling}")
         }

@@ -37,6 +37,23 @@ async fn recovered(stage: &Stage) {
     recovered.unwrap_or_else(|error| panic!("{error:#}:\n{}", stage.gateway.log()));
 }
 
+/// Waits until the gateway knows that its store is away.
+async fn noticed(stage: &Stage) {
+    let noticed = async || (stage.api(Method::GET, "/readyz", &Value::Null).await.0 == 503).then_some(());
+    until("the gateway knows of the outage", noticed).await.unwrap();
+}
+
+/// A call that was not made, for no fault of its own.
+fn unavailable(answer: &Answer) {
+    assert!(answer.is_tool_error(), "{}", answer.raw());
+    let said = answer.text().unwrap();
+    assert!(said.contains("This is an outage and no refusal: nothing was executed"), "{said}");
+    let decision = answer.at("/result/_meta/dev.highwater~1decision");
+    assert_eq!((&decision["code"], &decision["outage"]), (&json!(503_102), &json!(true)), "{}", answer.raw());
+    let told = answer.at("/result/_meta/io.modelcontextprotocol~1authorization");
+    assert!(told.is_null(), "{}", answer.raw());
+}
+
 /// A call that was made, and whose reply stayed in the gateway.
 fn withheld(answer: &Answer) {
     assert!(answer.is_tool_error(), "{}", answer.raw());
@@ -97,19 +114,19 @@ async fn an_outage_withholds_and_refuses_and_ends_without_a_restart() {
     assert_eq!(stage.api(Method::GET, "/readyz", &Value::Null).await.0, 200);
 
     server.crash();
-    // Under no label is this forbidden, so it is done; what it brought has no place in any label, so it stays here.
-    withheld(&client.call(STRANGE, json!({})).await.unwrap());
-    assert_eq!(stage.runs(STRANGE), runs.0 + 1);
+    noticed(&stage).await;
+    // Under no label is this forbidden, but what it would bring has no place in any label, so it is not done.
+    unavailable(&client.call(STRANGE, json!({})).await.unwrap());
     let record = stage.record(&clean);
     let last = record.last().unwrap();
-    assert_eq!((&last["event"], &last["outcome"]), (&json!("outcome"), &json!("withheld")), "{record:#?}");
-    assert!(last["detail"].as_str().unwrap().contains("the call has run"), "{last}");
+    assert_eq!((&last["event"], &last["ruling"]), (&json!("decision"), &json!("unavailable")), "{record:#?}");
     // Nobody knows whether this is allowed.
-    refused(&client.call(ACT, json!({})).await.unwrap());
-    refused(&doubtful.call(ACT, json!({})).await.unwrap());
-    assert_eq!(stage.runs(ACT), runs.1, "the server saw a call that was refused");
+    unavailable(&client.call(ACT, json!({})).await.unwrap());
+    unavailable(&doubtful.call(ACT, json!({})).await.unwrap());
     // What a session wrote may be read with this, and nobody knows with which label.
-    withheld(&client.call(LOOK, json!({})).await.unwrap());
+    unavailable(&client.call(LOOK, json!({})).await.unwrap());
+    let now = (stage.runs(STRANGE), stage.runs(ACT), stage.runs(LOOK));
+    assert_eq!(now, (runs.0, runs.1, 0), "the server saw a call whose reply could not have been released");
     // What no decision will ever look at goes on, in every session, whatever that has read and whether or not it is known.
     for (client, context) in [(&client, &clean), (&doubtful, &tainted), (&looker, &looking)] {
         done(&client.call(GLANCE, json!({})).await.unwrap());
@@ -154,7 +171,8 @@ async fn in_an_outage_nothing_is_released_that_a_rule_or_a_server_may_look_at() 
         let client = stage.client(&context).await;
         done(&client.call(STRANGE, json!({})).await.unwrap());
         server.crash();
-        withheld(&client.call(GLANCE, json!({})).await.unwrap());
+        noticed(stage).await;
+        unavailable(&client.call(GLANCE, json!({})).await.unwrap());
         server.restart();
         recovered(stage).await;
         done(&client.call(GLANCE, json!({})).await.unwrap());
@@ -174,9 +192,11 @@ async fn a_database_that_stands_still_closes_as_one_that_is_gone() {
     server.pause();
     // All of them are answered, though the database never is.
     withheld(&client.call(STRANGE, json!({})).await.unwrap());
-    refused(&client.call(ACT, json!({})).await.unwrap());
+    unavailable(&client.call(ACT, json!({})).await.unwrap());
+    // Nobody could know before the first.
+    unavailable(&client.call(STRANGE, json!({})).await.unwrap());
     done(&client.call(GLANCE, json!({})).await.unwrap());
-    assert_eq!(stage.runs(ACT), runs);
+    assert_eq!((stage.runs(ACT), stage.runs(STRANGE)), (runs, 1));
     assert_eq!(stage.api(Method::GET, "/readyz", &Value::Null).await.0, 503);
     server.resume();
     recovered(&stage).await;

@@ -31,7 +31,6 @@ pub(crate) struct Model {
     pub(crate) contexts: Vec<Context>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) tokens: BTreeMap<String, TokenRecord>,
-    pub(crate) node: Option<(String, bool)>,
     pub(crate) approvals: super::approvals::Approvals,
     pub(super) pins: BTreeMap<(String, PinKey), StoredPin>,
     /// With the server, whether a person decided, and the name of the event.

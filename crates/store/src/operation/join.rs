@@ -18,8 +18,8 @@ pub(crate) struct Join {
     pub(crate) label: Label,
     /// The copy of the caller, which spares reading the sets back while nobody else writes.
     pub(crate) known: Option<Arc<SessionState>>,
-    /// Whether the session may have no row yet.
-    pub(crate) is_new: bool,
+    /// How safe it must be before it is answered.
+    pub(crate) durability: Durability,
     pub(crate) now: i64,
 }
 
@@ -39,9 +39,7 @@ impl Operation for Join {
     const DOING: &'static str = "raise a label";
 
     fn access(&self) -> Access {
-        // The boot-id rule taints the rows it finds. A key that comes back after a power cut must find its row.
-        let flushed = self.is_new && self.owner.kind.outlives_us();
-        Access::Write(if flushed { Durability::Flushed } else { Durability::Ordinary })
+        Access::Write(self.durability)
     }
 
     fn is_repeatable(&self) -> bool {

@@ -1,9 +1,9 @@
 //! What can be asked of a database, one type each. An operation is written once and runs on every backend.
 
 pub(crate) mod approval;
-mod boot;
 mod context;
 mod conversation;
+mod database;
 mod declassify;
 mod describe;
 mod join;
@@ -13,9 +13,9 @@ mod pins;
 mod read;
 mod token;
 
-pub(crate) use boot::{Close, Prune, Start};
 pub(crate) use context::{FindContext, MintContext};
 pub(crate) use conversation::{CountCall, End, KeepFallenBack, OpenConversation, Opening, Seen, SplitAgain};
+pub(crate) use database::{Probe, Prune, Restored};
 pub(crate) use declassify::{CloseEpoch, Closing, Declassify, Lower, Lowering};
 pub(crate) use describe::Describe;
 pub(crate) use join::Join;
@@ -67,9 +67,9 @@ pub(crate) enum Access {
 /// How safe a write must be before it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// On disk: rare rows whose loss would matter.
+    /// On disk: raises of a label, and rare rows whose loss would matter.
     Flushed,
-    /// Survives the death of the process; a power cut is caught by the boot-id rule.
+    /// Survives the death of the process. A power cut may take it, and nothing that is decided is another then.
     Ordinary,
     /// For people to look at.
     Statistic,

@@ -33,6 +33,10 @@ pub(super) async fn follow(
                 if let Err(error) = ended {
                     tracing::debug!(%error, "announcements of other replicas are not heard");
                 }
+                // The connections of calls may be gone with it.
+                if let Some(store) = store.upgrade() {
+                    store.health.doubt();
+                }
             }
             _ = closing.changed() => return,
         }

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use self::server::Server;
 use self::tx::PostgresTx;
 use crate::StoreError;
-use crate::operation::{Access, Durability, Operation, Start};
+use crate::operation::{Access, Durability, Operation, Restored};
 use crate::random::random_id;
 use crate::sql::schema::{self, Dialect};
 use crate::store::Inner;
@@ -69,7 +69,7 @@ impl Postgres {
         let postgres = Self::connect(url, timeout)?;
         postgres.migrate().await?;
         if restored {
-            let sessions = postgres.perform(Start { boot_id: String::new(), restored }).await?;
+            let sessions = postgres.perform(Restored).await?;
             tracing::warn!(
                 sessions,
                 "the store was restored, so every session counts as having read everything"

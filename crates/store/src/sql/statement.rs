@@ -129,10 +129,8 @@ statements! {
     TOKEN = "SELECT name,sha256,prefix,terms,person,created,rotated,used,revoked FROM agent_token WHERE name=$1";
     TOKENS = "SELECT name,sha256,prefix,terms,person,created,rotated,used,revoked FROM agent_token ORDER BY name";
 
-    NODE = "SELECT boot_id,clean FROM node WHERE id=$1";
-    START_NODE = "INSERT INTO node(id,boot_id,clean) VALUES($1,$2,0) \
-            ON CONFLICT(id) DO UPDATE SET boot_id=excluded.boot_id, clean=0";
-    CLEAN_NODE = "UPDATE node SET clean=1 WHERE id=$1";
+    // Another value each time: what is as it was is not written.
+    PROBE = "INSERT INTO node(id,boot_id,clean) VALUES($1,'',0) ON CONFLICT(id) DO UPDATE SET clean=1-node.clean";
     /// Every label becomes the top.
     TAINT_ALL = "UPDATE session SET bits=$1, ver=ver+1";
 

@@ -7,7 +7,7 @@ mod reader;
 mod tests;
 mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tokio::sync::oneshot;
 
@@ -16,7 +16,7 @@ pub(crate) use self::look::pins;
 use self::reader::Reader;
 use self::writer::Writer;
 use crate::StoreError;
-use crate::operation::{Access, Close, Operation, Start};
+use crate::operation::{Access, Operation, Restored};
 
 /// The file below the data directory.
 pub(crate) const FILE: &str = "highwater.db";
@@ -35,35 +35,28 @@ pub(crate) struct Sqlite {
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) file: PathBuf,
-    pub(crate) boot_id: String,
+    /// The operator says that it comes from a backup.
     pub(crate) restored: bool,
 }
 
 // === impl Sqlite ===
 
 impl Sqlite {
-    /// Opens the file, makes or renews its layout, and applies the boot-id rule.
+    /// Opens the file and makes or renews its layout.
     pub(crate) fn open(opening: Opening) -> Result<Self, StoreError> {
         // Before it is opened: a run that came to its end has left none, and one that was killed has.
         let log_was_left = connection::has_log(&opening.file);
         let mut connection = connection::open(&opening.file, Purpose::Write)?;
         connection::migrate(&mut connection)?;
-        let start = Start { boot_id: opening.boot_id, restored: opening.restored };
-        let last = connection::at_once(start.last(&mut connection::reading(&mut connection)))?;
-        let first = if start.may_have_lost(last.as_ref()) {
-            let sessions = connection::now(&mut connection, &start, true)?;
+        if opening.restored {
+            let sessions = connection::now(&mut connection, &Restored, true)?;
             tracing::warn!(
                 sessions,
-                restored = start.restored,
-                "labels may have been lost with the last run, so every session counts as having read everything"
+                "the store was restored, so every session counts as having read everything"
             );
-            None
-        } else {
-            // Nothing to repair. Its flush need not keep the first call waiting, only the first write.
-            Some(start)
-        };
+        }
         Ok(Self {
-            writer: Writer::start(connection, first, log_was_left)?,
+            writer: Writer::start(connection, log_was_left)?,
             road: Reader::new(&opening.file, "store-read"),
             people: Reader::new(&opening.file, "store-lists"),
         })
@@ -96,17 +89,8 @@ impl Sqlite {
         self.writer.is_alive()
     }
 
-    /// Ends in order: what is queued is written, then the mark of a clean end.
-    pub(crate) async fn close(&self) -> Result<(), StoreError> {
-        self.perform(Close).await?;
+    /// Ends in order: what is queued is written.
+    pub(crate) async fn close(&self) {
         self.writer.stop().await;
-        Ok(())
     }
-}
-
-/// Which start of the machine this is; empty where the system does not say, which is no start twice.
-pub(crate) fn boot_id() -> String {
-    std::fs::read_to_string(Path::new("/proc/sys/kernel/random/boot_id"))
-        .map(|text| text.trim().to_owned())
-        .unwrap_or_default()
 }

@@ -1,12 +1,15 @@
 //! The writing thread under requests that no caller makes: ones that fail, that fill the disk, that panic.
 
+use highwater_core::id::{Principal, VirtualServerId};
+use highwater_core::label::Label;
 use highwater_core::pin::{PinDigest, PinKey, PinKind};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::*;
+use crate::key::{SessionKind, SessionOwner};
 use crate::memory::Model;
-use crate::operation::{Durability, FindContext, MintContext, Observe};
+use crate::operation::{Durability, FindContext, Join, MintContext, Observe};
 use crate::people::Context;
 use crate::pins::Observation;
 use crate::sql::Tx;
@@ -39,7 +42,7 @@ fn context(id: &str) -> MintContext {
 
 fn open(folder: &tempfile::TempDir) -> Sqlite {
     let file = folder.path().join(FILE);
-    Sqlite::open(Opening { file, boot_id: "boot".to_owned(), restored: false }).unwrap()
+    Sqlite::open(Opening { file, restored: false }).unwrap()
 }
 
 #[tokio::test]
@@ -73,6 +76,58 @@ async fn one_failure_does_not_spoil_its_batch() {
         assert!(sqlite.perform(FindContext(format!("c{number}"))).await.unwrap());
     }
     assert!(!sqlite.perform(FindContext("half".to_owned())).await.unwrap());
+}
+
+/// Says whether the commit that it is part of goes to disk at once.
+struct Flushes;
+
+impl Operation for Flushes {
+    type Output = bool;
+
+    const DOING: &'static str = "look how it commits";
+
+    fn access(&self) -> Access {
+        Access::Write(Durability::Ordinary)
+    }
+
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<bool, StoreError> {
+        let rows = tx.query("PRAGMA synchronous", &[]).await?;
+        Ok(rows[0].int(0)? >= 2)
+    }
+
+    fn model(&self, _model: &mut Model) -> bool {
+        true
+    }
+}
+
+/// A join of this durability.
+fn join(durability: Durability) -> Join {
+    let (principal, kind) = (Principal::new("agent"), SessionKind::Principal);
+    let key = kind.key(&principal, "");
+    let owner = SessionOwner { principal, virtual_server: VirtualServerId::new("default"), kind };
+    Join { key, owner, label: Label::bottom().with_open_world(), known: None, durability, now: 1 }
+}
+
+#[tokio::test]
+async fn a_raise_puts_its_whole_batch_on_disk_and_a_note_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = open(&folder);
+    for durability in [Durability::Ordinary, Durability::Flushed, Durability::Ordinary] {
+        // While somebody else holds the file, requests gather behind the first and then share one transaction.
+        let shell = Connection::open(folder.path().join(FILE)).unwrap();
+        shell.execute_batch("BEGIN IMMEDIATE").unwrap();
+        sqlite.queue(Raw(";")).unwrap_or_else(|_| panic!("there is room"));
+        while sqlite.writer.has_waiting() {
+            tokio::task::yield_now().await;
+        }
+        let (reply, flushes) = oneshot::channel();
+        sqlite.writer.send(Flushes, reply).await.unwrap();
+        let (reply, joined) = oneshot::channel();
+        sqlite.writer.send(join(durability), reply).await.unwrap();
+        shell.execute_batch("ROLLBACK").unwrap();
+        joined.await.unwrap().unwrap();
+        assert_eq!(flushes.await.unwrap().unwrap(), durability == Durability::Flushed, "{durability:?}");
+    }
 }
 
 #[tokio::test]
@@ -214,7 +269,7 @@ async fn looking_at_pins_leaves_no_trace_whether_a_gateway_runs_or_not() {
     assert_eq!(&*found["up"][0].key.name, "read_note");
     assert!(found["other"].is_empty());
     assert_eq!(beside(), before);
-    sqlite.close().await.unwrap();
+    sqlite.close().await;
     drop(sqlite);
     let before = beside();
     assert_eq!(super::pins(&file, &["up"]).unwrap()["up"].len(), 1);

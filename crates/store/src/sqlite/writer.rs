@@ -7,9 +7,9 @@ use rusqlite::Connection;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
-use super::connection::{SqliteTx, at_once, batch, flush_commits, now, scrub, undo};
+use super::connection::{SqliteTx, at_once, batch, flush_commits, scrub, undo};
 use crate::StoreError;
-use crate::operation::{Access, Durability, Operation, Start};
+use crate::operation::{Access, Durability, Operation};
 
 /// The most requests that share one commit.
 const BATCH: usize = 256;
@@ -56,19 +56,14 @@ struct Alive(Arc<AtomicBool>);
 // === impl Writer ===
 
 impl Writer {
-    /// Starts the thread. `first` is done before anything else, and if it fails nothing else is. What the last run cleared
-    /// may still be in a log that it left.
-    pub(super) fn start(
-        connection: Connection,
-        first: Option<Start>,
-        log_was_left: bool,
-    ) -> Result<Self, StoreError> {
+    /// Starts the thread. What the last run cleared may still be in a log that it left.
+    pub(super) fn start(connection: Connection, log_was_left: bool) -> Result<Self, StoreError> {
         let (queue, messages) = mpsc::channel(QUEUE);
         let alive = Arc::new(AtomicBool::new(true));
         let flag = Alive(Arc::clone(&alive));
         std::thread::Builder::new()
             .name("store-write".into())
-            .spawn(move || write(connection, first, log_was_left, messages, flag))
+            .spawn(move || write(connection, log_was_left, messages, flag))
             .map_err(|error| StoreError::Failed { doing: "begin", why: error.to_string().into() })?;
         Ok(Self { queue, alive })
     }
@@ -96,6 +91,12 @@ impl Writer {
         self.alive.load(Ordering::Acquire)
     }
 
+    /// Whether something is queued that the thread has not taken yet.
+    #[cfg(test)]
+    pub(super) fn has_waiting(&self) -> bool {
+        self.queue.capacity() < QUEUE
+    }
+
     /// Ends the thread and closes the file.
     pub(super) async fn stop(&self) {
         let (reply, closed) = oneshot::channel();
@@ -109,17 +110,10 @@ impl Writer {
 /// The thread.
 fn write(
     mut connection: Connection,
-    first: Option<Start>,
     mut unscrubbed: bool,
     mut messages: mpsc::Receiver<Message>,
     alive: Alive,
 ) {
-    if let Some(start) = first
-        && let Err(error) = now(&mut connection, &start, true)
-    {
-        tracing::error!(%error, "the session store cannot begin, so nothing can be recorded in it");
-        return;
-    }
     let mut is_flushing = None;
     while let Some(message) = messages.blocking_recv() {
         let mut jobs = Vec::new();

@@ -120,7 +120,7 @@ caught! {
     a_release_before_the_write_is_caught: ReleaseBeforeWrite;
     not_reading_when_the_judgements_differ_is_caught: NoRead;
     reading_a_lagging_standby_is_caught: LaggingStandby;
-    forgetting_the_boot_id_is_caught: NoBootIdRule;
+    a_raise_that_is_not_flushed_is_caught: UnflushedRaise;
     a_late_reply_in_the_old_epoch_is_caught: LateReplyIntoOldEpoch;
     skipping_a_join_on_an_old_copy_is_caught: SkipOnOldCopy;
     lowering_without_grace_is_caught: NoGrace;

@@ -27,8 +27,8 @@ pub(crate) enum Mutant {
     NoRead,
     /// Reads are answered by a standby that lags behind.
     LaggingStandby,
-    /// After a power cut labels are taken for what they were.
-    NoBootIdRule,
+    /// A raise is answered before it is on disk.
+    UnflushedRaise,
     /// What comes after a declassification is put down to the time before it.
     LateReplyIntoOldEpoch,
     /// The copy covers the label, so nothing is joined, although the copy may be old.

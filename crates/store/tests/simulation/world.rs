@@ -40,7 +40,6 @@ pub(crate) struct World {
     oracle: Mutex<Oracle>,
     nodes: Vec<Mutex<Option<Arc<Node>>>>,
     wires: AtomicU64,
-    boots: AtomicU64,
 }
 
 /// A gateway from its start to its end.
@@ -60,6 +59,8 @@ struct Wire {
     /// The store is a part of the gateway, and dies with it.
     inside: bool,
     lagging: bool,
+    /// Raises are answered before they are on disk.
+    hasty: bool,
     is_cut: AtomicBool,
     outage: Mutex<Option<Outage>>,
 }
@@ -106,7 +107,6 @@ impl World {
             memory,
             nodes: history.clocks.iter().map(|_| Mutex::default()).collect(),
             wires: AtomicU64::new(history.seed),
-            boots: AtomicU64::new(0),
             history,
         }
     }
@@ -156,22 +156,19 @@ impl World {
                 dice: Mutex::new(Dice::new(self.wires.fetch_add(1 << 32, Ordering::Relaxed))),
                 inside: !self.history.shared,
                 lagging: self.mutant == Some(Mutant::LaggingStandby),
+                hasty: self.mutant == Some(Mutant::UnflushedRaise),
                 is_cut: AtomicBool::new(false),
                 outage: Mutex::default(),
             });
             let clock = self.history.clocks[replica] as u32;
             let grace = GRACE * clock / 100;
-            let boot_id = match self.mutant {
-                Some(Mutant::NoBootIdRule) => "boot".to_owned(),
-                _ => format!("boot {}", self.boots.load(Ordering::Relaxed)),
-            };
             let options = StoreOptions { grace: Some(grace), ..StoreOptions::default() };
             let memory = self.memory.over(Arc::clone(&wire) as Arc<dyn Link>);
-            if let Ok(store) = memory.open(&boot_id, &options).await {
+            if let Ok(store) = memory.open(&options).await {
                 let people = match self.mutant {
                     Some(Mutant::NoGrace) if self.history.shared => {
                         let options = StoreOptions { grace: Some(Duration::ZERO), ..options };
-                        self.memory.open(&boot_id, &options).await.unwrap()
+                        self.memory.open(&options).await.unwrap()
                     }
                     _ => store.clone(),
                 };
@@ -210,7 +207,6 @@ impl World {
                 // One that cannot end in order is killed in the end.
                 tokio::time::timeout(Duration::from_secs(5), node.store.close()).await.ok();
                 node.kill();
-                self.boots.fetch_add(1, Ordering::Relaxed);
                 pause(down).await;
                 self.start(replica).await;
             }
@@ -219,7 +215,6 @@ impl World {
                 self.oracle().tell("the power is cut".to_owned());
                 node.kill();
                 self.memory.lose_power();
-                self.boots.fetch_add(1, Ordering::Relaxed);
                 pause(down).await;
                 self.start(0).await;
             }
@@ -273,7 +268,7 @@ impl World {
     /// Another version of the gateway joins what only it can read, and releases it.
     async fn newer(&self, agent: usize) {
         let options = StoreOptions::default();
-        let store = self.memory.open("another", &options).await.unwrap();
+        let store = self.memory.open(&options).await.unwrap();
         let foreign = Label::from_parts(LabelBits::from_i64(1 << 40), TextSet::EMPTY, TextSet::EMPTY);
         let joined = store.session(&key(agent), &owner()).join(&foreign).await.unwrap();
         self.oracle().give(agent, &Label::top(), "what only a newer version can read");
@@ -334,5 +329,9 @@ impl Link for Wire {
     /// What was sent to a database elsewhere arrives there whatever became of the sender.
     fn arrives(&self) -> bool {
         !self.inside || !self.is_cut.load(Ordering::Relaxed)
+    }
+
+    fn flushes(&self, doing: &str) -> bool {
+        !self.hasty || doing != "raise a label"
     }
 }

@@ -49,7 +49,7 @@ pub(crate) async fn random_histories_agree_with_the_model<B: Backend>() {
     for seed in 0..HISTORIES {
         let mut random = Random(seed);
         let place = B::new().await;
-        let model = Memory::new(false).open("boot", &StoreOptions::default()).await.unwrap();
+        let model = Memory::new(false).open(&StoreOptions::default()).await.unwrap();
         // On a shared store each step is taken by whichever replica.
         let stores = [place.open().await, place.open_beside().await];
         for step in 0..STEPS {

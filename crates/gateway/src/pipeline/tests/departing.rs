@@ -3,11 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use highwater_store::Fault;
 use highwater_upstream::error::Cause;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::{ACT, ERAS, FETCH, LOOK, SEND, Setup, Step, decision, refusal, remediation, stocked, text};
+use super::{
+    ACT, ERAS, FETCH, LOOK, SEND, Setup, Stage, Step, decision, refusal, remediation, stocked, text,
+};
 
 #[tokio::test]
 async fn a_call_reaches_its_server_under_its_own_name_and_comes_back_in_every_era() {
@@ -147,14 +150,67 @@ async fn a_server_that_fails_leaves_an_outcome_and_the_caller_learns_whether_it_
 }
 
 #[tokio::test]
-async fn a_call_that_may_have_reached_the_public_counts_although_nothing_came_back() {
-    for (sent, label) in [(true, vec!["wroteExternally"]), (false, vec![])] {
+async fn a_call_for_the_public_counts_before_it_is_sent_whatever_comes_back() {
+    for sent in [true, false] {
         let stage = Setup::usual().open().await;
         stage.up().on("send", [Step::Fail(Cause::Gone("closed".to_owned()), sent)]);
         let agent = stage.of_era(ERAS[1]);
         refusal(&agent.call(SEND, json!({})).await);
-        assert_eq!(stage.label(&agent), label);
+        assert_eq!(stage.label(&agent), ["wroteExternally"]);
     }
+}
+
+/// How a call for the public may end without its reply.
+fn ends(stage: &Stage, how: &str) -> Vec<Step> {
+    let memory = stage.memory.clone();
+    let store_fails = Step::run(move || memory.set_fault(Some(Fault::Write)));
+    match how {
+        "withheld by policy" => vec![Step::Answer(json!({ "resultType": "strange" }))],
+        "cancelled" => vec![Step::Wait(Arc::default())],
+        "its label cannot be stored" => vec![store_fails, Step::say("hi")],
+        "failed while the store fails" => {
+            vec![store_fails, Step::Fail(Cause::Gone("closed".to_owned()), true)]
+        }
+        _ => panic!("{how}"),
+    }
+}
+
+#[tokio::test]
+async fn no_end_of_a_call_for_the_public_hides_it_from_rules() {
+    let rule = json!({ "name": "one-exit", "effect": "block",
+        "when": { "tool.id": ACT, "session.wroteExternally": true } });
+    let all =
+        ["withheld by policy", "cancelled", "its label cannot be stored", "failed while the store fails"];
+    for how in all {
+        let server = super::stocked().in_era(ERAS[1]);
+        let stage = Setup::new().server("up", server).rule(rule.clone()).open().await;
+        stage.up().on("send", ends(&stage, how));
+        let agent = stage.of_era(ERAS[0]);
+        let call = agent.start_call(SEND, json!({}));
+        stage.up().reached(1).await;
+        if how == "cancelled" {
+            call.cancel().await;
+        } else {
+            refusal(&call.finish().await.answer);
+        }
+        stage.memory.set_fault(None);
+        assert!(stage.label(&agent).contains(&"wroteExternally"), "{how}: {:?}", stage.label(&agent));
+        refusal(&agent.call(ACT, json!({})).await);
+        assert_eq!(stage.up().runs("act"), 0, "{how}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_noted_as_leaving_does_not_leave() {
+    let rule = json!({ "name": "one-exit", "effect": "block",
+        "when": { "tool.id": ACT, "session.wroteExternally": true } });
+    let stage = Setup::usual().rule(rule).open().await;
+    let agent = stage.of_era(ERAS[1]);
+    text(&agent.call(LOOK, json!({})).await);
+    stage.memory.set_fault(Some(Fault::Write));
+    assert!(refusal(&agent.call(SEND, json!({})).await).contains("outage"));
+    assert_eq!(stage.up().runs("send"), 0);
+    assert_eq!(stage.events().last().unwrap(), "unavailable tools/call");
 }
 
 #[tokio::test]

@@ -89,7 +89,7 @@ async fn a_write_that_cannot_be_marked_is_not_made() {
         let [writer, _] = both(&stage).await;
         stage.store_fails(fault);
         let answer = write(&writer, "a").await;
-        assert!(refusal(&answer).contains("could not mark"), "{answer}");
+        assert!(refusal(&answer).contains("This is an outage"), "{answer}");
         assert!(stage.server("notes").journal().is_empty(), "{fault:?}");
         stage.store_fails(None);
         text(&write(&writer, "a").await);

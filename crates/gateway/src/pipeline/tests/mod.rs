@@ -15,6 +15,7 @@ mod described;
 mod flagged;
 mod hidden;
 mod labels;
+mod lists;
 mod local_acts;
 mod marks;
 mod notifications;

@@ -115,6 +115,74 @@ async fn an_answer_takes_only_what_the_call_itself_may_take() {
 }
 
 #[tokio::test]
+async fn an_answer_is_judged_as_the_call_once_others_were_heard() {
+    // By what the operator says of a call with these arguments, which without them would be a harmless one.
+    let tool = super::tools::doer("book", "internal", "benign");
+    let case = json!([{ "when": { "arguments.paid": { "equals": true } },
+        "inputMetadata": { "outcomes": "irreversible" } }]);
+    let setup = Setup::usual().server("desk", super::Script::of([tool]));
+    let setup =
+        setup.with(|config| config["servers"]["desk"]["labels"] = json!({ "book": { "cases": case } }));
+    let stage = setup.open().await;
+    stage.server("desk").on("book", [Step::Ask(ASKED, form()), Step::say("hi")]);
+    let agent = stage.legacy(everything());
+    for (paid, given) in [(false, ada()), (true, Value::Null)] {
+        let mut call = agent.start_call("desk__book", json!({ "paid": paid }));
+        let question = call.next().await;
+        if paid {
+            text(&agent.call(FETCH, json!({})).await);
+        }
+        call.reply(&question, &ada());
+        text(&call.finish().await.answer);
+        assert_eq!(stage.server("desk").of_method("answer").pop(), Some(given), "{paid}");
+    }
+    assert!(stage.events().contains(&"blocked elicitation/create".to_owned()), "{:?}", stage.events());
+}
+
+#[tokio::test]
+async fn what_the_asking_server_says_itself_takes_no_answer_from_it() {
+    // Its own words are a stranger's, and it acts.
+    let mut tool = super::tools::doer("post", "internal", "consequential");
+    tool["annotations"]["returnMetadata"] = json!({ "source": "untrustedPublic", "sensitivity": "none" });
+    for other in [false, true] {
+        let stage = Setup::usual().server("web", super::Script::of([tool.clone()])).open().await;
+        stage.server("web").on("post", [Step::Ask(ASKED, form()), Step::say("hi")]);
+        let agent = stage.legacy(everything());
+        let mut call = agent.start_call("web__post", json!({}));
+        let question = call.next().await;
+        assert_eq!(stage.label(&agent), STRANGE);
+        if other {
+            text(&agent.call(FETCH, json!({})).await);
+        }
+        call.reply(&question, &ada());
+        text(&call.finish().await.answer);
+        let given = if other { Value::Null } else { ada() };
+        assert_eq!(stage.server("web").of_method("answer"), [given], "others were heard: {other}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_an_agreed_call_is_given_while_nobody_else_is_heard() {
+    let rule = json!({ "name": "ask", "effect": "confirm", "when": { "tool.id": "up__act" } });
+    for other in [false, true] {
+        let stage = Setup::usual().rule(rule.clone()).open().await;
+        stage.up().on("act", [Step::Ask(ASKED, form()), Step::say("hi")]);
+        let agent = stage.legacy(everything());
+        let mut call = agent.start_call("up__act", json!({}));
+        let ours = call.next().await;
+        call.reply(&ours, &super::yes());
+        let question = call.next().await;
+        if other {
+            text(&agent.call(FETCH, json!({})).await);
+        }
+        call.reply(&question, &ada());
+        text(&call.finish().await.answer);
+        let given = if other { Value::Null } else { ada() };
+        assert_eq!(stage.up().of_method("answer"), [given], "others were heard: {other}");
+    }
+}
+
+#[tokio::test]
 async fn an_error_of_the_client_is_passed_on_as_one() {
     let stage = Setup::usual().open().await;
     stage.up().on("look", [Step::Ask("roots/list", json!({})), Step::say("hi")]);

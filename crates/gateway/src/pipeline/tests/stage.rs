@@ -113,7 +113,7 @@ impl Setup {
         let data_dir = DataDir::open(folder.path().join("data")).unwrap();
         give_secrets(&data_dir);
         let reader = AuditReader::begin(folder.path().join("data").join("audit"));
-        let store = self.memory.open("boot", &StoreOptions::default()).await.unwrap();
+        let store = self.memory.open(&StoreOptions::default()).await.unwrap();
         let approvals = if self.page {
             let installation = store.installation("localhost", "http://localhost:7412").await.unwrap();
             Some(DeskParts { installation, key: data_dir.receipt_key().unwrap() })

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use highwater_store::{Fault, Memory};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{ACT, AGES, ERAS, FETCH, INBOX, LOOK, Setup, Stage, Step, refusal, remediation, text};
 
@@ -12,6 +12,65 @@ use super::{ACT, AGES, ERAS, FETCH, INBOX, LOOK, Setup, Stage, Step, refusal, re
 fn store_fails(stage: &Stage, fault: Fault) -> Step {
     let memory = stage.memory.clone();
     Step::run(move || memory.set_fault(Some(fault)))
+}
+
+/// Whether the model is told that nothing was executed, that nobody refused anything, and to try again.
+#[track_caller]
+fn is_outage(answer: &Value) {
+    let told = refusal(answer);
+    assert!(told.contains("This is an outage and no refusal"), "{told}");
+    assert!(told.contains("nothing was executed") && told.contains("tried again"), "{told}");
+    let meta = &answer["result"]["_meta"];
+    let decision = &meta["dev.highwater/decision"];
+    assert_eq!((&decision["code"], &decision["outage"]), (&json!(503_102), &json!(true)), "{answer}");
+    assert!(meta["io.modelcontextprotocol/authorization"].is_null(), "nobody can authorise it: {answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn once_the_store_is_known_to_be_away_nothing_is_sent_whose_reply_could_not_be_released() {
+    for shared in [false, true] {
+        let stage = Setup::usual().on(&Memory::new(shared)).open().await;
+        stage.up().on("fetch", [store_fails(&stage, Fault::Write), Step::say("hi")]);
+        let agent = stage.of_era(ERAS[1]);
+        // Nobody can know before the first.
+        let first = agent.call(FETCH, json!({})).await;
+        assert!(refusal(&first).contains("session store is away"), "{first}");
+        for _ in 0..3 {
+            is_outage(&agent.call(FETCH, json!({})).await);
+            is_outage(&agent.call(INBOX, json!({})).await);
+        }
+        assert_eq!((stage.up().runs("fetch"), stage.up().runs("inbox")), (1, 0), "{shared}");
+        assert_eq!(stage.events().last().unwrap(), "unavailable tools/call");
+        // What no decision could see of its reply goes on.
+        assert_eq!(text(&agent.call(LOOK, json!({})).await), "done", "{shared}");
+        stage.store_fails(None);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        text(&agent.call(INBOX, json!({})).await);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_label_covers_goes_on_without_the_store() {
+    let stage = Setup::usual().open().await;
+    let agent = stage.of_era(ERAS[1]);
+    text(&agent.call(INBOX, json!({})).await);
+    stage.store_fails(Fault::Write);
+    refusal(&agent.call(FETCH, json!({})).await);
+    assert_eq!(stage.up().runs("fetch"), 1, "nobody knew before");
+    is_outage(&agent.call(FETCH, json!({})).await);
+    text(&agent.call(INBOX, json!({})).await);
+    assert_eq!((stage.up().runs("fetch"), stage.up().runs("inbox")), (1, 2));
+}
+
+#[tokio::test]
+async fn what_is_refused_whatever_the_label_is_stays_a_refusal_while_the_store_is_away() {
+    let rule = json!({ "name": "never", "effect": "block", "when": { "tool.id": ACT } });
+    let stage = Setup::usual().rule(rule).on(&Memory::new(true)).open().await;
+    let agent = stage.of_era(ERAS[1]);
+    agent.send("tools/list", json!({})).await;
+    stage.store_fails(Fault::Read);
+    assert_eq!(remediation(&agent.call(ACT, json!({})).await), "unavailable");
+    assert_eq!(stage.events(), ["blocked tools/call"]);
 }
 
 #[tokio::test]
@@ -22,8 +81,9 @@ async fn a_session_that_cannot_be_read_has_taken_in_everything() {
         // Its lists are known, so that only the session has to be read.
         agent.send("tools/list", json!({})).await;
         stage.store_fails(Fault::Read);
-        assert_eq!(remediation(&agent.call(ACT, json!({})).await), "unavailable", "{shared}");
+        is_outage(&agent.call(ACT, json!({})).await);
         assert!(stage.up().journal().is_empty(), "{shared}");
+        assert_eq!(stage.events(), ["unavailable tools/call"], "{shared}");
         let decided = &stage.audit()[0]["label"];
         assert!(decided.as_array().unwrap().contains(&json!("integrity:none")), "{decided}");
         stage.store_fails(None);
@@ -156,7 +216,7 @@ async fn a_context_that_cannot_be_stored_counts_as_the_worst_and_nothing_is_done
     stage.store_fails(Fault::Write);
     let params = json!({ "name": ACT, "arguments": {}, "_meta": { "openWorldHint": true } });
     let answer = agent.send("tools/call", params.clone()).await.answer;
-    assert_eq!(remediation(&answer), "unavailable");
+    is_outage(&answer);
     assert_eq!(stage.up().runs("act"), 0);
 }
 

@@ -52,6 +52,29 @@ async fn a_task_is_asked_after_under_its_own_id_by_the_client_it_was_given_to() 
 }
 
 #[tokio::test]
+async fn what_is_given_to_a_task_is_judged_as_its_call_and_asking_after_it_is_not() {
+    let tools = [doer("slow", "internal", "consequential"), reader("fetch", "untrustedPublic", "none")];
+    let stage = Setup::new().server("up", Script::of(tools).in_era(ERAS[1])).open().await;
+    let agent = speaking_of_tasks(&stage);
+    let made = json!({ "resultType": "task", "taskId": "t-1", "status": "working" });
+    stage.up().on("slow", [Step::Answer(made)]);
+    let made = agent.call("up__slow", json!({})).await;
+    let shown = made["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
+    stage.up().on("t-1", [Step::Answer(json!({ "resultType": "complete", "taskId": "t-1" }))]);
+    let update = json!({ "taskId": shown, "inputResponses": { "who": { "action": "accept" } } });
+    for heard in [false, true] {
+        if heard {
+            text(&agent.call("up__fetch", json!({})).await);
+        }
+        agent.send("tasks/update", update.clone()).await;
+        agent.send("tasks/get", json!({ "taskId": shown })).await;
+    }
+    assert_eq!(stage.up().of_method("tasks/update").len(), 1, "{:?}", stage.events());
+    assert_eq!(stage.up().of_method("tasks/get").len(), 2, "{:?}", stage.events());
+    assert!(stage.events().contains(&"blocked tasks/update".to_owned()), "{:?}", stage.events());
+}
+
+#[tokio::test]
 async fn a_task_id_is_unknown_to_other_principals_and_in_other_spellings() {
     let stage = slow(ERAS[0], false).open().await;
     let agent = stage.of_era(ERAS[0]);

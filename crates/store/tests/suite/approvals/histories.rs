@@ -49,7 +49,7 @@ type Told = String;
 impl History {
     async fn new<B: Backend>(place: &B, seed: u64) -> Self {
         let stores = [place.open().await, place.open_beside().await];
-        let model = Memory::new(false).open("boot", &StoreOptions::default()).await.unwrap();
+        let model = Memory::new(false).open(&StoreOptions::default()).await.unwrap();
         let other = Scene { principal: Principal::new("other"), ..Scene::new() };
         let scenes = [Scene::new(), other];
         let mut people = Vec::new();

@@ -1,4 +1,4 @@
-//! What is outstanding when commits may have been lost.
+//! What is outstanding when a gateway ends without an end in order, or a backup is restored.
 
 use highwater_core::approval::{
     ApprovalReason, ChallengeRecord, CredentialStanding, GrantOutcome, Nonce, PendingEnrollment,
@@ -50,5 +50,18 @@ impl Outstanding {
         let known = store.credentials(None).await.unwrap();
         assert_eq!(known[0].credential.standing, CredentialStanding::Active);
         assert_eq!(store.receipts(self.scene.key.chain(), 0, 10).await.unwrap().len(), 1);
+    }
+
+    /// All of it counts as before.
+    pub(crate) async fn counts(&self, store: &Store) {
+        let now = store.now().await.unwrap();
+        let state = store.request(&self.pending.id).await.unwrap().unwrap().state;
+        assert_eq!(state, RequestState::Pending);
+        let ApprovalRequest { id, principal, action, definition, .. } = &self.granted;
+        let used = store.consume_grant(id, principal, *action, *definition, now).await.unwrap();
+        assert_eq!(used, GrantOutcome::Consumed);
+        self.scene.judge(store, &self.challenge, &self.ada, 3, false).await.unwrap();
+        assert!(store.window(&self.ada.user, now).await.unwrap().is_some());
+        assert!(store.take_enrollment(&self.scene.principal).await.unwrap().is_some());
     }
 }
