@@ -19,17 +19,18 @@ use crate::clock;
 use crate::key::SessionOwner;
 use crate::marks::Marks;
 use crate::operation::{
-    DecidePins, Describe, FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals,
-    ListSessions, Mark, MarkedKinds, MintContext, Note, Observe, OpenConversation, Opening, Operation,
-    PinHistory, Prune, ReadMarks, ReadPins, ReadSession, ShowSession, SplitAgain,
+    DecidePins, Describe, FindContext, FindTransport, KeepTransport, ListContexts, ListNotices, ListSessions,
+    Mark, MarkedKinds, MintContext, Note, Observe, Operation, PinHistory, Prune, ReadMarks, ReadPins,
+    ReadSession, ShowSession,
 };
-use crate::people::{Context, Notice, PrincipalRecord, SessionHistory, SessionRecord};
+use crate::people::{Context, KeptTransport, Notice, SessionHistory, SessionRecord};
 use crate::pins::{Description, Observation, PinDecision, PinEvent, PinsDecided, StoredPin};
 use crate::place::{StoreOptions, StorePlace};
 use crate::postgres::Postgres;
 use crate::postponed::Postponed;
 use crate::random::random_id;
 use crate::sqlite::{self, Sqlite};
+use crate::way::Ways;
 use crate::{DataDir, SessionHandle, StoreError};
 
 /// How long replies in flight on other replicas are given before a label is lowered.
@@ -59,6 +60,7 @@ pub(crate) struct Inner {
     backend: Backend,
     is_shared: bool,
     pub(crate) cache: Cache,
+    ways: Ways,
     marks: Marks,
     contexts: RwLock<HashSet<String>>,
     pub(crate) grace: Duration,
@@ -84,15 +86,6 @@ pub(crate) struct Inner {
 #[derive(Debug)]
 pub struct Marked {
     _private: (),
-}
-
-/// A session that a client just opened.
-#[derive(Clone, Debug)]
-pub struct OpenedSession {
-    /// The session whose label counts.
-    pub handle: SessionHandle,
-    /// Whether the client's sessions ceased to be taken for conversations with this one.
-    pub fell_back: bool,
 }
 
 // === impl Store ===
@@ -140,6 +133,7 @@ impl Store {
             backend,
             is_shared,
             cache: Cache::default(),
+            ways: Ways::default(),
             marks,
             contexts: RwLock::default(),
             grace,
@@ -180,53 +174,35 @@ impl Store {
         }))
     }
 
-    /// Opens a session whose key is that of a transport session or a connection, which is its own only while
-    /// the principal's sessions look like conversations. For keys of other kinds use [`Store::session`].
-    pub async fn open_session(
+    /// The presumed conversation of a principal, to which requests come by this way: a transport session, a connection, or
+    /// neither. This asks nobody.
+    pub fn presumed(&self, key: &SessionKey, owner: &SessionOwner) -> SessionHandle {
+        let conversation = self.session(&owner.presumed_key(), &owner.presumed());
+        conversation.by_way(self.0.ways.way(key, owner))
+    }
+
+    /// Writes down what the client of a transport session said of itself, so that the session can be taken up again.
+    /// `labelled` says whether it has a label of its own.
+    pub async fn keep_transport(
         &self,
         key: &SessionKey,
         owner: &SessionOwner,
-    ) -> Result<OpenedSession, StoreError> {
-        let operation = OpenConversation {
-            key: key.clone(),
-            owner: owner.clone(),
-            now: clock::now(),
-            notice: random_id("ntc_")?,
-        };
-        match self.0.perform(operation).await? {
-            Opening::Split(state) => {
-                let entry = self.0.cache.entry(key, owner);
-                let state = entry.adopt(state);
-                entry.note_joined_in(state.epoch);
-                let handle = SessionHandle::new(Arc::clone(&self.0), entry);
-                Ok(OpenedSession { handle, fell_back: false })
-            }
-            Opening::FellBack { widest, folded } => {
-                if !folded.is_empty() {
-                    self.0.perform(KeepFallenBack(owner.principal.clone())).await?;
-                }
-                let entry = self.0.cache.entry(&owner.widest_key(), &owner.widest());
-                let state = entry.adopt(widest);
-                entry.note_joined_in(state.epoch);
-                for short in folded.iter().filter_map(|key| self.0.cache.get(key)) {
-                    short.fold_into(Arc::clone(&entry));
-                }
-                let handle = SessionHandle::new(Arc::clone(&self.0), entry);
-                Ok(OpenedSession { handle, fell_back: !folded.is_empty() })
-            }
-        }
+        labelled: bool,
+        said: String,
+    ) -> Result<(), StoreError> {
+        let (key, owner, now) = (key.clone(), owner.clone(), clock::now());
+        self.0.perform(KeepTransport { key, owner, labelled, said, now }).await
     }
 
-    /// A person says that the sessions of this principal are conversations after all. Whether it changed anything.
-    pub async fn split_again(
+    /// A transport session of this principal that nobody has ended.
+    pub async fn find_transport(
         &self,
+        key: &SessionKey,
         principal: &Principal,
-        person: &str,
-        reason: &str,
-    ) -> Result<bool, StoreError> {
-        let message = format!("{person}: its sessions are conversations after all ({reason})");
-        let notice = notice(principal, None, "split-again", message)?;
-        self.0.perform(SplitAgain { principal: principal.clone(), notice }).await
+    ) -> Result<Option<KeptTransport>, StoreError> {
+        self.0
+            .perform(FindTransport { key: key.clone(), principal: principal.as_str().to_owned() })
+            .await
     }
 
     /// Marks objects with a label before they are written, or handles before they are given out.
@@ -329,11 +305,6 @@ impl Store {
         let mut found = self.0.backend.list(ShowSession(key.clone())).await?;
         found.iter_mut().for_each(|found| self.0.complete(&mut found.session));
         Ok(found)
-    }
-
-    /// What is known of principals, last seen first.
-    pub async fn principals(&self, most: u32) -> Result<Vec<PrincipalRecord>, StoreError> {
-        self.0.backend.list(ListPrincipals { most }).await
     }
 
     /// Context ids, newest first.

@@ -240,10 +240,10 @@ impl Served {
         if !self.is(Mutant::ForeignBitsAreDropped) {
             return state;
         }
-        let SessionState { epoch, version, label } = (*state).clone();
+        let SessionState { epoch, version, label, pending } = (*state).clone();
         let known = LabelBits::from_i64(label.bits().to_i64() & 0x3000_0000_001f_ff7f);
         let label = Label::from_parts(known, label.scopes().clone(), label.origins().clone());
-        Arc::new(SessionState { epoch, version, label })
+        Arc::new(SessionState { epoch, version, label, pending })
     }
 
     fn is(&self, mutant: Mutant) -> bool {
