@@ -63,17 +63,23 @@ impl SessionHandle {
     /// pending from now on. Where the store cannot say so, its label counts as it was, or as the highest.
     pub async fn begin(&self, quiet: Duration) -> Result<(), StoreError> {
         let Some(way) = &self.way else { return Ok(()) };
-        let (now, quiet) = (clock::now(), millis(quiet));
-        let seen = self.entry.seen();
-        let goes_on = seen.is_some_and(|seen| now.saturating_sub(seen) <= quiet)
-            && self.entry.state().is_some_and(|state| way.is_in(state.epoch));
-        if goes_on {
+        if self.goes_on(quiet) {
             return Ok(());
         }
+        let (now, quiet, seen) = (clock::now(), millis(quiet), self.entry.seen());
         way.set_quiet(quiet);
         // What another process noted may be older than the last use.
         let quiet = if seen.is_some() { quiet } else { quiet.saturating_add(noted_every(quiet)) };
         self.enter(way, Some(quiet), now).await.map(|_| ())
+    }
+
+    /// Whether a request can go on without the store being asked: no silence has ended a presumed conversation, and it is
+    /// known here what the way of the request brings along.
+    pub fn goes_on(&self, quiet: Duration) -> bool {
+        let Some(way) = &self.way else { return true };
+        let recently = |seen| clock::now().saturating_sub(seen) <= millis(quiet);
+        self.entry.seen().is_some_and(recently)
+            && self.entry.state().is_some_and(|state| way.is_in(state.epoch))
     }
 
     /// Comes into the presumed conversation by its way, and brings along what was read by it before.
@@ -278,20 +284,18 @@ impl SessionHandle {
     }
 
     /// Begins a new conversation by a person's word, with this label. What was read stays with the ways by which it was
-    /// read, but for the one that the person speaks of: this one, or the one used last.
+    /// read, but for the one that the person speaks of: `way`, or the one used last.
     ///
     /// Where something is pending, that alone goes: what was read since the silence belongs to the new conversation.
     pub async fn begin_anew(
         &self,
+        way: Option<&SessionKey>,
         epoch: u64,
         label: &Label,
         person: &str,
         reason: &str,
     ) -> Result<Declassified, StoreError> {
-        let along = match &self.way {
-            Some(way) => GoesAlong::Only(way.key.clone()),
-            None => GoesAlong::Last,
-        };
+        let along = way.map_or(GoesAlong::Last, |way| GoesAlong::Only(way.clone()));
         if self.current_row().await?.pending.is_none() || *label != Label::bottom() {
             return self.lower_for(along, epoch, label, person, reason).await;
         }

@@ -19,9 +19,9 @@ use crate::clock;
 use crate::key::SessionOwner;
 use crate::marks::Marks;
 use crate::operation::{
-    DecidePins, Describe, FindContext, FindTransport, KeepTransport, ListContexts, ListNotices, ListSessions,
-    Mark, MarkedKinds, MintContext, Note, Observe, Operation, PinHistory, Prune, ReadMarks, ReadPins,
-    ReadSession, ShowSession,
+    DecidePins, Describe, End, FindContext, FindTransport, KeepTransport, ListContexts, ListNotices,
+    ListSessions, Mark, MarkedKinds, MintContext, Note, Observe, Operation, PinHistory, Prune, ReadMarks,
+    ReadPins, ReadSession, ShowSession,
 };
 use crate::people::{Context, KeptTransport, Notice, SessionHistory, SessionRecord};
 use crate::pins::{Description, Observation, PinDecision, PinEvent, PinsDecided, StoredPin};
@@ -194,15 +194,18 @@ impl Store {
         self.0.perform(KeepTransport { key, owner, labelled, said, now }).await
     }
 
+    /// Notes that a client has ended its transport session: it is not taken up again.
+    pub fn end_transport(&self, key: &SessionKey) {
+        self.0.queue(End { key: key.clone(), now: clock::now() });
+    }
+
     /// A transport session of this principal that nobody has ended.
     pub async fn find_transport(
         &self,
         key: &SessionKey,
         principal: &Principal,
     ) -> Result<Option<KeptTransport>, StoreError> {
-        self.0
-            .perform(FindTransport { key: key.clone(), principal: principal.as_str().to_owned() })
-            .await
+        self.0.perform(FindTransport { key: key.clone(), principal: principal.as_str().to_owned() }).await
     }
 
     /// Marks objects with a label before they are written, or handles before they are given out.

@@ -19,7 +19,7 @@ use super::arrival::RoutedAction;
 use super::judge::Judge;
 use super::local::local_act;
 use super::permitted::Permitted;
-use super::proposed::{EffectiveContract, Proposed};
+use super::proposed::{Earlier, EffectiveContract, Proposed};
 use super::sessions::{ClientContext, Sessions, worst};
 use crate::client::Caller;
 use crate::gateway::now;
@@ -57,6 +57,7 @@ impl Judge {
             standing: caller.standing(),
             variant: arrival.variant,
             before,
+            earlier: Earlier::Indifferent,
             request,
             unstored,
             relayed: None,

@@ -206,7 +206,9 @@ impl Gateway {
         // The session as it is before this reply, with whatever else came meanwhile.
         let now = road.sessions.current(permitted.session()).await;
         let standing = permitted.caller.standing();
-        let facts = permitted.facts_of_reply(&now.label, &standing.grant);
+        // What nobody has settled counts here: the agent may still have it, and the call has run.
+        let session = now.possible();
+        let facts = permitted.facts_of_reply(&session, &standing.grant);
         let labelled = label_reply(policy, &facts, received);
         sent.flagged = labelled.is_flagged();
         if sent.flagged {

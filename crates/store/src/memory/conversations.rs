@@ -9,7 +9,8 @@ use super::model::{Model, time, words};
 use crate::SessionState;
 use crate::entry::Pending;
 use crate::key::SessionKind;
-use crate::operation::model::{DropPending, Enter, Entered, GoesAlong, JoinPending, KeepTransport, MOST_WAYS, NONE_YET,
+use crate::operation::model::{
+    DropPending, Enter, Entered, GoesAlong, JoinPending, KeepTransport, MOST_WAYS, NONE_YET,
 };
 use crate::people::{Declassification, DeclassificationOutcome, Declassified, KeptTransport, WayRecord};
 

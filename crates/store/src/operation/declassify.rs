@@ -165,7 +165,8 @@ async fn close<T: Tx>(
         (_, None) => return Ok(Closing::Refused(Declassified::Unknown)),
     };
     let (epoch, version) = (row.count(0)?, row.count(1)?);
-    let record = Record { key: &asked.key, epoch, now: asked.now, person: &asked.person, reason: &asked.reason };
+    let record =
+        Record { key: &asked.key, epoch, now: asked.now, person: &asked.person, reason: &asked.reason };
     record.write(tx, &state.possible(), &asked.label, outcome).await?;
     tx.announce(asked.key.as_str()).await?;
     Ok(Closing::Closed { epoch, version })

@@ -45,7 +45,7 @@ async fn pending(session: &SessionHandle) -> Option<Label> {
 
 async fn anew(session: &SessionHandle) -> Declassified {
     let epoch = session.current().await.unwrap().epoch;
-    session.begin_anew(epoch, &Label::bottom(), "ada", "a new conversation").await.unwrap()
+    session.begin_anew(session.way(), epoch, &Label::bottom(), "ada", "a new conversation").await.unwrap()
 }
 
 pub(crate) async fn ways_that_are_used_at_once_share_one_label<B: Backend>() {
@@ -60,7 +60,8 @@ pub(crate) async fn ways_that_are_used_at_once_share_one_label<B: Backend>() {
     c.join(&pii()).await.unwrap();
     assert_eq!(own(&a).await, web().joined(&pii()));
     let other = Principal::new("somebody else");
-    let stranger = highwater_store::SessionOwner { principal: other.clone(), ..owner(SessionKind::Stateless) };
+    let stranger =
+        highwater_store::SessionOwner { principal: other.clone(), ..owner(SessionKind::Stateless) };
     let theirs = store.presumed(&SessionKind::Stateless.key(&other, ""), &stranger);
     theirs.begin(LONG).await.unwrap();
     assert_eq!(own(&theirs).await, Label::bottom());
@@ -167,11 +168,11 @@ pub(crate) async fn a_word_from_elsewhere_is_about_the_way_that_was_used_last<B:
     let conversation = store.find_session(a.key()).await.unwrap().unwrap();
     let floor = Label::bottom().with_class(DataClass::Confidential);
     let epoch = conversation.current().await.unwrap().epoch;
-    let done = conversation.begin_anew(epoch, &floor, "ada", "a task of its own").await.unwrap();
+    let done = conversation.begin_anew(None, epoch, &floor, "ada", "a task of its own").await.unwrap();
     assert!(matches!(done, Declassified::Done(_)));
     assert_eq!(own(&b).await, floor);
     assert_eq!(own(&a).await, web().joined(&floor));
-    let stale = conversation.begin_anew(epoch, &floor, "ada", "twice").await.unwrap();
+    let stale = conversation.begin_anew(None, epoch, &floor, "ada", "twice").await.unwrap();
     assert!(matches!(stale, Declassified::Moved(_)), "{stale:?}");
 }
 

@@ -73,8 +73,8 @@ pub(crate) async fn random_histories_agree_with_the_model<B: Backend>() {
             match random.below(24) {
                 20..22 if session.way().is_some() => {
                     let epoch = twin.current().await.unwrap().epoch;
-                    session.begin_anew(epoch, &Label::bottom(), "ada", "").await.unwrap();
-                    twin.begin_anew(epoch, &Label::bottom(), "ada", "").await.unwrap();
+                    session.begin_anew(session.way(), epoch, &Label::bottom(), "ada", "").await.unwrap();
+                    twin.begin_anew(twin.way(), epoch, &Label::bottom(), "ada", "").await.unwrap();
                 }
                 22 => {
                     let epoch = twin.current().await.unwrap().epoch;

@@ -187,15 +187,6 @@ impl HttpFront {
             (["contexts"], Some(act)) => {
                 json(StatusCode::CREATED, &gateway.new_context(act.person(), &act.note).await?)
             }
-            (["principals"], None) => json(StatusCode::OK, &gateway.principals(MOST).await?),
-            (["principals", name, "split"], Some(act)) => {
-                if act.reason.trim().is_empty() {
-                    return Ok(problem(StatusCode::BAD_REQUEST, "say why, in `reason`"));
-                }
-                let name = Principal::new(*name);
-                let split = gateway.split_again(&name, act.person(), &act.reason).await?;
-                json(StatusCode::OK, &serde_json::json!({ "changed": split }))
-            }
             (["tokens"], None) => json(StatusCode::OK, &gateway.tokens().await?),
             (["tokens"], Some(act)) => {
                 let name = act.name.clone().unwrap_or_default();

@@ -224,9 +224,11 @@ impl HttpFront {
                 };
                 Admitted::Message(Message { frame, endpoint, token, slot })
             }
-            Method::GET => Admitted::Answered(self.open_stream(&head.headers, &endpoint, &token.principal)),
+            Method::GET => {
+                Admitted::Answered(apart(self.open_stream(&head.headers, &endpoint, &token)).await)
+            }
             Method::DELETE => {
-                Admitted::Answered(self.end_session(&head.headers, &endpoint, &token.principal))
+                Admitted::Answered(apart(self.end_session(&head.headers, &endpoint, &token)).await)
             }
             _ => Admitted::Answered(response::method_not_allowed()),
         })

@@ -23,7 +23,6 @@ pub(super) struct Row {
     created: Timestamp,
     seen: Timestamp,
     ended: Option<Timestamp>,
-    folded: bool,
     epoch: u64,
     #[serde(default)]
     risk: Risk,
@@ -167,9 +166,6 @@ fn write(text: &mut String, shown: &Shown, chronicle: &Chronicle) -> std::fmt::R
     writeln!(text, "   = since {}, last used {} UTC", moment(session.created), minute(session.seen))?;
     if let Some(ended) = session.ended {
         writeln!(text, "   = ended {}", moment(ended))?;
-    }
-    if session.folded {
-        writeln!(text, "   = its label went over to the agent's own session, which all its sessions share")?;
     }
     writeln!(text, "\nwhat it has taken in")?;
     let rows = [

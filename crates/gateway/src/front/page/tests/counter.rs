@@ -184,6 +184,11 @@ impl Counter for Written {
         })
     }
 
+    async fn begin_conversation(&self, id: &ApprovalId, by: By<'_>) -> Result<(), Refusal> {
+        self.note(format!("begin conversation {id} {}", by.words()));
+        Ok(())
+    }
+
     async fn describe(&self, server: &str, profile: Profile, person: &UserId) -> Result<(), Refusal> {
         self.note(format!("describe {server} {profile} {person}"));
         Ok(())
