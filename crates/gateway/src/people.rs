@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::gateway::{Gateway, now};
 use crate::session::{KeptClient, SetBy, presumed_by, rests_on_kind};
+use crate::stated_label::StatedLabel;
 
 /// The longest reason that is kept.
 const MAX_REASON: usize = 2000;
@@ -186,9 +187,26 @@ impl Gateway {
         }
     }
 
-    /// Makes a context id, whose sessions have a label of their own.
-    pub async fn new_context(&self, person: &str, note: &str) -> Result<Context, StoreError> {
-        self.store.mint_context(person, note).await
+    /// Makes a context id, whose sessions have a label of their own and begin with this one.
+    pub async fn new_context(
+        &self,
+        person: &str,
+        note: &str,
+        label: &StatedLabel,
+    ) -> Result<Context, StoreError> {
+        self.store.mint_context(person, note, &label.text()).await
+    }
+
+    /// Begins a new conversation of a principal, as the client that it last used.
+    pub async fn begin_conversation(
+        &self,
+        principal: &Principal,
+        label: &Label,
+        person: &str,
+        reason: &str,
+    ) -> Result<Reset, StoreError> {
+        let key = SessionKind::Presumed.key(principal, "");
+        self.new_conversation(&key, None, None, label, (person, reason)).await
     }
 
     /// Context ids, newest first.

@@ -152,6 +152,8 @@ pub struct Context {
     pub person: String,
     /// What for.
     pub note: String,
+    /// What its sessions hold from the beginning, in words; empty for nothing.
+    pub label: String,
 }
 
 // === impl DeclassificationOutcome ===

@@ -1,6 +1,6 @@
 //! The session store as the rest of the program sees it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -62,7 +62,8 @@ pub(crate) struct Inner {
     pub(crate) cache: Cache,
     ways: Ways,
     marks: Marks,
-    contexts: RwLock<HashSet<String>>,
+    /// The contexts that are known here, with what each begins with.
+    contexts: RwLock<HashMap<String, Arc<str>>>,
     pub(crate) grace: Duration,
     defers_origins: AtomicBool,
     /// Joins that wait for the store to come back.
@@ -259,29 +260,28 @@ impl Store {
         Ok(label)
     }
 
-    /// Makes a context id that an agent framework can put into its endpoint.
-    pub async fn mint_context(&self, person: &str, note: &str) -> Result<Context, StoreError> {
+    /// Makes a context id that an agent framework can put into its endpoint. `label` is what its sessions hold from the
+    /// beginning, in words that mean nothing here.
+    pub async fn mint_context(&self, person: &str, note: &str, label: &str) -> Result<Context, StoreError> {
         let context = Context {
             id: random_id("ctx_")?,
             created: clock::timestamp(),
             person: person.to_owned(),
             note: note.to_owned(),
+            label: label.to_owned(),
         };
         self.0.perform(MintContext(context.clone())).await?;
-        self.0.remember_context(&context.id);
+        self.0.remember_context(&context.id, &context.label);
         Ok(context)
     }
 
-    /// Whether a context id is one that was made here.
-    pub async fn knows_context(&self, id: &str) -> Result<bool, StoreError> {
-        if self.0.contexts.read().unwrap_or_else(PoisonError::into_inner).contains(id) {
-            return Ok(true);
+    /// What the sessions of a context hold from the beginning, in words, if the context was made here.
+    pub async fn context(&self, id: &str) -> Result<Option<Arc<str>>, StoreError> {
+        if let Some(label) = self.0.contexts.read().unwrap_or_else(PoisonError::into_inner).get(id) {
+            return Ok(Some(Arc::clone(label)));
         }
-        let known = self.0.perform(FindContext(id.to_owned())).await?;
-        if known {
-            self.0.remember_context(id);
-        }
-        Ok(known)
+        let found = self.0.perform(FindContext(id.to_owned())).await?;
+        Ok(found.map(|label| self.0.remember_context(id, &label)))
     }
 
     /// Whether no rule mentions origins, so that they may be written a little later than the rest.
@@ -468,7 +468,10 @@ impl Inner {
         }
     }
 
-    fn remember_context(&self, id: &str) {
-        self.contexts.write().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
+    fn remember_context(&self, id: &str, label: &str) -> Arc<str> {
+        let label: Arc<str> = label.into();
+        let mut contexts = self.contexts.write().unwrap_or_else(PoisonError::into_inner);
+        contexts.insert(id.to_owned(), Arc::clone(&label));
+        label
     }
 }

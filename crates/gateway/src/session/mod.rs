@@ -14,7 +14,7 @@ use highwater_config::Partition;
 use highwater_core::id::{Principal, VirtualServerId};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::unquote;
-use highwater_store::{SessionHandle, SessionKind, SessionOwner};
+use highwater_store::{SessionHandle, SessionKind, SessionOwner, StoreError};
 use highwater_upstream::apart;
 
 pub(crate) use choice::Place;
@@ -25,6 +25,7 @@ pub(crate) use story::{SetBy, Story};
 
 use crate::client::Caller;
 use crate::gateway::Gateway;
+use crate::stated_label::StatedLabel;
 use crate::tokens::Token;
 
 /// Where a request's `_meta` names the conversation it belongs to.
@@ -44,6 +45,26 @@ impl Gateway {
         let choice = choose(self.partition(&token), context, place, client_id);
         let session = self.session_of(&principal, &virtual_server, &choice);
         Caller { principal, virtual_server, token, session }
+    }
+
+    /// Whether a context is one that was made here. Its session begins with what was stated when it was made.
+    pub(crate) async fn begin_in_context(
+        &self,
+        context: &str,
+        principal: &Principal,
+        virtual_server: &VirtualServerId,
+    ) -> Result<bool, StoreError> {
+        let Some(stated) = self.store.context(context).await? else { return Ok(false) };
+        if stated.is_empty() {
+            return Ok(true);
+        }
+        let kind = SessionKind::Context;
+        let session =
+            self.store.session(&kind.key(principal, context), &owner(principal, virtual_server, kind));
+        if session.current().await?.version == 0 {
+            session.join(&StatedLabel::of_text(&stated)).await?;
+        }
+        Ok(true)
     }
 
     /// Begins a request. A presumed conversation that was silent for long has ended; where the store cannot say so, its

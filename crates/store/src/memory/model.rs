@@ -131,10 +131,7 @@ impl Model {
         session.state.version += 1;
         session.state.label = asked.label.clone();
         session.state.pending = None;
-        if session.owner.kind == SessionKind::Presumed {
-            session.state.epoch += 1;
-            session.began = asked.now;
-        }
+        session.began = asked.now;
         let state = session.state.clone();
         for epoch in [epoch.saturating_sub(1), epoch] {
             self.begin_anew(&asked.key, epoch, &left, &asked.along);
@@ -143,7 +140,14 @@ impl Model {
     }
 
     pub(crate) fn lower_later(&mut self, asked: &Lower) -> Declassified {
-        let done = self.lower(&asked.lowering, asked.epoch, asked.version);
+        let mut done = self.lower(&asked.lowering, asked.epoch, asked.version);
+        if let Declassified::Done(state) = &mut done
+            && let Some(session) = self.sessions.get_mut(asked.lowering.key.as_str())
+            && session.owner.kind == SessionKind::Presumed
+        {
+            session.state.epoch += 1;
+            *state = session.state.clone();
+        }
         let outcome = match &done {
             Declassified::Done(_) => DeclassificationOutcome::Done,
             Declassified::Moved(_) | Declassified::Overtaken(_) | Declassified::Unknown => {

@@ -132,7 +132,14 @@ impl Operation for Lower {
     }
 
     async fn run<T: Tx>(&self, tx: &mut T) -> Result<Declassified, StoreError> {
-        let done = lower(tx, &self.lowering, self.epoch, self.version).await?;
+        let mut done = lower(tx, &self.lowering, self.epoch, self.version).await?;
+        if let Declassified::Done(state) = &mut done {
+            // Whoever came into it since the epoch was closed comes in anew: the label is another.
+            let values = [Value::Int(self.lowering.now), Value::Text(self.lowering.key.as_str())];
+            if let Some(row) = first(tx.query(statement::NEXT_EPOCH, &values).await?) {
+                state.epoch = row.count(0)?;
+            }
+        }
         let outcome = match &done {
             Declassified::Done(_) => DeclassificationOutcome::Done,
             Declassified::Overtaken(_) | Declassified::Moved(_) | Declassified::Unknown => {
@@ -194,10 +201,10 @@ async fn lower<T: Tx>(
     for epoch in [epoch.saturating_sub(1), epoch] {
         begin_anew(tx, &asked.key, epoch, &before.possible(), &asked.along).await?;
     }
-    let next = first(tx.query(statement::NEXT_EPOCH, &[Value::Int(asked.now), key]).await?);
+    tx.execute(statement::BEGIN_AGAIN, &[Value::Int(asked.now), key]).await?;
     tx.announce(asked.key.as_str()).await?;
     Ok(Declassified::Done(SessionState {
-        epoch: next.as_ref().unwrap_or(&row).count(0)?,
+        epoch: row.count(0)?,
         version: row.count(2)?,
         label: asked.label.clone(),
         pending: None,

@@ -152,6 +152,7 @@ impl Operation for ListContexts {
                 created: time(row, 1)?,
                 person: row.text(2)?.to_owned(),
                 note: row.text(3)?.to_owned(),
+                label: row.text(4)?.to_owned(),
             })
         };
         rows.iter().map(context).collect()

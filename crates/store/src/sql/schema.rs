@@ -141,6 +141,7 @@ const CONVERSATIONS: Migration = &[
     "ALTER TABLE session ADD COLUMN read_since INT NOT NULL DEFAULT 0",
     "ALTER TABLE session ADD COLUMN read_until INT NOT NULL DEFAULT 0",
     "CREATE INDEX session_by_conversation ON session(conversation, seen)",
+    "ALTER TABLE context ADD COLUMN label TEXT NOT NULL DEFAULT ''",
     "DROP TABLE principal",
 ];
 

@@ -56,7 +56,8 @@ statements! {
     /// A person says that it is: what is pending goes, and nothing else.
     DROP_PENDING = "UPDATE session SET pending=0, read_since=0, read_until=0, epoch=epoch+1, ver=ver+1 \
             WHERE id=$1 AND epoch=$2 AND read_until>0 RETURNING epoch,ver";
-    /// A person's word has lowered the label of a conversation: everybody in it comes in anew.
+    BEGIN_AGAIN = "UPDATE session SET began=$1 WHERE id=$2";
+    /// The label of a conversation was lowered a while after its epoch was closed: everybody in it comes in anew.
     NEXT_EPOCH = "UPDATE session SET epoch=epoch+1, began=$1 WHERE id=$2 AND kind='presumed' RETURNING epoch";
     /// A way that goes along with a person's word brings nothing of what was before.
     CLEAR_WAY = "UPDATE session SET bits=0, ver=ver+1 WHERE id=$1 AND conversation=$2";
@@ -83,9 +84,9 @@ statements! {
             ON t.upstream=m.upstream AND t.kind=m.kind AND t.identity=m.identity \
             WHERE m.upstream=$1 AND m.kind=$2 AND m.identity=$3";
 
-    MINT_CONTEXT = "INSERT INTO context(id,created,person,note) VALUES($1,$2,$3,$4)";
-    CONTEXT = "SELECT id FROM context WHERE id=$1";
-    CONTEXTS = "SELECT id,created,person,note FROM context ORDER BY created DESC, id LIMIT $1";
+    MINT_CONTEXT = "INSERT INTO context(id,created,person,note,label) VALUES($1,$2,$3,$4,$5)";
+    CONTEXT = "SELECT label FROM context WHERE id=$1";
+    CONTEXTS = "SELECT id,created,person,note,label FROM context ORDER BY created DESC, id LIMIT $1";
 
     NOTE = "INSERT INTO notice(id,at,agent,session,kind,message) VALUES($1,$2,$3,$4,$5,$6)";
     NOTICES = "SELECT id,at,agent,session,kind,message FROM notice ORDER BY at DESC, id LIMIT $1";

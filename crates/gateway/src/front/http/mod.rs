@@ -209,7 +209,7 @@ impl HttpFront {
             return Err(Box::new(response::text(StatusCode::NOT_FOUND, &message)));
         }
         if let Some(context) = &endpoint.context {
-            apart(self.check_context(context)).await?;
+            apart(self.check_context(context, &token, &endpoint.virtual_server)).await?;
         }
         Ok(match head.method {
             Method::POST => {
@@ -246,8 +246,13 @@ impl HttpFront {
 
     /// A context splits a session, so it must be one that was made here: whoever could make up contexts could leave a
     /// label behind.
-    async fn check_context(&self, context: &str) -> Result<(), Refused> {
-        match self.gateway.store.knows_context(context).await {
+    async fn check_context(
+        &self,
+        context: &str,
+        token: &Token,
+        virtual_server: &VirtualServerId,
+    ) -> Result<(), Refused> {
+        match self.gateway.begin_in_context(context, &token.principal, virtual_server).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Box::new(response::text(
                 StatusCode::NOT_FOUND,
