@@ -244,3 +244,16 @@ fn quoted(text: &str) -> String {
         false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_says_what_conversations_rest_on() {
+        let said = rest_on(Partition::Auto, Duration::from_secs(30 * 60));
+        assert_eq!(said, "presumed: what one token does is one conversation until it is silent for 30 min");
+        assert!(rest_on(Partition::Auto, Duration::from_millis(400)).ends_with("for 400 ms"));
+        assert!(rest_on(Partition::Session, Duration::ZERO).contains("`partition: session`"));
+    }
+}

@@ -73,6 +73,13 @@ impl SessionHandle {
         self.enter(way, Some(quiet), now).await.map(|_| ())
     }
 
+    /// Begins a request as if a silence had ended the conversation, for tests whose time is not the clock's.
+    #[cfg(any(test, feature = "testing"))]
+    pub async fn begin_after_silence(&self) -> Result<(), StoreError> {
+        let Some(way) = &self.way else { return Ok(()) };
+        self.enter(way, Some(-1), clock::now()).await.map(|_| ())
+    }
+
     /// Whether a request can go on without the store being asked: no silence has ended a presumed conversation, and it is
     /// known here what the way of the request brings along.
     pub fn goes_on(&self, quiet: Duration) -> bool {

@@ -41,8 +41,8 @@ async fn remembers(stage: &Stage, client: &Client) {
 #[tokio::test]
 async fn a_conversation_that_has_read_nothing_acts() {
     for mode in MODES {
-        let stage = stage(mode, json!({})).await;
         for era in ERAS {
+            let stage = stage(mode, json!({})).await;
             done(&stage.client(era).await.call(ACT, json!({})).await.unwrap());
         }
     }
