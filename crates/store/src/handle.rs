@@ -267,7 +267,6 @@ impl SessionHandle {
     fn take_over(&self, row: SessionState) -> Arc<SessionState> {
         let before = self.entry.state().filter(|_| !self.store.is_shared());
         let state = self.entry.adopt(row);
-        self.entry.note_joined_in(state.epoch);
         match before {
             Some(before) if before.epoch == state.epoch && !state.label.covers(&before.label) => {
                 self.entry.add_to_copy(&before.label)

@@ -67,6 +67,8 @@ pub struct KeptTransport {
     pub virtual_server: VirtualServerId,
     /// What the client said of itself, as it was given to be kept.
     pub said: String,
+    /// The presumed conversation that it was a way into, if it was.
+    pub conversation: Option<SessionKey>,
 }
 
 /// A label that a person lowered, or wanted to.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use highwater_config::Partition;
-use highwater_core::id::{Principal, VirtualServerId};
+use highwater_core::id::{Principal, SessionKey, VirtualServerId};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::unquote;
 use highwater_store::{SessionHandle, SessionKind, SessionOwner, StoreError};
@@ -65,6 +65,17 @@ impl Gateway {
             session.join(&StatedLabel::of_text(&stated)).await?;
         }
         Ok(true)
+    }
+
+    /// Joins to a session what the conversation has read of which it was a part.
+    pub(crate) async fn inherit(
+        &self,
+        session: &SessionHandle,
+        conversation: &SessionKey,
+    ) -> Result<(), StoreError> {
+        let Some(conversation) = self.store.find_session(conversation).await? else { return Ok(()) };
+        let read = conversation.current().await?.possible();
+        session.join(&read).await.map(|_| ())
     }
 
     /// Begins a request. A presumed conversation that was silent for long has ended; where the store cannot say so, its

@@ -1,5 +1,6 @@
 //! After a silence: what was read is asked about once where it would have mattered, and goes by a person's word alone.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use highwater_testkit::client::{Answer, Client, Era};
@@ -15,6 +16,7 @@ use crate::stage::{ACT, ERAS, LOOK, PRIVATE, SEND, STRANGE, Stage, done};
 struct Scene {
     stage: Stage,
     person: Person,
+    calls: AtomicUsize,
     _port: ReservedPort,
 }
 
@@ -33,7 +35,7 @@ impl Scene {
             Stage::new(json!({ "flow": flow, "sessions": { "quiet": "1s" }, "approvals": approvals })).await;
         let origin = format!("http://localhost:{}", port.get());
         let person = Person::operator(&origin, stage.gateway.operator_token()).await;
-        Self { stage, person, _port: port }
+        Self { stage, person, calls: AtomicUsize::new(0), _port: port }
     }
 
     /// The one request that waits, once there is one.
@@ -48,7 +50,9 @@ impl Scene {
 
     /// Makes a call, and answers its question.
     async fn answering(&self, client: &Client, tool: &str, act: &str) -> (Answer, Value) {
-        let call = client.call(tool, json!({}));
+        // Another call each time: a no to one is remembered for a while.
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        let call = client.call(tool, json!({ "number": number }));
         let answering = async {
             let request = self.asked().await;
             let id = request["id"].as_str().unwrap();

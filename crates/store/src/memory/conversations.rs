@@ -90,7 +90,8 @@ impl Model {
 
     fn leave_with(&mut self, conversation: &SessionKey, epoch: u64, left: &Label, but: &str) {
         for (id, way) in &mut self.sessions {
-            if way.conversation == conversation.as_str() && way.entered == epoch + 1 && id != but {
+            let in_use = way.conversation == conversation.as_str() && way.entered == epoch + 1;
+            if in_use && way.ended == 0 && id != but {
                 way.state.version += 1;
                 way.state.label.join(left);
             }
@@ -165,7 +166,9 @@ impl Model {
         let is_new = !self.sessions.contains_key(asked.key.as_str());
         let session = self.session(&asked.key, &asked.owner, asked.now);
         session.said.clone_from(&asked.said);
-        if is_new && !asked.labelled {
+        if asked.labelled {
+            session.conversation.clear();
+        } else if is_new {
             NONE_YET.clone_into(&mut session.conversation);
         }
     }
@@ -179,6 +182,9 @@ impl Model {
         is_theirs.then(|| KeptTransport {
             virtual_server: session.owner.virtual_server.clone(),
             said: session.said.clone(),
+            conversation: Some(session.conversation.as_str())
+                .filter(|key| !key.is_empty() && *key != NONE_YET)
+                .map(SessionKey::new),
         })
     }
 

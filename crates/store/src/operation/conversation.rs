@@ -185,7 +185,7 @@ async fn end<T: Tx>(
     read(tx, conversation).await?.ok_or(StoreError::Foreign { what: "a conversation without its row" })
 }
 
-/// Leaves a label with the ways that were in use in an epoch, but for one.
+/// Leaves a label with the ways that were in use in an epoch and can come back, but for one.
 pub(super) async fn leave_with<T: Tx>(
     tx: &mut T,
     conversation: &SessionKey,
@@ -195,11 +195,11 @@ pub(super) async fn leave_with<T: Tx>(
 ) -> Result<(), StoreError> {
     let key = Value::Text(conversation.as_str());
     let epoch = Value::Int(i64::try_from(epoch + 1).unwrap_or(i64::MAX));
-    let ways = tx.query(statement::WAYS_IN_USE, &[key, epoch, Value::Text(but)]).await?;
-    for way in &ways {
-        let way = Value::Text(way.text(0)?);
-        tx.execute(statement::RAISE, &[Value::Int(left.bits().to_i64()), way]).await?;
-        join_sets(tx, way, members(left)).await?;
+    let but = Value::Text(but);
+    tx.execute(statement::RAISE_WAYS, &[Value::Int(left.bits().to_i64()), key, epoch, but]).await?;
+    for (kind, value) in members(left) {
+        let values = [Value::Text(kind), Value::Text(value), key, epoch, but];
+        tx.execute(statement::RAISE_WAYS_MEMBER, &values).await?;
     }
     Ok(())
 }

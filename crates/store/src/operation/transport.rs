@@ -82,6 +82,9 @@ impl Operation for FindTransport {
             Ok(KeptTransport {
                 virtual_server: VirtualServerId::new(row.text(0)?),
                 said: row.text(1)?.to_owned(),
+                conversation: Some(row.text(2)?)
+                    .filter(|key| !key.is_empty() && *key != NONE_YET)
+                    .map(SessionKey::new),
             })
         };
         found.map(kept).transpose()

@@ -41,9 +41,10 @@ statements! {
     ENTER = "INSERT INTO session(id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver,conversation,entered) \
             VALUES($1,$2,$3,$4,$5,$5,0,0,0,0,0,0,$6,$7) ON CONFLICT(id) DO UPDATE SET seen=excluded.seen, \
             conversation=excluded.conversation, entered=excluded.entered";
-    /// The ways that were in use in an epoch of a conversation, but for one.
-    WAYS_IN_USE = "SELECT id FROM session WHERE conversation=$1 AND entered=$2 AND id<>$3";
-    RAISE = "UPDATE session SET bits=bits|$1, ver=ver+1 WHERE id=$2";
+    /// The ways that were in use in an epoch of a conversation and can come back, but for one.
+    RAISE_WAYS = "UPDATE session SET bits=bits|$1, ver=ver+1 WHERE conversation=$2 AND entered=$3 AND ended=0 AND id<>$4";
+    RAISE_WAYS_MEMBER = "INSERT INTO session_set(session,kind,value) SELECT id,$1,$2 FROM session \
+            WHERE conversation=$3 AND entered=$4 AND ended=0 AND id<>$5 ON CONFLICT DO NOTHING";
     /// A silence has ended what went on: its label is pending.
     SET_PENDING = "UPDATE session SET pending=$1, read_since=$2, read_until=$3 WHERE id=$4";
     END_CONVERSATION = "UPDATE session SET bits=0, began=$1, epoch=epoch+1, ver=ver+1 WHERE id=$2";
@@ -68,8 +69,9 @@ statements! {
 
     /// Writes down what a client said of itself, so that its session can be taken up again.
     KEEP_TRANSPORT = "INSERT INTO session(id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver,conversation,said) \
-            VALUES($1,$2,$3,$4,$5,$5,0,0,0,0,0,0,$6,$7) ON CONFLICT(id) DO UPDATE SET said=excluded.said";
-    TRANSPORT = "SELECT vserver,said FROM session WHERE id=$1 AND agent=$2 AND kind='transport' AND ended=0 AND said<>''";
+            VALUES($1,$2,$3,$4,$5,$5,0,0,0,0,0,0,$6,$7) ON CONFLICT(id) DO UPDATE SET said=excluded.said, \
+            conversation=CASE WHEN excluded.conversation='' THEN '' ELSE session.conversation END";
+    TRANSPORT = "SELECT vserver,said,conversation FROM session WHERE id=$1 AND agent=$2 AND kind='transport' AND ended=0 AND said<>''";
     SEEN = "UPDATE session SET seen=$1 WHERE id=$2 AND seen<$1";
     END = "UPDATE session SET ended=$1 WHERE id=$2 AND ended=0";
 

@@ -7,7 +7,7 @@ use highwater_core::id::UpstreamId;
 use highwater_core::label::{Label, TextSet};
 use highwater_core::session::{ObjectId, ObjectKind};
 use highwater_core::trust::TrustLevel;
-use highwater_store::{Memory, SessionState, StoreOptions};
+use highwater_store::{Declassified, Memory, SessionState, StoreOptions};
 
 use super::{Backend, by_transport, context, silence};
 
@@ -72,19 +72,27 @@ pub(crate) async fn random_histories_agree_with_the_model<B: Backend>() {
             let label = random.label();
             match random.below(24) {
                 20..22 if session.way().is_some() => {
-                    let epoch = twin.current().await.unwrap().epoch;
-                    session.begin_anew(session.way(), epoch, &Label::bottom(), "ada", "").await.unwrap();
-                    twin.begin_anew(twin.way(), epoch, &Label::bottom(), "ada", "").await.unwrap();
+                    for session in [&session, &twin] {
+                        let epoch = session.current().await.unwrap().epoch;
+                        let done =
+                            session.begin_anew(session.way(), epoch, &Label::bottom(), "ada", "").await;
+                        assert!(
+                            matches!(done, Ok(Declassified::Done(_))),
+                            "seed {seed} step {step}: {done:?}"
+                        );
+                    }
                 }
                 22 => {
-                    let epoch = twin.current().await.unwrap().epoch;
-                    session.join_pending(epoch).await.unwrap();
-                    twin.join_pending(epoch).await.unwrap();
+                    for session in [&session, &twin] {
+                        let epoch = session.current().await.unwrap().epoch;
+                        session.join_pending(epoch).await.unwrap();
+                    }
                 }
                 0 => {
-                    let epoch = twin.current().await.unwrap().epoch;
-                    session.declassify(epoch, &label, "ada", "").await.unwrap();
-                    twin.declassify(epoch, &label, "ada", "").await.unwrap();
+                    for session in [&session, &twin] {
+                        let epoch = session.current().await.unwrap().epoch;
+                        session.declassify(epoch, &label, "ada", "").await.unwrap();
+                    }
                 }
                 1..5 => {
                     store.mark(std::slice::from_ref(&object), &label).await.unwrap();
@@ -98,9 +106,11 @@ pub(crate) async fn random_histories_agree_with_the_model<B: Backend>() {
             }
             let (found, expected) = (session.current().await.unwrap(), twin.current().await.unwrap());
             let pending = |state: &SessionState| state.pending.as_ref().map(|pending| pending.label.clone());
+            // Where replicas share a conversation, lowering its label takes two epochs.
+            let epochs = |state: &SessionState| if session.way().is_none() { state.epoch } else { 0 };
             assert_eq!(
-                (found.epoch, &found.label, pending(&found)),
-                (expected.epoch, &expected.label, pending(&expected)),
+                (epochs(&found), &found.label, pending(&found)),
+                (epochs(&expected), &expected.label, pending(&expected)),
                 "seed {seed} step {step}"
             );
             assert_eq!(

@@ -9,7 +9,7 @@ use futures_util::future::Abortable;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::headers::{CLIENT_SESSION_ID, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
-use highwater_store::{SessionHandle, SessionKind, SessionOwner};
+use highwater_store::{KeptTransport, SessionHandle, SessionKind, SessionOwner};
 use highwater_upstream::apart;
 use http::header::HeaderValue;
 use http::{Response, StatusCode};
@@ -267,10 +267,9 @@ impl HttpFront {
                 return Err(Box::new(response::json(StatusCode::SERVICE_UNAVAILABLE, answer)));
             }
         };
-        let said = kept
-            .filter(|kept| kept.virtual_server == endpoint.virtual_server)
-            .and_then(|kept| KeptClient::read(&kept.said))
-            .filter(|said| said.context == endpoint.context);
+        let kept = kept.filter(|kept| kept.virtual_server == endpoint.virtual_server);
+        let Some(KeptTransport { said, conversation, .. }) = kept else { return Ok(None) };
+        let said = KeptClient::read(&said).filter(|said| said.context == endpoint.context);
         let Some((version, said)) = said.and_then(KeptClient::into_said) else { return Ok(None) };
         let limit = self.gateway.settings.load().limits.sessions;
         if self.gateway.registry.session_count() >= limit {
@@ -281,11 +280,21 @@ impl HttpFront {
         let (place, context) = (Place::Transport(id), endpoint.context.as_deref());
         let caller =
             self.gateway.caller(Arc::clone(token), endpoint.virtual_server.clone(), context, place, None);
+        // What it read while its conversation was presumed is what it has read, also where it is one of its own by now.
+        if let (Some(conversation), None) = (&conversation, caller.session.way())
+            && let Err(error) = self.gateway.inherit(&caller.session, conversation).await
+        {
+            tracing::error!(%error, "what a session has read could not be looked up");
+            let message = "the session could not be looked up; try again later";
+            let answer = error_code::error_response(None, INVALID_REQUEST, message, None);
+            return Err(Box::new(response::json(StatusCode::SERVICE_UNAVAILABLE, answer)));
+        }
         let aside = HttpSession::new_aside();
         let (way_out, hung_up) = (Arc::clone(&aside), Arc::clone(&aside));
         let ways: (Aside, HangUp) =
             (Box::new(move |message| way_out.push_now(message)), Box::new(move || hung_up.close()));
         let session = self.gateway.meet(id.into(), caller, version, said, ways);
+        self.keep(&session, context).await;
         tracing::info!(principal = %token.principal, "a session is taken up again");
         Ok(Some(self.sessions.add_or_get(HttpSession::new(session, aside))))
     }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use highwater_store::{Fault, Memory};
 use serde_json::json;
 
-use super::{ACT, AGES, ERAS, FETCH, INBOX, LOOK, Setup, Stage, Step, refusal, remediation, text};
+use super::{
+    ACT, AGES, ClientOptions, ERAS, FETCH, INBOX, LOOK, Setup, Stage, Step, refusal, remediation, text,
+};
 
 /// From the moment the server has the call, the store fails like this.
 fn store_fails(stage: &Stage, fault: Fault) -> Step {
@@ -16,13 +18,17 @@ fn store_fails(stage: &Stage, fault: Fault) -> Step {
 
 #[tokio::test]
 async fn a_session_that_cannot_be_read_has_taken_in_everything() {
-    for shared in [false, true] {
+    // A session that is named has to be read; a presumed conversation has to be entered, which is written down.
+    let failing = [(Some("ctx"), Fault::Read), (None, Fault::Write)];
+    for (shared, (context, fault)) in
+        [false, true].into_iter().flat_map(|shared| failing.map(|it| (shared, it)))
+    {
         let stage = Setup::usual().on(&Memory::new(shared)).open().await;
-        let agent = stage.of_era(ERAS[1]);
+        let agent = stage.agent(ClientOptions { era: ERAS[1], context, ..ClientOptions::default() });
         // Its lists are known, so that only the session has to be read.
         agent.send("tools/list", json!({})).await;
-        stage.store_fails(Fault::Read);
-        assert_eq!(remediation(&agent.call(ACT, json!({})).await), "unavailable", "{shared}");
+        stage.store_fails(fault);
+        assert_eq!(remediation(&agent.call(ACT, json!({})).await), "unavailable", "{shared} {fault:?}");
         assert!(stage.up().journal().is_empty(), "{shared}");
         let decided = &stage.audit()[0]["label"];
         assert!(decided.as_array().unwrap().contains(&json!("integrity:none")), "{decided}");
