@@ -32,12 +32,13 @@ impl Model {
         let ended = asked.is_over(seen) && state.label != Label::bottom();
         if ended {
             let possible = state.possible();
-            self.leave_with(&key, state.epoch, &possible, "");
+            self.leave_with(&key, &possible, "");
             let since = state.pending.as_ref().map_or(time(began), |pending| pending.since);
             let pending = Pending { label: possible, since, until: time(seen) };
             let found = self.session(&key, &owner, asked.now);
             found.began = asked.now;
             found.state.epoch += 1;
+            found.first_epoch = found.state.epoch;
             found.state.version += 1;
             found.state.label = Label::bottom();
             found.state.pending = Some(Arc::new(pending));
@@ -88,9 +89,10 @@ impl Model {
         }
     }
 
-    fn leave_with(&mut self, conversation: &SessionKey, epoch: u64, left: &Label, but: &str) {
+    fn leave_with(&mut self, conversation: &SessionKey, left: &Label, but: &str) {
+        let first = self.sessions.get(conversation.as_str()).map_or(0, |found| found.first_epoch);
         for (id, way) in &mut self.sessions {
-            let in_use = way.conversation == conversation.as_str() && way.entered == epoch + 1;
+            let in_use = way.conversation == conversation.as_str() && way.entered > first;
             if in_use && way.ended == 0 && id != but {
                 way.state.version += 1;
                 way.state.label.join(left);
@@ -98,13 +100,7 @@ impl Model {
         }
     }
 
-    pub(super) fn begin_anew(
-        &mut self,
-        conversation: &SessionKey,
-        epoch: u64,
-        left: &Label,
-        along: &GoesAlong,
-    ) {
+    pub(super) fn begin_anew(&mut self, conversation: &SessionKey, left: &Label, along: &GoesAlong) {
         let ways = self.sessions.iter().filter(|(_, way)| way.conversation == conversation.as_str());
         let cleared: Vec<String> = match along {
             GoesAlong::Everyone => ways.map(|(id, _)| id.clone()).collect(),
@@ -115,8 +111,8 @@ impl Model {
                 last.map(|(id, _)| id.clone()).into_iter().collect()
             }
         };
-        if !matches!(along, GoesAlong::Everyone) {
-            self.leave_with(conversation, epoch, left, cleared.first().map_or("", String::as_str));
+        if !matches!(along, GoesAlong::Everyone) && *left != Label::bottom() {
+            self.leave_with(conversation, left, cleared.first().map_or("", String::as_str));
         }
         for way in &cleared {
             let way = self.sessions.get_mut(way).filter(|way| way.conversation == conversation.as_str());
@@ -137,7 +133,7 @@ impl Model {
         session.state.version += 1;
         session.state.pending = None;
         let state = session.state.clone();
-        self.begin_anew(&asked.key, asked.expected, &Label::bottom(), &asked.along);
+        self.begin_anew(&asked.key, &Label::bottom(), &asked.along);
         let record = Declassification {
             epoch: state.epoch,
             at: time(asked.now),

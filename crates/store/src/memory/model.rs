@@ -43,6 +43,8 @@ pub(crate) struct Session {
     pub(crate) ended: i64,
     /// When what is in the label began to be read.
     pub(super) began: i64,
+    /// In which epoch.
+    pub(super) first_epoch: u64,
     /// The conversation that this is a way into, and one more than the epoch of it that was entered.
     pub(super) conversation: String,
     pub(super) entered: u64,
@@ -79,6 +81,7 @@ impl Model {
             seen: now,
             ended: 0,
             began: 0,
+            first_epoch: 0,
             conversation: String::new(),
             entered: 0,
             said: String::new(),
@@ -131,10 +134,11 @@ impl Model {
         session.state.version += 1;
         session.state.label = asked.label.clone();
         session.state.pending = None;
-        session.began = asked.now;
         let state = session.state.clone();
-        for epoch in [epoch.saturating_sub(1), epoch] {
-            self.begin_anew(&asked.key, epoch, &left, &asked.along);
+        self.begin_anew(&asked.key, &left, &asked.along);
+        if let Some(session) = self.sessions.get_mut(asked.key.as_str()) {
+            session.began = asked.now;
+            session.first_epoch = session.state.epoch;
         }
         Declassified::Done(state)
     }
@@ -146,6 +150,7 @@ impl Model {
             && session.owner.kind == SessionKind::Presumed
         {
             session.state.epoch += 1;
+            session.first_epoch = session.state.epoch;
             *state = session.state.clone();
         }
         let outcome = match &done {

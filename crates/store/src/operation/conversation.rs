@@ -175,7 +175,7 @@ async fn end<T: Tx>(
     now: i64,
 ) -> Result<SessionState, StoreError> {
     let possible = state.possible();
-    leave_with(tx, conversation, state.epoch, &possible, "").await?;
+    leave_with(tx, conversation, &possible, "").await?;
     let since = state.pending.as_ref().map_or(began, |pending| number(pending.since));
     set_pending(tx, conversation, &possible, (since, seen)).await?;
     let key = Value::Text(conversation.as_str());
@@ -185,20 +185,17 @@ async fn end<T: Tx>(
     read(tx, conversation).await?.ok_or(StoreError::Foreign { what: "a conversation without its row" })
 }
 
-/// Leaves a label with the ways that were in use in an epoch and can come back, but for one.
+/// Leaves a label with the ways that were in use since it began and can come back, but for one.
 pub(super) async fn leave_with<T: Tx>(
     tx: &mut T,
     conversation: &SessionKey,
-    epoch: u64,
     left: &Label,
     but: &str,
 ) -> Result<(), StoreError> {
-    let key = Value::Text(conversation.as_str());
-    let epoch = Value::Int(i64::try_from(epoch + 1).unwrap_or(i64::MAX));
-    let but = Value::Text(but);
-    tx.execute(statement::RAISE_WAYS, &[Value::Int(left.bits().to_i64()), key, epoch, but]).await?;
+    let (key, but) = (Value::Text(conversation.as_str()), Value::Text(but));
+    tx.execute(statement::RAISE_WAYS, &[Value::Int(left.bits().to_i64()), key, but]).await?;
     for (kind, value) in members(left) {
-        let values = [Value::Text(kind), Value::Text(value), key, epoch, but];
+        let values = [Value::Text(kind), Value::Text(value), key, but];
         tx.execute(statement::RAISE_WAYS_MEMBER, &values).await?;
     }
     Ok(())

@@ -197,10 +197,7 @@ async fn lower<T: Tx>(
     for (kind, value) in members(&asked.label) {
         tx.execute(statement::JOIN_MEMBER, &[key, Value::Text(kind), Value::Text(value)]).await?;
     }
-    // Those who were in it when the epoch was closed, and those who came meanwhile.
-    for epoch in [epoch.saturating_sub(1), epoch] {
-        begin_anew(tx, &asked.key, epoch, &before.possible(), &asked.along).await?;
-    }
+    begin_anew(tx, &asked.key, &before.possible(), &asked.along).await?;
     tx.execute(statement::BEGIN_AGAIN, &[Value::Int(asked.now), key]).await?;
     tx.announce(asked.key.as_str()).await?;
     Ok(Declassified::Done(SessionState {
@@ -215,7 +212,6 @@ async fn lower<T: Tx>(
 async fn begin_anew<T: Tx>(
     tx: &mut T,
     conversation: &SessionKey,
-    epoch: u64,
     left: &Label,
     along: &GoesAlong,
 ) -> Result<(), StoreError> {
@@ -231,8 +227,8 @@ async fn begin_anew<T: Tx>(
             way.map(|row| row.text(0).map(str::to_owned)).transpose()?.into_iter().collect()
         }
     };
-    if !matches!(along, GoesAlong::Everyone) {
-        leave_with(tx, conversation, epoch, left, cleared.first().map_or("", String::as_str)).await?;
+    if !matches!(along, GoesAlong::Everyone) && *left != Label::bottom() {
+        leave_with(tx, conversation, left, cleared.first().map_or("", String::as_str)).await?;
     }
     for way in &cleared {
         let way = Value::Text(way);
@@ -265,7 +261,7 @@ impl Operation for DropPending {
         };
         let epoch = row.count(0)?;
         // What each way has read before the silence is with it already; what was read since is still in the label.
-        begin_anew(tx, &self.key, self.expected, &Label::bottom(), &self.along).await?;
+        begin_anew(tx, &self.key, &Label::bottom(), &self.along).await?;
         tx.execute(statement::FORGET_PENDING_MEMBERS, &[key]).await?;
         let record =
             Record { key: &self.key, epoch, now: self.now, person: &self.person, reason: &self.reason };

@@ -41,13 +41,15 @@ statements! {
     ENTER = "INSERT INTO session(id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver,conversation,entered) \
             VALUES($1,$2,$3,$4,$5,$5,0,0,0,0,0,0,$6,$7) ON CONFLICT(id) DO UPDATE SET seen=excluded.seen, \
             conversation=excluded.conversation, entered=excluded.entered";
-    /// The ways that were in use in an epoch of a conversation and can come back, but for one.
-    RAISE_WAYS = "UPDATE session SET bits=bits|$1, ver=ver+1 WHERE conversation=$2 AND entered=$3 AND ended=0 AND id<>$4";
-    RAISE_WAYS_MEMBER = "INSERT INTO session_set(session,kind,value) SELECT id,$1,$2 FROM session \
-            WHERE conversation=$3 AND entered=$4 AND ended=0 AND id<>$5 ON CONFLICT DO NOTHING";
+    /// The ways that were in use since the label of a conversation began and can come back, but for one.
+    RAISE_WAYS = "UPDATE session SET bits=bits|$1, ver=ver+1 WHERE conversation=$2 AND ended=0 AND id<>$3 \
+            AND entered>(SELECT c.first_epoch FROM session c WHERE c.id=$2)";
+    RAISE_WAYS_MEMBER = "INSERT INTO session_set(session,kind,value) SELECT s.id,$1,$2 FROM session s \
+            WHERE s.conversation=$3 AND s.ended=0 AND s.id<>$4 \
+            AND s.entered>(SELECT c.first_epoch FROM session c WHERE c.id=$3) ON CONFLICT DO NOTHING";
     /// A silence has ended what went on: its label is pending.
     SET_PENDING = "UPDATE session SET pending=$1, read_since=$2, read_until=$3 WHERE id=$4";
-    END_CONVERSATION = "UPDATE session SET bits=0, began=$1, epoch=epoch+1, ver=ver+1 WHERE id=$2";
+    END_CONVERSATION = "UPDATE session SET bits=0, began=$1, epoch=epoch+1, first_epoch=epoch+1, ver=ver+1 WHERE id=$2";
     FORGET_OWN_MEMBERS = "DELETE FROM session_set WHERE session=$1 AND kind IN ('scope','class','origin')";
     FORGET_PENDING_MEMBERS = "DELETE FROM session_set WHERE session=$1 \
             AND kind IN ('pending-scope','pending-class','pending-origin')";
@@ -57,9 +59,10 @@ statements! {
     /// A person says that it is: what is pending goes, and nothing else.
     DROP_PENDING = "UPDATE session SET pending=0, read_since=0, read_until=0, epoch=epoch+1, ver=ver+1 \
             WHERE id=$1 AND epoch=$2 AND read_until>0 RETURNING epoch,ver";
-    BEGIN_AGAIN = "UPDATE session SET began=$1 WHERE id=$2";
+    BEGIN_AGAIN = "UPDATE session SET began=$1, first_epoch=epoch WHERE id=$2";
     /// The label of a conversation was lowered a while after its epoch was closed: everybody in it comes in anew.
-    NEXT_EPOCH = "UPDATE session SET epoch=epoch+1, began=$1 WHERE id=$2 AND kind='presumed' RETURNING epoch";
+    NEXT_EPOCH = "UPDATE session SET epoch=epoch+1, first_epoch=epoch+1, began=$1 WHERE id=$2 AND kind='presumed' \
+            RETURNING epoch";
     /// A way that goes along with a person's word brings nothing of what was before.
     CLEAR_WAY = "UPDATE session SET bits=0, ver=ver+1 WHERE id=$1 AND conversation=$2";
     WAYS = "SELECT id FROM session WHERE conversation=$1";
