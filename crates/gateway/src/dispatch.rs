@@ -108,6 +108,7 @@ impl Gateway {
             )
             | None => {
                 let session = part.unwrap_or_else(|| client.caller().session.clone());
+                self.begin(&session, &client.caller().token).await;
                 let world = self.world.load_full();
                 let arrival =
                     Arrival { client, session, method, frame, outlet, attended: true, variant: None, world };
@@ -148,11 +149,17 @@ impl Gateway {
         answer
     }
 
-    /// Ends a legacy session: what it is doing is cancelled, what it subscribed to is given up.
+    /// Ends a legacy session for good.
     pub(crate) fn end_session(self: &Arc<Self>, session: &Arc<LegacySession>) {
+        self.put_away(session);
+        left(&session.caller.session);
+    }
+
+    /// Puts a legacy session away: what it is doing is cancelled, what it subscribed to is given up. A client that names it
+    /// again finds it.
+    pub(crate) fn put_away(self: &Arc<Self>, session: &Arc<LegacySession>) {
         self.registry.remove_session(&session.id);
         session.finish();
-        left(&session.caller.session);
         let uris = session.take_subscriptions();
         if !uris.is_empty() {
             let (gateway, session) = (Arc::clone(self), Arc::clone(session));

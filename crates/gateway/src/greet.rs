@@ -148,9 +148,22 @@ impl Gateway {
         let speaks_approval = extensions.is_some_and(declares_approval);
         let name = frame.param("clientInfo").and_then(|info| string_member(info, "name")).unwrap_or_default();
         let said = Said { capabilities, speaks_approval, name: short(&name) };
+        let session = self.meet(id, caller, version, said, ways);
+        Ok((session, error_code::result_response(frame.id().unwrap_or("null"), &result)))
+    }
+
+    /// A legacy session with a client that said this of itself.
+    pub(crate) fn meet(
+        &self,
+        id: Arc<str>,
+        caller: Caller,
+        version: &'static str,
+        said: Said,
+        ways: (Aside, HangUp),
+    ) -> Arc<LegacySession> {
         let session = LegacySession::new(id, caller, version, said, ways);
         self.registry.add_session(Arc::clone(&session));
-        Ok((session, error_code::result_response(frame.id().unwrap_or("null"), &result)))
+        session
     }
 
     /// The answer to `server/discover`.

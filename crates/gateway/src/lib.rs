@@ -20,6 +20,7 @@ mod policy;
 mod registry;
 mod relayed;
 mod session;
+mod stated_label;
 mod status;
 mod token_desk;
 mod tokens;
@@ -35,5 +36,6 @@ pub use pins::{
     UnknownName,
 };
 pub use policy::policy;
+pub use stated_label::StatedLabel;
 pub use status::ServerStatus;
 pub use token_desk::{ShownTerms, TokenDesk, TokenFault, TokenSource, TokenStatus, TokenView};

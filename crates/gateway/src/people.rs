@@ -8,14 +8,15 @@ use highwater_core::id::{Principal, SessionKey};
 use highwater_core::label::Label;
 use highwater_core::session::{Leg, SessionRisk};
 use highwater_store::{
-    Context, Declassified, Notice, PrincipalRecord, SessionHandle, SessionHistory, SessionRecord,
-    SessionState, StoreError,
+    Context, Declassified, Notice, SessionHandle, SessionHistory, SessionKind, SessionRecord, SessionState,
+    StoreError,
 };
 
 use serde::Serialize;
 
 use crate::gateway::{Gateway, now};
-use crate::session::SetBy;
+use crate::session::{KeptClient, SetBy, presumed_by, rests_on_kind};
+use crate::stated_label::StatedLabel;
 
 /// The longest reason that is kept.
 const MAX_REASON: usize = 2000;
@@ -25,6 +26,9 @@ const MAX_REASON: usize = 2000;
 pub struct SessionEntry {
     #[serde(flatten)]
     record: SessionRecord,
+    /// What its key rests on, in words.
+    #[serde(rename = "restsOn")]
+    rests_on: String,
     /// What it has done of the three things that together make an exfiltration.
     risk: SessionRisk,
 }
@@ -34,6 +38,9 @@ pub struct SessionEntry {
 pub struct SessionView {
     #[serde(flatten)]
     history: SessionHistory,
+    /// What its key rests on, in words.
+    #[serde(rename = "restsOn")]
+    rests_on: String,
     risk: RiskView,
 }
 
@@ -59,6 +66,19 @@ pub enum Reset {
     NoReason,
 }
 
+/// What the key of a session rests on; of a presumed conversation, by which way it was used last.
+fn rests_on_record(record: &SessionRecord) -> String {
+    match record.ways.first() {
+        Some(way) => {
+            let client = KeptClient::read(&way.said);
+            let name = client.as_ref().map(KeptClient::name).filter(|name| !name.is_empty());
+            let client = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
+            presumed_by(way.kind, &record.principal) + &client
+        }
+        None => rests_on_kind(record.kind, &record.principal),
+    }
+}
+
 impl Gateway {
     /// Agent sessions, last used first.
     pub async fn sessions(
@@ -67,7 +87,11 @@ impl Gateway {
         most: u32,
     ) -> Result<Vec<SessionEntry>, StoreError> {
         let records = self.store.sessions(principal, None, most).await?;
-        let entry = |record: SessionRecord| SessionEntry { risk: SessionRisk::of(&record.label), record };
+        let entry = |record: SessionRecord| SessionEntry {
+            risk: SessionRisk::of(&record.label),
+            rests_on: rests_on_record(&record),
+            record,
+        };
         Ok(records.into_iter().map(entry).collect())
     }
 
@@ -78,7 +102,8 @@ impl Gateway {
         let set_by = self.stories.with(key, |story| {
             risk.legs().filter_map(|leg| Some((leg, story.set_by(leg)?.clone()))).collect()
         });
-        Ok(Some(SessionView { history, risk: RiskView { risk, set_by } }))
+        let rests_on = rests_on_record(&history.session);
+        Ok(Some(SessionView { history, rests_on, risk: RiskView { risk, set_by } }))
     }
 
     /// Lowers a session's label to nothing by a person's word. `epoch` is the one the person looked at; without it, the
@@ -107,6 +132,37 @@ impl Gateway {
         })
     }
 
+    /// Begins a new conversation of a principal by a person's word, with this label. `way` is the one that it is said of;
+    /// without it, the one that was used last. What was read stays with every other.
+    pub async fn new_conversation(
+        &self,
+        key: &SessionKey,
+        way: Option<&SessionKey>,
+        epoch: Option<u64>,
+        label: &Label,
+        by: (&str, &str),
+    ) -> Result<Reset, StoreError> {
+        let (person, reason) = by;
+        if reason.trim().is_empty() || reason.len() > MAX_REASON {
+            return Ok(Reset::NoReason);
+        }
+        let Some(session) = self.store.find_session(key).await? else { return Ok(Reset::Unknown) };
+        if session.owner().kind != SessionKind::Presumed {
+            return Ok(Reset::Unknown);
+        }
+        let before = session.current().await?;
+        let epoch = epoch.unwrap_or(before.epoch);
+        Ok(match session.begin_anew(way, epoch, label, person, reason).await? {
+            Declassified::Done(state) => {
+                self.record_reset(&session, &before, &state, person, reason);
+                self.stories.with(session.key(), |story| story.forget());
+                Reset::Done(state)
+            }
+            Declassified::Moved(state) | Declassified::Overtaken(state) => Reset::Changed(state),
+            Declassified::Unknown => Reset::Unknown,
+        })
+    }
+
     /// The store has it on record already; the audit log tells it among everything else.
     fn record_reset(
         &self,
@@ -123,7 +179,7 @@ impl Gateway {
             principal: &session.owner().principal,
             reason,
             epoch: after.epoch,
-            before: &before.label,
+            before: &before.possible(),
             after: &after.label,
         });
         if let Err(error) = self.audit.append(&AuditEvent { time: now(), id: None, happened }) {
@@ -131,29 +187,31 @@ impl Gateway {
         }
     }
 
-    /// Makes a context id, whose sessions have a label of their own.
-    pub async fn new_context(&self, person: &str, note: &str) -> Result<Context, StoreError> {
-        self.store.mint_context(person, note).await
+    /// Makes a context id, whose sessions have a label of their own and begin with this one.
+    pub async fn new_context(
+        &self,
+        person: &str,
+        note: &str,
+        label: &StatedLabel,
+    ) -> Result<Context, StoreError> {
+        self.store.mint_context(person, note, &label.text()).await
+    }
+
+    /// Begins a new conversation of a principal, as the client that it last used.
+    pub async fn begin_conversation(
+        &self,
+        principal: &Principal,
+        label: &Label,
+        person: &str,
+        reason: &str,
+    ) -> Result<Reset, StoreError> {
+        let key = SessionKind::Presumed.key(principal, "");
+        self.new_conversation(&key, None, None, label, (person, reason)).await
     }
 
     /// Context ids, newest first.
     pub async fn contexts(&self, most: u32) -> Result<Vec<Context>, StoreError> {
         self.store.contexts(most).await
-    }
-
-    /// What is known of the hosts behind each principal.
-    pub async fn principals(&self, most: u32) -> Result<Vec<PrincipalRecord>, StoreError> {
-        self.store.principals(most).await
-    }
-
-    /// Takes a principal's sessions for conversations again, by a person's word. Whether that changed anything.
-    pub async fn split_again(
-        &self,
-        principal: &Principal,
-        person: &str,
-        reason: &str,
-    ) -> Result<bool, StoreError> {
-        self.store.split_again(principal, person, reason).await
     }
 
     /// Things that people should know of.

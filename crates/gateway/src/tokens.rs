@@ -45,6 +45,8 @@ pub(crate) struct Standing {
     pub(crate) limits: Limits,
     /// What tells its sessions apart, where that is another than for everybody.
     pub(crate) partition: Option<Partition>,
+    /// How long it must be silent before a new conversation may begin, where that is another than for everybody.
+    pub(crate) quiet: Option<Duration>,
     /// Whose agent it is.
     pub(crate) user: UserId,
     /// Its calls without a signature are rejected at once.
@@ -122,6 +124,11 @@ impl Token {
         self.standing.load().partition
     }
 
+    /// How long it must be silent before a new conversation may begin, where that is another than for everybody.
+    pub(crate) fn quiet(&self) -> Option<Duration> {
+        self.standing.load().quiet
+    }
+
     /// Lets one more request in, or says for how long there is no room.
     pub(crate) fn admit(self: &Arc<Self>) -> Result<Slot, Busy> {
         let limits = self.standing.load().limits;
@@ -148,7 +155,7 @@ impl Standing {
     fn nothing() -> Self {
         let user = UserId::new(OWNER);
         let (grant, limits) = (Grant::nothing().clone(), Limits::default());
-        Self { grant, limits, partition: None, user, native: false }
+        Self { grant, limits, partition: None, quiet: None, user, native: false }
     }
 
     /// What a record is worth under this configuration, which decides for every name that it has.
@@ -159,7 +166,8 @@ impl Standing {
         if let Some(written) = settings.agent_token(&record.name) {
             let (grant, limits) = (written.grant.clone(), written.limits);
             let native = written.approval_flow == Some(ApprovalFlow::NativeOnly);
-            return Self { grant, limits, partition: written.partition, user: written.user.clone(), native };
+            let (partition, quiet) = (written.partition, written.quiet);
+            return Self { grant, limits, partition, quiet, user: written.user.clone(), native };
         }
         match &record.basis {
             TokenBasis::Stored(terms) => {

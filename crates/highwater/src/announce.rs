@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::time::Duration;
 
-use highwater_config::{Auth, ServerSettings, Settings};
+use highwater_config::{Auth, Partition, ServerSettings, Settings};
 use serde_json::{Value, json};
 
 use crate::place::ConfigSource;
@@ -75,6 +76,7 @@ impl Announcement<'_> {
             }
             (None, None) => {}
         }
+        self.conversations(text)?;
         let (agent, operator) = (self.agent_token, self.operator_token);
         writeln!(text, "agent token     {}  ({})", agent.0, agent.1.display())?;
         writeln!(text, "operator token  {}  ({})", operator.0, operator.1.display())?;
@@ -125,6 +127,20 @@ impl Announcement<'_> {
         writeln!(text, "  join from here    highwater stdio{options}")?;
         writeln!(text, "  try it            {}", self.curl())?;
         writeln!(text, "  stop              Ctrl-C")
+    }
+
+    /// What tells conversations apart, for everybody and for each token that differs.
+    fn conversations(&self, text: &mut String) -> std::fmt::Result {
+        let settings = self.settings;
+        writeln!(text, "conversations   {}", rest_on(settings.partition, settings.quiet))?;
+        for token in &settings.agent_tokens {
+            let (partition, quiet) =
+                (token.partition.unwrap_or(settings.partition), token.quiet.unwrap_or(settings.quiet));
+            if (partition, quiet) != (settings.partition, settings.quiet) {
+                writeln!(text, "                of token `{}`: {}", token.name, rest_on(partition, quiet))?;
+            }
+        }
+        Ok(())
     }
 
     fn over_http(&self) -> String {
@@ -190,6 +206,28 @@ pub(crate) fn count(settings: &Settings) -> String {
     text
 }
 
+/// What tells the conversations of a token apart.
+fn rest_on(partition: Partition, quiet: Duration) -> String {
+    match partition {
+        Partition::Auto => format!(
+            "presumed: what one token does is one conversation until it is silent for {}",
+            in_words(quiet)
+        ),
+        Partition::Session => "one for each session of a client, as `partition: session` says".to_owned(),
+        Partition::Client => "one for each id that a client sends, as `partition: client` says".to_owned(),
+        Partition::Principal => "one for everything a token does, as `partition: principal` says".to_owned(),
+    }
+}
+
+fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        0 => format!("{} ms", time.as_millis()),
+        seconds if seconds % 3600 == 0 => format!("{} h", seconds / 3600),
+        seconds if seconds % 60 == 0 => format!("{} min", seconds / 60),
+        seconds => format!("{seconds} s"),
+    }
+}
+
 fn list(words: &[&str]) -> String {
     match words.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
@@ -204,5 +242,18 @@ fn quoted(text: &str) -> String {
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_says_what_conversations_rest_on() {
+        let said = rest_on(Partition::Auto, Duration::from_secs(30 * 60));
+        assert_eq!(said, "presumed: what one token does is one conversation until it is silent for 30 min");
+        assert!(rest_on(Partition::Auto, Duration::from_millis(400)).ends_with("for 400 ms"));
+        assert!(rest_on(Partition::Session, Duration::ZERO).contains("`partition: session`"));
     }
 }

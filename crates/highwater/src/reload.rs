@@ -158,6 +158,7 @@ fn changes(old: &Settings, new: &Settings) -> Vec<String> {
         ("approvals", old.approvals != new.approvals),
         ("rules", old.rules != new.rules),
         ("partition", old.partition != new.partition),
+        ("sessions", old.quiet != new.quiet),
     ] {
         if is_other {
             changes.push(format!("changed `{key}`"));

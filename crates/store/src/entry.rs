@@ -1,11 +1,12 @@
 //! The local copy of one session: on a single node the truth, on a shared store a guess to be checked.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
-use highwater_core::id::SessionKey;
+use highwater_core::id::{SessionKey, Timestamp};
 use highwater_core::label::Label;
+use serde::Serialize;
 
 use crate::gate::Gate;
 use crate::key::SessionOwner;
@@ -19,6 +20,19 @@ pub struct SessionState {
     pub version: u64,
     /// Everything the session has taken in.
     pub label: Label,
+    /// What was read before a silence, while nobody has said whether this is still that conversation.
+    pub pending: Option<Arc<Pending>>,
+}
+
+/// What a presumed conversation may still hold of what was read before a silence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Pending {
+    /// What was read.
+    pub label: Label,
+    /// When that began.
+    pub since: Timestamp,
+    /// When it was last used.
+    pub until: Timestamp,
 }
 
 /// One session as it is known here.
@@ -32,34 +46,31 @@ pub(crate) struct Entry {
     adopting: Mutex<()>,
     /// One more than the last epoch in which this replica joined; `0` before it ever did.
     joined_in: AtomicU64,
-    /// The principal's own session, since this one was folded into it.
-    folded_into: OnceLock<Arc<Entry>>,
-    calls: AtomicU8,
+    /// When it was last used here; `0` before it ever was.
     seen: AtomicI64,
+    /// When that was last written down.
+    noted: AtomicI64,
     /// Whether it was looked up since the cache last made room.
     pub(crate) used: AtomicBool,
 }
 
-/// The most calls that are counted: a session of two is a conversation.
-const COUNTED_CALLS: u8 = 2;
-
-/// How long a use is not noted again, in milliseconds.
-const SEEN_EVERY: i64 = 60_000;
-
-/// What is worth writing down about one call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Worth {
-    Counting,
-    Noting,
-    Nothing,
-}
+/// How long a use is not written down again, in milliseconds.
+pub(crate) const SEEN_EVERY: i64 = 60_000;
 
 // === impl SessionState ===
 
 impl SessionState {
     /// A session that nothing was joined into yet.
     pub fn unborn() -> Self {
-        Self { epoch: 0, version: 0, label: Label::bottom() }
+        Self { epoch: 0, version: 0, label: Label::bottom(), pending: None }
+    }
+
+    /// Everything that the conversation may hold: its label, and what is pending.
+    pub fn possible(&self) -> Label {
+        match &self.pending {
+            Some(pending) => self.label.clone().joined(&pending.label),
+            None => self.label.clone(),
+        }
     }
 }
 
@@ -74,9 +85,8 @@ impl Entry {
             state: ArcSwapOption::empty(),
             adopting: Mutex::new(()),
             joined_in: AtomicU64::new(0),
-            folded_into: OnceLock::new(),
-            calls: AtomicU8::new(0),
             seen: AtomicI64::new(0),
+            noted: AtomicI64::new(0),
             used: AtomicBool::new(true),
         }
     }
@@ -128,29 +138,24 @@ impl Entry {
         self.joined_in.fetch_max(epoch + 1, Ordering::AcqRel);
     }
 
-    /// The principal's own session, if this one was folded into it.
-    pub(crate) fn folded_into(&self) -> Option<&Arc<Self>> {
-        self.folded_into.get()
+    /// When it was last used here, if it was.
+    pub(crate) fn seen(&self) -> Option<i64> {
+        Some(self.seen.load(Ordering::Relaxed)).filter(|seen| *seen != 0)
     }
 
-    pub(crate) fn fold_into(&self, widest: Arc<Self>) {
-        // Somebody else may have been first, with the same entry.
-        self.folded_into.set(widest).ok();
+    /// Notes a use that is written down already.
+    pub(crate) fn note_written(&self, now: i64) {
+        self.seen.store(now, Ordering::Relaxed);
+        self.noted.store(now, Ordering::Relaxed);
     }
 
-    /// Counts a call, and says what of that is to be written down.
-    pub(crate) fn count_call(&self, now: i64) -> Worth {
-        let is_due = now - self.seen.load(Ordering::Relaxed) >= SEEN_EVERY;
-        if self.owner.kind.is_presumed() && self.calls.load(Ordering::Relaxed) < COUNTED_CALLS {
-            // Two calls at once may both be counted above the limit, which changes nothing.
-            self.calls.fetch_add(1, Ordering::Relaxed);
-            self.seen.store(now, Ordering::Relaxed);
-            return Worth::Counting;
-        }
+    /// Notes a use, and says whether it is to be written down.
+    pub(crate) fn note_use(&self, now: i64, every: i64) -> bool {
+        self.seen.store(now, Ordering::Relaxed);
+        let is_due = now - self.noted.load(Ordering::Relaxed) >= every;
         if is_due {
-            self.seen.store(now, Ordering::Relaxed);
-            return Worth::Noting;
+            self.noted.store(now, Ordering::Relaxed);
         }
-        Worth::Nothing
+        is_due
     }
 }

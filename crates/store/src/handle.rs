@@ -10,15 +10,16 @@ use tokio::time::{Instant, timeout};
 
 use crate::StoreError;
 use crate::clock;
-use crate::entry::{Entry, SessionState, Worth};
+use crate::entry::{Entry, SEEN_EVERY, SessionState};
 use crate::joined::{Joined, Release};
 use crate::key::SessionOwner;
 use crate::operation::{
-    CloseEpoch, Closing, CountCall, Declassify, Durability, End, Found, Join, Lower, Lowering, Operation,
-    ReadSession, Seen,
+    CloseEpoch, Closing, Declassify, DropPending, Durability, End, Enter, Found, GoesAlong, Join,
+    JoinPending, Lower, Lowering, ReadSession, Seen,
 };
 use crate::people::Declassified;
 use crate::store::Inner;
+use crate::way::{Way, millis, noted_every};
 
 /// How long a declassification waits for releases to hand over their first byte.
 const RELEASE_LIMIT: Duration = Duration::from_secs(5);
@@ -27,45 +28,114 @@ const RELEASE_LIMIT: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct SessionHandle {
     store: Arc<Inner>,
-    own: Arc<Entry>,
+    entry: Arc<Entry>,
+    /// By which way requests come, if it is a presumed conversation.
+    way: Option<Arc<Way>>,
 }
 
 // === impl SessionHandle ===
 
 impl SessionHandle {
-    pub(crate) fn new(store: Arc<Inner>, own: Arc<Entry>) -> Self {
-        Self { store, own }
+    pub(crate) fn new(store: Arc<Inner>, entry: Arc<Entry>) -> Self {
+        Self { store, entry, way: None }
     }
 
-    /// The key of the session whose label counts: its own, or the principal's if it was folded into that.
+    pub(crate) fn by_way(self, way: Arc<Way>) -> Self {
+        Self { way: Some(way), ..self }
+    }
+
+    /// The key of the session whose label counts.
     pub fn key(&self) -> &SessionKey {
-        &self.entry().key
+        &self.entry.key
     }
 
-    /// Whose session it is.
+    /// The key of the way by which requests come to it, if it is a presumed conversation.
+    pub fn way(&self) -> Option<&SessionKey> {
+        self.way.as_ref().map(|way| &way.key)
+    }
+
+    /// Whose session it is; for a presumed conversation, by which way.
     pub fn owner(&self) -> &SessionOwner {
-        &self.own.owner
+        self.way.as_ref().map_or(&self.entry.owner, |way| &way.owner)
+    }
+
+    /// Begins a request. A presumed conversation that was silent for longer than `quiet` has ended: what it had read is
+    /// pending from now on. Where the store cannot say so, its label counts as it was, or as the highest.
+    pub async fn begin(&self, quiet: Duration) -> Result<(), StoreError> {
+        let Some(way) = &self.way else { return Ok(()) };
+        if self.goes_on(quiet) {
+            return Ok(());
+        }
+        let (now, quiet, seen) = (clock::now(), millis(quiet), self.entry.seen());
+        way.set_quiet(quiet);
+        // What another process noted may be older than the last use.
+        let quiet = if seen.is_some() { quiet } else { quiet.saturating_add(noted_every(quiet)) };
+        self.enter(way, Some(quiet), now).await.map(|_| ())
+    }
+
+    /// Begins a request as if a silence had ended the conversation, for tests whose time is not the clock's.
+    #[cfg(any(test, feature = "testing"))]
+    pub async fn begin_after_silence(&self) -> Result<(), StoreError> {
+        let Some(way) = &self.way else { return Ok(()) };
+        self.enter(way, Some(-1), clock::now()).await.map(|_| ())
+    }
+
+    /// Whether a request can go on without the store being asked: no silence has ended a presumed conversation, and it is
+    /// known here what the way of the request brings along.
+    pub fn goes_on(&self, quiet: Duration) -> bool {
+        let Some(way) = &self.way else { return true };
+        let recently = |seen| clock::now().saturating_sub(seen) <= millis(quiet);
+        self.entry.seen().is_some_and(recently)
+            && self.entry.state().is_some_and(|state| way.is_in(state.epoch))
+    }
+
+    /// Comes into the presumed conversation by its way, and brings along what was read by it before.
+    async fn enter(&self, way: &Way, quiet: Option<i64>, now: i64) -> Result<Arc<SessionState>, StoreError> {
+        let operation = Enter {
+            way: way.key.clone(),
+            owner: way.owner.clone(),
+            quiet,
+            seen: self.entry.seen().unwrap_or_default(),
+            now,
+        };
+        let entered = self.store.perform(operation).await?;
+        if quiet.is_some() {
+            self.entry.note_written(now);
+        }
+        if entered.ended {
+            tracing::info!(session = %self.key(), "it was silent for long; what it has read is pending");
+        }
+        let epoch = entered.state.epoch;
+        let state = self.take_over(entered.state);
+        // The copy may be newer than what was entered: then it is entered once more when it is looked at.
+        way.enter(epoch);
+        Ok(state)
     }
 
     /// The copy held here. On a single node it is the truth once it is there; on a shared store it may be old.
     pub fn cached(&self) -> Option<Arc<SessionState>> {
-        self.entry().state()
+        let state = self.entry.state()?;
+        self.is_in(&state).then_some(state)
     }
 
     /// The session as it is. Costs nothing on a single node once it has been read; on a shared store it is one
     /// read by key. An error means: decide as at the top label.
     pub async fn current(&self) -> Result<Arc<SessionState>, StoreError> {
-        let entry = self.entry();
-        let known = entry.state();
-        match known {
-            Some(known) if !self.store.is_shared() => Ok(known),
-            known => self.read(known).await,
+        let state = self.current_row().await?;
+        match &self.way {
+            Some(way) if !way.is_in(state.epoch) => self.enter(way, None, clock::now()).await,
+            Some(_) | None => Ok(state),
         }
+    }
+
+    /// Whether what is known of the session holds for the way that is used.
+    fn is_in(&self, state: &SessionState) -> bool {
+        self.way.as_ref().is_none_or(|way| way.is_in(state.epoch))
     }
 
     /// The proof at once, where no store has to be asked: on a single node when the label is covered.
     pub fn covered(&self, label: &Label) -> Option<Joined> {
-        let entry = self.entry();
+        let entry = &self.entry;
         if self.store.is_shared() {
             // A reply without a label needs no place in one, however the store is.
             return (*label == Label::bottom()).then(|| Joined::nothing(entry.state()));
@@ -81,7 +151,7 @@ impl SessionHandle {
         if let Some(joined) = self.covered(label) {
             return Ok(joined);
         }
-        if !self.store.is_shared() && self.entry().state().is_none() {
+        if !self.store.is_shared() && self.entry.state().is_none() {
             self.read(None).await?;
         }
         // Who the strangers are whose words a session has heard decides whether an approved call goes on.
@@ -107,18 +177,18 @@ impl SessionHandle {
 
     /// Leaves the join for later, if there is room.
     pub(crate) fn postpone(&self, overlooked: &Overlooked<'_>) -> Option<Joined> {
-        let entry = self.entry();
+        let entry = &self.entry;
         self.store.postpone(entry, overlooked).then(|| Joined::later(entry.state(), overlooked.label()))
     }
 
     async fn join_all(&self, label: &Label) -> Result<Joined, StoreError> {
         let since = Instant::now();
         if self.store.is_shared()
-            && let Some(known) = self.entry().state()
+            && let Some(known) = self.entry.state()
             && known.label.includes(label)
-            && self.entry().has_joined_in(known.epoch)
+            && self.entry.has_joined_in(known.epoch)
         {
-            let key = self.entry().key.clone();
+            let key = self.entry.key.clone();
             // What the store says counts, not what is kept: a copy may be newer than a database that was set back.
             if let Found::Same =
                 self.store.perform(ReadSession { key, known: Some(Arc::clone(&known)) }).await?
@@ -135,7 +205,7 @@ impl SessionHandle {
             Label::from_sets(label.bits(), label.scopes().clone(), label.names().clone(), TextSet::EMPTY);
         let joined = self.join_all(&essential).await?;
         if !joined.state().label.includes(label) {
-            let entry = self.entry();
+            let entry = &self.entry;
             entry.add_to_copy(label);
             // The copy lists origins already that are yet to be stored: it must not vouch for them. No decision misses
             // them after a power cut.
@@ -149,44 +219,36 @@ impl SessionHandle {
     pub(crate) async fn write(&self, label: &Label) -> Result<Joined, StoreError> {
         if self.store.is_shared() {
             let since = Instant::now();
-            let state = self.write_to(self.entry(), label).await?;
-            self.entry().note_joined_in(state.epoch);
+            let state = self.write_to(&self.entry, label).await?;
+            self.entry.note_joined_in(state.epoch);
             return Ok(self.for_a_while(state, label, since));
         }
-        loop {
-            let entry = self.entry();
-            let release = Release::new(entry).await;
-            if let Some(state) = entry.state().filter(|state| state.label.includes(label)) {
-                return Ok(Joined::held(state, release));
-            }
-            let state = self.write_to(entry, label).await?;
-            // If the session was folded meanwhile the label is in both, but it is the other's gate that counts.
-            if Arc::ptr_eq(entry, self.entry()) {
-                return Ok(Joined::held(state, release));
-            }
+        let entry = &self.entry;
+        let release = Release::new(entry).await;
+        if let Some(state) = entry.state().filter(|state| state.label.includes(label)) {
+            return Ok(Joined::held(state, release));
         }
+        let state = self.write_to(entry, label).await?;
+        Ok(Joined::held(state, release))
     }
 
     async fn write_to(&self, entry: &Arc<Entry>, label: &Label) -> Result<Arc<SessionState>, StoreError> {
         let before = entry.state().filter(|_| !self.store.is_shared());
-        let rows = self.store.perform(operation(entry, label)).await?;
-        let state = match entry.adopt(rows.state.clone()) {
+        let row = self.store.perform(operation(entry, label)).await?;
+        let state = match entry.adopt(row.clone()) {
             state if state.label.includes(label) => state,
             // The database was set back behind our copy: it is the one that counts.
             _ => {
                 entry.forget();
-                entry.adopt(rows.state)
+                entry.adopt(row)
             }
         };
-        Ok(match rows.widest {
-            Some(widest) => self.fold(widest),
+        Ok(match before {
             // Origins may be in the copy and only on their way to the store. Within an epoch nothing goes down.
-            None => match before {
-                Some(before) if before.epoch == state.epoch && !state.label.includes(&before.label) => {
-                    entry.add_to_copy(&before.label)
-                }
-                Some(_) | None => state,
-            },
+            Some(before) if before.epoch == state.epoch && !state.label.includes(&before.label) => {
+                entry.add_to_copy(&before.label)
+            }
+            Some(_) | None => state,
         })
     }
 
@@ -195,47 +257,24 @@ impl SessionHandle {
     }
 
     async fn read(&self, known: Option<Arc<SessionState>>) -> Result<Arc<SessionState>, StoreError> {
-        let entry = self.entry();
+        let entry = &self.entry;
         let operation = ReadSession { key: entry.key.clone(), known: known.clone() };
         match self.store.perform(operation).await? {
-            Found::State { state, folded: false } => Ok(entry.adopt(state)),
-            Found::State { state, folded: true } => {
-                entry.adopt(state);
-                self.fold_and_read().await
-            }
+            Found::State(state) => Ok(entry.adopt(state)),
             Found::Same => known.ok_or(StoreError::Foreign { what: "a copy of nothing" }),
         }
     }
 
-    /// Another replica folded this session: from now on the principal's label counts.
-    async fn fold_and_read(&self) -> Result<Arc<SessionState>, StoreError> {
-        let key = self.own.owner.widest_key();
-        let widest = self.store.cache.entry(&key, &self.own.owner.widest());
-        match self.store.perform(ReadSession { key, known: None }).await? {
-            Found::State { state, .. } => {
-                let state = widest.adopt(state);
-                self.own.fold_into(widest);
-                Ok(state)
+    /// Takes over what the store said of the session. Origins that are on their way to it stay in the copy.
+    fn take_over(&self, row: SessionState) -> Arc<SessionState> {
+        let before = self.entry.state().filter(|_| !self.store.is_shared());
+        let state = self.entry.adopt(row);
+        match before {
+            Some(before) if before.epoch == state.epoch && !state.label.includes(&before.label) => {
+                self.entry.add_to_copy(&before.label)
             }
-            Found::Same => Err(StoreError::Foreign { what: "a copy of nothing" }),
+            Some(_) | None => state,
         }
-    }
-
-    fn fold(&self, widest: SessionState) -> Arc<SessionState> {
-        let key = self.own.owner.widest_key();
-        let entry = self.store.cache.entry(&key, &self.own.owner.widest());
-        let state = entry.adopt(widest);
-        entry.note_joined_in(state.epoch);
-        self.own.fold_into(entry);
-        state
-    }
-
-    /// Makes sure that what the session begins with is on disk: it is a raise like any other.
-    pub(crate) async fn flush(&self, begun: &SessionState) -> Result<(), StoreError> {
-        if self.store.is_shared() || begun.label == Label::bottom() {
-            return Ok(());
-        }
-        self.write_to(self.entry(), &begun.label).await.map(|_| ())
     }
 
     /// Lowers the label by a person's word and begins a new epoch.
@@ -249,11 +288,72 @@ impl SessionHandle {
         person: &str,
         reason: &str,
     ) -> Result<Declassified, StoreError> {
-        let entry = self.entry();
+        self.lower_for(GoesAlong::Everyone, epoch, label, person, reason).await
+    }
+
+    /// Begins a new conversation by a person's word, with this label. What was read stays with the ways by which it was
+    /// read, but for the one that the person speaks of: `way`, or the one used last.
+    ///
+    /// Where something is pending, that alone goes: what was read since the silence belongs to the new conversation.
+    pub async fn begin_anew(
+        &self,
+        way: Option<&SessionKey>,
+        epoch: u64,
+        label: &Label,
+        person: &str,
+        reason: &str,
+    ) -> Result<Declassified, StoreError> {
+        let along = way.map_or(GoesAlong::Last, |way| GoesAlong::Only(way.clone()));
+        if self.current_row().await?.pending.is_none() || *label != Label::bottom() {
+            return self.lower_for(along, epoch, label, person, reason).await;
+        }
+        let operation = DropPending {
+            key: self.key().clone(),
+            expected: epoch,
+            along,
+            person: person.to_owned(),
+            reason: reason.to_owned(),
+            now: clock::now(),
+        };
+        let done = self.store.perform(operation).await;
+        match &done {
+            Ok(done) => adopt(&self.entry, done),
+            Err(_) => self.entry.forget(),
+        }
+        done
+    }
+
+    /// Makes what is pending part of the label, by a person's word that this is no new conversation.
+    pub async fn join_pending(&self, epoch: u64) -> Result<(), StoreError> {
+        let operation = JoinPending { key: self.key().clone(), epoch };
+        if let Some(state) = self.store.perform(operation).await? {
+            self.take_over(state);
+        }
+        Ok(())
+    }
+
+    /// The session as it is, whichever way is used.
+    async fn current_row(&self) -> Result<Arc<SessionState>, StoreError> {
+        match self.entry.state() {
+            Some(known) if !self.store.is_shared() => Ok(known),
+            known => self.read(known).await,
+        }
+    }
+
+    async fn lower_for(
+        &self,
+        along: GoesAlong,
+        epoch: u64,
+        label: &Label,
+        person: &str,
+        reason: &str,
+    ) -> Result<Declassified, StoreError> {
+        let entry = &self.entry;
         let lowering = Lowering {
             key: entry.key.clone(),
             expected: epoch,
             label: label.clone(),
+            along,
             person: person.to_owned(),
             reason: reason.to_owned(),
             now: clock::now(),
@@ -271,7 +371,7 @@ impl SessionHandle {
     }
 
     async fn lower(&self, lowering: Lowering) -> Result<Declassified, StoreError> {
-        let entry = self.entry();
+        let entry = &self.entry;
         let doing = "lower a label while replies are being sent";
         let alone = timeout(RELEASE_LIMIT, entry.gate.alone()).await;
         let _alone = alone.map_err(|_| StoreError::TimedOut { doing })?;
@@ -294,34 +394,31 @@ impl SessionHandle {
             Closing::Closed { epoch, version } => {
                 tokio::time::sleep(self.store.grace).await;
                 let done = self.store.perform(Lower { lowering, epoch, version }).await?;
-                adopt(self.entry(), &done);
+                adopt(&self.entry, &done);
                 Ok(done)
             }
         }
     }
 
-    /// Notes an acting or reading call: whether transport sessions are conversations is told by their calls.
+    /// Notes an acting or reading call: a conversation is silent when it makes none.
     pub fn note_call(&self) {
-        let (key, now) = (&self.own.key, clock::now());
-        match self.own.count_call(now) {
-            Worth::Counting => self.note(CountCall { key: key.clone(), now }),
-            Worth::Noting => self.note(Seen { key: key.clone(), now }),
-            Worth::Nothing => {}
+        let now = clock::now();
+        let every = self.way.as_ref().map_or(SEEN_EVERY, |way| way.noted_every());
+        if self.entry.note_use(now, every) {
+            self.note_use(now);
         }
     }
 
     #[cold]
-    fn note(&self, operation: impl Operation) {
-        self.store.queue(operation);
+    fn note_use(&self, now: i64) {
+        let keys = [Some(self.key()), self.way()].into_iter().flatten().cloned().collect();
+        self.store.queue(Seen { keys, now });
     }
 
     /// Notes that the transport session or connection is over.
     pub fn end(&self) {
-        self.store.queue(End { key: self.own.key.clone(), now: clock::now() });
-    }
-
-    fn entry(&self) -> &Arc<Entry> {
-        self.own.folded_into().unwrap_or(&self.own)
+        let key = self.way().unwrap_or_else(|| self.key()).clone();
+        self.store.queue(End { key, now: clock::now() });
     }
 }
 

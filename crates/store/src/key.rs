@@ -19,6 +19,10 @@ pub enum SessionKind {
     Client,
     /// The principal itself: the widest.
     Principal,
+    /// What one principal does without anybody saying which conversation it belongs to.
+    Presumed,
+    /// Requests that come without any session. Such a key is only ever a way into a presumed conversation.
+    Stateless,
 }
 
 /// Whose session it is.
@@ -41,24 +45,13 @@ impl SessionKind {
         let principal = principal.as_str().replace('%', "%25").replace('/', "%2F");
         let word = self.word();
         match self {
-            Self::Principal => SessionKey::new(format!("{word}/{principal}")),
+            Self::Principal | Self::Presumed | Self::Stateless => {
+                SessionKey::new(format!("{word}/{principal}"))
+            }
             Self::Context | Self::Transport | Self::Connection | Self::Client => {
                 SessionKey::new(format!("{word}/{principal}/{id}"))
             }
         }
-    }
-
-    /// Whether the key can come back after this process has ended.
-    pub(crate) fn outlives_us(self) -> bool {
-        match self {
-            Self::Context | Self::Client | Self::Principal => true,
-            Self::Transport | Self::Connection => false,
-        }
-    }
-
-    /// Whether such a session is a conversation only for as long as it looks like one.
-    pub(crate) fn is_presumed(self) -> bool {
-        !self.outlives_us()
     }
 
     /// The kind as it is stored.
@@ -69,11 +62,21 @@ impl SessionKind {
             Self::Connection => "connection",
             Self::Client => "client",
             Self::Principal => "principal",
+            Self::Presumed => "presumed",
+            Self::Stateless => "stateless",
         }
     }
 
     pub(crate) fn from_word(word: &str) -> Result<Self, StoreError> {
-        let all = [Self::Context, Self::Transport, Self::Connection, Self::Client, Self::Principal];
+        let all = [
+            Self::Context,
+            Self::Transport,
+            Self::Connection,
+            Self::Client,
+            Self::Principal,
+            Self::Presumed,
+            Self::Stateless,
+        ];
         let found = all.into_iter().find(|kind| kind.word() == word);
         found.ok_or(StoreError::Foreign { what: "a session of an unknown kind" })
     }
@@ -82,14 +85,14 @@ impl SessionKind {
 // === impl SessionOwner ===
 
 impl SessionOwner {
-    /// The owner of the principal's own session, into which presumed sessions may fall back.
-    pub(crate) fn widest(&self) -> Self {
-        Self { kind: SessionKind::Principal, ..self.clone() }
+    /// The owner of the principal's presumed conversation.
+    pub(crate) fn presumed(&self) -> Self {
+        Self { kind: SessionKind::Presumed, ..self.clone() }
     }
 
-    /// The key of the principal's own session.
-    pub(crate) fn widest_key(&self) -> SessionKey {
-        SessionKind::Principal.key(&self.principal, "")
+    /// The key of the principal's presumed conversation.
+    pub(crate) fn presumed_key(&self) -> SessionKey {
+        SessionKind::Presumed.key(&self.principal, "")
     }
 }
 

@@ -32,6 +32,7 @@ mod store;
 #[cfg(any(test, feature = "testing"))]
 mod testing;
 mod token;
+mod way;
 
 pub use approval::{
     Added, ApprovalRequest, AskLimits, Asked, ChallengeUsed, CodeTried, EnrollmentWindow, Installation,
@@ -40,7 +41,7 @@ pub use approval::{
 };
 pub use audit_log::{Appended, Appending, AuditError, AuditLog};
 pub use data_dir::{DataDir, DataDirError, DataDirLock, Secret};
-pub use entry::SessionState;
+pub use entry::{Pending, SessionState};
 pub use error::StoreError;
 pub use handle::SessionHandle;
 pub use joined::Joined;
@@ -48,8 +49,8 @@ pub use key::{SessionKind, SessionOwner};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::{Fault, Link, Memory, Passage};
 pub use people::{
-    Context, Declassification, DeclassificationOutcome, Declassified, Notice, PrincipalRecord,
-    SessionHistory, SessionRecord,
+    Context, Declassification, DeclassificationOutcome, Declassified, KeptTransport, Notice, SessionHistory,
+    SessionRecord, WayRecord,
 };
 pub use pins::{
     Described, Description, Observation, PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided,
@@ -57,7 +58,7 @@ pub use pins::{
 };
 pub use place::{StoreOptions, StorePlace};
 pub use remembered::RememberedServers;
-pub use store::{GRACE, MOST_OBJECTS, Marked, OpenedSession, Store};
+pub use store::{GRACE, MOST_OBJECTS, Marked, Store};
 #[cfg(any(test, feature = "testing"))]
 pub use testing::PostgresServer;
 pub use token::{

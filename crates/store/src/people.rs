@@ -1,10 +1,13 @@
 //! What people see of the store: sessions, declassifications, notices, contexts.
 
+use std::sync::Arc;
+
 use highwater_core::id::{Principal, SessionKey, Timestamp, VirtualServerId};
 use highwater_core::label::Label;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::entry::Pending;
 use crate::key::SessionKind;
 use crate::{SessionState, StoreError};
 
@@ -26,16 +29,46 @@ pub struct SessionRecord {
     pub seen: Timestamp,
     /// When it ended, if that was seen.
     pub ended: Option<Timestamp>,
-    /// How many calls it made, counted to two, where that is counted.
-    pub calls: u64,
-    /// Whether its label was taken over by the principal's own session.
-    pub folded: bool,
     /// Its epoch: how often it was declassified.
     pub epoch: u64,
     /// Moves with every join and declassification.
     pub version: u64,
     /// Its label.
     pub label: Label,
+    /// What was read before a silence, if nobody has said whether this is still that conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<Arc<Pending>>,
+    /// By which ways requests come to it, last used first; only a presumed conversation has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<WayRecord>,
+}
+
+/// A way into a presumed conversation.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WayRecord {
+    /// Its key.
+    pub key: SessionKey,
+    /// What it is.
+    pub kind: SessionKind,
+    /// When it was last used, to the minute.
+    pub seen: Timestamp,
+    /// When it ended, if that was seen.
+    pub ended: Option<Timestamp>,
+    /// What its client said of itself.
+    #[serde(skip)]
+    pub said: String,
+}
+
+/// A transport session as it was agreed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptTransport {
+    /// At which virtual server.
+    pub virtual_server: VirtualServerId,
+    /// What the client said of itself, as it was given to be kept.
+    pub said: String,
+    /// The presumed conversation that it was a way into, if it was.
+    pub conversation: Option<SessionKey>,
 }
 
 /// A label that a person lowered, or wanted to.
@@ -93,20 +126,6 @@ pub struct SessionHistory {
     pub declassifications: Vec<Declassification>,
 }
 
-/// What is known of the sessions of a principal.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PrincipalRecord {
-    /// Who.
-    pub principal: Principal,
-    /// Sessions of two calls or more, counted to three.
-    pub conversations: u64,
-    /// Since when all its presumed sessions share its own label.
-    pub fallen_back: Option<Timestamp>,
-    /// When it last opened a session.
-    pub seen: Timestamp,
-}
-
 /// Something that people should know and that needed no decision.
 #[derive(Clone, Debug, Serialize)]
 pub struct Notice {
@@ -135,6 +154,8 @@ pub struct Context {
     pub person: String,
     /// What for.
     pub note: String,
+    /// What its sessions hold from the beginning, in words; empty for nothing.
+    pub label: String,
 }
 
 // === impl DeclassificationOutcome ===

@@ -1,6 +1,6 @@
 //! The session store as the rest of the program sees it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -20,17 +20,18 @@ use crate::health::Health;
 use crate::key::SessionOwner;
 use crate::marks::Marks;
 use crate::operation::{
-    DecidePins, Describe, FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals,
-    ListSessions, Mark, MarkedKinds, MintContext, Note, Observe, OpenConversation, Opening, Operation,
-    PinHistory, Prune, ReadMarks, ReadPins, ReadSession, ShowSession, SplitAgain,
+    DecidePins, Describe, End, FindContext, FindTransport, KeepTransport, ListContexts, ListNotices,
+    ListSessions, Mark, MarkedKinds, MintContext, Note, Observe, Operation, PinHistory, Prune, ReadMarks,
+    ReadPins, ReadSession, ShowSession,
 };
-use crate::people::{Context, Notice, PrincipalRecord, SessionHistory, SessionRecord};
+use crate::people::{Context, KeptTransport, Notice, SessionHistory, SessionRecord};
 use crate::pins::{Description, Observation, PinDecision, PinEvent, PinsDecided, StoredPin};
 use crate::place::{StoreOptions, StorePlace};
 use crate::postgres::Postgres;
 use crate::postponed::Postponed;
 use crate::random::random_id;
 use crate::sqlite::{self, Sqlite};
+use crate::way::Ways;
 use crate::{DataDir, SessionHandle, StoreError};
 
 /// How long replies in flight on other replicas are given before a label is lowered.
@@ -60,8 +61,10 @@ pub(crate) struct Inner {
     pub(crate) backend: Backend,
     is_shared: bool,
     pub(crate) cache: Cache,
+    ways: Ways,
     marks: Marks,
-    contexts: RwLock<HashSet<String>>,
+    /// The contexts that are known here, with what each begins with.
+    contexts: RwLock<HashMap<String, Arc<str>>>,
     pub(crate) grace: Duration,
     defers_origins: AtomicBool,
     /// Whether it works, as far as is known.
@@ -87,15 +90,6 @@ pub(crate) struct Inner {
 #[derive(Debug)]
 pub struct Marked {
     _private: (),
-}
-
-/// A session that a client just opened.
-#[derive(Clone, Debug)]
-pub struct OpenedSession {
-    /// The session whose label counts.
-    pub handle: SessionHandle,
-    /// Whether the client's sessions ceased to be taken for conversations with this one.
-    pub fell_back: bool,
 }
 
 // === impl Store ===
@@ -129,6 +123,7 @@ impl Store {
             backend,
             is_shared,
             cache: Cache::default(),
+            ways: Ways::default(),
             marks,
             contexts: RwLock::default(),
             grace,
@@ -170,54 +165,38 @@ impl Store {
         }))
     }
 
-    /// Opens a session whose key is that of a transport session or a connection, which is its own only while
-    /// the principal's sessions look like conversations. For keys of other kinds use [`Store::session`].
-    pub async fn open_session(
+    /// The presumed conversation of a principal, to which requests come by this way: a transport session, a connection, or
+    /// neither. This asks nobody.
+    pub fn presumed(&self, key: &SessionKey, owner: &SessionOwner) -> SessionHandle {
+        let conversation = self.session(&owner.presumed_key(), &owner.presumed());
+        conversation.by_way(self.0.ways.way(key, owner))
+    }
+
+    /// Writes down what the client of a transport session said of itself, so that the session can be taken up again.
+    /// `labelled` says whether it has a label of its own.
+    pub async fn keep_transport(
         &self,
         key: &SessionKey,
         owner: &SessionOwner,
-    ) -> Result<OpenedSession, StoreError> {
-        let operation = OpenConversation {
-            key: key.clone(),
-            owner: owner.clone(),
-            now: clock::now(),
-            notice: random_id("ntc_")?,
-        };
-        match self.0.perform(operation).await? {
-            Opening::Split(state) => {
-                let entry = self.0.cache.entry(key, owner);
-                let state = entry.adopt(state);
-                entry.note_joined_in(state.epoch);
-                let handle = SessionHandle::new(Arc::clone(&self.0), entry);
-                handle.flush(&state).await?;
-                Ok(OpenedSession { handle, fell_back: false })
-            }
-            Opening::FellBack { widest, folded } => {
-                if !folded.is_empty() {
-                    self.0.perform(KeepFallenBack(owner.principal.clone())).await?;
-                }
-                let entry = self.0.cache.entry(&owner.widest_key(), &owner.widest());
-                let state = entry.adopt(widest);
-                entry.note_joined_in(state.epoch);
-                for short in folded.iter().filter_map(|key| self.0.cache.get(key)) {
-                    short.fold_into(Arc::clone(&entry));
-                }
-                let handle = SessionHandle::new(Arc::clone(&self.0), entry);
-                Ok(OpenedSession { handle, fell_back: !folded.is_empty() })
-            }
-        }
+        labelled: bool,
+        said: String,
+    ) -> Result<(), StoreError> {
+        let (key, owner, now) = (key.clone(), owner.clone(), clock::now());
+        self.0.perform(KeepTransport { key, owner, labelled, said, now }).await
     }
 
-    /// A person says that the sessions of this principal are conversations after all. Whether it changed anything.
-    pub async fn split_again(
+    /// Notes that a client has ended its transport session: it is not taken up again.
+    pub fn end_transport(&self, key: &SessionKey) {
+        self.0.queue(End { key: key.clone(), now: clock::now() });
+    }
+
+    /// A transport session of this principal that nobody has ended.
+    pub async fn find_transport(
         &self,
+        key: &SessionKey,
         principal: &Principal,
-        person: &str,
-        reason: &str,
-    ) -> Result<bool, StoreError> {
-        let message = format!("{person}: its sessions are conversations after all ({reason})");
-        let notice = notice(principal, None, "split-again", message)?;
-        self.0.perform(SplitAgain { principal: principal.clone(), notice }).await
+    ) -> Result<Option<KeptTransport>, StoreError> {
+        self.0.perform(FindTransport { key: key.clone(), principal: principal.as_str().to_owned() }).await
     }
 
     /// Marks objects with a label before they are written, or handles before they are given out.
@@ -271,29 +250,28 @@ impl Store {
         Ok(label)
     }
 
-    /// Makes a context id that an agent framework can put into its endpoint.
-    pub async fn mint_context(&self, person: &str, note: &str) -> Result<Context, StoreError> {
+    /// Makes a context id that an agent framework can put into its endpoint. `label` is what its sessions hold from the
+    /// beginning, in words that mean nothing here.
+    pub async fn mint_context(&self, person: &str, note: &str, label: &str) -> Result<Context, StoreError> {
         let context = Context {
             id: random_id("ctx_")?,
             created: clock::timestamp(),
             person: person.to_owned(),
             note: note.to_owned(),
+            label: label.to_owned(),
         };
         self.0.perform(MintContext(context.clone())).await?;
-        self.0.remember_context(&context.id);
+        self.0.remember_context(&context.id, &context.label);
         Ok(context)
     }
 
-    /// Whether a context id is one that was made here.
-    pub async fn knows_context(&self, id: &str) -> Result<bool, StoreError> {
-        if self.0.contexts.read().unwrap_or_else(PoisonError::into_inner).contains(id) {
-            return Ok(true);
+    /// What the sessions of a context hold from the beginning, in words, if the context was made here.
+    pub async fn context(&self, id: &str) -> Result<Option<Arc<str>>, StoreError> {
+        if let Some(label) = self.0.contexts.read().unwrap_or_else(PoisonError::into_inner).get(id) {
+            return Ok(Some(Arc::clone(label)));
         }
-        let known = self.0.perform(FindContext(id.to_owned())).await?;
-        if known {
-            self.0.remember_context(id);
-        }
-        Ok(known)
+        let found = self.0.perform(FindContext(id.to_owned())).await?;
+        Ok(found.map(|label| self.0.remember_context(id, &label)))
     }
 
     /// Whether no rule mentions origins, so that they may be written a little later than the rest.
@@ -320,11 +298,6 @@ impl Store {
         let mut found = self.0.backend.list(ShowSession(key.clone())).await?;
         found.iter_mut().for_each(|found| self.0.complete(&mut found.session));
         Ok(found)
-    }
-
-    /// What is known of principals, last seen first.
-    pub async fn principals(&self, most: u32) -> Result<Vec<PrincipalRecord>, StoreError> {
-        self.0.backend.list(ListPrincipals { most }).await
     }
 
     /// Context ids, newest first.
@@ -479,7 +452,10 @@ impl Inner {
         }
     }
 
-    fn remember_context(&self, id: &str) {
-        self.contexts.write().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
+    fn remember_context(&self, id: &str, label: &str) -> Arc<str> {
+        let label: Arc<str> = label.into();
+        let mut contexts = self.contexts.write().unwrap_or_else(PoisonError::into_inner);
+        contexts.insert(id.to_owned(), Arc::clone(&label));
+        label
     }
 }

@@ -193,20 +193,22 @@ async fn a_power_cut_takes_no_raise() {
 }
 
 #[tokio::test]
-async fn what_a_session_begins_with_is_a_raise() {
+async fn what_a_conversation_begins_with_is_a_raise() {
     let memory = Memory::new(false);
     let store = memory.open(&options()).await.unwrap();
-    let open = async |store: &Store, id: &str| {
+    let open = |store: &Store, id: &str| {
         let (principal, kind) = (Principal::new("agent"), SessionKind::Transport);
         let key = kind.key(&principal, id);
         let virtual_server = VirtualServerId::new("default");
-        store.open_session(&key, &SessionOwner { principal, virtual_server, kind }).await.unwrap().handle
+        store.presumed(&key, &SessionOwner { principal, virtual_server, kind })
     };
-    open(&store, "one").await.join(&web()).await.unwrap();
-    assert_eq!(open(&store, "two").await.current().await.unwrap().label, web());
+    open(&store, "one").join(&web()).await.unwrap();
+    assert_eq!(open(&store, "two").current().await.unwrap().label, web());
     memory.lose_power();
     let store = memory.open(&options()).await.unwrap();
-    assert_eq!(session(&store, SessionKind::Transport, "two").current().await.unwrap().label, web());
+    for id in ["one", "two", "three"] {
+        assert_eq!(open(&store, id).current().await.unwrap().label, web(), "{id}");
+    }
 }
 
 #[tokio::test]

@@ -133,6 +133,9 @@ pub(crate) struct ConfigFile {
     #[schemars(extend("default" = "auto"))]
     pub(crate) partition: Field<Partition>,
 
+    /// Conversations that nobody named.
+    pub(crate) sessions: Field<SessionsFile>,
+
     /// Whether what a server says of itself and its tools is held until a person has approved it, and again when it
     /// changes. `highwater servers` shows and approves it. A server can say otherwise for itself.
     #[schemars(extend("default" = true))]
@@ -150,6 +153,17 @@ pub(crate) struct ConfigFile {
 
 fn same_as_servers(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "$ref": "#/properties/servers" })
+}
+
+/// Conversations that nobody named.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "sessions")]
+pub(crate) struct SessionsFile {
+    /// How long an agent must be silent before what it does next may be a new conversation. What was read before is then
+    /// kept until a person says whether it is. A token can say otherwise for itself.
+    #[schemars(extend("default" = "30m"))]
+    pub(crate) quiet: Field<Period>,
 }
 
 /// Bounds on what clients and servers may make the gateway hold.

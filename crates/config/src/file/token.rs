@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::words::{FloorWord, PermissionWord};
+use crate::human::Period;
 use crate::read::{Deliberate, Field, Written};
 use crate::settings::{ApprovalFlow, Partition};
 
@@ -56,4 +57,7 @@ pub(crate) struct AgentTokenFile {
 
     /// What tells its sessions apart, in place of `partition` at the top.
     pub(crate) partition: Field<Partition>,
+
+    /// How long it must be silent before what it does next may be a new conversation, in place of `sessions.quiet`.
+    pub(crate) quiet: Field<Period>,
 }

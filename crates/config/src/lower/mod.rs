@@ -33,7 +33,7 @@ use crate::human::{Period, Scalar, Size};
 use crate::load::{NO_SERVERS_HELP, Surroundings};
 use crate::node::{Node, Span};
 use crate::read::{Entries, Field, Trees, Written};
-use crate::settings::{Auth, Expose, Exposed, Limits, Prefix, ServerSettings, Settings};
+use crate::settings::{Auth, DEFAULT_QUIET, Expose, Exposed, Limits, Prefix, ServerSettings, Settings};
 use virtual_server::Common;
 
 /// Makes the settings. What is returned counts only if nothing was reported.
@@ -78,6 +78,8 @@ pub(crate) fn lower<'r>(
     let projects = lowering.projects(file);
     let approvals = lowering.approvals(&file.approvals);
     let partition = file.partition.value().copied().unwrap_or_default();
+    let quiet = file.sessions.value().and_then(|sessions| lowering.wait("`sessions.quiet`", &sessions.quiet));
+    let quiet = quiet.unwrap_or(DEFAULT_QUIET);
     Some(Settings {
         listen: listen?,
         auth,
@@ -92,6 +94,7 @@ pub(crate) fn lower<'r>(
         rules_files,
         store: store?,
         partition,
+        quiet,
         projects,
     })
 }

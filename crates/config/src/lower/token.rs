@@ -105,9 +105,10 @@ impl Lowering<'_> {
             expires,
         };
         let partition = file.partition.value().copied();
+        let quiet = self.wait(&format!("`quiet` of token `{owner}`"), &file.quiet);
         let user = self.user(&format!("`user` of token `{owner}`"), &file.user);
         let approval_flow = file.approval_flow.value().copied();
-        Some(AgentToken { name: owner.clone(), grant, limits, partition, user, approval_flow })
+        Some(AgentToken { name: owner.clone(), grant, limits, partition, quiet, user, approval_flow })
     }
 
     /// A list that must be there and hold something: what a token grants is said, never supposed.

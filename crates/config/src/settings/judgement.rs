@@ -26,7 +26,7 @@ pub enum StoreSettings {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "partition")]
 pub enum Partition {
-    /// Transport sessions, as long as they look like conversations; otherwise the agent as a whole.
+    /// Nothing: whatever an agent does is presumed to be one conversation, until it was silent for `sessions.quiet`.
     #[default]
     Auto,
     /// Transport sessions. Write this only for a host that keeps one session for each conversation.

@@ -57,9 +57,14 @@ pub struct Settings {
     pub store: StoreSettings,
     /// What tells one agent session from another.
     pub partition: Partition,
+    /// How long an agent must be silent before what it does next may be a new conversation.
+    pub quiet: Duration,
     /// The folders that the operator works in, as they are written.
     pub projects: Vec<PathBuf>,
 }
+
+/// How long an agent must be silent before what it does next may be a new conversation, where nobody says.
+pub(crate) const DEFAULT_QUIET: Duration = Duration::from_secs(30 * 60);
 
 /// Where the gateway listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -307,6 +312,8 @@ pub struct AgentToken {
     pub limits: grant::Limits,
     /// What tells its sessions apart, where that is another than for everybody.
     pub partition: Option<Partition>,
+    /// How long it must be silent before a new conversation may begin, where that is another than for everybody.
+    pub quiet: Option<Duration>,
     /// Whose agent it is.
     pub user: UserId,
     /// Whether it brings signatures by itself, where that is another than for everybody.

@@ -32,6 +32,9 @@ pub enum FindingId {
     FlowPolicy,
     /// `structural.own-files`: the call would change Highwater's own files, or what makes a host ask it.
     OwnFiles,
+    /// `structural.conversation`: what was read before a silence would stop it, and nobody has said whether this is a new
+    /// conversation.
+    Conversation,
     /// `structural.unapproved`: a person was to be asked, and there is no yes.
     Unapproved,
     /// `structural.ask`: the upstream asked something it may not ask.
@@ -120,6 +123,8 @@ pub enum Reason {
     NobodyToAsk,
     /// The call would change what guards the agent.
     GuardsTheAgent,
+    /// What was read before a silence would stop the call.
+    ReadBeforeSilence,
 }
 
 /// A waiver that lowered a finding.
@@ -243,7 +248,7 @@ impl PerMode {
 // === impl FindingId ===
 
 /// The gates of layer L0; those of layer L1 are named in their rows.
-const STRUCTURAL: [(&str, FindingId); 12] = [
+const STRUCTURAL: [(&str, FindingId); 13] = [
     ("structural.grant", FindingId::Grant),
     ("structural.token", FindingId::Token),
     ("structural.intent", FindingId::Intent),
@@ -253,6 +258,7 @@ const STRUCTURAL: [(&str, FindingId); 12] = [
     ("structural.approval", FindingId::Approval),
     ("structural.flow-policy", FindingId::FlowPolicy),
     ("structural.own-files", FindingId::OwnFiles),
+    ("structural.conversation", FindingId::Conversation),
     ("structural.unapproved", FindingId::Unapproved),
     ("structural.ask", FindingId::Ask),
     ("structural.reply", FindingId::Reply),

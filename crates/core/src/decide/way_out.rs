@@ -73,6 +73,7 @@ impl WayOut {
             FindingId::Approval => ways.push(Self::Label(Axis::Approval)),
             FindingId::FlowPolicy => ways.push(Self::NewSession),
             FindingId::OwnFiles => ways.push(Self::DoItYourself),
+            FindingId::Conversation => ways.push(Self::NewSession),
             FindingId::Unapproved if because(Reason::NobodyToAsk) => ways.push(Self::AskableClient),
             FindingId::Unapproved | FindingId::Ask | FindingId::Reply => {}
             FindingId::Flow(rule) => {

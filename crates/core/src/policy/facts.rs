@@ -51,6 +51,8 @@ pub struct Facts<'a> {
     pub session: &'a Label,
     /// Where `session` is the most that it may have taken in: what it certainly has.
     pub session_floor: Option<&'a Label>,
+    /// Whether what was read before a silence would stop it, and nobody has said whether this is a new conversation.
+    pub unsettled: bool,
     /// What the client itself says of its context.
     pub request: &'a RequestFacts,
     /// The arguments.
@@ -217,6 +219,7 @@ impl<'a> Facts<'a> {
             server: &UNKNOWN_SERVER,
             session: &TOP,
             session_floor: None,
+            unsettled: false,
             request: &SAYS_NOTHING,
             arguments: Arguments::Unknown,
             local_act: LocalAct::No,

@@ -36,6 +36,12 @@ pub enum DeskFault {
     /// The answer cannot be remembered for that long.
     #[error("this answer cannot be remembered in that way")]
     NotRememberable,
+    /// A yes to the call is no answer: with what was read before a silence it would be refused.
+    #[error("this asks whether it is a new conversation, which only that word answers")]
+    NeedsWord,
+    /// Nobody need say which conversation it is.
+    #[error("which conversation this is, is known already")]
+    NotPresumed,
     /// Too often.
     #[error("too many attempts; wait a little")]
     TooMany,
@@ -76,6 +82,8 @@ impl DeskFault {
             Self::WrongCode { .. } => "wrong_code",
             Self::NoWindow => "no_window",
             Self::NotRememberable => "not_rememberable",
+            Self::NeedsWord => "needs_word",
+            Self::NotPresumed => "not_presumed",
             Self::TooMany => "too_many",
             Self::Resetting => "resetting",
             Self::NotDue(_) => "not_due",

@@ -27,9 +27,9 @@ pub use options::{
 };
 pub use parts::DeskParts;
 pub use view::{
-    AbsentView, ApprovalState, AskView, ContextView, CredentialView, InboxView, MandateView, NeedView,
-    OriginView, PausedView, RememberScope, RememberedView, RequestKind, RequestView, ResetView, ServerSays,
-    WindowOpened, WindowView,
+    AbsentView, ApprovalState, AskView, ContextView, ConversationView, CredentialView, EarlierMatters,
+    EarlierView, InboxView, MandateView, NeedView, OriginView, PausedView, RememberScope, RememberedView,
+    RequestKind, RequestView, ResetView, ServerSays, WindowOpened, WindowView,
 };
 
 pub(crate) use ceremony::{Around, Proposed};

@@ -13,7 +13,7 @@ use highwater_store::{ApprovalRequest, AskLimits, Asked, Need, RequestFilter, Re
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
-use super::view::{ApprovalState, ContextView};
+use super::view::{ApprovalState, ContextView, ConversationView, EarlierMatters};
 use super::{By, Desk, DeskFault, RememberScope, random_id};
 use crate::gateway::now;
 
@@ -192,6 +192,9 @@ impl Desk {
         if request.kind != Effect::Confirm {
             return Err(DeskFault::NeedsPasskey);
         }
+        if conversation(&request).is_some_and(|it| it.matters == EarlierMatters::Blocks) {
+            return Err(DeskFault::NeedsWord);
+        }
         let user = match by {
             By::User(user) if *user != request.user => return Err(DeskFault::NotAsked),
             By::Client(_) => return Err(DeskFault::NotAsked),
@@ -214,10 +217,44 @@ impl Desk {
         Ok(ApprovalState::Approved)
     }
 
+    /// A request that waits, and the presumed conversation that it was asked in, for whoever may say that it is a new one.
+    pub(crate) async fn conversation_of(
+        &self,
+        id: &ApprovalId,
+        by: By<'_>,
+    ) -> Result<(ApprovalRequest, ConversationView), DeskFault> {
+        let request = self.pending(id).await?;
+        match by {
+            By::User(user) if *user != request.user => return Err(DeskFault::NotAsked),
+            By::Client(_) => return Err(DeskFault::NotAsked),
+            By::User(user) if self.is_resetting(user).await? => return Err(DeskFault::Resetting),
+            By::User(_) | By::Operator(_) => {}
+        }
+        let conversation = conversation(&request).filter(|conversation| conversation.way.is_some());
+        conversation.map(|conversation| (request, conversation)).ok_or(DeskFault::NotPresumed)
+    }
+
+    /// A person's answer that is not the word that this is a new conversation says that it is the same one: what was read
+    /// before the silence counts.
+    async fn settle_earlier(&self, request: &ApprovalRequest) -> Result<(), DeskFault> {
+        let Some(conversation) = conversation(request) else { return Ok(()) };
+        if conversation.matters == EarlierMatters::No {
+            return Ok(());
+        }
+        if let Some(session) = self.store.find_session(&SessionKey::new(conversation.key)).await? {
+            session.join_pending(conversation.epoch).await?;
+        }
+        Ok(())
+    }
+
     /// Says no. Anybody may.
     pub async fn decline(&self, id: &ApprovalId, by: By<'_>) -> Result<bool, DeskFault> {
         let Some(request) = self.store.request(id).await? else { return Ok(false) };
         let words = by.words();
+        // A client that does not show the page says nothing of the conversation.
+        if request.state == RequestState::Pending && !matches!(by, By::Client(_)) {
+            self.settle_earlier(&request).await?;
+        }
         if !self.store.decline(id, &words, now()).await? {
             return Ok(false);
         }
@@ -264,6 +301,11 @@ impl Desk {
     ) -> Result<Vec<ApprovalRequest>, DeskFault> {
         Ok(self.store.requests(&RequestFilter { state, ..RequestFilter::default() }, most).await?)
     }
+}
+
+/// The conversation that a request was asked in, as it was then.
+fn conversation(request: &ApprovalRequest) -> Option<ConversationView> {
+    serde_json::from_str::<ContextView>(&request.shown).ok()?.conversation
 }
 
 /// What goes on record about a request.

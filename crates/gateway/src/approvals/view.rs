@@ -100,6 +100,52 @@ pub struct ContextView {
     pub session: Option<String>,
     /// What must be the same for the answer to be remembered; nothing where it may not be.
     pub rememberable: Option<super::remember::Rememberable>,
+    /// The conversation that the session stands for.
+    pub conversation: Option<ConversationView>,
+}
+
+/// The conversation that a call belongs to, and whether a person may say that it is a new one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationView {
+    /// What its key rests on, in words.
+    pub rests_on: String,
+    /// The session, as people name it.
+    pub key: String,
+    /// The epoch in which it was asked.
+    pub epoch: u64,
+    /// By which way the request came, if the conversation is presumed: then a person may say that it is new.
+    pub way: Option<String>,
+    /// What was read before a silence, while nobody has said whether this is still that conversation.
+    pub earlier: Option<EarlierView>,
+    /// How much that matters to the call.
+    pub matters: EarlierMatters,
+}
+
+/// What was read before a silence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EarlierView {
+    /// In words.
+    pub labels: Vec<String>,
+    /// Where it came from.
+    pub origins: Vec<String>,
+    /// When that began.
+    pub since: Timestamp,
+    /// When the last of it was used.
+    pub until: Timestamp,
+}
+
+/// How much what was read before a silence matters to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EarlierMatters {
+    /// Nothing was, or the question would be the same without it.
+    No,
+    /// It is why a person is asked, or is asked more.
+    Asks,
+    /// With it the call is refused, so a person is asked about the conversation alone.
+    Blocks,
 }
 
 /// One reason to ask.

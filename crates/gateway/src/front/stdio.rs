@@ -110,7 +110,7 @@ async fn serve_one(
     let written = tokio::spawn(write_all(writer, messages));
     let id: Arc<str> = format!("stdio-{}", fresh_id()).into();
     let virtual_server = VirtualServerId::new(virtual_server.as_deref().unwrap_or(DEFAULT_VIRTUAL_SERVER));
-    let caller = gateway.open_caller(token, virtual_server, None, Place::Connection(&id)).await;
+    let caller = gateway.caller(token, virtual_server, None, Place::Connection(&id), None);
     let connection = Arc::new(Connection { caller, shown, gateway, id, outlet, state: Mutex::default() });
     connection.read(reader).await;
     connection.leave().await;

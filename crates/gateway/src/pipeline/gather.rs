@@ -17,7 +17,7 @@ use super::arrival::{CallUnderWay, Excuse, RoutedAction};
 use super::judge::Judge;
 use super::local::{LocalFacts, reads_by_sql, said_by_places};
 use super::permitted::Permitted;
-use super::proposed::{EffectiveContract, Proposed};
+use super::proposed::{Earlier, EffectiveContract, Proposed};
 use super::sessions::{ClientContext, Sessions, worst};
 use crate::client::Caller;
 use crate::gateway::now;
@@ -55,6 +55,7 @@ impl Judge {
             standing: caller.standing(),
             variant: arrival.variant,
             before,
+            earlier: Earlier::Indifferent,
             request,
             unstored,
             relayed: None,

@@ -78,7 +78,7 @@ impl Judge {
     ) -> Result<Settled, Refusal> {
         match answered {
             Ok(approval) => {
-                let proposed = self.sessions.read_again(proposed).await.at(now());
+                let proposed = self.sessions.read_again(proposed).await.at(now()).weighing_earlier();
                 let verdict = decide_approved(&proposed.policy, &proposed.facts(), approval);
                 self.settle(proposed, verdict, basis)
             }
@@ -94,6 +94,7 @@ impl Judge {
         } else {
             proposed
         };
+        let proposed = proposed.weighing_earlier();
         let verdict = decide(&proposed.policy, &proposed.facts());
         (proposed, verdict)
     }
@@ -160,7 +161,7 @@ impl Judge {
             | ActionKind::ExtraMethod => return false,
         }
         let tool = proposed.route.tool.as_ref().map(|tool| &*tool.own);
-        service.seals(action.upstream(), tool, &proposed.before.label, &proposed.contract)
+        service.seals(action.upstream(), tool, proposed.label(), &proposed.contract)
     }
 
     /// A name for the next decision.

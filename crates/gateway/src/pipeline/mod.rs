@@ -72,6 +72,9 @@ use sent::{CallEnd, Sent, line_up};
 use crate::client::{Answer, Client};
 use crate::gateway::Gateway;
 
+/// After this many milliseconds the answer to a call is noted as a use of its conversation, as the call was.
+const LONG_CALL: u64 = 1000;
+
 /// How the first stretch of the road ends.
 enum Departure {
     /// The action is on its way.
@@ -219,7 +222,13 @@ impl Gateway {
         // The session as it is before this reply, with whatever else came meanwhile.
         let now = road.sessions.current(permitted.session()).await;
         let standing = permitted.caller.standing();
-        let facts = permitted.facts_of_reply(&now.label, &standing.grant);
+        // What nobody has settled counts here: the agent may still have it, and the call has run.
+        let session = now.possible();
+        let facts = permitted.facts_of_reply(&session, &standing.grant);
+        // A conversation that waits for its server is not silent.
+        if facts.now.0.saturating_sub(permitted.now.0) > LONG_CALL {
+            permitted.session().note_call();
+        }
         let labelled = label_reply(policy, &facts, received);
         sent.flagged = labelled.is_flagged();
         if sent.flagged {

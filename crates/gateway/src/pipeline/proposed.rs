@@ -8,8 +8,9 @@ use highwater_core::action::Action;
 use highwater_core::annotation::{Claims, Contract};
 use highwater_core::approval::RelayedApproval;
 use highwater_core::audit::Provenance;
+use highwater_core::decide::{Effect, Judgement, judge};
 use highwater_core::grant::{CallVariant, Grant};
-use highwater_core::id::{DecisionId, Timestamp};
+use highwater_core::id::{DecisionId, SessionKey, Timestamp};
 use highwater_core::label::Label;
 use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts};
 use highwater_store::{SessionHandle, SessionState};
@@ -39,6 +40,8 @@ pub(super) struct Proposed {
     pub(super) variant: Option<CallVariant>,
     /// The session as it was when the action arrived, or the most that it may have taken in.
     pub(super) before: Arc<SessionState>,
+    /// What becomes of what was read before a silence.
+    pub(super) earlier: Earlier,
     /// What the action itself is judged by.
     pub(super) contract: EffectiveContract,
     /// What everything that comes back is labelled by.
@@ -58,6 +61,17 @@ pub(super) struct Proposed {
     /// Whether no digest of it goes on record, because its receipt is for the auditor alone.
     pub(super) sealed: bool,
     pub(super) now: Timestamp,
+}
+
+/// What was read before a silence, as far as it matters to an action: nobody has said whether the agent still has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Earlier {
+    /// Nothing is pending, or the action is judged the same without it.
+    Indifferent,
+    /// With it a person is asked, or is asked more: the action is judged under this label.
+    Asks(Label),
+    /// With it the action is blocked: whether this is a new conversation is asked first.
+    Blocks,
 }
 
 /// A contract: as it was weighed when the tool was listed, or narrowed for one call.
@@ -85,7 +99,8 @@ impl Proposed {
             class: Some(self.reply_contract.variant()),
             contract: &self.contract,
             server: &self.server,
-            session: &self.before.label,
+            session: self.label(),
+            unsettled: self.earlier == Earlier::Blocks,
             request: &self.request,
             arguments: Arguments::Known(self.arguments()),
             local_act: self.local.act,
@@ -101,7 +116,13 @@ impl Proposed {
     /// The same once something has come back, under the session's label of that moment, and by what the caller may then:
     /// a caller who is granted nothing any more is given nothing any more.
     pub(super) fn facts_of_reply<'a>(&'a self, session: &'a Label, grant: &'a Grant) -> Facts<'a> {
-        Facts { contract: &self.reply_contract, grant, now: now(), ..self.facts().under(session) }
+        Facts {
+            contract: &self.reply_contract,
+            grant,
+            unsettled: false,
+            now: now(),
+            ..self.facts().under(session)
+        }
     }
 
     /// Where what it brings comes from.
@@ -128,8 +149,26 @@ impl Proposed {
         self.route.tool.as_ref().map_or_else(|| &**self.action.method(), |tool| &tool.shown)
     }
 
+    /// The label that the action is judged under.
+    pub(super) fn label(&self) -> &Label {
+        match &self.earlier {
+            Earlier::Asks(possible) => possible,
+            Earlier::Indifferent | Earlier::Blocks => &self.before.label,
+        }
+    }
+
     pub(super) fn session(&self) -> &SessionHandle {
         &self.caller.session
+    }
+
+    /// What an answer is kept for that holds until the conversation ends.
+    pub(super) fn scope(&self) -> SessionKey {
+        let session = self.session();
+        match session.way() {
+            // The key of a presumed conversation stays when the next one begins.
+            Some(_) => SessionKey::new(format!("{}#{}", session.key(), self.before.epoch)),
+            None => session.key().clone(),
+        }
     }
 
     /// Whether the operator verified the server.
@@ -149,7 +188,33 @@ impl Proposed {
 
     /// The same action under another state of its session.
     pub(super) fn under(self, before: Arc<SessionState>) -> Self {
-        Self { before, ..self }
+        Self { before, earlier: Earlier::Indifferent, ..self }
+    }
+
+    /// The same with what was read before a silence, as far as that matters to it.
+    pub(super) fn weighing_earlier(self) -> Self {
+        let earlier =
+            if self.before.pending.is_some() { self.earlier_matters() } else { Earlier::Indifferent };
+        Self { earlier, ..self }
+    }
+
+    fn earlier_matters(&self) -> Earlier {
+        let possible = self.before.possible();
+        let facts = Facts { session: &self.before.label, unsettled: false, ..self.facts() };
+        let (own, with) = (judge(&self.policy, &facts), judge(&self.policy, &facts.under(&possible)));
+        let asks = |judgement: &Judgement| {
+            let asking = judgement.findings().iter().filter(|finding| finding.effect >= Effect::Confirm);
+            asking
+                .map(|finding| (finding.id.clone(), finding.effect, finding.reasons.clone()))
+                .collect::<Vec<_>>()
+        };
+        match with.effect() {
+            Effect::Allow | Effect::Redact => Earlier::Indifferent,
+            _ if asks(&own) == asks(&with) => Earlier::Indifferent,
+            Effect::Confirm | Effect::Passkey => Earlier::Asks(possible),
+            Effect::Block if own.effect() == Effect::Block => Earlier::Indifferent,
+            Effect::Block => Earlier::Blocks,
+        }
     }
 
     /// The same under what the caller may now.

@@ -59,6 +59,7 @@ impl Judge {
             caller: call.caller.clone(),
             standing: Arc::clone(&call.standing),
             before: Arc::clone(&call.before),
+            earlier: call.earlier.clone(),
             server: call.server,
             request: call.request.clone(),
             unstored: call.unstored,

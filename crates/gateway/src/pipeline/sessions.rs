@@ -182,7 +182,8 @@ impl Sessions {
         // On a store that others share the label known here may be old, and a mark that is too low launders.
         let proposed = if self.store.is_shared() { self.read_again(proposed).await } else { proposed };
         let marks = self.marks_read_by(&proposed).await;
-        match self.mark(&written, &proposed.before.label).await {
+        // What nobody has settled counts: the agent may still have it.
+        match self.mark(&written, &proposed.before.possible()).await {
             Ok(()) => Ok((proposed, Some(marks))),
             Err(error) => Err((proposed, error)),
         }
@@ -213,7 +214,9 @@ impl Sessions {
     pub(super) async fn marks(&self, permitted: &Permitted) -> Label {
         let now = self.marks_read_by(permitted).await;
         match &permitted.marks_before {
-            Some(before) if before.clone().joined(&permitted.before.label).covers(&now) => before.clone(),
+            Some(before) if before.clone().joined(&permitted.before.possible()).covers(&now) => {
+                before.clone()
+            }
             _ => now,
         }
     }
@@ -258,7 +261,7 @@ pub(super) fn reaches_public(proposed: &Proposed) -> bool {
 
 /// A session that could not be read, so that it may have taken in anything.
 static UNREAD: LazyLock<Arc<SessionState>> =
-    LazyLock::new(|| Arc::new(SessionState { epoch: 0, version: 0, label: Label::top() }));
+    LazyLock::new(|| Arc::new(SessionState { label: Label::top(), ..SessionState::unborn() }));
 
 /// A session that may have taken in anything.
 pub(super) fn worst() -> Arc<SessionState> {

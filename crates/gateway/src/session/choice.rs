@@ -1,5 +1,5 @@
 //! Which agent session a request belongs to. Taint belongs to what one context window has read, and no transport says
-//! what that is; where the boundary cannot be seen, the wider session is taken.
+//! what that is. Where nobody says so either, it is presumed: everything that one principal does is one conversation.
 
 use std::borrow::Cow;
 
@@ -26,17 +26,8 @@ pub(crate) struct Choice<'a> {
     pub(crate) kind: SessionKind,
     /// Which of its kind; nothing for the principal's own.
     pub(crate) id: Cow<'a, str>,
-    /// It is taken for a conversation only while the principal's sessions look like conversations.
+    /// Nobody said that it is a conversation: it is only a way into the one that is presumed.
     pub(crate) presumed: bool,
-}
-
-// === impl Choice ===
-
-impl Choice<'_> {
-    /// The principal's own session, which holds all others.
-    pub(crate) fn widest() -> Self {
-        Self { kind: SessionKind::Principal, id: "".into(), presumed: false }
-    }
 }
 
 /// Chooses the session. All of them are scoped under the principal.
@@ -50,7 +41,11 @@ pub(crate) fn choose<'a>(
     client_id: Option<&str>,
 ) -> Choice<'a> {
     let base = base(partition, context, place);
-    let part = || format!("{}/{}", base.kind.word(), base.id);
+    let part = || match base.kind {
+        // What it was called before there were presumed conversations, so that no label is left behind.
+        SessionKind::Stateless => format!("{}/", SessionKind::Principal.word()),
+        kind => format!("{}/{}", kind.word(), base.id),
+    };
     let client_id = client_id.filter(|_| partition == Partition::Client);
     client_id.and_then(|client_id| split(&part(), client_id)).unwrap_or(base)
 }
@@ -62,12 +57,16 @@ pub(crate) fn split(session: &str, client_id: &str) -> Option<Choice<'static>> {
 }
 
 fn base<'a>(partition: Partition, context: Option<&'a str>, place: Place<'a>) -> Choice<'a> {
+    // What the operator says a host keeps; a request that comes without any session has none to keep.
     let presumed = partition == Partition::Auto;
     match (context, partition, place) {
         (Some(context), _, _) => Choice { kind: SessionKind::Context, id: context.into(), presumed: false },
-        (None, Partition::Principal, _) | (None, _, Place::Anywhere) => Choice::widest(),
+        (None, Partition::Principal, _) => {
+            Choice { kind: SessionKind::Principal, id: "".into(), presumed: false }
+        }
         (None, _, Place::Transport(id)) => Choice { kind: SessionKind::Transport, id: id.into(), presumed },
         (None, _, Place::Connection(id)) => Choice { kind: SessionKind::Connection, id: id.into(), presumed },
+        (None, _, Place::Anywhere) => Choice { kind: SessionKind::Stateless, id: "".into(), presumed: true },
     }
 }
 
@@ -106,7 +105,9 @@ mod tests {
         assert_eq!(key(Partition::Client, None, transport, None), "transport:t");
         assert_eq!(key(Partition::Principal, None, transport, None), "principal:");
         assert_eq!(key(Partition::Auto, None, Place::Connection("c"), None), "connection:c?");
-        assert_eq!(key(Partition::Auto, None, Place::Anywhere, None), "principal:");
+        assert_eq!(key(Partition::Auto, None, Place::Anywhere, None), "stateless:?");
+        assert_eq!(key(Partition::Session, None, Place::Anywhere, None), "stateless:?");
+        assert_eq!(key(Partition::Principal, None, Place::Anywhere, None), "principal:");
     }
 
     #[test]
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn an_id_that_could_be_read_in_two_ways_splits_nothing() {
         for id in ["", "a/b", "a b", "é", &"a".repeat(200)] {
-            assert_eq!(key(Partition::Client, None, Place::Anywhere, Some(id)), "principal:", "{id}");
+            assert_eq!(key(Partition::Client, None, Place::Anywhere, Some(id)), "stateless:?", "{id}");
         }
     }
 }

@@ -2,86 +2,94 @@
 //! label itself is kept by `store`; a front holds the handle for as long as its client is there.
 
 mod choice;
+mod kept;
 mod stories;
 mod story;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use highwater_config::Partition;
-use highwater_core::id::{Principal, VirtualServerId};
+use highwater_core::id::{Principal, SessionKey, VirtualServerId};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::unquote;
-use highwater_store::{SessionHandle, SessionKind, SessionOwner};
+use highwater_store::{SessionHandle, SessionKind, SessionOwner, StoreError};
+use highwater_upstream::apart;
 
 pub(crate) use choice::Place;
 use choice::{Choice, choose};
+pub(crate) use kept::KeptClient;
 pub(crate) use stories::Stories;
 pub(crate) use story::{SetBy, Story};
 
 use crate::client::Caller;
 use crate::gateway::Gateway;
+use crate::stated_label::StatedLabel;
 use crate::tokens::Token;
 
 /// Where a request's `_meta` names the conversation it belongs to.
 const CLIENT_SESSION_META: &str = "clientSessionId";
 
 impl Gateway {
-    /// The caller behind a client that stays: a transport session, or a connection. Opening is noted, since sessions are
-    /// taken for conversations only while they look like conversations.
-    pub(crate) async fn open_caller(
+    /// The caller behind a request that comes from there. An id that the client chose counts where it may.
+    pub(crate) fn caller(
         &self,
         token: Arc<Token>,
         virtual_server: VirtualServerId,
         context: Option<&str>,
         place: Place<'_>,
-    ) -> Caller {
-        let principal = token.principal.clone();
-        let choice = choose(self.partition(&token), context, place, None);
-        let session = match self.open_session(&principal, &virtual_server, &choice).await {
-            Some(session) => session,
-            // Without knowing what came before, only the widest session is safe.
-            None => self.session_of(&principal, &virtual_server, &Choice::widest()),
-        };
-        Caller { principal, virtual_server, token, session }
-    }
-
-    async fn open_session(
-        &self,
-        principal: &Principal,
-        virtual_server: &VirtualServerId,
-        choice: &Choice<'_>,
-    ) -> Option<SessionHandle> {
-        if !choice.presumed {
-            return Some(self.session_of(principal, virtual_server, choice));
-        }
-        let key = choice.kind.key(principal, &choice.id);
-        match self.store.open_session(&key, &owner(principal, virtual_server, choice.kind)).await {
-            Ok(opened) => {
-                if opened.fell_back {
-                    tracing::warn!(%principal, "its sessions are no conversations; they share one label from now on");
-                }
-                Some(opened.handle)
-            }
-            Err(error) => {
-                tracing::error!(%error, %principal, "a session could not be opened; it shares its principal's label");
-                None
-            }
-        }
-    }
-
-    /// The caller behind a request that stands for itself.
-    pub(crate) fn passing_caller(
-        &self,
-        token: Arc<Token>,
-        virtual_server: VirtualServerId,
-        context: Option<&str>,
         client_id: Option<&str>,
     ) -> Caller {
         let principal = token.principal.clone();
-        let choice = choose(self.partition(&token), context, Place::Anywhere, client_id);
+        let choice = choose(self.partition(&token), context, place, client_id);
         let session = self.session_of(&principal, &virtual_server, &choice);
         Caller { principal, virtual_server, token, session }
+    }
+
+    /// Whether a context is one that was made here. Its session begins with what was stated when it was made.
+    pub(crate) async fn begin_in_context(
+        &self,
+        context: &str,
+        principal: &Principal,
+        virtual_server: &VirtualServerId,
+    ) -> Result<bool, StoreError> {
+        let Some(stated) = self.store.context(context).await? else { return Ok(false) };
+        if stated.is_empty() {
+            return Ok(true);
+        }
+        let kind = SessionKind::Context;
+        let session =
+            self.store.session(&kind.key(principal, context), &owner(principal, virtual_server, kind));
+        if session.current().await?.version == 0 {
+            session.join(&StatedLabel::of_text(&stated)).await?;
+        }
+        Ok(true)
+    }
+
+    /// Joins to a session what the conversation has read of which it was a part.
+    pub(crate) async fn inherit(
+        &self,
+        session: &SessionHandle,
+        conversation: &SessionKey,
+    ) -> Result<(), StoreError> {
+        let Some(conversation) = self.store.find_session(conversation).await? else { return Ok(()) };
+        let read = conversation.current().await?.possible();
+        session.join(&read).await.map(|_| ())
+    }
+
+    /// Begins a request. A presumed conversation that was silent for long has ended; where the store cannot say so, its
+    /// label counts as it was, or as the highest.
+    pub(crate) async fn begin(&self, session: &SessionHandle, token: &Token) {
+        if session.way().is_none() {
+            return;
+        }
+        let quiet = self.quiet(token);
+        if !session.goes_on(quiet)
+            && let Err(error) = apart(session.begin(quiet)).await
+        {
+            tracing::error!(%error, session = %session.key(), "whether a conversation goes on cannot be told");
+        }
     }
 
     /// The session of one request, if the client may split its own further and does.
@@ -98,11 +106,52 @@ impl Gateway {
         choice: &Choice<'_>,
     ) -> SessionHandle {
         let key = choice.kind.key(principal, &choice.id);
-        self.store.session(&key, &owner(principal, virtual_server, choice.kind))
+        let owner = owner(principal, virtual_server, choice.kind);
+        if choice.presumed { self.store.presumed(&key, &owner) } else { self.store.session(&key, &owner) }
+    }
+
+    /// How long this token must be silent before a new conversation may begin.
+    fn quiet(&self, token: &Token) -> Duration {
+        token.quiet().unwrap_or_else(|| self.settings.load().quiet)
     }
 
     fn partition(&self, token: &Token) -> Partition {
         token.partition().unwrap_or_else(|| self.settings.load().partition)
+    }
+}
+
+/// What the key of a session rests on, in words that people are shown.
+pub(crate) fn rests_on(session: &SessionHandle) -> String {
+    let SessionOwner { principal, kind, .. } = session.owner();
+    match session.way() {
+        Some(_) => presumed_by(*kind, principal),
+        None => rests_on_kind(*kind, principal),
+    }
+}
+
+/// The same for what is listed.
+pub(crate) fn rests_on_kind(kind: SessionKind, principal: &Principal) -> String {
+    match kind {
+        SessionKind::Context => "a context you named".to_owned(),
+        SessionKind::Transport => "a transport session, as `partition: session` says".to_owned(),
+        SessionKind::Connection => "a connection, as `partition: session` says".to_owned(),
+        SessionKind::Client => "an id that the client chose, as `partition: client` says".to_owned(),
+        SessionKind::Principal => format!("everything `{principal}` does, as `partition: principal` says"),
+        SessionKind::Presumed | SessionKind::Stateless => {
+            format!("presumed: whatever `{principal}` does without a silence in between")
+        }
+    }
+}
+
+/// What a presumed conversation rests on, by the way that is used.
+pub(crate) fn presumed_by(kind: SessionKind, principal: &Principal) -> String {
+    match kind {
+        SessionKind::Transport => format!("presumed: a transport session of `{principal}`"),
+        SessionKind::Connection => format!("presumed: a connection of `{principal}`"),
+        SessionKind::Stateless => format!("presumed: requests of `{principal}` without a session"),
+        SessionKind::Context | SessionKind::Client | SessionKind::Principal | SessionKind::Presumed => {
+            rests_on_kind(kind, principal)
+        }
     }
 }
 
@@ -115,7 +164,11 @@ pub(crate) fn client_session_id<'a>(header: Option<&'a str>, frame: &'a Frame) -
 pub(crate) fn left(session: &SessionHandle) {
     match session.owner().kind {
         SessionKind::Transport | SessionKind::Connection => session.end(),
-        SessionKind::Context | SessionKind::Client | SessionKind::Principal => {}
+        SessionKind::Context
+        | SessionKind::Client
+        | SessionKind::Principal
+        | SessionKind::Presumed
+        | SessionKind::Stateless => {}
     }
 }
 

@@ -130,6 +130,10 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
             format!("server `{server}` takes no data from somebody who contributed to this session")
         }
         FindingId::OwnFiles => format!("`{tool}` would change what guards the agent: Highwater's own files"),
+        FindingId::Conversation => {
+            "what was read before a silence would stop it, and nobody has said whether this is a new conversation"
+                .to_owned()
+        }
         FindingId::Unapproved => match finding.reasons.first() {
             Some(Reason::Declined) => "the person who was asked did not say yes".to_owned(),
             _ => "a person had to be asked, and this client has no way to ask one".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use highwater_gateway::{Decided, Gateway, Judgement, Reset, TokenDesk, TokenFault, TokenView};
+use highwater_gateway::{Decided, Gateway, Judgement, Reset, StatedLabel, TokenDesk, TokenFault, TokenView};
 use highwater_store::{PinScope, PinVerdict, SessionState, StoreError, TokenSecret};
 use serde_json::json;
 
@@ -44,9 +44,19 @@ pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> 
                 Some(why) => Ok(Welcome::refused(why)),
             })
         }
-        Ask::NewContext { person, note } => {
-            gateway.new_context(person, note).await.map(|context| Welcome::answer(&context))
-        }
+        Ask::NewContext { person, note, label } => match StatedLabel::read(label) {
+            Ok(label) => {
+                gateway.new_context(person, note, &label).await.map(|context| Welcome::answer(&context))
+            }
+            Err(why) => return Ok(Welcome::refused(why)),
+        },
+        Ask::NewConversation { principal, person, note, label } => match StatedLabel::read(label) {
+            Ok(label) => {
+                let note = if note.is_empty() { "this is a new conversation" } else { note };
+                gateway.begin_conversation(principal, label.label(), person, note).await.map(reset)
+            }
+            Err(why) => return Ok(Welcome::refused(why)),
+        },
         Ask::Tokens => gateway.tokens().await.map(|tokens| Welcome::answer(&tokens)),
         Ask::CreateToken { name, terms, person } => {
             let terms = terms.as_deref().cloned();
@@ -79,7 +89,8 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         | Ask::Describe { .. }
         | Ask::Approvals(_)
         | Ask::Offer { .. }
-        | Ask::NewContext { .. } => Ok(Welcome::refused("only a running gateway can say that")),
+        | Ask::NewContext { .. }
+        | Ask::NewConversation { .. } => Ok(Welcome::refused("only a running gateway can say that")),
     }
 }
 

@@ -128,6 +128,21 @@ pub(crate) enum Ask {
         person: String,
         /// What for.
         note: String,
+        /// What it holds from the beginning, in words.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        label: Vec<String>,
+    },
+    /// Begin a new conversation of an agent.
+    NewConversation {
+        /// Whose.
+        principal: Principal,
+        /// Who says so.
+        person: String,
+        /// Why.
+        note: String,
+        /// What it holds from the beginning, in words.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        label: Vec<String>,
     },
 }
 

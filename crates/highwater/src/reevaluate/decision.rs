@@ -193,6 +193,7 @@ fn is_judged_again(id: &FindingId) -> bool {
         | FindingId::Quarantine
         | FindingId::FlowPolicy
         | FindingId::OwnFiles
+        | FindingId::Conversation
         | FindingId::Unapproved
         | FindingId::Ask
         | FindingId::Reply => false,

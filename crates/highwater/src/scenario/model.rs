@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use highwater_config::document::{Document, Json};
 use serde_json::{Map, Value, json};
@@ -108,6 +109,8 @@ pub(crate) enum What {
     NewSession {
         client: String,
     },
+    /// Nobody does anything for a while.
+    Silence(Duration),
     /// Another configuration, in place of the first.
     Reload,
     /// The gateway ends and starts again on the same data.
@@ -208,6 +211,7 @@ impl fmt::Display for What {
             Self::Request { method, .. } => write!(f, "request {method}"),
             Self::Reset { client, .. } => write!(f, "reset {client}"),
             Self::NewSession { client } => write!(f, "new_session {client}"),
+            Self::Silence(time) => write!(f, "silence {} ms", time.as_millis()),
             Self::Reload => f.write_str("reload"),
             Self::Restart => f.write_str("restart"),
         }

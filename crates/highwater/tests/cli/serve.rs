@@ -17,6 +17,7 @@ fn with_nothing_configured_the_example_runs_and_its_words_are_true() {
     let words = &gateway.words;
     assert!(words.contains("built-in example"), "{words}");
     assert!(words.contains("http://localhost:"), "{words}");
+    assert!(words.contains("conversations   presumed: what one token does is one conversation"), "{words}");
     assert!(!words.contains('\u{1b}'), "readable without colour: {words}");
 
     // The tokens shown are those in the files named.

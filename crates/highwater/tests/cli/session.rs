@@ -30,34 +30,34 @@ fn a_session_is_listed_shown_and_taken_down() {
     let site = Site::new();
     let _gateway = having_read(&site);
     let list = said(&site, &["session", "list"]);
-    assert!(list.starts_with("session          integrity  secrecy  flags"), "{list}");
-    assert!(list.contains("\nprincipal/agent  none       -        openWorld"), "{list}");
+    assert!(list.starts_with("session         integrity  secrecy  flags"), "{list}");
+    assert!(list.contains("\npresumed/agent  none       -        openWorld"), "{list}");
 
-    let shown = said(&site, &["session", "show", "principal/agent"]);
-    assert!(shown.starts_with("session `principal/agent`, epoch 0\n"), "{shown}");
+    let shown = said(&site, &["session", "show", "presumed/agent"]);
+    assert!(shown.starts_with("session `presumed/agent`, epoch 0\n"), "{shown}");
     assert!(
         shown.contains("  repo__list_issues  integrity none, openWorld, source untrustedPublic"),
         "{shown}"
     );
     let json: Value =
-        serde_json::from_str(&said(&site, &["session", "show", "principal/agent", "--json"])).unwrap();
+        serde_json::from_str(&said(&site, &["session", "show", "presumed/agent", "--json"])).unwrap();
     assert_eq!(json["label"]["integrity"], "none");
     assert_eq!(json["brought"][0]["what"], "repo__list_issues");
     assert_eq!(json["unaccounted"], json!([]));
 
-    failed(&site, &["session", "reset", "principal/agent"], 2);
-    let reset = ["session", "reset", "principal/agent", "--reason"];
+    failed(&site, &["session", "reset", "presumed/agent"], 2);
+    let reset = ["session", "reset", "presumed/agent", "--reason"];
     assert!(failed(&site, &[&reset[..], &[" "]].concat(), 1).contains("a reason is needed"));
     let moved = failed(&site, &[&reset[..], &["mine", "--epoch", "7"]].concat(), 1);
     assert!(moved.starts_with("error: the session has changed: it is in epoch 0"), "{moved}");
     let down = said(&site, &[&reset[..], &["these issues are our own", "--person", "ada"]].concat());
-    assert_eq!(down, "the label of session `principal/agent` is down; epoch 1 has begun\n");
+    assert_eq!(down, "the label of session `presumed/agent` is down; epoch 1 has begun\n");
 
-    let shown = said(&site, &["session", "show", "principal/agent"]);
+    let shown = said(&site, &["session", "show", "presumed/agent"]);
     assert!(shown.contains("integrity  owner"), "{shown}");
     assert!(!shown.contains("it came with"), "{shown}");
     assert!(shown.contains("epoch 1 by `ada`: these issues are our own\n"), "{shown}");
-    let unknown = failed(&site, &["session", "show", "principal/eve"], 1);
+    let unknown = failed(&site, &["session", "show", "presumed/eve"], 1);
     assert!(unknown.starts_with("error: there is no such session"), "{unknown}");
 }
 
@@ -65,7 +65,7 @@ fn a_session_is_listed_shown_and_taken_down() {
 fn the_risk_of_a_session_is_told_with_the_calls_that_set_it() {
     let site = Site::new();
     let gateway = having_read(&site);
-    let shown = said(&site, &["session", "show", "principal/agent"]);
+    let shown = said(&site, &["session", "show", "presumed/agent"]);
     assert!(shown.contains("\nrisk 40 of 100\n"), "{shown}");
     assert!(shown.contains("private data was read             no\n"), "{shown}");
     assert!(shown.contains(" with repo__list_issues (hwd_"), "{shown}");
@@ -73,7 +73,7 @@ fn the_risk_of_a_session_is_told_with_the_calls_that_set_it() {
     let read = gateway.call("repo__list_issues", &json!({ "repo": "private-notes" }));
     assert_ne!(read["isError"], true, "{read}");
     let json: Value =
-        serde_json::from_str(&said(&site, &["session", "show", "principal/agent", "--json"])).unwrap();
+        serde_json::from_str(&said(&site, &["session", "show", "presumed/agent", "--json"])).unwrap();
     let risk = &json["risk"];
     assert_eq!(risk["legs"], json!(["privateData", "untrustedContent"]), "{risk}");
     assert_eq!(risk["trifecta"], false);
@@ -128,7 +128,7 @@ fn a_gateway_that_stdio_started_answers_too() {
     let reply = client.ask(&call);
     assert_ne!(reply["result"]["isError"], true, "{reply}");
     let list = said(&site, &["session", "list"]);
-    assert!(list.contains("\nconnection/"), "{list}");
+    assert!(list.contains("\npresumed/") && list.contains("presumed: a connection of"), "{list}");
     assert!(said(&site, &["session", "new"]).contains("listens on no port"));
     client.leave();
 }

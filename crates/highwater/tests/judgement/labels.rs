@@ -32,7 +32,7 @@ async fn what_was_released_is_in_the_label_even_if_the_gateway_dies_at_once() {
     }
     let gateway: Gateway = again.serve().await.unwrap();
     let stage = Stage { gateway, journal };
-    let session = stage.session("principal").await;
+    let session = stage.session("presumed").await;
     assert_eq!(session["label"]["integrity"], "none", "{session}");
     assert!(session["label"]["secrecy"].to_string().contains("pii"), "{session}");
     let client = stage.client(Era::Modern).await;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::id::{Principal, SessionKey, Timestamp, VirtualServerId};
-use highwater_core::label::{Label, LabelBits};
+use highwater_core::id::{SessionKey, Timestamp, VirtualServerId};
+use highwater_core::label::Label;
 use highwater_core::pin::PinKey;
 use highwater_core::session::ObjectId;
 use serde_json::value::RawValue;
@@ -11,12 +11,10 @@ use serde_json::value::RawValue;
 use crate::key::{SessionKind, SessionOwner};
 use crate::marks::MarkedKind;
 use crate::operation::model::{
-    CONVERSATIONS, Closing, CountCall, Earlier, Found, Join, JoinedRows, ListSessions, Lower, Lowering, Mark,
-    OpenConversation, Opening, ReadSession, SHORT_SESSIONS, SplitAgain, looks_like_one_per_call, shown,
+    Closing, Found, Join, ListSessions, Lower, Lowering, Mark, ReadSession, shown,
 };
 use crate::people::{
-    Context, Declassification, DeclassificationOutcome, Declassified, Notice, PrincipalRecord,
-    SessionHistory, SessionRecord,
+    Context, Declassification, DeclassificationOutcome, Declassified, Notice, SessionHistory, SessionRecord,
 };
 use crate::pins::{PinEvent, StoredPin};
 use crate::{SessionState, TokenRecord};
@@ -25,7 +23,6 @@ use crate::{SessionState, TokenRecord};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
     pub(crate) sessions: BTreeMap<String, Session>,
-    principals: BTreeMap<String, Conversations>,
     marks: BTreeMap<ObjectId, Label>,
     declassifications: BTreeMap<String, Vec<Declassification>>,
     pub(crate) contexts: Vec<Context>,
@@ -39,64 +36,64 @@ pub(crate) struct Model {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
-    owner: SessionOwner,
-    created: i64,
+    pub(super) owner: SessionOwner,
+    pub(super) created: i64,
     pub(crate) seen: i64,
     pub(crate) ended: i64,
-    calls: i64,
-    folded: bool,
-    state: SessionState,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Conversations {
-    held: i64,
-    fallen_back: i64,
-    seen: i64,
+    /// When what is in the label began to be read.
+    pub(super) began: i64,
+    /// In which epoch.
+    pub(super) first_epoch: u64,
+    /// The conversation that this is a way into, and one more than the epoch of it that was entered.
+    pub(super) conversation: String,
+    pub(super) entered: u64,
+    pub(super) said: String,
+    pub(super) state: SessionState,
 }
 
 // === impl Model ===
 
 impl Model {
-    pub(crate) fn join(&mut self, asked: &Join) -> JoinedRows {
-        let (state, folded) = self.join_one(&asked.key, &asked.owner, &asked.label, asked.now);
-        let widest = folded.then(|| {
-            let (key, owner) = (asked.owner.widest_key(), asked.owner.widest());
-            self.join_one(&key, &owner, &asked.label, asked.now).0
-        });
-        JoinedRows { state, widest }
+    pub(crate) fn join(&mut self, asked: &Join) -> SessionState {
+        self.join_one(&asked.key, &asked.owner, &asked.label, asked.now)
     }
 
-    fn join_one(
+    pub(super) fn join_one(
         &mut self,
         key: &SessionKey,
         owner: &SessionOwner,
         label: &Label,
         now: i64,
-    ) -> (SessionState, bool) {
-        let session = self.sessions.entry(key.as_str().to_owned()).or_insert_with(|| Session {
+    ) -> SessionState {
+        let session = self.session(key, owner, now);
+        session.seen = now;
+        session.state.version += 1;
+        session.state.label.join(label);
+        session.state.clone()
+    }
+
+    /// The row of a session, made if it is not there.
+    pub(super) fn session(&mut self, key: &SessionKey, owner: &SessionOwner, now: i64) -> &mut Session {
+        self.sessions.entry(key.as_str().to_owned()).or_insert_with(|| Session {
             owner: owner.clone(),
             created: now,
             seen: now,
             ended: 0,
-            calls: 0,
-            folded: false,
+            began: 0,
+            first_epoch: 0,
+            conversation: String::new(),
+            entered: 0,
+            said: String::new(),
             state: SessionState::unborn(),
-        });
-        session.seen = now;
-        session.state.version += 1;
-        session.state.label.join(label);
-        (session.state.clone(), session.folded)
+        })
     }
 
     pub(crate) fn read(&self, asked: &ReadSession) -> Found {
-        let (state, folded) = match self.sessions.get(asked.key.as_str()) {
-            Some(session) => (session.state.clone(), session.folded),
-            None => (SessionState::unborn(), false),
-        };
+        let state = self.sessions.get(asked.key.as_str()).map(|session| session.state.clone());
+        let state = state.unwrap_or_else(SessionState::unborn);
         match &asked.known {
             Some(known) if (known.epoch, known.version) == (state.epoch, state.version) => Found::Same,
-            Some(_) | None => Found::State { state, folded },
+            Some(_) | None => Found::State(state),
         }
     }
 
@@ -109,22 +106,22 @@ impl Model {
         }
         session.state.epoch += 1;
         session.state.version += 1;
-        let words = |label: &Label| {
-            RawValue::from_string(shown(label).unwrap_or_default())
-                .unwrap_or_else(|_| RawValue::NULL.to_owned())
-        };
         let record = Declassification {
             epoch: session.state.epoch,
             at: Timestamp(asked.now.unsigned_abs()),
             person: asked.person.clone(),
             reason: asked.reason.clone(),
-            old_label: words(&session.state.label),
+            old_label: words(&session.state.possible()),
             new_label: words(&asked.label),
             outcome,
         };
         let (epoch, version) = (session.state.epoch, session.state.version);
-        self.declassifications.entry(asked.key.as_str().to_owned()).or_default().insert(0, record);
+        self.record(&asked.key, record);
         Closing::Closed { epoch, version }
+    }
+
+    pub(super) fn record(&mut self, key: &SessionKey, record: Declassification) {
+        self.declassifications.entry(key.as_str().to_owned()).or_default().insert(0, record);
     }
 
     pub(crate) fn lower(&mut self, asked: &Lowering, epoch: u64, version: u64) -> Declassified {
@@ -132,13 +129,29 @@ impl Model {
         if (session.state.epoch, session.state.version) != (epoch, version) {
             return Declassified::Overtaken(session.state.clone());
         }
+        let left = session.state.possible();
         session.state.version += 1;
         session.state.label = asked.label.clone();
-        Declassified::Done(session.state.clone())
+        session.state.pending = None;
+        let state = session.state.clone();
+        self.begin_anew(&asked.key, &left, &asked.along);
+        if let Some(session) = self.sessions.get_mut(asked.key.as_str()) {
+            session.began = asked.now;
+            session.first_epoch = session.state.epoch;
+        }
+        Declassified::Done(state)
     }
 
     pub(crate) fn lower_later(&mut self, asked: &Lower) -> Declassified {
-        let done = self.lower(&asked.lowering, asked.epoch, asked.version);
+        let mut done = self.lower(&asked.lowering, asked.epoch, asked.version);
+        if let Declassified::Done(state) = &mut done
+            && let Some(session) = self.sessions.get_mut(asked.lowering.key.as_str())
+            && session.owner.kind == SessionKind::Presumed
+        {
+            session.state.epoch += 1;
+            session.first_epoch = session.state.epoch;
+            *state = session.state.clone();
+        }
         let outcome = match &done {
             Declassified::Done(_) => DeclassificationOutcome::Done,
             Declassified::Moved(_) | Declassified::Overtaken(_) | Declassified::Unknown => {
@@ -150,92 +163,6 @@ impl Model {
             record.outcome = outcome;
         }
         done
-    }
-
-    pub(crate) fn open_conversation(&mut self, asked: &OpenConversation) -> Opening {
-        let principal = asked.owner.principal.as_str();
-        let known = self.principals.entry(principal.to_owned()).or_default();
-        known.seen = asked.now;
-        let known = *known;
-        if known.fallen_back > 0 {
-            return self.fall_back(asked, &Label::bottom(), Vec::new());
-        }
-        if looks_like_one_per_call(&self.recent(asked), asked.now) {
-            let inherited = self.short_label(asked);
-            let mut folded = Vec::new();
-            for (key, session) in &mut self.sessions {
-                if session.is_short_of(principal) {
-                    session.folded = true;
-                    session.state.version += 1;
-                    folded.push(SessionKey::new(key.as_str()));
-                }
-            }
-            self.principals.entry(principal.to_owned()).or_default().fallen_back = asked.now;
-            self.notices.push(asked.notice());
-            return self.fall_back(asked, &inherited, folded);
-        }
-        let start = if known.held < CONVERSATIONS { self.short_label(asked) } else { Label::bottom() };
-        Opening::Split(self.join_one(&asked.key, &asked.owner, &start, asked.now).0)
-    }
-
-    fn fall_back(&mut self, asked: &OpenConversation, inherited: &Label, folded: Vec<SessionKey>) -> Opening {
-        let (key, owner) = (asked.owner.widest_key(), asked.owner.widest());
-        let widest = match self.sessions.get(key.as_str()) {
-            Some(session) if session.state.label.includes(inherited) => session.state.clone(),
-            Some(_) | None => self.join_one(&key, &owner, inherited, asked.now).0,
-        };
-        Opening::FellBack { widest, folded }
-    }
-
-    fn recent(&self, asked: &OpenConversation) -> Vec<Earlier> {
-        let mut earlier: Vec<_> = self.sessions.iter().collect();
-        earlier.retain(|(key, session)| {
-            session.owner.principal == asked.owner.principal
-                && session.owner.kind.is_presumed()
-                && !session.folded
-                && session.calls > 0
-                && key.as_str() != asked.key.as_str()
-        });
-        earlier.sort_by_key(|(key, session)| std::cmp::Reverse((session.created, *key)));
-        let what = |(_, session): &(&String, &Session)| Earlier {
-            kind: session.owner.kind,
-            created: session.created,
-            ended: session.ended != 0,
-            calls: session.calls,
-        };
-        earlier.iter().take(SHORT_SESSIONS).map(what).collect()
-    }
-
-    fn short_label(&self, asked: &OpenConversation) -> Label {
-        let mut label = Label::bottom();
-        for (key, session) in &self.sessions {
-            if session.is_short_of(asked.owner.principal.as_str()) && key.as_str() != asked.key.as_str() {
-                label.join(&session.state.label);
-            }
-        }
-        label
-    }
-
-    pub(crate) fn count_call(&mut self, asked: &CountCall) {
-        let Some(session) = self.sessions.get_mut(asked.key.as_str()).filter(|session| session.calls < 2)
-        else {
-            return;
-        };
-        session.calls += 1;
-        session.seen = asked.now;
-        if session.calls == 2
-            && let Some(known) = self.principals.get_mut(session.owner.principal.as_str())
-        {
-            known.held = (known.held + 1).min(CONVERSATIONS);
-        }
-    }
-
-    pub(crate) fn split_again(&mut self, asked: &SplitAgain) -> bool {
-        let known = self.principals.get_mut(asked.principal.as_str()).filter(|known| known.fallen_back > 0);
-        let Some(known) = known else { return false };
-        (known.fallen_back, known.held) = (0, 0);
-        self.notices.push(asked.notice.clone());
-        true
     }
 
     pub(crate) fn mark(&mut self, asked: &Mark) -> Vec<Label> {
@@ -264,15 +191,15 @@ impl Model {
     }
 
     pub(crate) fn prune(&mut self, before: i64) -> u64 {
-        let (all, principals) = (self.sessions.len(), &self.principals);
+        let all = self.sessions.len();
         self.sessions.retain(|_, session| {
-            let is_over = session.ended > 0 && session.ended < before && session.owner.kind.is_presumed();
-            let known = principals.get(session.owner.principal.as_str());
-            let is_inherited = session.calls < 2
-                && !session.folded
-                && session.state.label.bits() != LabelBits::BOTTOM
-                && known.is_none_or(|known| known.held < CONVERSATIONS);
-            !is_over || is_inherited
+            let comes_and_goes = matches!(
+                session.owner.kind,
+                SessionKind::Transport | SessionKind::Connection | SessionKind::Stateless
+            );
+            let is_over = session.ended > 0 && session.ended < before;
+            let is_unused = !session.conversation.is_empty() && session.seen < before;
+            !(comes_and_goes && (is_over || is_unused))
         });
         (all - self.sessions.len()) as u64
     }
@@ -282,53 +209,42 @@ impl Model {
         found.retain(|(_, session)| {
             (asked.principal.is_empty() || session.owner.principal.as_str() == asked.principal)
                 && session.seen <= asked.seen_until
+                && session.conversation.is_empty()
         });
         found.sort_by_key(|(key, session)| (std::cmp::Reverse(session.seen), *key));
-        found.into_iter().take(asked.most as usize).map(|(key, session)| session.record(key)).collect()
+        found.into_iter().take(asked.most as usize).map(|(key, session)| self.shown(key, session)).collect()
     }
 
     pub(crate) fn show(&self, key: &SessionKey) -> Option<SessionHistory> {
-        let session = self.sessions.get(key.as_str())?.record(key.as_str());
+        let session = self.shown(key.as_str(), self.sessions.get(key.as_str())?);
         let declassifications = self.declassifications.get(key.as_str()).cloned().unwrap_or_default();
         Some(SessionHistory { session, declassifications })
     }
 
-    pub(crate) fn principal_records(&self) -> Vec<PrincipalRecord> {
-        let record = |(id, known): (&String, &Conversations)| PrincipalRecord {
-            principal: Principal::new(id.as_str()),
-            conversations: known.held.unsigned_abs(),
-            fallen_back: (known.fallen_back > 0).then(|| Timestamp(known.fallen_back.unsigned_abs())),
-            seen: Timestamp(known.seen.unsigned_abs()),
-        };
-        self.principals.iter().map(record).collect()
+    /// A session as people see it.
+    fn shown(&self, key: &str, session: &Session) -> SessionRecord {
+        SessionRecord {
+            key: SessionKey::new(key),
+            principal: session.owner.principal.clone(),
+            virtual_server: VirtualServerId::new(session.owner.virtual_server.as_str()),
+            kind: session.owner.kind,
+            created: time(session.created),
+            seen: time(session.seen),
+            ended: (session.ended != 0).then(|| time(session.ended)),
+            epoch: session.state.epoch,
+            version: session.state.version,
+            label: session.state.label.clone(),
+            pending: session.state.pending.clone(),
+            ways: self.ways_shown(key),
+        }
     }
 }
 
-// === impl Session ===
+pub(super) fn time(millis: i64) -> Timestamp {
+    Timestamp(millis.unsigned_abs())
+}
 
-impl Session {
-    fn is_short_of(&self, principal: &str) -> bool {
-        self.owner.principal.as_str() == principal
-            && matches!(self.owner.kind, SessionKind::Transport | SessionKind::Connection)
-            && self.calls < 2
-            && !self.folded
-    }
-
-    fn record(&self, key: &str) -> SessionRecord {
-        let time = |millis: i64| Timestamp(millis.unsigned_abs());
-        SessionRecord {
-            key: SessionKey::new(key),
-            principal: self.owner.principal.clone(),
-            virtual_server: VirtualServerId::new(self.owner.virtual_server.as_str()),
-            kind: self.owner.kind,
-            created: time(self.created),
-            seen: time(self.seen),
-            ended: (self.ended != 0).then(|| time(self.ended)),
-            calls: self.calls.unsigned_abs(),
-            folded: self.folded,
-            epoch: self.state.epoch,
-            version: self.state.version,
-            label: self.state.label.clone(),
-        }
-    }
+/// A label in words.
+pub(super) fn words(label: &Label) -> Box<RawValue> {
+    RawValue::from_string(shown(label).unwrap_or_default()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

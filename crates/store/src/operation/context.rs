@@ -3,13 +3,13 @@
 use super::{Access, Durability, Operation};
 use crate::StoreError;
 use crate::people::Context;
-use crate::sql::{Tx, Value, statement};
+use crate::sql::{Tx, Value, first, statement};
 
 /// Writes down a new context id.
 #[derive(Debug)]
 pub(crate) struct MintContext(pub(crate) Context);
 
-/// Whether a context id is one of ours.
+/// A context id that is one of ours, and the label it begins with, in words.
 #[derive(Debug)]
 pub(crate) struct FindContext(pub(crate) String);
 
@@ -25,9 +25,9 @@ impl Operation for MintContext {
     }
 
     async fn run<T: Tx>(&self, tx: &mut T) -> Result<(), StoreError> {
-        let Context { id, created, person, note } = &self.0;
+        let Context { id, created, person, note, label } = &self.0;
         let created = Value::Int(i64::try_from(created.0).unwrap_or(i64::MAX));
-        let values = [Value::Text(id), created, Value::Text(person), Value::Text(note)];
+        let values = [Value::Text(id), created, Value::Text(person), Value::Text(note), Value::Text(label)];
         tx.execute(statement::MINT_CONTEXT, &values).await.map(|_| ())
     }
 
@@ -40,7 +40,7 @@ impl Operation for MintContext {
 // === impl FindContext ===
 
 impl Operation for FindContext {
-    type Output = bool;
+    type Output = Option<String>;
 
     const DOING: &'static str = "look up a context";
 
@@ -48,12 +48,14 @@ impl Operation for FindContext {
         Access::Read
     }
 
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<bool, StoreError> {
-        Ok(!tx.query(statement::CONTEXT, &[Value::Text(&self.0)]).await?.is_empty())
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<Option<String>, StoreError> {
+        let found = first(tx.query(statement::CONTEXT, &[Value::Text(&self.0)]).await?);
+        found.map(|row| Ok(row.text(0)?.to_owned())).transpose()
     }
 
     #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) -> bool {
-        model.contexts.iter().any(|context| context.id == self.0)
+    fn model(&self, model: &mut crate::memory::Model) -> Option<String> {
+        let found = model.contexts.iter().find(|context| context.id == self.0);
+        found.map(|context| context.label.clone())
     }
 }

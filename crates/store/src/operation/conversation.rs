@@ -1,66 +1,48 @@
-//! Whether transport sessions are conversations: what is counted, and when splitting by them ends.
+//! Presumed conversations: the one that everything belongs to that a principal does without anybody saying which
+//! conversation it is.
 //!
-//! A host that opens a session for every call would start each from an empty label. So a session that we
-//! presume to be a conversation splits only while its principal's sessions look like conversations, and a
-//! principal that has not shown any yet starts each session from the labels of its short ones.
+//! All ways into it share one label. A silence ends it, and what it had read is then *pending*: kept beside the label of
+//! the next until a person says that this is a new conversation, or that it is not. Each way keeps what was read while it
+//! was in use, so that a session id that comes back after a person's word brings its label along.
 
-use highwater_core::id::{Principal, SessionKey, Timestamp};
-use highwater_core::label::{Label, TextSet};
+use std::sync::Arc;
 
-use super::join::join;
-use super::people::note;
+use highwater_core::id::{SessionKey, Timestamp};
+use highwater_core::label::Label;
+
+use super::join::{join, join_sets};
 use super::read::read;
 use super::{Access, Durability, Operation};
-use crate::key::{SessionKind, SessionOwner};
-use crate::people::Notice;
-use crate::sql::{Row, Tx, Value, label, only, statement};
+use crate::entry::Pending;
+use crate::key::SessionOwner;
+use crate::sql::{Row, Tx, Value, first, label, members, only, pending_kind, session_labels, statement};
 use crate::{SessionState, StoreError};
 
-/// So many short sessions in a row are no conversations.
-pub(crate) const SHORT_SESSIONS: usize = 3;
-/// So many sessions of two calls or more, and a host is known to hold conversations.
-pub(crate) const CONVERSATIONS: i64 = 3;
-/// Short sessions count while they are this close together, in milliseconds.
-pub(crate) const SHORT_WITHIN: i64 = 10 * 60 * 1000;
-
-/// Opens a session whose key is the transport's or the connection's.
+/// Comes into the presumed conversation of a principal, which a silence may have ended before.
 #[derive(Debug)]
-pub(crate) struct OpenConversation {
-    pub(crate) key: SessionKey,
+pub(crate) struct Enter {
+    /// The way that is used.
+    pub(crate) way: SessionKey,
     pub(crate) owner: SessionOwner,
-    pub(crate) now: i64,
-    /// The id of the notice, should there be one.
-    pub(crate) notice: String,
-}
-
-/// Which session's label the new one goes by.
-#[derive(Debug)]
-pub(crate) enum Opening {
-    /// Its own.
-    Split(SessionState),
-    /// The principal's.
-    FellBack {
-        widest: SessionState,
-        /// The sessions that were folded into the principal's just now; none if it had fallen back before.
-        folded: Vec<SessionKey>,
-    },
-}
-
-/// Makes sure that a principal that fell back is still so after a power cut.
-#[derive(Debug)]
-pub(crate) struct KeepFallenBack(pub(crate) Principal);
-
-/// Counts a call of a session, up to two.
-#[derive(Debug)]
-pub(crate) struct CountCall {
-    pub(crate) key: SessionKey,
+    /// How long a silence ends the conversation; nothing where none does.
+    pub(crate) quiet: Option<i64>,
+    /// When the conversation was last used as far as the caller knows; `0` if it does not.
+    pub(crate) seen: i64,
     pub(crate) now: i64,
 }
 
-/// Notes that a session was used.
+/// The conversation that was entered.
+#[derive(Debug)]
+pub(crate) struct Entered {
+    pub(crate) state: SessionState,
+    /// Whether a silence ended what went on before.
+    pub(crate) ended: bool,
+}
+
+/// Notes that a session was used, and by which way.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    pub(crate) key: SessionKey,
+    pub(crate) keys: Vec<SessionKey>,
     pub(crate) now: i64,
 }
 
@@ -71,155 +53,22 @@ pub(crate) struct End {
     pub(crate) now: i64,
 }
 
-/// A person says that this principal's sessions are conversations after all.
+/// A person's answer that this is not a new conversation: what is pending is part of its label.
 #[derive(Debug)]
-pub(crate) struct SplitAgain {
-    pub(crate) principal: Principal,
-    /// Who says so and why.
-    pub(crate) notice: Notice,
+pub(crate) struct JoinPending {
+    pub(crate) key: SessionKey,
+    pub(crate) epoch: u64,
 }
 
-/// What is known of an earlier session of the principal.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Earlier {
-    pub(crate) kind: SessionKind,
-    pub(crate) created: i64,
-    pub(crate) ended: bool,
-    pub(crate) calls: i64,
-}
+// === impl Enter ===
 
-// === impl OpenConversation ===
+impl Operation for Enter {
+    type Output = Entered;
 
-impl Operation for OpenConversation {
-    type Output = Opening;
-
-    const DOING: &'static str = "open a session";
+    const DOING: &'static str = "find the conversation";
 
     fn access(&self) -> Access {
-        Access::Write(Durability::Ordinary)
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
-
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<Opening, StoreError> {
-        let (agent, key) = (Value::Text(self.owner.principal.as_str()), Value::Text(self.key.as_str()));
-        let row = only(tx.query(statement::TOUCH_PRINCIPAL, &[agent, Value::Int(self.now)]).await?)?;
-        let (conversations, fallen_back) = (row.int(0)?, row.int(1)? != 0);
-        if fallen_back {
-            return self.fall_back(tx, &Label::bottom(), Vec::new()).await;
-        }
-        let rows = tx.query(statement::RECENT, &[agent, key]).await?;
-        let recent = rows.iter().map(Earlier::read).collect::<Result<Vec<_>, _>>()?;
-        if looks_like_one_per_call(&recent, self.now) {
-            let inherited = short_label(tx, agent, key).await?;
-            let rows = tx.query(statement::FOLD, &[agent]).await?;
-            let folded = rows.iter().map(|row| Ok(SessionKey::new(row.text(0)?)));
-            let folded = folded.collect::<Result<Vec<_>, StoreError>>()?;
-            tx.execute(statement::FALL_BACK, &[Value::Int(self.now), agent]).await?;
-            note(tx, &self.notice()).await?;
-            for key in &folded {
-                tx.announce(key.as_str()).await?;
-            }
-            return self.fall_back(tx, &inherited, folded).await;
-        }
-        let start =
-            if conversations < CONVERSATIONS { short_label(tx, agent, key).await? } else { Label::bottom() };
-        Ok(Opening::Split(join(tx, &self.key, &self.owner, &start, None, self.now).await?.0))
-    }
-
-    #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) -> Opening {
-        model.open_conversation(self)
-    }
-}
-
-impl OpenConversation {
-    async fn fall_back<T: Tx>(
-        &self,
-        tx: &mut T,
-        inherited: &Label,
-        folded: Vec<SessionKey>,
-    ) -> Result<Opening, StoreError> {
-        let (key, owner) = (self.owner.widest_key(), self.owner.widest());
-        // A version that moved for nothing would keep a person on another replica from lowering the label.
-        let widest = match read(tx, &key).await? {
-            Some((state, _)) if state.label.includes(inherited) => state,
-            Some(_) | None => join(tx, &key, &owner, inherited, None, self.now).await?.0,
-        };
-        Ok(Opening::FellBack { widest, folded })
-    }
-
-    /// What people are told when sessions are no longer taken for conversations.
-    pub(crate) fn notice(&self) -> Notice {
-        Notice {
-            id: self.notice.clone(),
-            at: Timestamp(self.now.unsigned_abs()),
-            principal: self.owner.principal.clone(),
-            session: Some(self.owner.widest_key()),
-            kind: "fell-back".to_owned(),
-            message: "its last sessions ended after one call each, so they are not taken for conversations: \
-                      all of them share the label of the principal from now on"
-                .to_owned(),
-        }
-    }
-}
-
-// === impl Earlier ===
-
-impl Earlier {
-    fn read(row: &Row) -> Result<Self, StoreError> {
-        let kind = SessionKind::from_word(row.text(0)?)?;
-        Ok(Self { kind, created: row.int(1)?, ended: row.int(2)? != 0, calls: row.int(3)? })
-    }
-
-    /// Whether it is over after one call. The end of a connection is always seen; many clients never say that
-    /// they are done with a transport session, so there one call and a next session are enough.
-    fn is_short(self) -> bool {
-        match self.kind {
-            SessionKind::Transport => self.calls <= 1,
-            SessionKind::Connection => self.calls <= 1 && self.ended,
-            SessionKind::Context | SessionKind::Client | SessionKind::Principal => false,
-        }
-    }
-}
-
-/// Whether the last sessions, newest first, were each opened for one call.
-pub(crate) fn looks_like_one_per_call(recent: &[Earlier], now: i64) -> bool {
-    recent.len() >= SHORT_SESSIONS
-        && recent
-            .iter()
-            .take(SHORT_SESSIONS)
-            .all(|session| session.is_short() && session.created >= now.saturating_sub(SHORT_WITHIN))
-}
-
-/// The labels of the principal's short sessions, joined.
-async fn short_label<T: Tx>(tx: &mut T, agent: Value<'_>, but: Value<'_>) -> Result<Label, StoreError> {
-    let mut sets = Vec::with_capacity(3);
-    for kind in ["scope", "class", "origin"] {
-        let rows = tx.query(statement::SHORT_MEMBERS, &[agent, but, Value::Text(kind)]).await?;
-        let values = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<_>, _>>()?;
-        sets.push(TextSet::of(values));
-    }
-    let origins = sets.pop().unwrap_or(TextSet::EVERY);
-    let names = sets.pop().unwrap_or(TextSet::EVERY);
-    let scopes = sets.pop().unwrap_or(TextSet::EVERY);
-    let mut joined = Label::bottom().with_scopes(&scopes).with_names(&names).with_origins(&origins);
-    for row in tx.query(statement::SHORT_BITS, &[agent, but]).await? {
-        joined.join(&label(row.bits(0)?, std::iter::empty())?);
-    }
-    Ok(joined)
-}
-
-// === impl KeepFallenBack ===
-
-impl Operation for KeepFallenBack {
-    type Output = ();
-
-    const DOING: &'static str = "open a session";
-
-    fn access(&self) -> Access {
+        // The label of what went on before moves, and nothing of it may be lost on the way.
         Access::Write(Durability::Flushed)
     }
 
@@ -227,39 +76,167 @@ impl Operation for KeepFallenBack {
         true
     }
 
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<(), StoreError> {
-        tx.execute(statement::KEEP_FALLEN_BACK, &[Value::Text(self.0.as_str())]).await.map(|_| ())
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<Entered, StoreError> {
+        let (conversation, owner) = (self.owner.presumed_key(), self.owner.presumed());
+        let key = Value::Text(conversation.as_str());
+        let values = [
+            key,
+            Value::Text(owner.principal.as_str()),
+            Value::Text(owner.virtual_server.as_str()),
+            Value::Text(owner.kind.word()),
+            Value::Int(self.now),
+        ];
+        // Takes the row and holds it until the transaction ends.
+        let row = only(tx.query(statement::OPEN_CONVERSATION, &values).await?)?;
+        let (seen, began) = (row.int(0)?.max(self.seen), row.int(1)?);
+        let mut state = read(tx, &conversation).await?.unwrap_or_else(SessionState::unborn);
+        if state.version == 0 {
+            state = self.inherit(tx, &conversation).await?;
+        }
+        let ended = self.is_over(seen) && state.label != Label::bottom();
+        if ended {
+            state = end(tx, &conversation, &state, (began, seen), self.now).await?;
+        }
+        let held = self.held(tx).await?;
+        if !state.possible().covers(&held) {
+            state = join(tx, &conversation, &owner, &held, Some(&state), self.now).await?;
+        }
+        let epoch = Value::Int(i64::try_from(state.epoch + 1).unwrap_or(i64::MAX));
+        let values = [
+            Value::Text(self.way.as_str()),
+            Value::Text(self.owner.principal.as_str()),
+            Value::Text(self.owner.virtual_server.as_str()),
+            Value::Text(self.owner.kind.word()),
+            Value::Int(self.now),
+            key,
+            epoch,
+        ];
+        tx.execute(statement::ENTER, &values).await?;
+        if ended || self.quiet.is_some() {
+            tx.execute(statement::SEEN, &[Value::Int(self.now), key]).await?;
+        }
+        Ok(Entered { state, ended })
     }
 
     #[cfg(any(test, feature = "testing"))]
-    fn model(&self, _model: &mut crate::memory::Model) {}
+    fn model(&self, model: &mut crate::memory::Model) -> Entered {
+        model.enter(self)
+    }
 }
 
-// === impl CountCall ===
-
-impl Operation for CountCall {
-    type Output = ();
-
-    const DOING: &'static str = "count a call";
-
-    fn access(&self) -> Access {
-        Access::Write(Durability::Statistic)
+impl Enter {
+    /// Whether the conversation was silent for so long that it has ended.
+    pub(crate) fn is_over(&self, seen: i64) -> bool {
+        self.quiet.is_some_and(|quiet| self.now.saturating_sub(seen) > quiet)
     }
 
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<(), StoreError> {
-        let values = [Value::Int(self.now), Value::Text(self.key.as_str())];
-        for row in tx.query(statement::COUNT_CALL, &values).await? {
-            if row.int(0)? == 2 {
-                tx.execute(statement::COUNT_CONVERSATION, &[Value::Text(row.text(1)?)]).await?;
+    /// The first presumed conversation of a principal begins with what its sessions have read before there were any.
+    async fn inherit<T: Tx>(
+        &self,
+        tx: &mut T,
+        conversation: &SessionKey,
+    ) -> Result<SessionState, StoreError> {
+        let owner = self.owner.presumed();
+        let (mut own, mut earlier) = (Label::bottom(), Label::bottom());
+        let (mut since, mut until) = (i64::MAX, 0);
+        let values = [Value::Text(owner.principal.as_str())];
+        for row in tx.query(statement::UNNAMED_SESSIONS, &values).await? {
+            let sets = tx.query(statement::MEMBERS, &[Value::Text(row.text(0)?)]).await?;
+            let read = label(row.bits(1)?, own_members(&sets))?;
+            let seen = row.int(3)?;
+            if self.is_over(seen) {
+                earlier.join(&read);
+                (since, until) = (since.min(row.int(2)?), until.max(seen));
+            } else {
+                own.join(&read);
             }
         }
-        Ok(())
+        if earlier != Label::bottom() {
+            set_pending(tx, conversation, &earlier, (since, until)).await?;
+        }
+        join(tx, conversation, &owner, &own, None, self.now).await
     }
 
-    #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) {
-        model.count_call(self);
+    /// What was read while this way was in use, and is not part of the conversation it was in any more.
+    async fn held<T: Tx>(&self, tx: &mut T) -> Result<Label, StoreError> {
+        let way = Value::Text(self.way.as_str());
+        let Some(row) = first(tx.query(statement::WAY, &[way]).await?) else { return Ok(Label::bottom()) };
+        let sets = tx.query(statement::MEMBERS, &[way]).await?;
+        label(row.bits(0)?, own_members(&sets))
     }
+}
+
+/// Ends what went on: what was read is pending from now on, and stays with every way that was in use.
+async fn end<T: Tx>(
+    tx: &mut T,
+    conversation: &SessionKey,
+    state: &SessionState,
+    (began, seen): (i64, i64),
+    now: i64,
+) -> Result<SessionState, StoreError> {
+    let possible = state.possible();
+    leave_with(tx, conversation, &possible, "").await?;
+    let since = state.pending.as_ref().map_or(began, |pending| number(pending.since));
+    set_pending(tx, conversation, &possible, (since, seen)).await?;
+    let key = Value::Text(conversation.as_str());
+    tx.execute(statement::FORGET_OWN_MEMBERS, &[key]).await?;
+    tx.execute(statement::END_CONVERSATION, &[Value::Int(now), key]).await?;
+    tx.announce(conversation.as_str()).await?;
+    read(tx, conversation).await?.ok_or(StoreError::Foreign { what: "a conversation without its row" })
+}
+
+/// Leaves a label with the ways that were in use since it began and can come back, but for one.
+pub(super) async fn leave_with<T: Tx>(
+    tx: &mut T,
+    conversation: &SessionKey,
+    left: &Label,
+    but: &str,
+) -> Result<(), StoreError> {
+    let (key, but) = (Value::Text(conversation.as_str()), Value::Text(but));
+    tx.execute(statement::RAISE_WAYS, &[Value::Int(left.bits().to_i64()), key, but]).await?;
+    for (kind, value) in members(left) {
+        let values = [Value::Text(kind), Value::Text(value), key, but];
+        tx.execute(statement::RAISE_WAYS_MEMBER, &values).await?;
+    }
+    Ok(())
+}
+
+async fn set_pending<T: Tx>(
+    tx: &mut T,
+    conversation: &SessionKey,
+    pending: &Label,
+    (since, until): (i64, i64),
+) -> Result<(), StoreError> {
+    let key = Value::Text(conversation.as_str());
+    let bits = Value::Int(pending.bits().to_i64());
+    tx.execute(statement::SET_PENDING, &[bits, Value::Int(since), Value::Int(until), key]).await?;
+    for (kind, value) in members(pending) {
+        let values = [key, Value::Text(pending_kind(kind)), Value::Text(value)];
+        tx.execute(statement::JOIN_MEMBER, &values).await?;
+    }
+    Ok(())
+}
+
+fn own_members(sets: &[Row]) -> impl Iterator<Item = Result<(&str, &str), StoreError>> {
+    sets.iter().map(|row| Ok((row.text(0)?, row.text(1)?)))
+}
+
+fn number(time: Timestamp) -> i64 {
+    i64::try_from(time.0).unwrap_or(i64::MAX)
+}
+
+/// What a row says is pending.
+pub(super) fn pending(
+    label: Label,
+    row: &Row,
+    (since, until): (usize, usize),
+) -> Result<Option<Arc<Pending>>, StoreError> {
+    let until = row.count(until)?;
+    if until == 0 {
+        return Ok(None);
+    }
+    let since = Timestamp(row.count(since)?);
+    Ok(Some(Arc::new(Pending { label, since, until: Timestamp(until) })))
 }
 
 // === impl Seen ===
@@ -274,14 +251,18 @@ impl Operation for Seen {
     }
 
     async fn run<T: Tx>(&self, tx: &mut T) -> Result<(), StoreError> {
-        let values = [Value::Int(self.now), Value::Text(self.key.as_str())];
-        tx.execute(statement::SEEN, &values).await.map(|_| ())
+        for key in &self.keys {
+            tx.execute(statement::SEEN, &[Value::Int(self.now), Value::Text(key.as_str())]).await?;
+        }
+        Ok(())
     }
 
     #[cfg(any(test, feature = "testing"))]
     fn model(&self, model: &mut crate::memory::Model) {
-        if let Some(session) = model.sessions.get_mut(self.key.as_str()) {
-            session.seen = session.seen.max(self.now);
+        for key in &self.keys {
+            if let Some(session) = model.sessions.get_mut(key.as_str()) {
+                session.seen = session.seen.max(self.now);
+            }
         }
     }
 }
@@ -311,29 +292,34 @@ impl Operation for End {
     }
 }
 
-// === impl SplitAgain ===
+// === impl JoinPending ===
 
-impl Operation for SplitAgain {
-    /// Whether it had fallen back.
-    type Output = bool;
+impl Operation for JoinPending {
+    /// The session as it is then; nothing if it has moved on, or nothing was pending.
+    type Output = Option<SessionState>;
 
-    const DOING: &'static str = "split sessions again";
+    const DOING: &'static str = "raise a label";
 
     fn access(&self) -> Access {
         Access::Write(Durability::Flushed)
     }
 
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<bool, StoreError> {
-        let principal = Value::Text(self.principal.as_str());
-        let had = tx.execute(statement::SPLIT_AGAIN, &[principal]).await? > 0;
-        if had {
-            note(tx, &self.notice).await?;
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<Option<SessionState>, StoreError> {
+        let key = Value::Text(self.key.as_str());
+        let epoch = Value::Int(i64::try_from(self.epoch).unwrap_or(i64::MAX));
+        if tx.query(statement::JOIN_PENDING, &[key, epoch]).await?.is_empty() {
+            return Ok(None);
         }
-        Ok(had)
+        let rows = tx.query(statement::MEMBERS, &[key]).await?;
+        let (_, pending) = session_labels(Default::default(), Default::default(), own_members(&rows))?;
+        join_sets(tx, key, members(&pending)).await?;
+        tx.execute(statement::FORGET_PENDING_MEMBERS, &[key]).await?;
+        tx.announce(self.key.as_str()).await?;
+        read(tx, &self.key).await
     }
 
     #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) -> bool {
-        model.split_again(self)
+    fn model(&self, model: &mut crate::memory::Model) -> Option<SessionState> {
+        model.join_pending(self)
     }
 }

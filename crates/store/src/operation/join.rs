@@ -1,13 +1,14 @@
-//! Joining a label into a session, and into the principal's own where the session was folded into it.
+//! Joining a label into a session.
 
 use std::sync::Arc;
 
 use highwater_core::id::SessionKey;
 use highwater_core::label::Label;
 
+use super::conversation::pending;
 use super::{Access, Durability, Operation};
 use crate::key::SessionOwner;
-use crate::sql::{Tx, Value, label, members, only, statement};
+use crate::sql::{Tx, Value, members, only, session_labels, statement};
 use crate::{SessionState, StoreError};
 
 /// Joins a label.
@@ -23,18 +24,10 @@ pub(crate) struct Join {
     pub(crate) now: i64,
 }
 
-/// What the session is after a join.
-#[derive(Debug)]
-pub(crate) struct JoinedRows {
-    pub(crate) state: SessionState,
-    /// The principal's own session, if this one was folded into it.
-    pub(crate) widest: Option<SessionState>,
-}
-
 // === impl Join ===
 
 impl Operation for Join {
-    type Output = JoinedRows;
+    type Output = SessionState;
 
     const DOING: &'static str = "raise a label";
 
@@ -46,25 +39,17 @@ impl Operation for Join {
         true
     }
 
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<JoinedRows, StoreError> {
-        let known = self.known.as_deref();
-        let (state, folded) = join(tx, &self.key, &self.owner, &self.label, known, self.now).await?;
-        let widest = if folded {
-            let key = self.owner.widest_key();
-            Some(join(tx, &key, &self.owner.widest(), &self.label, None, self.now).await?.0)
-        } else {
-            None
-        };
-        Ok(JoinedRows { state, widest })
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<SessionState, StoreError> {
+        join(tx, &self.key, &self.owner, &self.label, self.known.as_deref(), self.now).await
     }
 
     #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) -> JoinedRows {
+    fn model(&self, model: &mut crate::memory::Model) -> SessionState {
         model.join(self)
     }
 }
 
-/// Joins a label and gives the session as it is then, and whether it was folded.
+/// Joins a label and gives the session as it is then.
 pub(super) async fn join<T: Tx>(
     tx: &mut T,
     key: &SessionKey,
@@ -72,7 +57,7 @@ pub(super) async fn join<T: Tx>(
     added: &Label,
     known: Option<&SessionState>,
     now: i64,
-) -> Result<(SessionState, bool), StoreError> {
+) -> Result<SessionState, StoreError> {
     let values = [
         Value::Text(key.as_str()),
         Value::Text(owner.principal.as_str()),
@@ -82,7 +67,7 @@ pub(super) async fn join<T: Tx>(
         Value::Int(added.bits().to_i64()),
     ];
     let row = only(tx.query(statement::JOIN, &values).await?)?;
-    let (epoch, bits, version, folded) = (row.count(0)?, row.bits(1)?, row.count(2)?, row.int(3)? != 0);
+    let (epoch, bits, version) = (row.count(0)?, row.bits(1)?, row.count(2)?);
     // Nobody wrote since the caller's copy was made: what it lists is what is stored.
     let current = known.filter(|known| known.epoch == epoch && known.version + 1 == version);
     let rows = match current {
@@ -95,15 +80,19 @@ pub(super) async fn join<T: Tx>(
         Some(known) => members(&known.label).collect(),
         None => rows,
     };
-    let label = match current {
+    let (label, pending) = match current {
         Some(known) => {
             let sets = known.label.clone().joined(added);
-            Label::from_sets(bits, sets.scopes().clone(), sets.names().clone(), sets.origins().clone())
+            let label =
+                Label::from_sets(bits, sets.scopes().clone(), sets.names().clone(), sets.origins().clone());
+            (label, known.pending.clone())
         }
         // The bits speak of what is added already, so its members belong to them.
         None => {
             let added = members(added).map(|(kind, value)| -> (&str, &str) { (kind, value) });
-            label(bits, stored.iter().copied().chain(added).map(Ok))?
+            let members = stored.iter().copied().chain(added).map(Ok);
+            let (label, earlier) = session_labels(bits, row.bits(3)?, members)?;
+            (label, pending(earlier, &row, (4, 5))?)
         }
     };
     keep_members(tx, key, &stored, added, &label).await?;
@@ -112,7 +101,19 @@ pub(super) async fn join<T: Tx>(
         tx.execute(statement::RAISE_BITS, &values).await?;
     }
     tx.announce(key.as_str()).await?;
-    Ok((SessionState { epoch, version, label }, folded))
+    Ok(SessionState { epoch, version, label, pending })
+}
+
+/// Joins members of sets, in the same transaction.
+pub(super) async fn join_sets<'m, T: Tx>(
+    tx: &mut T,
+    session: Value<'_>,
+    members: impl Iterator<Item = (&'static str, &'m str)>,
+) -> Result<(), StoreError> {
+    for (kind, value) in members {
+        tx.execute(statement::JOIN_MEMBER, &[session, Value::Text(kind), Value::Text(value)]).await?;
+    }
+    Ok(())
 }
 
 /// Stores the members that are new in a label, and no longer those for which it has no room.

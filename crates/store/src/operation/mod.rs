@@ -12,20 +12,22 @@ mod people;
 mod pins;
 mod read;
 mod token;
+mod transport;
 
 pub(crate) use context::{FindContext, MintContext};
-pub(crate) use conversation::{CountCall, End, KeepFallenBack, OpenConversation, Opening, Seen, SplitAgain};
+pub(crate) use conversation::{End, Enter, JoinPending, Seen};
 pub(crate) use database::{Probe, Prune, Restored};
-pub(crate) use declassify::{CloseEpoch, Closing, Declassify, Lower, Lowering};
+pub(crate) use declassify::{CloseEpoch, Closing, Declassify, DropPending, GoesAlong, Lower, Lowering};
 pub(crate) use describe::Describe;
 pub(crate) use join::Join;
 pub(crate) use mark::{Mark, MarkedKinds, ReadMarks};
-pub(crate) use people::{ListContexts, ListNotices, ListPrincipals, ListSessions, Note, ShowSession};
+pub(crate) use people::{ListContexts, ListNotices, ListSessions, Note, ShowSession};
 pub(crate) use pins::{DecidePins, Observe, PINS_HINT, PinHistory, ReadPins};
 pub(crate) use read::{Found, ReadSession};
 pub(crate) use token::{
     CreateToken, ListTokens, RevokeToken, Revoking, RotateToken, Rotating, TOKENS, UseToken,
 };
+pub(crate) use transport::{FindTransport, KeepTransport};
 
 use crate::StoreError;
 use crate::sql::Tx;
@@ -82,15 +84,13 @@ pub(crate) use approval::model as approval_model;
 /// What the model needs to see of the operations.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod model {
-    pub(crate) use super::conversation::{
-        CONVERSATIONS, CountCall, Earlier, OpenConversation, Opening, SHORT_SESSIONS, SplitAgain,
-        looks_like_one_per_call,
-    };
-    pub(crate) use super::declassify::{Closing, Lower, Lowering, shown};
+    pub(crate) use super::conversation::{Enter, Entered, JoinPending};
+    pub(crate) use super::declassify::{Closing, DropPending, GoesAlong, Lower, Lowering, shown};
     pub(crate) use super::describe::{Describe, definition};
-    pub(crate) use super::join::{Join, JoinedRows};
+    pub(crate) use super::join::Join;
     pub(crate) use super::mark::Mark;
-    pub(crate) use super::people::ListSessions;
+    pub(crate) use super::people::{ListSessions, MOST_WAYS};
     pub(crate) use super::pins::{DecidePins, KEPT_EVENTS, Observe, chosen};
     pub(crate) use super::read::{Found, ReadSession};
+    pub(crate) use super::transport::{KeepTransport, NONE_YET};
 }

@@ -3,17 +3,20 @@
 use highwater_core::id::{Principal, SessionKey, Timestamp, VirtualServerId};
 use serde_json::value::RawValue;
 
+use super::conversation::pending;
 use super::{Access, Durability, Operation};
 use crate::StoreError;
 use crate::key::SessionKind;
 use crate::people::{
-    Context, Declassification, DeclassificationOutcome, Notice, PrincipalRecord, SessionHistory,
-    SessionRecord,
+    Context, Declassification, DeclassificationOutcome, Notice, SessionHistory, SessionRecord, WayRecord,
 };
-use crate::sql::{Row, Tx, Value, first, label, statement};
+use crate::sql::{Row, Tx, Value, first, session_labels, statement};
 
 /// The most rows that one list gives.
 pub(crate) const LIST_LIMIT: u32 = 1000;
+
+/// The most ways into a conversation that are shown.
+pub(crate) const MOST_WAYS: i64 = 8;
 
 /// Sessions, last used first.
 #[derive(Debug)]
@@ -27,12 +30,6 @@ pub(crate) struct ListSessions {
 /// One session with its declassifications.
 #[derive(Debug)]
 pub(crate) struct ShowSession(pub(crate) SessionKey);
-
-/// What is known of principals.
-#[derive(Debug)]
-pub(crate) struct ListPrincipals {
-    pub(crate) most: u32,
-}
 
 /// Notices, newest first.
 #[derive(Debug)]
@@ -103,36 +100,6 @@ impl Operation for ShowSession {
     }
 }
 
-// === impl ListPrincipals ===
-
-impl Operation for ListPrincipals {
-    type Output = Vec<PrincipalRecord>;
-
-    const DOING: &'static str = "list principals";
-
-    fn access(&self) -> Access {
-        Access::Read
-    }
-
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<Vec<PrincipalRecord>, StoreError> {
-        let rows = tx.query(statement::PRINCIPALS, &[most(self.most)]).await?;
-        let principal = |row: &Row| {
-            Ok(PrincipalRecord {
-                principal: Principal::new(row.text(0)?),
-                conversations: row.count(1)?,
-                fallen_back: happened(row, 2)?,
-                seen: time(row, 3)?,
-            })
-        };
-        rows.iter().map(principal).collect()
-    }
-
-    #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) -> Vec<PrincipalRecord> {
-        model.principal_records()
-    }
-}
-
 // === impl ListNotices ===
 
 impl Operation for ListNotices {
@@ -185,6 +152,7 @@ impl Operation for ListContexts {
                 created: time(row, 1)?,
                 person: row.text(2)?.to_owned(),
                 note: row.text(3)?.to_owned(),
+                label: row.text(4)?.to_owned(),
             })
         };
         rows.iter().map(context).collect()
@@ -231,7 +199,11 @@ pub(super) async fn note<T: Tx>(tx: &mut T, notice: &Notice) -> Result<(), Store
 }
 
 async fn session<T: Tx>(tx: &mut T, row: &Row) -> Result<SessionRecord, StoreError> {
-    let sets = tx.query(statement::MEMBERS, &[Value::Text(row.text(0)?)]).await?;
+    let key = Value::Text(row.text(0)?);
+    let sets = tx.query(statement::MEMBERS, &[key]).await?;
+    let members = sets.iter().map(|row| Ok((row.text(0)?, row.text(1)?)));
+    let (label, earlier) = session_labels(row.bits(8)?, row.bits(10)?, members)?;
+    let ways = tx.query(statement::WAYS_SHOWN, &[key, Value::Int(MOST_WAYS)]).await?;
     Ok(SessionRecord {
         key: SessionKey::new(row.text(0)?),
         principal: Principal::new(row.text(1)?),
@@ -240,11 +212,21 @@ async fn session<T: Tx>(tx: &mut T, row: &Row) -> Result<SessionRecord, StoreErr
         created: time(row, 4)?,
         seen: time(row, 5)?,
         ended: happened(row, 6)?,
-        calls: row.count(7)?,
-        folded: row.int(8)? != 0,
-        epoch: row.count(9)?,
-        version: row.count(11)?,
-        label: label(row.bits(10)?, sets.iter().map(|row| Ok((row.text(0)?, row.text(1)?))))?,
+        epoch: row.count(7)?,
+        version: row.count(9)?,
+        label,
+        pending: pending(earlier, row, (11, 12))?,
+        ways: ways.iter().map(way).collect::<Result<_, _>>()?,
+    })
+}
+
+fn way(row: &Row) -> Result<WayRecord, StoreError> {
+    Ok(WayRecord {
+        key: SessionKey::new(row.text(0)?),
+        kind: SessionKind::from_word(row.text(1)?)?,
+        seen: time(row, 2)?,
+        ended: happened(row, 3)?,
+        said: row.text(4)?.to_owned(),
     })
 }
 

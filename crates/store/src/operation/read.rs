@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use highwater_core::id::SessionKey;
-use highwater_core::label::Label;
 
+use super::conversation::pending;
 use super::{Access, Operation};
-use crate::sql::{Tx, Value, first, label, statement};
+use crate::sql::{Tx, Value, first, session_labels, statement};
 use crate::{SessionState, StoreError};
 
 /// Reads a session.
@@ -23,11 +23,7 @@ pub(crate) enum Found {
     /// The caller's copy is the newest there is.
     Same,
     /// This is.
-    State {
-        state: SessionState,
-        /// Whether the session was folded into the principal's own.
-        folded: bool,
-    },
+    State(SessionState),
 }
 
 // === impl ReadSession ===
@@ -50,10 +46,7 @@ impl Operation for ReadSession {
                 return Ok(Found::Same);
             }
         }
-        Ok(match read(tx, &self.key).await? {
-            Some((state, folded)) => Found::State { state, folded },
-            None => Found::State { state: SessionState::unborn(), folded: false },
-        })
+        Ok(Found::State(read(tx, &self.key).await?.unwrap_or_else(SessionState::unborn)))
     }
 
     #[cfg(any(test, feature = "testing"))]
@@ -63,13 +56,11 @@ impl Operation for ReadSession {
 }
 
 /// A session as one snapshot, with its sets.
-pub(super) async fn read<T: Tx>(
-    tx: &mut T,
-    key: &SessionKey,
-) -> Result<Option<(SessionState, bool)>, StoreError> {
+pub(super) async fn read<T: Tx>(tx: &mut T, key: &SessionKey) -> Result<Option<SessionState>, StoreError> {
     let rows = tx.query(statement::SESSION, &[Value::Text(key.as_str())]).await?;
     let Some(row) = rows.first() else { return Ok(None) };
-    let (epoch, bits, version, folded) = (row.count(0)?, row.bits(1)?, row.count(2)?, row.int(3)? != 0);
-    let label: Label = label(bits, rows.iter().map(|row| Ok((row.text(4)?, row.text(5)?))))?;
-    Ok(Some((SessionState { epoch, version, label }, folded)))
+    let members = rows.iter().map(|row| Ok((row.text(3)?, row.text(4)?)));
+    let (label, earlier) = session_labels(row.bits(1)?, row.bits(5)?, members)?;
+    let pending = pending(earlier, row, (6, 7))?;
+    Ok(Some(SessionState { epoch: row.count(0)?, version: row.count(2)?, label, pending }))
 }

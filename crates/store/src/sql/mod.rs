@@ -131,6 +131,28 @@ pub(crate) fn label<'a>(
     Ok(Label::from_sets(bits, TextSet::of(scopes), TextSet::of(names), TextSet::of(origins)))
 }
 
+/// The labels of a session: its own, and what is pending, from the bits of each and the rows of their sets.
+pub(crate) fn session_labels<'a>(
+    own: LabelBits,
+    pending: LabelBits,
+    members: impl Iterator<Item = Result<(&'a str, &'a str), StoreError>>,
+) -> Result<(Label, Label), StoreError> {
+    let (mut owned, mut earlier) = (Vec::new(), Vec::new());
+    for member in members {
+        let (kind, value) = member?;
+        match PENDING.iter().find(|(_, stored)| *stored == kind) {
+            Some((kind, _)) => earlier.push(Ok((*kind, value))),
+            None => owned.push(Ok((kind, value))),
+        }
+    }
+    Ok((label(own, owned.into_iter())?, label(pending, earlier.into_iter())?))
+}
+
+/// The name of a set of what is pending.
+pub(crate) fn pending_kind(kind: &'static str) -> &'static str {
+    PENDING.iter().find(|(own, _)| *own == kind).map_or(kind, |(_, stored)| stored)
+}
+
 /// The members of a label's sets as they are stored.
 pub(crate) fn members(label: &Label) -> impl Iterator<Item = (&'static str, &str)> {
     let scopes = label.scopes().members().iter().map(|value| (SCOPE, &**value));
@@ -142,3 +164,7 @@ const SCOPE: &str = "scope";
 /// The name of a class of the operator's own.
 const CLASS: &str = "class";
 const ORIGIN: &str = "origin";
+
+/// The sets of what is pending, beside those of the label.
+const PENDING: [(&str, &str); 3] =
+    [(SCOPE, "pending-scope"), (CLASS, "pending-class"), (ORIGIN, "pending-origin")];

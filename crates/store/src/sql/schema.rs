@@ -13,7 +13,7 @@ pub(crate) enum Dialect {
 /// One step from a layout to the next: its definitions. `INT` stands for a 64-bit integer.
 type Migration = &'static [&'static str];
 
-const MIGRATIONS: &[Migration] = &[FIRST, PINS, AGENT_TOKENS, APPROVALS, ROUNDS, BELIEF];
+const MIGRATIONS: &[Migration] = &[FIRST, PINS, AGENT_TOKENS, APPROVALS, ROUNDS, BELIEF, CONVERSATIONS];
 
 /// Times are milliseconds, `0` where something has not happened. JSON is text: a column declared `JSON` has
 /// numeric affinity in SQLite.
@@ -128,6 +128,22 @@ const BELIEF: Migration = &[
     "UPDATE pin SET believed=0, ver=ver+1 WHERE basis='person'",
     "UPDATE pin_event SET what='approved-believed' WHERE what='approved'",
     "UPDATE pin_event SET what='approved' WHERE what='approved-unbelieved'",
+];
+
+/// Presumed conversations. What the sessions of a principal have read before is taken over when its first presumed
+/// conversation begins. A session whose `conversation` is another is a way into that one.
+const CONVERSATIONS: Migration = &[
+    "ALTER TABLE session ADD COLUMN conversation TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE session ADD COLUMN entered INT NOT NULL DEFAULT 0",
+    "ALTER TABLE session ADD COLUMN said TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE session ADD COLUMN began INT NOT NULL DEFAULT 0",
+    "ALTER TABLE session ADD COLUMN first_epoch INT NOT NULL DEFAULT 0",
+    "ALTER TABLE session ADD COLUMN pending INT NOT NULL DEFAULT 0",
+    "ALTER TABLE session ADD COLUMN read_since INT NOT NULL DEFAULT 0",
+    "ALTER TABLE session ADD COLUMN read_until INT NOT NULL DEFAULT 0",
+    "CREATE INDEX session_by_conversation ON session(conversation, seen)",
+    "ALTER TABLE context ADD COLUMN label TEXT NOT NULL DEFAULT ''",
+    "DROP TABLE principal",
 ];
 
 /// The version this program writes.

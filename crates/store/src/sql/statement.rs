@@ -8,7 +8,7 @@ statements! {
     JOIN = "INSERT INTO session(id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver) \
             VALUES($1,$2,$3,$4,$5,$5,0,0,0,0,$6,1) \
             ON CONFLICT(id) DO UPDATE SET bits=session.bits|excluded.bits, seen=excluded.seen, ver=session.ver+1 \
-            RETURNING epoch,bits,ver,folded";
+            RETURNING epoch,bits,ver,pending,read_since,read_until";
     /// Joins one member of a set, in the same transaction.
     JOIN_MEMBER = "INSERT INTO session_set(session,kind,value) VALUES($1,$2,$3) ON CONFLICT DO NOTHING";
     /// Takes one member of a set away that others, first in its order, left no room for.
@@ -19,13 +19,13 @@ statements! {
     /// Whether a copy is still the newest.
     VERSION = "SELECT epoch,ver FROM session WHERE id=$1";
     /// A session with its sets, as one snapshot.
-    SESSION = "SELECT s.epoch,s.bits,s.ver,s.folded,COALESCE(t.kind,''),COALESCE(t.value,'') \
+    SESSION = "SELECT s.epoch,s.bits,s.ver,COALESCE(t.kind,''),COALESCE(t.value,''),s.pending,s.read_since,s.read_until \
                FROM session s LEFT JOIN session_set t ON t.session=s.id WHERE s.id=$1";
 
     /// Declassification, step 1: closes the epoch and leaves the label as it is.
     CLOSE_EPOCH = "UPDATE session SET epoch=epoch+1, ver=ver+1 WHERE id=$1 AND epoch=$2 RETURNING epoch,ver";
     /// Declassification, step 2: lowers the label if nothing was joined since.
-    LOWER = "UPDATE session SET bits=$1, ver=ver+1 WHERE id=$2 AND epoch=$3 AND ver=$4 RETURNING epoch,bits,ver";
+    LOWER = "UPDATE session SET bits=$1, pending=0, read_since=0, read_until=0, ver=ver+1 WHERE id=$2 AND epoch=$3 AND ver=$4 RETURNING epoch,bits,ver";
     FORGET_MEMBERS = "DELETE FROM session_set WHERE session=$1";
     RECORD_DECLASSIFICATION = "INSERT INTO declassification(session,epoch,at,person,reason,old_label,new_label,outcome) \
             VALUES($1,$2,$3,$4,$5,$6,$7,$8)";
@@ -33,28 +33,52 @@ statements! {
     DECLASSIFICATIONS = "SELECT epoch,at,person,reason,old_label,new_label,outcome FROM declassification \
             WHERE session=$1 ORDER BY epoch DESC LIMIT $2";
 
-    /// Takes the row of a principal and holds it until the transaction ends.
-    TOUCH_PRINCIPAL = "INSERT INTO principal(id,conversations,fallen_back,seen) VALUES($1,0,0,$2) \
-            ON CONFLICT(id) DO UPDATE SET seen=excluded.seen RETURNING conversations,fallen_back";
-    PRINCIPALS = "SELECT id,conversations,fallen_back,seen FROM principal ORDER BY seen DESC, id LIMIT $1";
-    COUNT_CONVERSATION = "UPDATE principal SET conversations=conversations+1 WHERE id=$1 AND conversations<3";
-    FALL_BACK = "UPDATE principal SET fallen_back=$1 WHERE id=$2";
-    /// Changes nothing; what was changed before is on disk with it.
-    KEEP_FALLEN_BACK = "UPDATE principal SET fallen_back=fallen_back WHERE id=$1";
-    SPLIT_AGAIN = "UPDATE principal SET fallen_back=0, conversations=0 WHERE id=$1 AND fallen_back>0";
-    /// The last sessions of a principal that made a call. What was folded has been counted before.
-    RECENT = "SELECT kind,created,ended,calls FROM session WHERE agent=$1 AND id<>$2 AND calls>0 AND folded=0 \
-            AND kind IN ('transport','connection') ORDER BY created DESC, id DESC LIMIT 3";
-    SHORT_BITS = "SELECT DISTINCT bits FROM session WHERE agent=$1 AND id<>$2 AND calls<2 AND folded=0 \
-            AND kind IN ('transport','connection')";
-    SHORT_MEMBERS = "SELECT value FROM (SELECT DISTINCT t.value AS value FROM session s JOIN session_set t ON t.session=s.id \
-            WHERE s.agent=$1 AND s.id<>$2 AND s.calls<2 AND s.folded=0 \
-            AND s.kind IN ('transport','connection') AND t.kind=$3) AS found \
-            ORDER BY CASE WHEN substr(value,1,4)='mcp:' AND substr(value,1,6)<>'mcp://' THEN 0 ELSE 1 END, value \
-            LIMIT 257";
-    FOLD = "UPDATE session SET folded=1, ver=ver+1 WHERE agent=$1 AND calls<2 AND folded=0 \
-            AND kind IN ('transport','connection') RETURNING id";
-    COUNT_CALL = "UPDATE session SET calls=calls+1, seen=$1 WHERE id=$2 AND calls<2 RETURNING calls,agent";
+    /// Takes the row of a presumed conversation and holds it until the transaction ends.
+    OPEN_CONVERSATION = "INSERT INTO session(id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver,began) \
+            VALUES($1,$2,$3,$4,$5,$5,0,0,0,0,0,0,$5) \
+            ON CONFLICT(id) DO UPDATE SET agent=excluded.agent RETURNING seen,began";
+    /// What a principal read before it had a presumed conversation, in sessions that nobody named.
+    UNNAMED_SESSIONS = "SELECT id,bits,created,seen FROM session WHERE agent=$1 AND conversation='' \
+            AND kind IN ('transport','connection','principal') AND ver>0";
+    /// What a way brings along.
+    WAY = "SELECT bits FROM session WHERE id=$1";
+    ENTER = "INSERT INTO session(id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver,conversation,entered) \
+            VALUES($1,$2,$3,$4,$5,$5,0,0,0,0,0,0,$6,$7) ON CONFLICT(id) DO UPDATE SET seen=excluded.seen, \
+            conversation=excluded.conversation, entered=excluded.entered";
+    /// The ways that were in use since the label of a conversation began and can come back, but for one.
+    RAISE_WAYS = "UPDATE session SET bits=bits|$1, ver=ver+1 WHERE conversation=$2 AND ended=0 AND id<>$3 \
+            AND entered>(SELECT c.first_epoch FROM session c WHERE c.id=$2)";
+    RAISE_WAYS_MEMBER = "INSERT INTO session_set(session,kind,value) SELECT s.id,$1,$2 FROM session s \
+            WHERE s.conversation=$3 AND s.ended=0 AND s.id<>$4 \
+            AND s.entered>(SELECT c.first_epoch FROM session c WHERE c.id=$3) ON CONFLICT DO NOTHING";
+    /// A silence has ended what went on: its label is pending.
+    SET_PENDING = "UPDATE session SET pending=$1, read_since=$2, read_until=$3 WHERE id=$4";
+    END_CONVERSATION = "UPDATE session SET bits=0, began=$1, epoch=epoch+1, first_epoch=epoch+1, ver=ver+1 WHERE id=$2";
+    FORGET_OWN_MEMBERS = "DELETE FROM session_set WHERE session=$1 AND kind IN ('scope','class','origin')";
+    FORGET_PENDING_MEMBERS = "DELETE FROM session_set WHERE session=$1 \
+            AND kind IN ('pending-scope','pending-class','pending-origin')";
+    /// A person says that this is no new conversation.
+    JOIN_PENDING = "UPDATE session SET bits=bits|pending, pending=0, read_since=0, read_until=0, ver=ver+1 \
+            WHERE id=$1 AND epoch=$2 AND read_until>0 RETURNING ver";
+    /// A person says that it is: what is pending goes, and nothing else.
+    DROP_PENDING = "UPDATE session SET pending=0, read_since=0, read_until=0, epoch=epoch+1, ver=ver+1 \
+            WHERE id=$1 AND epoch=$2 AND read_until>0 RETURNING epoch,ver";
+    BEGIN_AGAIN = "UPDATE session SET began=$1, first_epoch=epoch WHERE id=$2";
+    /// The label of a conversation was lowered a while after its epoch was closed: everybody in it comes in anew.
+    NEXT_EPOCH = "UPDATE session SET epoch=epoch+1, first_epoch=epoch+1, began=$1 WHERE id=$2 AND kind='presumed' \
+            RETURNING epoch";
+    /// A way that goes along with a person's word brings nothing of what was before.
+    CLEAR_WAY = "UPDATE session SET bits=0, ver=ver+1 WHERE id=$1 AND conversation=$2";
+    WAYS = "SELECT id FROM session WHERE conversation=$1";
+    /// The ways into a conversation, last used first, for people.
+    WAYS_SHOWN = "SELECT id,kind,seen,ended,said FROM session WHERE conversation=$1 ORDER BY seen DESC, id LIMIT $2";
+    LAST_WAY = "SELECT id FROM session WHERE conversation=$1 AND ended=0 ORDER BY seen DESC, id LIMIT 1";
+
+    /// Writes down what a client said of itself, so that its session can be taken up again.
+    KEEP_TRANSPORT = "INSERT INTO session(id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver,conversation,said) \
+            VALUES($1,$2,$3,$4,$5,$5,0,0,0,0,0,0,$6,$7) ON CONFLICT(id) DO UPDATE SET said=excluded.said, \
+            conversation=CASE WHEN excluded.conversation='' THEN '' ELSE session.conversation END";
+    TRANSPORT = "SELECT vserver,said,conversation FROM session WHERE id=$1 AND agent=$2 AND kind='transport' AND ended=0 AND said<>''";
     SEEN = "UPDATE session SET seen=$1 WHERE id=$2 AND seen<$1";
     END = "UPDATE session SET ended=$1 WHERE id=$2 AND ended=0";
 
@@ -69,16 +93,18 @@ statements! {
             ON t.upstream=m.upstream AND t.kind=m.kind AND t.identity=m.identity \
             WHERE m.upstream=$1 AND m.kind=$2 AND m.identity=$3";
 
-    MINT_CONTEXT = "INSERT INTO context(id,created,person,note) VALUES($1,$2,$3,$4)";
-    CONTEXT = "SELECT id FROM context WHERE id=$1";
-    CONTEXTS = "SELECT id,created,person,note FROM context ORDER BY created DESC, id LIMIT $1";
+    MINT_CONTEXT = "INSERT INTO context(id,created,person,note,label) VALUES($1,$2,$3,$4,$5)";
+    CONTEXT = "SELECT label FROM context WHERE id=$1";
+    CONTEXTS = "SELECT id,created,person,note,label FROM context ORDER BY created DESC, id LIMIT $1";
 
     NOTE = "INSERT INTO notice(id,at,agent,session,kind,message) VALUES($1,$2,$3,$4,$5,$6)";
     NOTICES = "SELECT id,at,agent,session,kind,message FROM notice ORDER BY at DESC, id LIMIT $1";
 
-    SESSIONS = "SELECT id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver FROM session \
-            WHERE ($1='' OR agent=$1) AND seen<=$2 ORDER BY seen DESC, id LIMIT $3";
-    ONE_SESSION = "SELECT id,agent,vserver,kind,created,seen,ended,calls,folded,epoch,bits,ver FROM session WHERE id=$1";
+    /// Sessions that have a label of their own; the ways into them are not among them.
+    SESSIONS = "SELECT id,agent,vserver,kind,created,seen,ended,epoch,bits,ver,pending,read_since,read_until FROM session \
+            WHERE ($1='' OR agent=$1) AND seen<=$2 AND conversation='' ORDER BY seen DESC, id LIMIT $3";
+    ONE_SESSION = "SELECT id,agent,vserver,kind,created,seen,ended,epoch,bits,ver,pending,read_since,read_until \
+            FROM session WHERE id=$1";
 
     PINS = "SELECT kind,name,seen_digest,seen_text,seen_at,pin_digest,pin_text,pin_at,basis,believed,person,rejected \
             FROM pin WHERE server=$1 ORDER BY kind,name";
@@ -134,9 +160,9 @@ statements! {
     /// Every label becomes the top.
     TAINT_ALL = "UPDATE session SET bits=$1, ver=ver+1";
 
-    /// Sessions that ended long ago, whose keys cannot come back and whose labels nobody inherits.
-    PRUNE = "DELETE FROM session WHERE ended>0 AND ended<$1 AND kind IN ('transport','connection') \
-            AND (calls>1 OR folded=1 OR bits=0 OR agent IN (SELECT id FROM principal WHERE conversations>2))";
+    /// Sessions that ended long ago, whose keys cannot come back, and ways that nobody has used for as long.
+    PRUNE = "DELETE FROM session WHERE kind IN ('transport','connection','stateless') \
+            AND ((ended>0 AND ended<$1) OR (conversation<>'' AND seen<$1))";
     PRUNE_MEMBERS = "DELETE FROM session_set WHERE session NOT IN (SELECT id FROM session)";
 }
 

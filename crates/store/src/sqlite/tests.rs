@@ -37,7 +37,13 @@ impl Operation for Raw {
 
 fn context(id: &str) -> MintContext {
     let created = highwater_core::id::Timestamp(1);
-    MintContext(Context { id: id.to_owned(), created, person: String::new(), note: "x".repeat(8000) })
+    MintContext(Context {
+        id: id.to_owned(),
+        created,
+        person: String::new(),
+        note: "x".repeat(8000),
+        label: String::new(),
+    })
 }
 
 fn open(folder: &tempfile::TempDir) -> Sqlite {
@@ -73,9 +79,9 @@ async fn one_failure_does_not_spoil_its_batch() {
     }
     twice.await.unwrap().unwrap_err();
     for number in (0..20).filter(|number| number % 5 != 2) {
-        assert!(sqlite.perform(FindContext(format!("c{number}"))).await.unwrap());
+        assert!(sqlite.perform(FindContext(format!("c{number}"))).await.unwrap().is_some());
     }
-    assert!(!sqlite.perform(FindContext("half".to_owned())).await.unwrap());
+    assert!(sqlite.perform(FindContext("half".to_owned())).await.unwrap().is_none());
 }
 
 /// Says whether the commit that it is part of goes to disk at once.
@@ -147,11 +153,11 @@ async fn a_full_disk_is_told_as_such_and_forgiven_when_there_is_room() {
     assert!(matches!(error, StoreError::Full { .. }), "{error}");
     assert_eq!(error.to_string(), "the session store cannot make a context: the disk is full");
     assert!(sqlite.is_writing());
-    assert!(!sqlite.perform(FindContext(format!("c{kept}"))).await.unwrap());
+    assert!(sqlite.perform(FindContext(format!("c{kept}"))).await.unwrap().is_none());
     sqlite.perform(Raw("PRAGMA max_page_count=100000")).await.unwrap();
     sqlite.perform(context("after")).await.unwrap();
     for number in 0..kept {
-        assert!(sqlite.perform(FindContext(format!("c{number}"))).await.unwrap());
+        assert!(sqlite.perform(FindContext(format!("c{number}"))).await.unwrap().is_some());
     }
 }
 
@@ -167,7 +173,7 @@ async fn a_writer_that_died_is_seen_and_answers_nobody() {
         tokio::task::yield_now().await;
     }
     assert!(sqlite.queue(context("after")).is_err());
-    assert!(sqlite.perform(FindContext("before".to_owned())).await.unwrap(), "reading goes on");
+    assert!(sqlite.perform(FindContext("before".to_owned())).await.unwrap().is_some(), "reading goes on");
 }
 
 #[tokio::test]

@@ -18,6 +18,8 @@ pub(crate) struct History {
     /// How fast the clock of each gateway runs, in percent.
     pub(crate) clocks: Vec<u64>,
     pub(crate) agents: usize,
+    /// Whether nobody says which agent is which: all come by ways of their own to one presumed conversation.
+    pub(crate) presumed: bool,
     /// Which of the policies applies.
     pub(crate) policy: usize,
     pub(crate) steps: Vec<Step>,
@@ -38,6 +40,16 @@ pub(crate) enum What {
         agent: usize,
         replica: usize,
         keeps_pii: bool,
+    },
+    /// Nobody does anything for long, and then an agent comes again. Only where agents are presumed to be one.
+    Silence {
+        agent: usize,
+        replica: usize,
+    },
+    /// A person says that an agent has begun a new conversation. Likewise.
+    Anew {
+        agent: usize,
+        replica: usize,
     },
     /// A gateway is killed and comes back.
     Crash {
@@ -123,6 +135,7 @@ impl History {
             shared,
             clocks: (0..replicas).map(|_| 75 + dice.below(51)).collect(),
             agents: 1 + dice.below(3) as usize,
+            presumed: seed % 3 == 1,
             policy: dice.below(policies as u64) as usize,
             steps: Vec::new(),
         };
@@ -138,7 +151,15 @@ impl History {
     fn any(&self, dice: &mut Dice) -> What {
         let replica = dice.below(self.clocks.len() as u64) as usize;
         let agent = dice.below(self.agents as u64) as usize;
-        match dice.below(100) {
+        let drawn = dice.below(100);
+        if self.presumed {
+            match drawn {
+                0..7 => return What::Anew { agent, replica },
+                31..45 => return What::Silence { agent, replica },
+                _ => {}
+            }
+        }
+        match drawn {
             0..14 => What::Declassify { agent, replica, keeps_pii: dice.one_in(3) },
             14..20 => What::Crash { replica, down: dice.wait(200, 3_000) },
             20..22 => What::Stop { replica, down: dice.wait(200, 3_000) },
@@ -206,7 +227,8 @@ impl fmt::Display for History {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let store = if self.shared { "a shared store" } else { "a store of its own" };
         let (seed, policy, clocks) = (self.seed, self.policy, &self.clocks);
-        writeln!(f, "seed {seed}, policy {policy}, {store}, clocks at {clocks:?} percent")?;
+        let whose = if self.presumed { "one presumed conversation" } else { "a context for each agent" };
+        writeln!(f, "seed {seed}, policy {policy}, {store}, {whose}, clocks at {clocks:?} percent")?;
         self.steps.iter().try_for_each(|step| writeln!(f, "  at {:>6} ms: {:?}", step.at, step.what))
     }
 }

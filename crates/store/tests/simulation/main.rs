@@ -89,6 +89,10 @@ fn hold(histories: u64) {
         let count = counts.get(what).copied().unwrap_or_default();
         assert!(count > histories / 50, "{what}: {count} in {histories} histories");
     }
+    for what in ["silent", "begun anew"] {
+        let count = counts.get(what).copied().unwrap_or_default();
+        assert!(count > histories / 200, "{what}: {count} in {histories} histories");
+    }
 }
 
 #[test]
@@ -132,4 +136,6 @@ caught! {
     marking_with_an_old_copy_is_caught: MarksOfOldCopy;
     judging_replies_under_an_old_copy_is_caught: RepliesUnderOldCopy;
     overlooking_what_a_rule_looks_at_is_caught: OverlookedByAnother;
+    forgetting_what_is_pending_is_caught: PendingIsForgotten;
+    a_word_that_counts_for_everybody_is_caught: AWordForEverybody;
 }

@@ -40,8 +40,17 @@ struct Context {
 }
 
 /// The key of an agent's session.
-pub(crate) fn key(agent: usize) -> SessionKey {
-    SessionKind::Context.key(&Principal::new("agent"), &format!("ctx_{agent}"))
+pub(crate) fn key(presumed: bool, agent: usize) -> SessionKey {
+    let principal = Principal::new("agent");
+    match presumed {
+        true => SessionKind::Presumed.key(&principal, ""),
+        false => SessionKind::Context.key(&principal, &format!("ctx_{agent}")),
+    }
+}
+
+/// The reason that is given where an agent begins anew.
+pub(crate) fn anew(agent: usize) -> String {
+    format!("anew {agent}")
 }
 
 /// What a declassification leaves, by the reason that is given for it.
@@ -52,8 +61,8 @@ pub(crate) fn left(keeps_pii: bool) -> (Label, &'static str) {
 // === impl Oracle ===
 
 impl Oracle {
-    pub(crate) fn new(memory: Memory, agents: usize) -> Self {
-        let context = |agent| Context { key: key(agent), given: Vec::new(), declassified: 0 };
+    pub(crate) fn new(memory: Memory, agents: usize, presumed: bool) -> Self {
+        let context = |agent| Context { key: key(presumed, agent), given: Vec::new(), declassified: 0 };
         Self {
             memory,
             begun: Instant::now(),
@@ -148,18 +157,20 @@ impl Oracle {
         let context = &mut self.agents[agent];
         let Some(found) = self.memory.look(&context.key) else { return };
         // The newest is first.
-        let mut done =
-            found.declassifications.iter().filter(|it| it.outcome == DeclassificationOutcome::Done);
+        let done = found.declassifications.iter().filter(|it| it.outcome == DeclassificationOutcome::Done);
         let count = done.clone().count();
-        if count <= context.declassified {
-            return;
-        }
+        let fresh = done.take(count - context.declassified.min(count));
+        // A word about another agent says nothing of this one.
+        let theirs = |reason: &str| !reason.starts_with("anew") || reason == anew(agent);
+        let newest = fresh.map(|it| it.reason.as_str()).find(|reason| theirs(reason));
+        context.declassified = count;
+        let Some(newest) = newest else { return };
         // What the person left is in the context from now on; a call that was issued before cannot have used it.
         self.moment += 1;
-        let floor = left(done.next().is_some_and(|newest| newest.reason == "pii")).0;
+        let floor = left(newest == "pii").0;
+        let begun_anew = newest == anew(agent);
         context.given = vec![(self.moment, floor)];
-        context.declassified = count;
-        self.count("lowered");
+        self.count(if begun_anew { "begun anew" } else { "lowered" });
         self.tell(format!("the label of agent {agent} has been lowered"));
     }
 }

@@ -14,9 +14,11 @@ use highwater_core::policy::Policy;
 use highwater_store::{Joined, SessionHandle, SessionState, StoreError};
 
 use crate::history::Call;
-use crate::oracle::key;
 use crate::tools::{POLICIES, Saying};
-use crate::world::{Node, World, owner};
+use crate::world::{Node, World};
+
+/// Longer than any history.
+const LONG: Duration = Duration::from_secs(24 * 3600);
 
 /// What a careless gateway would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,10 @@ pub(crate) enum Mutant {
     RepliesUnderOldCopy,
     /// What another policy would overlook is released without the store.
     OverlookedByAnother,
+    /// What was read before a silence is forgotten.
+    PendingIsForgotten,
+    /// A person's word about one agent counts for all who share its conversation.
+    AWordForEverybody,
 }
 
 /// Which message of a call.
@@ -73,20 +79,23 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn new(world: Arc<World>, node: Arc<Node>, call: Arc<Call>, issued: u64) -> Self {
-        let session = node.store.session(&key(call.agent), &owner());
+        let session = world.session(&node.store, call.agent);
         Self { world, node, call, issued, session }
     }
 
     /// The whole way.
     pub(crate) async fn run(self) {
+        // Where the store cannot say whether a conversation goes on, its label is read when it is wanted.
+        self.session.begin(LONG).await.ok();
         self.session.note_call();
         let Call { tool, object, .. } = *self.call;
         let begun = self.label_now().await;
         let mut before = Arc::clone(&begun);
-        if self.is_shared() && !self.certain(&before.label) && !self.is(Mutant::NoRead) {
+        if self.is_shared() && !self.certain(&self.possible(&before)) && !self.is(Mutant::NoRead) {
             before = self.look_again().await;
         }
-        let verdict = decide(self.policy(), &tool.facts(&before.label));
+        let label = self.possible(&before);
+        let verdict = decide(self.policy(), &tool.facts(&label));
         let allowed = matches!(verdict, Verdict::Allow(_));
         self.world.oracle().judged(self.policy(), &self.call, self.issued, allowed);
         let Verdict::Allow(permit) = verdict else { return };
@@ -94,7 +103,7 @@ impl Served {
             if self.is_shared() && !self.is(Mutant::MarksOfOldCopy) {
                 before = self.look_again().await;
             }
-            if self.node.store.mark(&object.marks_of_write(), &before.label).await.is_err() {
+            if self.node.store.mark(&object.marks_of_write(), &self.possible(&before)).await.is_err() {
                 return;
             }
         }
@@ -129,7 +138,7 @@ impl Served {
         } else {
             self.label_now().await
         };
-        let Some(label) = self.passed(says, marks, &now.label, obligations) else {
+        let Some(label) = self.passed(says, marks, &self.possible(&now), obligations) else {
             return self.world.oracle().count("withheld by policy");
         };
         let careless = self.is(Mutant::OnlyReplies) && (message == Message::Progress || self.call.fails)
@@ -210,6 +219,11 @@ impl Served {
         self.world.follow_up(&self.call, message == Message::Reply);
     }
 
+    /// What the agent may have, as nobody has said whether it still has what was read before a silence.
+    fn possible(&self, state: &SessionState) -> Label {
+        if self.is(Mutant::PendingIsForgotten) { state.label.clone() } else { state.possible() }
+    }
+
     fn certain(&self, label: &Label) -> bool {
         let facts = self.call.tool.facts(label);
         let known = demands(self.policy(), &facts);
@@ -240,10 +254,10 @@ impl Served {
         if !self.is(Mutant::ForeignBitsAreDropped) {
             return state;
         }
-        let SessionState { epoch, version, label } = (*state).clone();
+        let SessionState { epoch, version, label, pending } = (*state).clone();
         let known = LabelBits::from_i64(label.bits().to_i64() & 0x3000_0000_001f_ff7f);
         let label = Label::from_parts(known, label.scopes().clone(), label.origins().clone());
-        Arc::new(SessionState { epoch, version, label })
+        Arc::new(SessionState { epoch, version, label, pending })
     }
 
     fn is(&self, mutant: Mutant) -> bool {

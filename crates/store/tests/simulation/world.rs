@@ -1,19 +1,21 @@
 //! The world of one history: gateways that come and go, the ways to their stores, agents that act on what they are given.
 
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use highwater_core::id::{Principal, VirtualServerId};
 use highwater_core::label::{Label, LabelBits, TextSet};
 use highwater_core::policy::Policy;
-use highwater_store::{Fault, GRACE, Link, Memory, Passage, SessionKind, SessionOwner, Store, StoreOptions};
+use highwater_store::{
+    Fault, GRACE, Link, Memory, Passage, SessionHandle, SessionKind, SessionOwner, Store, StoreOptions,
+};
 use tokio::task::AbortHandle;
 
 use crate::dice::Dice;
 use crate::history::{Call, History, Outage, Step, What};
-use crate::oracle::{Oracle, key, left};
+use crate::oracle::{Oracle, anew, key, left};
 use crate::protocol::{Mutant, Served, pause};
 use crate::tools::{POLICIES, Tool};
 
@@ -40,6 +42,19 @@ pub(crate) struct World {
     oracle: Mutex<Oracle>,
     nodes: Vec<Mutex<Option<Arc<Node>>>>,
     wires: AtomicU64,
+    /// How many calls are under way: nobody is silent meanwhile.
+    under_way: Arc<AtomicUsize>,
+    /// Everybody is silent.
+    is_silent: AtomicBool,
+}
+
+/// A call is under way until this is dropped.
+struct UnderWay(Arc<AtomicUsize>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A gateway from its start to its end.
@@ -103,7 +118,9 @@ impl World {
         Self {
             policy: &POLICIES[history.policy],
             mutant,
-            oracle: Mutex::new(Oracle::new(memory.clone(), history.agents)),
+            oracle: Mutex::new(Oracle::new(memory.clone(), history.agents, history.presumed)),
+            under_way: Arc::default(),
+            is_silent: AtomicBool::new(false),
             memory,
             nodes: history.clocks.iter().map(|_| Mutex::default()).collect(),
             wires: AtomicU64::new(history.seed),
@@ -117,7 +134,19 @@ impl World {
 
     /// The epoch of an agent's session, as it is.
     pub(crate) fn epoch(&self, agent: usize) -> u64 {
-        self.memory.look(&key(agent)).map_or(0, |found| found.session.epoch)
+        self.memory.look(&key(self.history.presumed, agent)).map_or(0, |found| found.session.epoch)
+    }
+
+    /// The session of an agent, as a gateway holds it.
+    pub(crate) fn session(&self, store: &Store, agent: usize) -> SessionHandle {
+        let principal = Principal::new("agent");
+        match self.history.presumed {
+            true => {
+                let way = SessionKind::Transport.key(&principal, &format!("agent_{agent}"));
+                store.presumed(&way, &owner(SessionKind::Transport))
+            }
+            false => store.session(&key(false, agent), &owner(SessionKind::Context)),
+        }
     }
 
     async fn run(self: &Arc<Self>) {
@@ -193,6 +222,8 @@ impl World {
         match step.what {
             What::Call(call) => self.issue(Arc::new(call), 0),
             What::Declassify { agent, replica, keeps_pii } => self.declassify(agent, replica, keeps_pii),
+            What::Silence { agent, replica } => self.be_silent(agent, replica).await,
+            What::Anew { agent, replica } => self.begin_anew(agent, replica),
             What::Crash { replica, down } => {
                 let Some(node) = self.take(replica) else { return };
                 self.oracle().tell(format!("{replica} is killed"));
@@ -235,11 +266,19 @@ impl World {
         let world = Arc::clone(self);
         tokio::spawn(async move {
             pause(after).await;
+            while world.is_silent.load(Ordering::Relaxed) {
+                pause(5).await;
+            }
+            world.under_way.fetch_add(1, Ordering::Relaxed);
+            let under_way = UnderWay(Arc::clone(&world.under_way));
             let issued = world.oracle().issue(&call);
             pause(call.way).await;
             let Some(node) = world.node(call.replica) else { return };
             let served = Served::new(Arc::clone(&world), Arc::clone(&node), call, issued);
-            node.spawn(served.run());
+            node.spawn(async move {
+                served.run().await;
+                drop(under_way);
+            });
         });
     }
 
@@ -254,7 +293,7 @@ impl World {
 
     fn declassify(self: &Arc<Self>, agent: usize, replica: usize, keeps_pii: bool) {
         let Some(node) = self.node(replica) else { return };
-        let (world, session) = (Arc::clone(self), node.people.session(&key(agent), &owner()));
+        let (world, session) = (Arc::clone(self), self.session(&node.people, agent));
         node.spawn(async move {
             let Ok(seen) = session.current().await else { return };
             // A person lowers: they leave nothing in that was not there.
@@ -265,23 +304,54 @@ impl World {
         });
     }
 
+    /// A silence ends what went on, if nothing is under way.
+    async fn be_silent(self: &Arc<Self>, agent: usize, replica: usize) {
+        let Some(node) = self.node(replica) else { return };
+        if self.under_way.load(Ordering::Relaxed) > 0 || self.is_silent.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let session = self.session(&node.store, agent);
+        // A store that hangs is given up, as by a gateway that is killed.
+        let done = tokio::time::timeout(Duration::from_secs(5), session.begin_after_silence()).await;
+        self.is_silent.store(false, Ordering::Relaxed);
+        let mut oracle = self.oracle();
+        oracle.tell(format!("after a silence agent {agent} comes to {replica}: {done:?}"));
+        if matches!(done, Ok(Ok(()))) {
+            oracle.count("silent");
+        }
+    }
+
+    /// A person says that an agent has begun anew.
+    fn begin_anew(self: &Arc<Self>, agent: usize, replica: usize) {
+        let Some(node) = self.node(replica) else { return };
+        let (world, session) = (Arc::clone(self), self.session(&node.people, agent));
+        node.spawn(async move {
+            let Ok(seen) = session.current().await else { return };
+            world.oracle().tell(format!("a person says that agent {agent} begins anew, at {replica}"));
+            let (label, reason) = (Label::bottom(), anew(agent));
+            let done = match world.mutant {
+                Some(Mutant::AWordForEverybody) => {
+                    session.declassify(seen.epoch, &label, "ada", &reason).await
+                }
+                _ => session.begin_anew(session.way(), seen.epoch, &label, "ada", &reason).await,
+            };
+            world.oracle().tell(format!("of agent {agent} that begins anew: {done:?}"));
+        });
+    }
+
     /// Another version of the gateway joins what only it can read, and releases it.
     async fn newer(&self, agent: usize) {
         let options = StoreOptions::default();
         let store = self.memory.open(&options).await.unwrap();
         let foreign = Label::from_parts(LabelBits::from_i64(1 << 40), TextSet::EMPTY, TextSet::EMPTY);
-        let joined = store.session(&key(agent), &owner()).join(&foreign).await.unwrap();
+        let joined = self.session(&store, agent).join(&foreign).await.unwrap();
         self.oracle().give(agent, &Label::top(), "what only a newer version can read");
         drop(joined);
     }
 }
 
-pub(crate) fn owner() -> SessionOwner {
-    SessionOwner {
-        principal: Principal::new("agent"),
-        virtual_server: VirtualServerId::new("default"),
-        kind: SessionKind::Context,
-    }
+fn owner(kind: SessionKind) -> SessionOwner {
+    SessionOwner { principal: Principal::new("agent"), virtual_server: VirtualServerId::new("default"), kind }
 }
 
 // === impl Node ===

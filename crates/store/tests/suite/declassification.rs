@@ -169,19 +169,23 @@ pub(crate) async fn a_declassification_keeps_its_record<B: Backend>() {
     assert!(record.old_label.get().contains("web") && !record.new_label.get().contains("web"));
 }
 
-/// Opening sessions that go by the principal's label is not joining: it may not keep a person from lowering it.
-pub(crate) async fn a_host_that_fell_back_can_be_declassified_while_it_goes_on<B: Backend>() {
+/// Coming into a conversation is not joining: it may not keep a person from lowering its label.
+pub(crate) async fn a_conversation_is_declassified_while_others_come_into_it<B: Backend>() {
     let place = B::new().await;
     let store = place.open().await;
-    super::fall_back(&store, &web()).await;
-    let principal = super::open(&store, "next").await.handle;
+    let quiet = Duration::from_secs(3600);
+    let session = super::by_transport(&store, "a");
+    session.begin(quiet).await.unwrap();
+    session.join(&web()).await.unwrap();
     let lowering = tokio::spawn({
-        let principal = principal.clone();
-        async move { reset(&principal, 0).await }
+        let session = session.clone();
+        async move { reset(&session, 0).await }
     });
+    let mut number = 0;
     while !lowering.is_finished() {
-        super::open(&store, "another").await;
+        number += 1;
+        super::by_transport(&store, &format!("b{number}")).begin(quiet).await.unwrap();
     }
     assert!(matches!(lowering.await.unwrap(), Declassified::Done(_)));
-    assert_eq!(principal.current().await.unwrap().label, Label::bottom());
+    assert_eq!(session.current().await.unwrap().label, Label::bottom());
 }

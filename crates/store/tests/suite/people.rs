@@ -10,15 +10,15 @@ use super::{Backend, context, key, owner};
 pub(crate) async fn contexts_are_known_to_those_who_made_them<B: Backend>() {
     let place = B::new().await;
     let (store, other) = (place.open().await, place.open_beside().await);
-    assert!(!store.knows_context("ctx_guess").await.unwrap());
-    let made = store.mint_context("ada", "the invoice run").await.unwrap();
+    assert_eq!(store.context("ctx_guess").await.unwrap(), None);
+    let made = store.mint_context("ada", "the invoice run", "pii").await.unwrap();
     assert!(made.id.starts_with("ctx_") && made.id.len() >= 26, "{}", made.id);
-    assert!(store.knows_context(&made.id).await.unwrap());
-    assert!(other.knows_context(&made.id).await.unwrap());
-    assert_ne!(store.mint_context("ada", "").await.unwrap().id, made.id);
+    assert_eq!(store.context(&made.id).await.unwrap().as_deref(), Some("pii"));
+    assert_eq!(other.context(&made.id).await.unwrap().as_deref(), Some("pii"));
+    assert_ne!(store.mint_context("ada", "", "").await.unwrap().id, made.id);
     assert_eq!(store.contexts(10).await.unwrap().len(), 2);
     store.close().await.unwrap();
-    assert!(place.open().await.knows_context(&made.id).await.unwrap());
+    assert_eq!(place.open().await.context(&made.id).await.unwrap().as_deref(), Some("pii"));
 }
 
 pub(crate) async fn people_see_sessions_and_notices<B: Backend>() {

@@ -1,13 +1,15 @@
 //! Random histories, side by side with the model.
 
+use std::time::Duration;
+
 use highwater_core::annotation::DataClass;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::{Label, TextSet};
 use highwater_core::session::{ObjectId, ObjectKind};
 use highwater_core::trust::TrustLevel;
-use highwater_store::{Memory, StoreOptions};
+use highwater_store::{Declassified, Memory, SessionState, StoreOptions};
 
-use super::{Backend, context};
+use super::{Backend, by_transport, context, silence};
 
 const HISTORIES: u64 = 12;
 const STEPS: u64 = 40;
@@ -56,13 +58,41 @@ pub(crate) async fn random_histories_agree_with_the_model<B: Backend>() {
             let store = &stores[random.below(2) as usize];
             let name = ["a", "b", "c"][random.below(3) as usize];
             let object = ObjectId::new(UpstreamId::new("u"), ObjectKind::Object, name);
-            let (session, twin) = (context(store, name), context(&model, name));
+            let (session, twin) = if random.below(2) == 0 {
+                (context(store, name), context(&model, name))
+            } else {
+                let (session, twin) = (by_transport(store, name), by_transport(&model, name));
+                // Now and then after a silence.
+                let quiet = if random.below(4) == 0 { Duration::ZERO } else { Duration::from_secs(3600) };
+                silence().await;
+                session.begin(quiet).await.unwrap();
+                twin.begin(quiet).await.unwrap();
+                (session, twin)
+            };
             let label = random.label();
-            match random.below(20) {
+            match random.below(24) {
+                20..22 if session.way().is_some() => {
+                    for session in [&session, &twin] {
+                        let epoch = session.current().await.unwrap().epoch;
+                        let done =
+                            session.begin_anew(session.way(), epoch, &Label::bottom(), "ada", "").await;
+                        assert!(
+                            matches!(done, Ok(Declassified::Done(_))),
+                            "seed {seed} step {step}: {done:?}"
+                        );
+                    }
+                }
+                22 => {
+                    for session in [&session, &twin] {
+                        let epoch = session.current().await.unwrap().epoch;
+                        session.join_pending(epoch).await.unwrap();
+                    }
+                }
                 0 => {
-                    let epoch = twin.current().await.unwrap().epoch;
-                    session.declassify(epoch, &label, "ada", "").await.unwrap();
-                    twin.declassify(epoch, &label, "ada", "").await.unwrap();
+                    for session in [&session, &twin] {
+                        let epoch = session.current().await.unwrap().epoch;
+                        session.declassify(epoch, &label, "ada", "").await.unwrap();
+                    }
                 }
                 1..5 => {
                     store.mark(std::slice::from_ref(&object), &label).await.unwrap();
@@ -75,9 +105,12 @@ pub(crate) async fn random_histories_agree_with_the_model<B: Backend>() {
                 }
             }
             let (found, expected) = (session.current().await.unwrap(), twin.current().await.unwrap());
+            let pending = |state: &SessionState| state.pending.as_ref().map(|pending| pending.label.clone());
+            // Where replicas share a conversation, lowering its label takes two epochs.
+            let epochs = |state: &SessionState| if session.way().is_none() { state.epoch } else { 0 };
             assert_eq!(
-                (found.epoch, &found.label),
-                (expected.epoch, &expected.label),
+                (epochs(&found), &found.label, pending(&found)),
+                (epochs(&expected), &expected.label, pending(&expected)),
                 "seed {seed} step {step}"
             );
             assert_eq!(

@@ -2,6 +2,7 @@
 //! mode and never waived.
 
 mod approval;
+mod conversation;
 mod flow_policy;
 mod grant;
 mod own_files;
@@ -27,6 +28,7 @@ pub(super) const GATES: &[Gate] = &[
     approval::wanted,
     flow_policy::accepted,
     own_files::left_alone,
+    conversation::settled,
 ];
 
 /// Whether the caller's token still grants what it granted when the action was sent. A token that is revoked meanwhile

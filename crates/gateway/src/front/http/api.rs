@@ -16,6 +16,7 @@ use super::{HttpFront, authenticate};
 use crate::describe::Saying;
 use crate::people::Reset;
 use crate::pins::{Decided, Judgement};
+use crate::stated_label::StatedLabel;
 use crate::token_desk::{TokenFault, TokenView};
 
 /// Where the interface begins.
@@ -63,6 +64,9 @@ pub(super) struct Act {
     /// What a server is, in one word.
     #[serde(default)]
     profile: Option<Profile>,
+    /// What a conversation holds from the beginning, in words.
+    #[serde(default)]
+    label: Vec<String>,
 }
 
 /// A definition as a person looked at it.
@@ -183,19 +187,20 @@ impl HttpFront {
                 let key = SessionKey::new(*key);
                 reset(gateway.reset_session(&key, act.epoch, act.person(), &act.reason).await?)
             }
-            (["contexts"], None) => json(StatusCode::OK, &gateway.contexts(MOST).await?),
-            (["contexts"], Some(act)) => {
-                json(StatusCode::CREATED, &gateway.new_context(act.person(), &act.note).await?)
-            }
-            (["principals"], None) => json(StatusCode::OK, &gateway.principals(MOST).await?),
-            (["principals", name, "split"], Some(act)) => {
-                if act.reason.trim().is_empty() {
-                    return Ok(problem(StatusCode::BAD_REQUEST, "say why, in `reason`"));
+            (["sessions", key, "new"], Some(act)) => match StatedLabel::read(&act.label) {
+                Ok(label) => {
+                    let (key, said) = (SessionKey::new(*key), (act.person(), act.reason.as_str()));
+                    reset(gateway.new_conversation(&key, None, act.epoch, label.label(), said).await?)
                 }
-                let name = Principal::new(*name);
-                let split = gateway.split_again(&name, act.person(), &act.reason).await?;
-                json(StatusCode::OK, &serde_json::json!({ "changed": split }))
-            }
+                Err(why) => problem(StatusCode::BAD_REQUEST, &why),
+            },
+            (["contexts"], None) => json(StatusCode::OK, &gateway.contexts(MOST).await?),
+            (["contexts"], Some(act)) => match StatedLabel::read(&act.label) {
+                Ok(label) => {
+                    json(StatusCode::CREATED, &gateway.new_context(act.person(), &act.note, &label).await?)
+                }
+                Err(why) => problem(StatusCode::BAD_REQUEST, &why),
+            },
             (["tokens"], None) => json(StatusCode::OK, &gateway.tokens().await?),
             (["tokens"], Some(act)) => {
                 let name = act.name.clone().unwrap_or_default();

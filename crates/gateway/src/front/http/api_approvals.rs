@@ -100,6 +100,8 @@ fn refused(fault: &DeskFault) -> Response<ResponseBody> {
         | DeskFault::WrongCode { .. }
         | DeskFault::NoWindow
         | DeskFault::NotRememberable
+        | DeskFault::NeedsWord
+        | DeskFault::NotPresumed
         | DeskFault::Mandate(_) => StatusCode::BAD_REQUEST,
         DeskFault::Unsealable | DeskFault::NoEntropy | DeskFault::Store(_) | DeskFault::Audit(_) => {
             StatusCode::SERVICE_UNAVAILABLE

@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::Abortable;
-use highwater_core::id::Principal;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::headers::{CLIENT_SESSION_ID, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
-use highwater_store::SessionHandle;
+use highwater_store::{KeptTransport, SessionHandle, SessionKind, SessionOwner};
 use highwater_upstream::apart;
 use http::header::HeaderValue;
 use http::{Response, StatusCode};
@@ -21,10 +20,10 @@ use super::response::{self, Refused, ResponseBody};
 use super::sessions::HttpSession;
 use super::stream_log::Manner;
 use super::{Endpoint, HttpFront, request};
-use crate::client::Client;
+use crate::client::{Aside, Client, HangUp, LegacySession};
 use crate::gateway::fresh_id;
 use crate::in_place::boxed;
-use crate::session::{Place, client_session_id};
+use crate::session::{KeptClient, Place, client_session_id};
 use crate::tokens::{Slot, Token};
 
 /// A call that takes longer than this is answered as a stream, which keeps the connection alive and can be resumed.
@@ -50,7 +49,7 @@ impl HttpFront {
         if frame.kind() == FrameKind::Request && frame.method() == Some("initialize") {
             return apart(self.begin_session(frame, &endpoint, token)).await;
         }
-        let session = match self.session(headers, &endpoint, &token.principal) {
+        let session = match self.session(headers, &endpoint, &token).await {
             Ok(session) => session,
             Err(refused) => return *refused,
         };
@@ -95,18 +94,19 @@ impl HttpFront {
         let aside = HttpSession::new_aside();
         let (way_out, hung_up) = (Arc::clone(&aside), Arc::clone(&aside));
         let (place, context) = (Place::Transport(&id), endpoint.context.as_deref());
-        let caller = self.gateway.open_caller(token, endpoint.virtual_server.clone(), context, place).await;
+        let caller = self.gateway.caller(token, endpoint.virtual_server.clone(), context, place, None);
         let met = self
             .gateway
             .initialize(
                 &frame,
                 caller,
-                id,
+                Arc::clone(&id),
                 (Box::new(move |message| way_out.push_now(message)), Box::new(move || hung_up.close())),
             )
             .await;
         match met {
             Ok((session, answer)) => {
+                self.keep(&session, context).await;
                 self.sessions.add(HttpSession::new(session, aside));
                 let mut response = response::json(StatusCode::OK, answer);
                 response.headers_mut().insert(SESSION_ID, id_header);
@@ -159,11 +159,11 @@ impl HttpFront {
     }
 
     /// Opens the stream of messages that belong to no call, or takes up one that broke.
-    pub(super) fn open_stream(
+    pub(super) async fn open_stream(
         &self,
         headers: &Headers,
         endpoint: &Endpoint,
-        principal: &Principal,
+        token: &Arc<Token>,
     ) -> Response<ResponseBody> {
         if !headers.has(SESSION_ID) {
             return response::method_not_allowed();
@@ -171,7 +171,7 @@ impl HttpFront {
         if !request::accepts(headers, "text/event-stream") {
             return response::text(StatusCode::NOT_ACCEPTABLE, "accept `text/event-stream`");
         }
-        let session = match self.session(headers, endpoint, principal) {
+        let session = match self.session(headers, endpoint, token).await {
             Ok(session) => session,
             Err(refused) => return *refused,
         };
@@ -192,19 +192,21 @@ impl HttpFront {
     }
 
     /// Ends a session on its client's wish.
-    pub(super) fn end_session(
+    pub(super) async fn end_session(
         &self,
         headers: &Headers,
         endpoint: &Endpoint,
-        principal: &Principal,
+        token: &Arc<Token>,
     ) -> Response<ResponseBody> {
         if !headers.has(SESSION_ID) {
             return response::method_not_allowed();
         }
-        match self.session(headers, endpoint, principal) {
+        match self.session(headers, endpoint, token).await {
             Ok(session) => {
-                self.sessions.remove(&session.session.id);
+                let id = &session.session.id;
+                self.sessions.remove(id);
                 self.gateway.end_session(&session.session);
+                self.gateway.store.end_transport(&SessionKind::Transport.key(&token.principal, id));
                 session.aside.close();
                 response::empty(StatusCode::OK)
             }
@@ -212,12 +214,13 @@ impl HttpFront {
         }
     }
 
-    /// The session that a request names. An unknown one is 404, which makes clients start anew.
-    fn session(
+    /// The session that a request names. One that we put away, or that is from before our own start, is taken up again; one
+    /// that its client has ended, or that nobody knows, is 404, which makes clients start anew.
+    async fn session(
         &self,
         headers: &Headers,
         endpoint: &Endpoint,
-        principal: &Principal,
+        token: &Arc<Token>,
     ) -> Result<Arc<HttpSession>, Refused> {
         let invalid = |status, message| {
             Err(Box::new(response::json(
@@ -228,7 +231,13 @@ impl HttpFront {
         let Some(id) = headers.get(SESSION_ID) else {
             return invalid(StatusCode::BAD_REQUEST, "`Mcp-Session-Id` is missing; send `initialize` first");
         };
-        let found = plain(id).and_then(|id| self.sessions.find(id, principal, &endpoint.virtual_server));
+        let id = plain(id);
+        let found = id.and_then(|id| self.sessions.find(id, &token.principal, &endpoint.virtual_server));
+        let found = match (found, id) {
+            (Some(found), _) => Some(found),
+            (None, Some(id)) => apart(self.take_up(id, endpoint, token)).await?,
+            (None, None) => None,
+        };
         let Some(session) = found else {
             return invalid(StatusCode::NOT_FOUND, "this session has ended; send `initialize` again");
         };
@@ -238,6 +247,71 @@ impl HttpFront {
                 "`MCP-Protocol-Version` is not the version agreed for this session",
             ),
             _ => Ok(session),
+        }
+    }
+
+    /// Takes up a session that is not in memory any more, if its client has not ended it.
+    async fn take_up(
+        &self,
+        id: &str,
+        endpoint: &Endpoint,
+        token: &Arc<Token>,
+    ) -> Result<Option<Arc<HttpSession>>, Refused> {
+        let key = SessionKind::Transport.key(&token.principal, id);
+        let kept = match self.gateway.store.find_transport(&key, &token.principal).await {
+            Ok(kept) => kept,
+            Err(error) => {
+                tracing::error!(%error, "a session could not be looked up");
+                let message = "the session could not be looked up; try again later";
+                let answer = error_code::error_response(None, INVALID_REQUEST, message, None);
+                return Err(Box::new(response::json(StatusCode::SERVICE_UNAVAILABLE, answer)));
+            }
+        };
+        let kept = kept.filter(|kept| kept.virtual_server == endpoint.virtual_server);
+        let Some(KeptTransport { said, conversation, .. }) = kept else { return Ok(None) };
+        let said = KeptClient::read(&said).filter(|said| said.context == endpoint.context);
+        let Some((version, said)) = said.and_then(KeptClient::into_said) else { return Ok(None) };
+        let limit = self.gateway.settings.load().limits.sessions;
+        if self.gateway.registry.session_count() >= limit {
+            let message = format!("{limit} sessions are open already (`limits.sessions`)");
+            let answer = error_code::error_response(None, INVALID_REQUEST, &message, None);
+            return Err(Box::new(response::json(StatusCode::SERVICE_UNAVAILABLE, answer)));
+        }
+        let (place, context) = (Place::Transport(id), endpoint.context.as_deref());
+        let caller =
+            self.gateway.caller(Arc::clone(token), endpoint.virtual_server.clone(), context, place, None);
+        // What it read while its conversation was presumed is what it has read, also where it is one of its own by now.
+        if let (Some(conversation), None) = (&conversation, caller.session.way())
+            && let Err(error) = self.gateway.inherit(&caller.session, conversation).await
+        {
+            tracing::error!(%error, "what a session has read could not be looked up");
+            let message = "the session could not be looked up; try again later";
+            let answer = error_code::error_response(None, INVALID_REQUEST, message, None);
+            return Err(Box::new(response::json(StatusCode::SERVICE_UNAVAILABLE, answer)));
+        }
+        let aside = HttpSession::new_aside();
+        let (way_out, hung_up) = (Arc::clone(&aside), Arc::clone(&aside));
+        let ways: (Aside, HangUp) =
+            (Box::new(move |message| way_out.push_now(message)), Box::new(move || hung_up.close()));
+        let session = self.gateway.meet(id.into(), caller, version, said, ways);
+        self.keep(&session, context).await;
+        tracing::info!(principal = %token.principal, "a session is taken up again");
+        Ok(Some(self.sessions.add_or_get(HttpSession::new(session, aside))))
+    }
+
+    /// Keeps what a client said, so that its session can be taken up again. Without that it starts anew one day.
+    async fn keep(&self, session: &LegacySession, context: Option<&str>) {
+        let caller = &session.caller;
+        let key = SessionKind::Transport.key(&caller.principal, &session.id);
+        let labelled = *caller.session.key() == key;
+        let owner = SessionOwner {
+            principal: caller.principal.clone(),
+            virtual_server: caller.virtual_server.clone(),
+            kind: SessionKind::Transport,
+        };
+        let Some(said) = KeptClient::of(session, context).text() else { return };
+        if let Err(error) = self.gateway.store.keep_transport(&key, &owner, labelled, said).await {
+            tracing::warn!(%error, "a session could not be kept; after a restart its client starts anew");
         }
     }
 }

@@ -209,7 +209,7 @@ impl HttpFront {
             return Err(Box::new(response::text(StatusCode::NOT_FOUND, &message)));
         }
         if let Some(context) = &endpoint.context {
-            apart(self.check_context(context)).await?;
+            apart(self.check_context(context, &token, &endpoint.virtual_server)).await?;
         }
         Ok(match head.method {
             Method::POST => {
@@ -224,9 +224,11 @@ impl HttpFront {
                 };
                 Admitted::Message(Message { frame, endpoint, token, slot })
             }
-            Method::GET => Admitted::Answered(self.open_stream(&head.headers, &endpoint, &token.principal)),
+            Method::GET => {
+                Admitted::Answered(apart(self.open_stream(&head.headers, &endpoint, &token)).await)
+            }
             Method::DELETE => {
-                Admitted::Answered(self.end_session(&head.headers, &endpoint, &token.principal))
+                Admitted::Answered(apart(self.end_session(&head.headers, &endpoint, &token)).await)
             }
             _ => Admitted::Answered(response::method_not_allowed()),
         })
@@ -244,8 +246,13 @@ impl HttpFront {
 
     /// A context splits a session, so it must be one that was made here: whoever could make up contexts could leave a
     /// label behind.
-    async fn check_context(&self, context: &str) -> Result<(), Refused> {
-        match self.gateway.store.knows_context(context).await {
+    async fn check_context(
+        &self,
+        context: &str,
+        token: &Token,
+        virtual_server: &VirtualServerId,
+    ) -> Result<(), Refused> {
+        match self.gateway.begin_in_context(context, &token.principal, virtual_server).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Box::new(response::text(
                 StatusCode::NOT_FOUND,

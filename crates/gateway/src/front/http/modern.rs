@@ -26,7 +26,7 @@ use crate::client::Client;
 use crate::front::LISTEN;
 use crate::greet;
 use crate::in_place::boxed;
-use crate::session::client_session_id;
+use crate::session::{Place, client_session_id};
 use crate::tokens::{Slot, Token};
 
 /// How often a silent stream shows that it is alive.
@@ -70,10 +70,11 @@ impl HttpFront {
             return response::json(StatusCode::BAD_REQUEST, bytes);
         }
         let named = headers.text(CLIENT_SESSION_ID);
-        let caller = self.gateway.passing_caller(
+        let caller = self.gateway.caller(
             token,
             endpoint.virtual_server.clone(),
             endpoint.context.as_deref(),
+            Place::Anywhere,
             client_session_id(named, &frame).as_deref(),
         );
         let client = match greet::modern_client(&frame, caller) {

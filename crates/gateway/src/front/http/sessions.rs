@@ -1,6 +1,7 @@
-//! Transport sessions of legacy HTTP clients: bound to their principal, ended when they have been silent too long.
+//! Transport sessions of legacy HTTP clients: bound to their principal, put away when they have been silent too long.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -45,6 +46,19 @@ struct State {
 impl HttpSessions {
     pub(super) fn add(&self, session: Arc<HttpSession>) {
         self.sessions().insert(Arc::clone(&session.session.id), session);
+    }
+
+    /// The session of this id, or else this one: two requests may take up one session at once.
+    pub(super) fn add_or_get(&self, session: Arc<HttpSession>) -> Arc<HttpSession> {
+        let id = Arc::clone(&session.session.id);
+        match self.sessions().entry(id) {
+            Entry::Occupied(there) if !there.get().session.is_over() => Arc::clone(there.get()),
+            Entry::Occupied(mut ended) => {
+                ended.insert(Arc::clone(&session));
+                session
+            }
+            Entry::Vacant(free) => Arc::clone(free.insert(session)),
+        }
     }
 
     /// The session of this id, if it goes on and belongs to this principal at this endpoint.
@@ -133,7 +147,7 @@ impl HttpSession {
     }
 }
 
-/// Ends sessions that have been silent too long, for as long as the front exists.
+/// Puts sessions away that have been silent too long, for as long as the front exists.
 pub(super) async fn sweep(front: Weak<HttpFront>) {
     loop {
         tokio::time::sleep(SWEEP_EVERY).await;
@@ -142,7 +156,7 @@ pub(super) async fn sweep(front: Weak<HttpFront>) {
         let idle = front.gateway.settings.load().limits.session_idle;
         for silent in front.sessions.silent_for(idle) {
             front.sessions.remove(&silent.session.id);
-            front.gateway.end_session(&silent.session);
+            front.gateway.put_away(&silent.session);
             silent.aside.close();
         }
     }

@@ -96,6 +96,13 @@ pub(super) trait Counter: Send + Sync + 'static {
         person: &UserId,
     ) -> impl Future<Output = Result<(), Refusal>> + Send;
 
+    /// Begins a new conversation in place of the one that the request was asked in.
+    fn begin_conversation(
+        &self,
+        id: &ApprovalId,
+        by: By<'_>,
+    ) -> impl Future<Output = Result<(), Refusal>> + Send;
+
     fn decline(&self, id: &ApprovalId, by: By<'_>) -> impl Future<Output = Result<(), Refusal>> + Send;
 
     /// A challenge envelope that any passkey may sign, which shows whose it is and approves nothing.

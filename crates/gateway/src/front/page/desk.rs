@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use highwater_core::id::{ApprovalId, ChallengeId, UpstreamId, UserId};
+use highwater_core::id::{ApprovalId, ChallengeId, SessionKey, UpstreamId, UserId};
+use highwater_core::label::Label;
 use highwater_core::profile::Profile;
 use http::StatusCode;
 use serde::Serialize;
@@ -15,6 +16,7 @@ use crate::approvals::{
 };
 use crate::describe::WhatItIs;
 use crate::gateway::Gateway;
+use crate::people::Reset;
 
 /// The desk, and the one who can tell an operator.
 pub(super) struct Behind {
@@ -74,6 +76,26 @@ impl Counter for Behind {
         remember: Option<RememberScope>,
     ) -> Result<ApprovalState, Refusal> {
         Ok(self.desk.confirm(id, by, remember).await?)
+    }
+
+    async fn begin_conversation(&self, id: &ApprovalId, by: By<'_>) -> Result<(), Refusal> {
+        let (request, conversation) = self.desk.conversation_of(id, by).await?;
+        let (key, way) = (SessionKey::new(conversation.key.as_str()), conversation.way.map(SessionKey::new));
+        let (person, label) = (by.words(), Label::bottom());
+        let reason = "answered on the page: this is a new conversation";
+        let said = (person.as_str(), reason);
+        let epoch = Some(conversation.epoch);
+        match self.gateway.new_conversation(&key, way.as_ref(), epoch, &label, said).await {
+            Ok(Reset::Done(_)) => {}
+            // The call is judged again, and asked about anew if it must be.
+            Ok(Reset::Changed(_) | Reset::Unknown | Reset::NoReason) => {
+                self.desk.end(&request, "the conversation has changed since").await?;
+                let words = "the conversation has changed since; the agent may ask again";
+                return Err(Refusal::new(StatusCode::CONFLICT, words));
+            }
+            Err(error) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())),
+        }
+        Ok(self.desk.end(&request, "a new conversation has begun").await?)
     }
 
     async fn decline(&self, id: &ApprovalId, by: By<'_>) -> Result<(), Refusal> {

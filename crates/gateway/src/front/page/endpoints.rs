@@ -174,6 +174,14 @@ impl<C: Counter> Page<C> {
                 self.counter.describe(server, profile, &visitor.user).await?;
                 return Ok(answer::json(StatusCode::OK, &json!({ "server": server, "profile": profile })));
             }
+            "new-conversation" => {
+                let Nothing {} = read(bytes)?;
+                if !self.visitors.is_our_page(&asked.head.headers) {
+                    return Err(sign_in_again());
+                }
+                self.counter.begin_conversation(&id, visitor.by()).await?;
+                return Ok(answer::json(StatusCode::OK, &json!({ "conversation": "new" })));
+            }
             "decline" => {
                 let Nothing {} = read(bytes)?;
                 self.counter.decline(&id, visitor.by()).await?;

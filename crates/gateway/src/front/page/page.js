@@ -211,6 +211,11 @@ function requestPage() {
     say("Allowed.", "good");
     location.reload();
   });
+  on("new-conversation", "click", async () => {
+    await post(`/approve/${id}/new-conversation`);
+    say("A new conversation has begun.", "good");
+    location.reload();
+  });
   on("describe", "click", async () => {
     const answer = (name) => document.querySelector(`input[name=${name}]:checked`)?.value;
     if (!answer("strangers") || !answer("sends")) throw new Refused("please answer both questions");

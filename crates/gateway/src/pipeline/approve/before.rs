@@ -80,17 +80,17 @@ impl Approvals {
         if escalation.grade() != Effect::Confirm {
             return Ok(Settled::Open(proposed, escalation));
         }
-        let told = escalation.told();
+        let (told, scope) = (escalation.told(), proposed.scope());
         let call = Recalled {
             principal: &proposed.caller.principal,
-            session: proposed.session().key(),
+            session: &scope,
             tool: &here.signable.tool,
             upstream: Some(proposed.action.upstream()),
             definition: here.signable.definition,
             arguments: &here.signable.arguments,
             is_direct: here.signable.is_direct,
             contract: &proposed.contract,
-            label: &proposed.before.label,
+            label: proposed.label(),
             told: &told,
         };
         let recalled = here.desk.recall(&call).await.map_err(|fault| failed(&proposed, &fault))?;
@@ -136,7 +136,7 @@ impl Approvals {
             arguments: called.arguments,
             delegable: here.delegable,
             aims: &aims,
-            label: &proposed.before.label,
+            label: proposed.label(),
             around: &around,
         };
         let used = here.desk.use_mandate(&call).await.map_err(|fault| failed(&proposed, &fault))?;
@@ -156,11 +156,11 @@ fn offer(here: &AtDesk<'_>, proposed: &Proposed, escalation: &Escalation) -> Opt
     if escalation.grade() != Effect::Confirm {
         return None;
     }
-    let (signable, label) = (&here.signable, &proposed.before.label);
+    let (signable, label) = (&here.signable, proposed.label());
     Some(Offer {
         user: proposed.standing.user.clone(),
         principal: proposed.caller.principal.clone(),
-        session: proposed.session().key().clone(),
+        session: proposed.scope(),
         tool: signable.tool.clone(),
         upstream: Some(proposed.action.upstream().clone()),
         // Of a sealed call nothing is kept that could be compared.

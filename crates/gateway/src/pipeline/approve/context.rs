@@ -7,11 +7,14 @@ use highwater_core::decide::{Finding, FindingId};
 use highwater_core::policy::Effect;
 use highwater_mcp::text::{elements, member, members, string_member, unquote};
 
-use super::super::proposed::Proposed;
+use super::super::proposed::{Earlier, Proposed};
 use super::signable::Signable;
 use super::words;
-use crate::approvals::{AbsentView, AskView, ContextView, OriginView, Rememberable, ServerSays};
-use crate::session::Story;
+use crate::approvals::{
+    AbsentView, AskView, ContextView, ConversationView, EarlierMatters, EarlierView, OriginView,
+    Rememberable, ServerSays,
+};
+use crate::session::{Story, rests_on};
 
 /// How many origins are shown.
 const MAX_ORIGINS: usize = 32;
@@ -30,7 +33,7 @@ pub(super) fn around(
     story: &Story,
     definition: Option<&str>,
 ) -> ContextView {
-    let label = &proposed.before.label;
+    let label = proposed.label();
     let arguments = &signable.arguments;
     let mut asks: Vec<(u8, AskView)> = findings
         .iter()
@@ -56,6 +59,37 @@ pub(super) fn around(
         decision: Some(proposed.decision.to_string()),
         session: Some(proposed.session().key().to_string()),
         rememberable: Rememberable::of(arguments, signable.is_direct, &proposed.contract, label),
+        conversation: Some(conversation(proposed)),
+    }
+}
+
+/// The conversation that an action belongs to.
+pub(super) fn conversation(proposed: &Proposed) -> ConversationView {
+    let (session, before) = (proposed.session(), &proposed.before);
+    let earlier = before.pending.as_ref().map(|pending| EarlierView {
+        labels: label_words(&pending.label).map(str::to_owned).collect(),
+        origins: pending
+            .label
+            .origins()
+            .members()
+            .iter()
+            .take(MAX_ORIGINS)
+            .map(ToString::to_string)
+            .collect(),
+        since: pending.since,
+        until: pending.until,
+    });
+    ConversationView {
+        rests_on: rests_on(session),
+        key: session.key().to_string(),
+        epoch: before.epoch,
+        way: session.way().map(ToString::to_string),
+        earlier,
+        matters: match proposed.earlier {
+            Earlier::Indifferent => EarlierMatters::No,
+            Earlier::Asks(_) => EarlierMatters::Asks,
+            Earlier::Blocks => EarlierMatters::Blocks,
+        },
     }
 }
 

@@ -14,7 +14,7 @@ use highwater_store::{ApprovalRequest, RequestState};
 
 use super::super::judge::Settled;
 use super::super::permitted::Basis;
-use super::super::proposed::Proposed;
+use super::super::proposed::{Earlier, Proposed};
 use super::super::{Arrival, Refusal};
 use super::signable::{NotSignable, Signable};
 use super::wait::Waited;
@@ -104,13 +104,24 @@ impl Approvals {
                     Waited::Declined => {
                         return Err(self.judge.recorder.declined(&proposed, &escalation.declined()));
                     }
-                    Waited::Over => continue,
+                    Waited::Over => {
+                        // A person may have said that this is a new conversation.
+                        proposed = self.judge.sessions.read_again(self.judge.renewed(proposed)?).await;
+                        (proposed, escalation) = match self.judge.judge(proposed).await? {
+                            Settled::Granted(proposed, granted) => {
+                                return Ok(Approved::of(proposed, granted));
+                            }
+                            Settled::Open(proposed, escalation) => (proposed, escalation),
+                        };
+                        continue;
+                    }
                 }
             };
             // Never without somebody who waits for it: the answer stays for the identical call that comes next.
             if !arrival.is_awaited() {
                 return Err(Refusal::gone(&proposed.decision));
             }
+            self.settle_earlier(&proposed).await?;
             proposed = self.judge.sessions.read_again(self.judge.renewed(proposed)?).await;
             here.signable.definition = self.definition_now(&proposed, &here.signable);
             (proposed, escalation) = match self.judge.judge(proposed).await? {
@@ -129,6 +140,16 @@ impl Approvals {
             };
         }
         Err(self.judge.recorder.declined(&proposed, &escalation.unasked()))
+    }
+
+    /// A yes to a call that was asked about because of what was read before a silence, and not the word that this is a new
+    /// conversation: it is the same one.
+    async fn settle_earlier(&self, proposed: &Proposed) -> Result<(), Refusal> {
+        if proposed.earlier == Earlier::Indifferent {
+            return Ok(());
+        }
+        let joined = proposed.session().join_pending(proposed.before.epoch).await;
+        joined.map_err(|error| failed(proposed, &DeskFault::Store(error)))
     }
 
     /// Puts the question to the desk.
@@ -152,7 +173,7 @@ impl Approvals {
             kind: escalation.grade(),
             user: proposed.standing.user.clone(),
             principal: &proposed.caller.principal,
-            session: proposed.session().key(),
+            session: &proposed.scope(),
             caller: arrival.caller_name(),
             tool: &here.signable.tool,
             upstream: Some(proposed.action.upstream()),

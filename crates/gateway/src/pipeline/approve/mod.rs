@@ -44,7 +44,7 @@ use super::gather::Answered;
 use super::judge::{Judge, Settled};
 use super::layout::Layout;
 use super::permitted::{Basis, Granted};
-use super::proposed::Proposed;
+use super::proposed::{Earlier, Proposed};
 use super::seals::{GoesOn, Seals};
 use super::sent::Sent;
 use super::{Arrival, Delivery, Refusal};
@@ -193,7 +193,8 @@ impl Approvals {
         for _ in 0..MAX_QUESTIONS {
             self.judge.recorder.escalation(&proposed, &escalation)?;
             // What was asked by a form may have become more than a form may ask.
-            let by_form = escalation.takes_form(&proposed.before.label);
+            // Whether a conversation is new is said on the page or in the terminal, not by a client.
+            let by_form = escalation.takes_form(proposed.label()) && proposed.earlier == Earlier::Indifferent;
             form = form.filter(|_| by_form);
             if form.is_none() && page.is_none() {
                 (proposed, escalation) = match self.agreed_with_challenge(proposed, escalation).await? {
@@ -302,7 +303,7 @@ impl Approvals {
             held.is_flagged().then(|| held.label()),
         ));
         let question = held.escalation().question();
-        match self.way(arrival, &permitted, held.escalation().takes_form(&permitted.before.label), None) {
+        match self.way(arrival, &permitted, held.escalation().takes_form(permitted.label()), None) {
             Way::None => Err(sent.withhold(&held.unasked())),
             Way::Desk(desk) if wait::returns_page(arrival) => {
                 self.send_reply_to_page(&desk, arrival, sent, held).await.map(ReplyApproved::Asked)
@@ -350,7 +351,8 @@ impl Approvals {
         let policy = Arc::clone(&self.judge.world.load().policy);
         let now = self.judge.sessions.current(permitted.session()).await;
         let standing = permitted.caller.standing();
-        let facts = permitted.facts_of_reply(&now.label, &standing.grant);
+        let session = now.possible();
+        let facts = permitted.facts_of_reply(&session, &standing.grant);
         match decide_reply_approved(&policy, &facts, approved) {
             ReplyVerdict::Pass(pass) => Ok(ReplyApproved::Passed(sent, pass)),
             ReplyVerdict::Hold(held) => Err(sent.withhold(&held.unasked())),

@@ -62,7 +62,7 @@ pub(super) fn around(arrival: &Arrival, proposed: &Proposed, escalation: &Escala
     Around {
         caller: arrival.caller_name(),
         rules: rules_of(&escalation.told()),
-        labels: highwater_core::audit::label_words(&proposed.before.label).map(str::to_owned).collect(),
+        labels: highwater_core::audit::label_words(proposed.label()).map(str::to_owned).collect(),
         decision: Some(proposed.decision.clone()),
         sealed: proposed.sealed,
     }

@@ -18,7 +18,9 @@ use super::form::{Page, Shown, input_required_again};
 use super::pending::{Subject, WaitingReply};
 use super::wait::RETRY_WAIT;
 use super::{Approvals, ReplyApproved};
-use crate::approvals::{AskAnswer, AskView, By, ContextView, Desk, DeskFault, NewAsk, rules_of};
+use crate::approvals::{
+    AskAnswer, AskView, By, ContextView, ConversationView, Desk, DeskFault, NewAsk, rules_of,
+};
 
 // === impl Approvals ===
 
@@ -174,6 +176,8 @@ impl Approvals {
             asks,
             decision: Some(permitted.decision.to_string()),
             session: Some(permitted.session().key().to_string()),
+            // The call has run: what is said of the conversation now changes nothing for it.
+            conversation: Some(ConversationView { way: None, ..super::context::conversation(&permitted) }),
             ..ContextView::default()
         };
         let ask = NewAsk {

@@ -10,7 +10,7 @@ use highwater_core::label::Label;
 use highwater_core::policy::Effect;
 
 use super::super::proposed::Proposed;
-use crate::session::Story;
+use crate::session::{Story, rests_on};
 
 /// How many origins are named.
 const MAX_ORIGINS: usize = 3;
@@ -36,6 +36,10 @@ pub(super) fn question(proposed: &Proposed, findings: &[Finding], story: &Story,
         text.push_str("\n\n");
         text.push_str(&sentence);
     }
+    if let Some(sentence) = presumed(proposed) {
+        text.push_str("\n\n");
+        text.push_str(&sentence);
+    }
     text.push_str("\n\nThe answer counts for this one call, exactly as it was made");
     text.push_str(if offers { ", unless you choose more." } else { "." });
     text
@@ -58,9 +62,21 @@ fn undescribed(proposed: &Proposed) -> Option<String> {
     ))
 }
 
+/// How to say that this is a new conversation, where nobody says which it is. Never in the form itself: a form is the
+/// client's word.
+fn presumed(proposed: &Proposed) -> Option<String> {
+    proposed.session().way()?;
+    let principal = &proposed.caller.principal;
+    Some(format!(
+        "Which conversation this is rests on no more than {}. If it is a new one, `highwater session new --principal \
+         {principal}` says so.",
+        rests_on(proposed.session())
+    ))
+}
+
 /// Why one finding makes it a question.
 pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) -> String {
-    let session = &proposed.before.label;
+    let session = proposed.label();
     match &finding.id {
         FindingId::Flow(rule) => {
             let gate = rule.gate();
@@ -68,6 +84,10 @@ pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) ->
                 Concern::PrivateData => private(session, story, gate.consequence),
                 Concern::UntrustedText => doubtful(session, story) + gate.consequence,
             }
+        }
+        FindingId::Conversation => {
+            "What was read before a silence forbids it. If this is a new conversation, that no longer counts."
+                .to_owned()
         }
         FindingId::Approval => {
             "The tool's description asks that a person looks at every call of it.".to_owned()

@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use crate::client::{Caller, Client, LegacySession, ModernClient, Said};
 use crate::gateway::Gateway;
 use crate::pipeline::Arrival;
+use crate::session::Place;
 use crate::tokens::Token;
 
 /// ClientOptions a client is.
@@ -81,8 +82,8 @@ impl Default for ClientOptions<'_> {
 impl Agent {
     pub(super) fn new(gateway: &Arc<Gateway>, who: ClientOptions<'_>) -> Self {
         let token = who.token.unwrap_or_else(|| Arc::clone(&gateway.tokens.agent));
-        let caller =
-            gateway.passing_caller(token, VirtualServerId::new(who.virtual_server), who.context, None);
+        let virtual_server = VirtualServerId::new(who.virtual_server);
+        let caller = gateway.caller(token, virtual_server, who.context, Place::Anywhere, None);
         let (capabilities, speaks_approval) = (who.capabilities.to_string(), who.speaks_approval);
         let client = match who.era {
             Era::Legacy => {

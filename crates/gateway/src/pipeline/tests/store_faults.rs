@@ -6,7 +6,9 @@ use std::time::Duration;
 use highwater_store::{Fault, Memory};
 use serde_json::{Value, json};
 
-use super::{ACT, AGES, ERAS, FETCH, INBOX, LOOK, Setup, Stage, Step, refusal, remediation, text};
+use super::{
+    ACT, AGES, ClientOptions, ERAS, FETCH, INBOX, LOOK, Setup, Stage, Step, refusal, remediation, text,
+};
 
 /// From the moment the server has the call, the store fails like this.
 fn store_fails(stage: &Stage, fault: Fault) -> Step {
@@ -75,12 +77,16 @@ async fn what_is_refused_whatever_the_label_is_stays_a_refusal_while_the_store_i
 
 #[tokio::test]
 async fn a_session_that_cannot_be_read_has_taken_in_everything() {
-    for shared in [false, true] {
+    // A session that is named has to be read; a presumed conversation has to be entered, which is written down.
+    let failing = [(Some("ctx"), Fault::Read), (None, Fault::Write)];
+    for (shared, (context, fault)) in
+        [false, true].into_iter().flat_map(|shared| failing.map(|it| (shared, it)))
+    {
         let stage = Setup::usual().on(&Memory::new(shared)).open().await;
-        let agent = stage.of_era(ERAS[1]);
+        let agent = stage.agent(ClientOptions { era: ERAS[1], context, ..ClientOptions::default() });
         // Its lists are known, so that only the session has to be read.
         agent.send("tools/list", json!({})).await;
-        stage.store_fails(Fault::Read);
+        stage.store_fails(fault);
         is_outage(&agent.call(ACT, json!({})).await);
         assert!(stage.up().journal().is_empty(), "{shared}");
         assert_eq!(stage.events(), ["unavailable tools/call"], "{shared}");

@@ -77,9 +77,21 @@ enum SessionCommand {
         common: Common,
     },
 
-    /// Make a context: an endpoint whose clients have a session of their own.
+    /// Begin a conversation: as a context, whose endpoint has a session of its own, or as what an agent does next.
+    ///
+    /// With `--principal`, what that agent's last client does from now on is a new conversation, and nothing that was read
+    /// before counts for it. Say so only if the agent has nothing of it left. What was read stays with the other clients
+    /// of that agent: when one of them is used again, it counts again.
     New {
-        /// What it is for.
+        /// The agent that begins anew, by the name of its token. Without this a context is made.
+        #[arg(long, value_name = "NAME")]
+        principal: Option<String>,
+
+        /// What it holds from the beginning: `high`, `untrusted`, a class of data such as `pii`, or a class of your own.
+        #[arg(long, value_name = "WORD", value_delimiter = ',')]
+        label: Vec<String>,
+
+        /// What it is for, or why it is new. It goes on record.
         #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         note: String,
 
@@ -105,8 +117,20 @@ pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
             };
             reset(key, ask, common)
         }
-        SessionCommand::New { note, person, common } => {
-            new(Ask::NewContext { person: named(person.as_deref()), note: note.clone() }, common)
+        SessionCommand::New { principal, label, note, person, common } => {
+            let (person, label, note) = (named(person.as_deref()), label.clone(), note.clone());
+            match principal {
+                None => new(Ask::NewContext { person, note, label }, common),
+                Some(principal) => {
+                    let ask = Ask::NewConversation {
+                        principal: Principal::new(principal.as_str()),
+                        person,
+                        note,
+                        label,
+                    };
+                    begin(principal, ask, common)
+                }
+            }
         }
     }
 }
@@ -167,6 +191,21 @@ fn reset(key: &str, ask_for: Ask, common: &Common) -> Result<(), Failure> {
     Ok(())
 }
 
+fn begin(principal: &str, ask_for: Ask, common: &Common) -> Result<(), Failure> {
+    let answer = ask(&common.data.path()?, ask_for)?;
+    let state: show::State = read(&answer)?;
+    if !state.done {
+        return Err(Failure::failed("the conversation has changed while this was said").help("say it again"));
+    }
+    if common.json {
+        print(&format!("{}\n", answer.get()));
+    } else {
+        let (principal, label) = (explain::plain(principal), state.label.words());
+        print(&format!("a new conversation of `{principal}` has begun; its label is {label}\n"));
+    }
+    Ok(())
+}
+
 fn new(ask_for: Ask, common: &Common) -> Result<(), Failure> {
     let data = common.data.path()?;
     let answer = ask(&data, ask_for)?;
@@ -186,7 +225,7 @@ fn new(ask_for: Ask, common: &Common) -> Result<(), Failure> {
             "context   {id}\nendpoint  {endpoint}\n\nOne conversation that connects here has a label of its own.\n"
         ),
         None => format!(
-            "context   {id}\n\nThis gateway listens on no port, so nobody can use it. Each connection of `highwater stdio` is\na session of its own already; for contexts run `highwater serve`.\n"
+            "context   {id}\n\nThis gateway listens on no port, so nobody can use it. To begin a new conversation over\n`highwater stdio`, name its agent with `--principal`; for contexts run `highwater serve`.\n"
         ),
     });
     Ok(())

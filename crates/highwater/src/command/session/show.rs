@@ -23,11 +23,22 @@ pub(super) struct Row {
     created: Timestamp,
     seen: Timestamp,
     ended: Option<Timestamp>,
-    folded: bool,
     epoch: u64,
+    #[serde(default)]
+    rests_on: String,
+    #[serde(default)]
+    pending: Option<Earlier>,
     #[serde(default)]
     risk: Risk,
     pub(super) label: Published,
+}
+
+/// What was read before a silence.
+#[derive(Debug, Deserialize)]
+struct Earlier {
+    label: Published,
+    since: Timestamp,
+    until: Timestamp,
 }
 
 /// What a session has to lose.
@@ -127,7 +138,8 @@ impl Published {
 /// Sessions, one a line.
 pub(super) fn table(rows: &[Row]) -> String {
     let mut lines = vec![
-        ["session", "integrity", "secrecy", "flags", "risk", "epoch", "last used (UTC)"].map(str::to_owned),
+        ["session", "integrity", "secrecy", "flags", "risk", "epoch", "last used (UTC)", "rests on"]
+            .map(str::to_owned),
     ];
     for row in rows {
         let flags = if row.label.flags.is_empty() { "-".to_owned() } else { listed(&row.label.flags) };
@@ -139,11 +151,18 @@ pub(super) fn table(rows: &[Row]) -> String {
             row.risk.score.to_string(),
             row.epoch.to_string(),
             minute(row.seen),
+            rests_on(row),
         ]);
     }
     let mut text = String::new();
     crate::explain::table(&mut text, "", &lines).unwrap_or_default();
     text
+}
+
+/// What the key of a session rests on, and whether something is pending.
+fn rests_on(row: &Row) -> String {
+    let pending = if row.pending.is_some() { "; what was read before a silence is pending" } else { "" };
+    plain(&row.rests_on) + pending
 }
 
 /// One session.
@@ -164,12 +183,12 @@ fn write(text: &mut String, shown: &Shown, chronicle: &Chronicle) -> std::fmt::R
         plain(session.principal.as_str()),
         plain(&session.virtual_server)
     )?;
+    if !session.rests_on.is_empty() {
+        writeln!(text, "   = rests on {}", plain(&session.rests_on))?;
+    }
     writeln!(text, "   = since {}, last used {} UTC", moment(session.created), minute(session.seen))?;
     if let Some(ended) = session.ended {
         writeln!(text, "   = ended {}", moment(ended))?;
-    }
-    if session.folded {
-        writeln!(text, "   = its label went over to the agent's own session, which all its sessions share")?;
     }
     writeln!(text, "\nwhat it has taken in")?;
     let rows = [
@@ -182,6 +201,17 @@ fn write(text: &mut String, shown: &Shown, chronicle: &Chronicle) -> std::fmt::R
     let rows: Vec<[String; 2]> =
         rows.into_iter().filter(|[_, value]| !value.is_empty()).map(|row| row.map(str::to_owned)).collect();
     crate::explain::table(text, "  ", &rows)?;
+    if let Some(earlier) = &session.pending {
+        writeln!(
+            text,
+            "\npending: what was read from {} to {}",
+            moment(earlier.since),
+            moment(earlier.until)
+        )?;
+        writeln!(text, "  {}", earlier.label.words())?;
+        let principal = plain(session.principal.as_str());
+        writeln!(text, "  if this is a new conversation: highwater session new --principal {principal}")?;
+    }
     brought(text, chronicle)?;
     legs(text, &label.label(), chronicle)?;
     if !declassifications.is_empty() {

@@ -80,6 +80,7 @@ pub(crate) struct StepFile {
     pub(crate) request: Field<String>,
     pub(crate) reset: Field<String>,
     pub(crate) new_session: Field<String>,
+    pub(crate) silence: Field<String>,
     pub(crate) reload: Field<Json>,
     pub(crate) restart: Field<Word>,
     // How.

@@ -11,7 +11,7 @@ use crate::scenario::file::{CompleteFile, Era, Flow, ScenarioFile, StepFile};
 use crate::scenario::model::{ClientSpec, MAIN, Step, What, members};
 
 /// What a step can be.
-const KINDS: &str = "`call`, `read`, `get_prompt`, `complete`, `list`, `resolve`, `request`, `reset`, `new_session`, `reload`, `restart`";
+const KINDS: &str = "`call`, `read`, `get_prompt`, `complete`, `list`, `resolve`, `request`, `reset`, `new_session`, `silence`, `reload`, `restart`";
 
 /// The layers findings come from; their ids begin with one.
 const LAYERS: [&str; 3] = ["structural.", "flow.", "rule."];
@@ -88,6 +88,7 @@ fn what(file: &StepFile, span: Span, reading: Reading<'_>) -> Option<What> {
             What::Reset { client, reason }
         }),
         text(&file.new_session).map(|client| What::NewSession { client }),
+        file.silence.read().and_then(|written| silence(written, reading)),
         file.reload.value().map(|_| What::Reload),
         file.restart.value().map(|_| What::Restart),
     ];
@@ -105,6 +106,15 @@ fn what(file: &StepFile, span: Span, reading: Reading<'_>) -> Option<What> {
             None
         }
     }
+}
+
+fn silence(written: &Written<String>, reading: Reading<'_>) -> Option<What> {
+    let time = highwater_config::parse_period(&written.value);
+    if time.is_none() {
+        let message = format!("`{}` is no time", written.value);
+        reading.complain(Complaint::new(written.span, message).help("write a duration such as `300ms`"));
+    }
+    time.map(What::Silence)
 }
 
 fn completion(written: &Written<CompleteFile>, reading: Reading<'_>) -> Option<What> {

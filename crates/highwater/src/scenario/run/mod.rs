@@ -108,6 +108,10 @@ impl Stage<'_> {
                 self.dismiss(client).await?;
                 Heard::default()
             }
+            What::Silence(time) => {
+                tokio::time::sleep(*time).await;
+                Heard::default()
+            }
             What::Reload => {
                 self.reload(step.index)?;
                 Heard::default()
@@ -164,7 +168,13 @@ impl What {
             Self::List(Listing::Prompts) => "prompts/list",
             Self::Resolve { .. } => "tools/resolve",
             Self::Request { method, .. } => method,
-            Self::Reset { .. } | Self::NewSession { .. } | Self::Reload | Self::Restart => return None,
+            Self::Reset { .. }
+            | Self::NewSession { .. }
+            | Self::Silence(_)
+            | Self::Reload
+            | Self::Restart => {
+                return None;
+            }
         })
     }
 
@@ -179,7 +189,12 @@ impl What {
                 json!({ "ref": reference, "argument": { "name": argument, "value": value } })
             }
             Self::Request { params, .. } => params.clone(),
-            Self::List(_) | Self::Reset { .. } | Self::NewSession { .. } | Self::Reload | Self::Restart => {
+            Self::List(_)
+            | Self::Reset { .. }
+            | Self::NewSession { .. }
+            | Self::Silence(_)
+            | Self::Reload
+            | Self::Restart => {
                 json!({})
             }
         };

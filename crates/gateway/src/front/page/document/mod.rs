@@ -1,5 +1,6 @@
 //! The documents: what they have in common, and how times are written in them.
 
+mod conversation;
 mod describe;
 pub(super) mod enroll;
 pub(super) mod inbox;

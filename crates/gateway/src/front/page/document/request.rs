@@ -5,9 +5,12 @@ use highwater_core::id::Timestamp;
 
 use super::super::html::Html;
 use super::super::visitors::Visitor;
+use super::conversation;
 use super::describe;
 use super::{Frame, left, state_word, time};
-use crate::approvals::{ApprovalState as State, NeedView, RememberScope, RequestKind as Kind, RequestView};
+use crate::approvals::{
+    ApprovalState as State, EarlierMatters, NeedView, RememberScope, RequestKind as Kind, RequestView,
+};
 use crate::describe::WhatItIs;
 
 /// A request as somebody may see it who signed in.
@@ -22,6 +25,11 @@ pub(in super::super) fn document(
             .around(" data-state=\"", state_word(view.state), "\"")
             .around(" data-signed=\"", view.need.signed.len(), "\">")
             .part(|html| head(html, view, frame.now))
+            .part(|html| {
+                if let Some(conversation) = view.context.conversation.as_ref().filter(|_| is_pending(view)) {
+                    conversation::section(html, conversation);
+                }
+            })
             .part(|html| what(html, view))
             .part(|html| why(html, view))
             .part(|html| signatures(html, &view.need))
@@ -43,6 +51,15 @@ pub(in super::super) fn document(
             })
             .raw("</article>");
     })
+}
+
+fn is_pending(view: &RequestView) -> bool {
+    view.state == State::Pending
+}
+
+/// Whether the one question is whether this is a new conversation.
+fn blocks(view: &RequestView) -> bool {
+    view.context.conversation.as_ref().is_some_and(|it| it.matters == EarlierMatters::Blocks)
 }
 
 fn head(html: &mut Html, view: &RequestView, now: Timestamp) {
@@ -258,6 +275,8 @@ fn answers(html: &mut Html, view: &RequestView, visitor: &Visitor) {
         Kind::Passkey => {
             html.raw("<button type=\"button\" id=\"approve\" class=\"primary\" disabled>Approve with passkey</button>");
         }
+        // With what was read before the silence it would be refused, whatever is said here.
+        Kind::Confirm if blocks(view) => {}
         Kind::Confirm => {
             html.raw("<button type=\"button\" id=\"confirm\" class=\"primary\" disabled>Allow it</button>");
         }

@@ -99,6 +99,19 @@ pub(super) fn request(kind: RequestKind) -> RequestView {
                 description: Some("Deletes. <script>alert(1)</script>\u{200b}".to_owned()),
                 ..ServerSays::default()
             }),
+            conversation: Some(ConversationView {
+                rests_on: "presumed: a connection of `agent`".to_owned(),
+                key: "presumed/agent".to_owned(),
+                epoch: 2,
+                way: Some("connection/agent/1".to_owned()),
+                earlier: Some(EarlierView {
+                    labels: vec!["pii".to_owned()],
+                    origins: vec!["mcp:mail:<i>read</i>".to_owned()],
+                    since: NOW,
+                    until: NOW,
+                }),
+                matters: EarlierMatters::Asks,
+            }),
             ..ContextView::default()
         },
     }
@@ -182,6 +195,11 @@ impl Counter for Written {
             described: None,
             not_local: Some(why.to_owned()),
         })
+    }
+
+    async fn begin_conversation(&self, id: &ApprovalId, by: By<'_>) -> Result<(), Refusal> {
+        self.note(format!("begin conversation {id} {}", by.words()));
+        Ok(())
     }
 
     async fn describe(&self, server: &str, profile: Profile, person: &UserId) -> Result<(), Refusal> {

@@ -70,6 +70,24 @@ async fn the_owner_says_what_a_server_is_by_two_answers() {
 }
 
 #[tokio::test]
+async fn a_person_says_on_the_page_that_a_conversation_is_new() {
+    let stand = Stand::open().await;
+    let (cookie, secret) = stand.operator().await;
+    let page = stand.send(&stand.get(&format!("/approve/{CONFIRM}")).with("cookie", &cookie)).await.body;
+    let offered = page.find("This is a new conversation").unwrap();
+    assert!(offered < page.find("What will be done").unwrap(), "it is offered first: {page}");
+    assert!(page.contains("presumed: a connection of `agent`"), "{page}");
+    assert!(page.contains("mcp:mail:&lt;i&gt;read&lt;/i&gt;"), "{page}");
+    let csrf = stand.csrf(&cookie).await;
+    let say =
+        || stand.post(&format!("/approve/{CONFIRM}/new-conversation"), &csrf, "{}").with("cookie", &cookie);
+    assert_eq!(stand.send(&say()).await.status, 403, "every port of this machine has the cookie");
+    let reply = stand.send(&say().with("highwater-page-secret", &secret)).await;
+    assert_eq!(reply.body, r#"{"conversation":"new"}"#);
+    assert_eq!(stand.counter.asked(), ["begin conversation conf operator page"]);
+}
+
+#[tokio::test]
 async fn the_cookie_is_out_of_reach_of_scripts_and_survives_a_link() {
     let stand = Stand::open().await;
     let body = format!(r#"{{"token":"{OPERATOR}"}}"#);
