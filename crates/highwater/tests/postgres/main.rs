@@ -95,9 +95,9 @@ async fn a_presumed_conversation_is_one_at_both_gateways() {
     done(&here.call(STRANGE, json!({})).await.unwrap());
     refused(&there.call(ACT, json!({})).await.unwrap());
     refused(&here.call(ACT, json!({})).await.unwrap());
-    // A person's word at one gateway is about the client that called last, and what the other has read stays with it.
+    // A person's word is about the client that this gateway saw last, and what the other has read stays with it.
     done(&there.call(LOOK, json!({})).await.unwrap());
-    let (status, said) = one
+    let (status, said) = other
         .api(Method::POST, "/api/v1/sessions/presumed%2Fagent/new", &json!({ "reason": "a new task" }))
         .await;
     assert_eq!(status, 200, "{said}");
