@@ -303,7 +303,8 @@ impl SessionHandle {
         person: &str,
         reason: &str,
     ) -> Result<Declassified, StoreError> {
-        let along = way.map_or(GoesAlong::Last, |way| GoesAlong::Only(way.clone()));
+        let way = way.cloned().or_else(|| self.store.ways.last_used(&self.owner().principal));
+        let along = way.map_or(GoesAlong::Last, GoesAlong::Only);
         if self.current_row().await?.pending.is_none() || *label != Label::bottom() {
             return self.lower_for(along, epoch, label, person, reason).await;
         }
@@ -404,6 +405,9 @@ impl SessionHandle {
     pub fn note_call(&self) {
         let now = clock::now();
         let every = self.way.as_ref().map_or(SEEN_EVERY, |way| way.noted_every());
+        if let Some(way) = &self.way {
+            way.note_use(now);
+        }
         if self.entry.note_use(now, every) {
             self.note_use(now);
         }

@@ -61,7 +61,7 @@ pub(crate) struct Inner {
     pub(crate) backend: Backend,
     is_shared: bool,
     pub(crate) cache: Cache,
-    ways: Ways,
+    pub(crate) ways: Ways,
     marks: Marks,
     /// The contexts that are known here, with what each begins with.
     contexts: RwLock<HashMap<String, Arc<str>>>,

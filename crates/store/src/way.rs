@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use highwater_core::id::SessionKey;
+use highwater_core::id::{Principal, SessionKey};
 
 use crate::entry::SEEN_EVERY;
 use crate::key::SessionOwner;
@@ -20,6 +20,8 @@ pub(crate) struct Way {
     entered: AtomicU64,
     /// How long a silence ends the conversation, in milliseconds.
     quiet: AtomicI64,
+    /// When it was last used here; `0` before it ever was.
+    seen: AtomicI64,
 }
 
 /// The ways that are known here, by key: two requests of one client know of one way.
@@ -46,11 +48,27 @@ impl Ways {
     }
 }
 
+impl Ways {
+    /// The way of a principal that was used last, as far as that is known here: what is written down is older.
+    pub(crate) fn last_used(&self, principal: &Principal) -> Option<SessionKey> {
+        let ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = ways.values().filter(|way| way.owner.principal == *principal);
+        let last = used.max_by_key(|way| way.seen.load(Ordering::Relaxed))?;
+        (last.seen.load(Ordering::Relaxed) > 0).then(|| last.key.clone())
+    }
+}
+
 // === impl Way ===
 
 impl Way {
     pub(crate) fn new(key: SessionKey, owner: SessionOwner) -> Self {
-        Self { key, owner, entered: AtomicU64::new(0), quiet: AtomicI64::new(i64::MAX) }
+        Self {
+            key,
+            owner,
+            entered: AtomicU64::new(0),
+            quiet: AtomicI64::new(i64::MAX),
+            seen: AtomicI64::new(0),
+        }
     }
 
     /// Whether its requests are counted in the conversation as it is in this epoch.
@@ -64,6 +82,10 @@ impl Way {
 
     pub(crate) fn set_quiet(&self, quiet: i64) {
         self.quiet.store(quiet, Ordering::Relaxed);
+    }
+
+    pub(crate) fn note_use(&self, now: i64) {
+        self.seen.store(now, Ordering::Relaxed);
     }
 
     /// How often a use is written down: often enough that a short silence is not taken for a long one.

@@ -56,7 +56,7 @@ pub(super) async fn foresee(road: &Road, arrival: &Arrival) -> Result<Foreseen, 
     if !standing.grant.reaches_tool(route.upstream(), &tool.own) {
         return Err(Refusal::unknown("tool", &tool.shown, &[]));
     }
-    let proposed = road.judge.gather(arrival, RoutedAction::new(action, route)).await;
+    let proposed = road.judge.gather(arrival, RoutedAction::new(action, route)).await.weighing_earlier();
     // What is held is not described either.
     if proposed.known().is_held() {
         return Err(Refusal::unknown("tool", &tool.shown, &[]));

@@ -65,7 +65,7 @@ async fn a_named_object_is_doubtful_and_the_others_are_not() {
 
 #[tokio::test]
 async fn a_link_remembers_the_label_under_which_it_was_given() {
-    let stage = Stage::new(json!({ "flow": "observe", "servers": { "up": {
+    let stage = Stage::new(json!({ "flow": "observe", "partition": "session", "servers": { "up": {
         "trust": { "resource_trust": "tool" },
         "labels": { "test_embedded_resource": {
             "inputMetadata": { "destination": "ephemeral", "sensitivity": "any", "outcomes": "benign" },

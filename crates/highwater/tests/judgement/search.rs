@@ -110,6 +110,8 @@ async fn what_is_said_of_a_tool_is_what_a_call_comes_to() {
     ] {
         let mut more = more;
         more["expose"] = json!("search");
+        // Sessions that begin clean: the sample holds every answer.
+        more["partition"] = json!("session");
         let these = agree(more, seed).await;
         seen.iter_mut().zip(these).for_each(|(sum, one)| *sum += one);
     }

@@ -12,7 +12,7 @@ mod person;
 mod traces;
 
 use highwater_store::PostgresServer;
-use highwater_testkit::client::Answer;
+use highwater_testkit::client::{Answer, Era};
 use highwater_testkit::wait::until;
 use http::Method;
 use labelled::{ACT, LOOK, STRANGE, Stage, done, home, refused};
@@ -99,6 +99,35 @@ async fn what_a_person_takes_back_at_one_gateway_is_taken_back_at_the_other() {
     // And what is read afterwards counts again.
     done(&there.call(STRANGE, json!({})).await.unwrap());
     refused(&here.call(ACT, json!({})).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_presumed_conversation_is_one_at_both_gateways() {
+    let mut server = PostgresServer::start();
+    let url = server.url("presumed");
+    let (mut one, other) = (gateway(&url).await, gateway(&url).await);
+    let client = async |stage: &Stage, era| stage.gateway.http(era).without_stream().connect().await.unwrap();
+    let (here, there) = (client(&one, Era::Legacy).await, client(&other, Era::Modern).await);
+    done(&there.call(ACT, json!({})).await.unwrap());
+    done(&here.call(STRANGE, json!({})).await.unwrap());
+    refused(&there.call(ACT, json!({})).await.unwrap());
+    refused(&here.call(ACT, json!({})).await.unwrap());
+    // A person's word is about the client that this gateway saw last, and what the other has read stays with it.
+    done(&there.call(LOOK, json!({})).await.unwrap());
+    let (status, said) = other
+        .api(Method::POST, "/api/v1/sessions/presumed%2Fagent/new", &json!({ "reason": "a new task" }))
+        .await;
+    assert_eq!(status, 200, "{said}");
+    let (_, shown) = one.api(Method::GET, "/api/v1/sessions/presumed%2Fagent", &Value::Null).await;
+    assert_eq!(shown["ways"].as_array().unwrap().len(), 2, "{shown}");
+    refused(&here.call(ACT, json!({})).await.unwrap());
+    // A database that comes again knows all of it, and so does a gateway that was killed.
+    server.restart();
+    recovered(&other).await;
+    refused(&there.call(ACT, json!({})).await.unwrap());
+    one.gateway.kill().await.unwrap();
+    one.gateway.restart().await.unwrap();
+    refused(&client(&one, Era::Legacy).await.call(ACT, json!({})).await.unwrap());
 }
 
 #[tokio::test]

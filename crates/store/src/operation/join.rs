@@ -8,7 +8,7 @@ use highwater_core::label::Label;
 use super::conversation::pending;
 use super::{Access, Durability, Operation};
 use crate::key::SessionOwner;
-use crate::sql::{Tx, Value, members, only, session_labels, statement};
+use crate::sql::{Tx, Value, is_pending, members, only, session_labels, statement};
 use crate::{SessionState, StoreError};
 
 /// Joins a label.
@@ -95,7 +95,9 @@ pub(super) async fn join<T: Tx>(
             (label, pending(earlier, &row, (4, 5))?)
         }
     };
-    keep_members(tx, key, &stored, added, &label).await?;
+    // What is pending is kept beside the label, and has room of its own.
+    let own: Vec<_> = stored.into_iter().filter(|(kind, _)| !is_pending(kind)).collect();
+    keep_members(tx, key, &own, added, &label).await?;
     if label.bits() != bits {
         let values = [Value::Int(label.bits().to_i64()), Value::Text(key.as_str())];
         tx.execute(statement::RAISE_BITS, &values).await?;

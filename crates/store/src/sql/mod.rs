@@ -153,6 +153,11 @@ pub(crate) fn pending_kind(kind: &'static str) -> &'static str {
     PENDING.iter().find(|(own, _)| *own == kind).map_or(kind, |(_, stored)| stored)
 }
 
+/// Whether a set is of what is pending, by its name.
+pub(crate) fn is_pending(kind: &str) -> bool {
+    PENDING.iter().any(|(_, stored)| *stored == kind)
+}
+
 /// The members of a label's sets as they are stored.
 pub(crate) fn members(label: &Label) -> impl Iterator<Item = (&'static str, &str)> {
     let scopes = label.scopes().members().iter().map(|value| (SCOPE, &**value));

@@ -165,6 +165,7 @@ pub(crate) async fn a_word_from_elsewhere_is_about_the_way_that_was_used_last<B:
     a.join(&web()).await.unwrap();
     silence().await;
     b.begin(LONG).await.unwrap();
+    b.note_call();
     let conversation = store.find_session(a.key()).await.unwrap().unwrap();
     let floor = Label::bottom().with_class(DataClass::Confidential);
     let epoch = conversation.current().await.unwrap().epoch;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::decide::demands;
+use highwater_core::decide::{Effect, demands};
 use highwater_core::grant::CallVariant;
 use highwater_core::id::DecisionId;
+use highwater_core::label::Label;
 use highwater_core::policy::{Arguments, Facts, RequestFacts};
 use highwater_core::search::Prospect;
 use highwater_store::SessionState;
@@ -23,6 +24,8 @@ pub(super) struct Outset {
     caller: Caller,
     standing: Arc<Standing>,
     before: Arc<SessionState>,
+    /// The same with what was read before a silence, if anything is pending.
+    possible: Option<Label>,
     request: RequestFacts,
 }
 
@@ -40,7 +43,8 @@ pub(super) async fn outset(road: &Road, arrival: &Arrival) -> Outset {
     let caller = Caller { session: arrival.session.clone(), ..arrival.client.caller().clone() };
     let ClientContext { request, unstored } = road.sessions.take_context(arrival, &caller).await;
     let before = if unstored { worst() } else { road.sessions.current(&caller.session).await };
-    Outset { standing: caller.standing(), caller, before, request }
+    let possible = before.pending.is_some().then(|| before.possible());
+    Outset { standing: caller.standing(), caller, before, possible, request }
 }
 
 /// What would become of a call of this tool. Its server is not asked, and its contract stands at its worst: arguments
@@ -67,9 +71,17 @@ pub(super) fn prospect(arrival: &Arrival, outset: &Outset, names: &Merged, tool:
         now: now(),
         ..Facts::of(&decision, &caller.principal, &caller.virtual_server, &action)
     };
+    let own = demands(policy, &facts).effect;
+    let effect = match outset.possible.as_ref().map(|possible| demands(policy, &facts.under(possible)).effect)
+    {
+        // Whether this is a new conversation is asked first.
+        Some(Effect::Block) if own < Effect::Block => own.max(Effect::Confirm),
+        Some(effect) => effect,
+        None => own,
+    };
     Some(Told {
         class: known.contract.variant(),
-        prospect: Prospect::of(demands(policy, &facts).effect),
+        prospect: Prospect::of(effect),
         would_taint: would_taint(&outset.before.label, &known.contract),
     })
 }

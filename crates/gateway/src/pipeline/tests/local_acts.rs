@@ -9,7 +9,7 @@ const ADD: &str = "files__add_file";
 
 /// A file server that is believed: what it adds destroys nothing.
 fn files() -> Script {
-    let schema = json!({ "type": "object", "properties": { "path": { "type": "string" }, "topic": { "type": "string" } },
+    let schema = json!({ "type": "object", "properties": { "path": { "type": "string" }, "id": { "type": "string" } },
                          "additionalProperties": false });
     let hints = json!({ "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false });
     Script::of([json!({ "name": "add_file", "inputSchema": schema, "annotations": hints })])
@@ -33,7 +33,7 @@ async fn is_free(arguments: Value) -> bool {
 #[tokio::test]
 async fn a_file_that_is_added_where_nothing_runs_it_is_no_question() {
     assert!(is_free(json!({ "path": "/home/ada/letters/may.txt" })).await);
-    assert!(is_free(json!({ "path": "/home/ada/letters/may.txt", "topic": "family/may" })).await);
+    assert!(is_free(json!({ "path": "/home/ada/letters/may.txt", "id": "family/may" })).await);
 }
 
 #[tokio::test]
@@ -42,5 +42,5 @@ async fn a_path_that_cannot_be_told_is_asked_about() {
     {
         assert!(!is_free(json!({ "path": path })).await, "{path}");
     }
-    assert!(!is_free(json!({ "path": "/home/ada/a.txt", "topic": ".git/hooks/post-checkout" })).await);
+    assert!(!is_free(json!({ "path": "/home/ada/a.txt", "id": ".git/hooks/post-checkout" })).await);
 }
