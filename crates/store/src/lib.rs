@@ -13,6 +13,7 @@ mod gate;
 mod handle;
 mod joined;
 mod key;
+mod marking;
 mod marks;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
@@ -43,6 +44,8 @@ pub use error::StoreError;
 pub use handle::SessionHandle;
 pub use joined::Joined;
 pub use key::{SessionKind, SessionOwner};
+pub use marking::{BeforeOwn, Cleared, MOST_MARKS, Marked};
+pub use marks::{MarkQuery, MetMarks};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::{Fault, Link, Memory, Passage};
 pub use people::{
@@ -55,7 +58,7 @@ pub use pins::{
 };
 pub use place::{StoreOptions, StorePlace};
 pub use remembered::RememberedServers;
-pub use store::{GRACE, MOST_OBJECTS, Marked, OpenedSession, Store};
+pub use store::{GRACE, OpenedSession, Store};
 #[cfg(any(test, feature = "testing"))]
 pub use testing::PostgresServer;
 pub use token::{

@@ -1,6 +1,7 @@
 //! A store in memory: the model that the real ones are held against, with faults on demand. Tests only.
 
 mod approvals;
+mod marks;
 mod model;
 mod pins;
 

@@ -22,7 +22,7 @@ mod tool_shape;
 mod word_list;
 
 pub use local_act::{LocalAct, NamedThings, Places};
-pub use tool_shape::{Engine, Exit, ToolShape};
+pub use tool_shape::{Engine, Exit, Naming, ToolShape};
 
 use crate::annotation::words::vocabulary;
 use crate::trust::TrustLevel;

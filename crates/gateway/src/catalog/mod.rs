@@ -9,6 +9,7 @@ mod list_bytes;
 mod listed;
 mod merge;
 mod names;
+mod naming;
 mod not_local;
 mod own_tool;
 mod standing;

@@ -43,7 +43,7 @@ impl ServerQuestions {
             Action::new(ActionKind::Answer, route.upstream().clone(), method, ask.method.as_str(), answer);
         let proposed = self.judge.gather(arrival, RoutedAction::new(action, route.clone())).await;
         let Some((proposed, granted)) = self.may_answer(proposed).await else { return };
-        let proposed = match self.judge.sessions.mark_written(proposed).await {
+        let proposed = match self.judge.sessions.mark_written(proposed, false).await {
             Ok((proposed, _)) => proposed,
             Err((_, error)) => {
                 tracing::error!(%error, "what an answer writes could not be marked, so it is not given");

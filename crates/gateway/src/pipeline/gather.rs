@@ -8,6 +8,8 @@ use highwater_core::approval::Undisturbed;
 use highwater_core::decide::{Received, ReplyFacts, ResultType};
 use highwater_core::policy::ServerFacts;
 use highwater_core::profile::LocalAct;
+use highwater_core::session::label_reply;
+use highwater_core::session::mark::Mark;
 use highwater_mcp::annotations::reply_says;
 use highwater_mcp::era::reply;
 use highwater_mcp::text::member;
@@ -18,6 +20,7 @@ use super::Arrival;
 use super::arrival::RoutedAction;
 use super::judge::Judge;
 use super::local::local_act;
+use super::objects::prints_of;
 use super::permitted::Permitted;
 use super::proposed::{EffectiveContract, Proposed};
 use super::sessions::{ClientContext, Sessions, worst};
@@ -29,6 +32,8 @@ pub(super) struct Answered {
     pub(super) reply: Reply,
     /// The resources that it links to or embeds.
     pub(super) resources: Vec<Box<str>>,
+    /// The marks that it bears.
+    pub(super) marks: Vec<Arc<Mark>>,
 }
 
 impl AsRef<[u8]> for Answered {
@@ -152,14 +157,15 @@ impl Sessions {
             _ if says.embeds_resource => ReplyKind::ServerWithResource,
             _ => ReplyKind::Server,
         };
-        let facts = ReplyFacts {
-            result_type,
-            kind,
-            claims: says.claims,
-            marks: self.marks(permitted).await,
-            contract: contract_of_reply(permitted, &reply),
-        };
-        Received::new(Answered { reply, resources: says.resources }, facts)
+        let key = self.store.print_key();
+        let met = self.marks(permitted, &|| prints_of(key, &reply.frame)).await;
+        let contract = contract_of_reply(permitted, &reply);
+        if met.is_read() {
+            let said = contract.as_deref().unwrap_or(&permitted.reply_contract);
+            self.learn(permitted, &met, &label_reply(said, &says.claims, &met.label, kind));
+        }
+        let facts = ReplyFacts { result_type, kind, claims: says.claims, marks: met.label, contract };
+        Received::new(Answered { reply, resources: says.resources, marks: met.marks }, facts)
     }
 }
 

@@ -174,9 +174,9 @@ impl Gateway {
         }
         road.relay.spend_relayed(arrival, &proposed, &granted.permit)?;
         // Whoever reads what this writes reads what the session has read.
-        let (proposed, marks_before) = road
+        let (proposed, marked) = road
             .sessions
-            .mark_written(proposed)
+            .mark_written(proposed, granted.basis.seen)
             .await
             .map_err(|(proposed, error)| Refusal::unmarked(&proposed.decision, &error))?;
         // Write-ahead: an irreversible call leaves its trace before it happens.
@@ -186,7 +186,7 @@ impl Gateway {
             .await
             .map_err(|error| Refusal::unrecorded(&proposed.decision, &error))?;
         tracing::debug!(decision = %proposed.decision, "allowed and on record");
-        let permitted = Permitted::new(proposed, &granted, marks_before);
+        let permitted = Permitted::new(proposed, &granted, marked);
         let action = PermittedAction::bind(Arc::clone(&permitted.action), granted.permit)
             .map_err(|_| Refusal::internal(&permitted.decision))?;
         if let (Client::Modern(_), Some(level)) = (&arrival.client, arrival.client.log_level()) {

@@ -8,6 +8,7 @@ use highwater_core::action::Action;
 use highwater_core::annotation::{Authority, Axis, Claim, Claims, Contract, Destination, Outcome, Possible};
 use highwater_core::approval::RelayedApproval;
 use highwater_core::audit::Provenance;
+use highwater_core::decide::{FlowFloor, FlowMode};
 use highwater_core::grant::{CallVariant, Grant};
 use highwater_core::id::{DecisionId, Timestamp};
 use highwater_core::label::Label;
@@ -99,6 +100,16 @@ impl Proposed {
     /// a caller who is granted nothing any more is given nothing any more.
     pub(super) fn facts_of_reply<'a>(&'a self, session: &'a Label, grant: &'a Grant) -> Facts<'a> {
         Facts { contract: &self.reply_contract, grant, now: now(), ..self.facts().under(session) }
+    }
+
+    /// How the flow rules are enforced on it.
+    pub(super) fn flow_mode(&self) -> FlowMode {
+        let flow = self.policy.flow(&self.caller.virtual_server);
+        match self.standing.grant.flow {
+            Some(floor) if flow.mode != FlowMode::Samos => flow.mode.max(floor.mode()),
+            Some(FlowFloor::Strict) => FlowMode::Strict,
+            _ => flow.mode,
+        }
     }
 
     /// Where what it brings comes from.

@@ -27,6 +27,9 @@ impl Sent {
         };
         let text = error.to_string();
         tracing::warn!(decision = %self.decision(), "{text}");
+        if !error.sent {
+            sessions.wrote_nothing(&self.permitted).await;
+        }
         let raised = error.sent && sessions.note_sent(&self.permitted).await;
         let end = End { detail: Some(&text), raised, ..End::default() };
         if let Err(error) = self.record.settle(outcome, end) {

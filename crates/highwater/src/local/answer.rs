@@ -2,7 +2,7 @@
 
 use std::io;
 
-use highwater_gateway::{Decided, Gateway, Judgement, Reset, TokenDesk, TokenFault, TokenView};
+use highwater_gateway::{ClearedMarks, Decided, Gateway, Judgement, Reset, TokenDesk, TokenFault, TokenView};
 use highwater_store::{PinScope, PinVerdict, SessionState, StoreError, TokenSecret};
 use serde_json::json;
 
@@ -47,6 +47,16 @@ pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> 
         Ask::NewContext { person, note } => {
             gateway.new_context(person, note).await.map(|context| Welcome::answer(&context))
         }
+        Ask::Marks { choice } => gateway.marks(choice).await.map(|marks| Welcome::answer(&marks)),
+        Ask::ClearMarks { choice, person, reason } => {
+            gateway.clear_marks(choice, person, reason).await.map(|outcome| match outcome {
+                ClearedMarks::Done(marks) => Welcome::answer(&marks),
+                ClearedMarks::Unknown => {
+                    Ok(Welcome::refused("there is no such mark; `highwater marks list` names them"))
+                }
+                ClearedMarks::NoReason => Ok(Welcome::refused("a reason is needed, and a short one")),
+            })
+        }
         Ask::Tokens => gateway.tokens().await.map(|tokens| Welcome::answer(&tokens)),
         Ask::CreateToken { name, terms, person } => {
             let terms = terms.as_deref().cloned();
@@ -74,6 +84,8 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         | Ask::Sessions { .. }
         | Ask::Session { .. }
         | Ask::Reset { .. }
+        | Ask::Marks { .. }
+        | Ask::ClearMarks { .. }
         | Ask::Review { .. }
         | Ask::Decide(_)
         | Ask::Describe { .. }

@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use highwater_core::id::{Principal, SessionKey, Timestamp, VirtualServerId};
 use highwater_core::label::{Label, LabelBits};
 use highwater_core::pin::PinKey;
-use highwater_core::session::ObjectId;
 use serde_json::value::RawValue;
 
 use crate::key::{SessionKind, SessionOwner};
-use crate::marks::MarkedKind;
 use crate::operation::model::{
-    CONVERSATIONS, Closing, CountCall, Earlier, Found, Join, JoinedRows, ListSessions, Lower, Lowering, Mark,
+    CONVERSATIONS, Closing, CountCall, Earlier, Found, Join, JoinedRows, ListSessions, Lower, Lowering,
     OpenConversation, Opening, ReadSession, SHORT_SESSIONS, SplitAgain, looks_like_one_per_call, shown,
 };
 use crate::people::{
@@ -26,7 +24,8 @@ use crate::{SessionState, TokenRecord};
 pub(crate) struct Model {
     pub(crate) sessions: BTreeMap<String, Session>,
     principals: BTreeMap<String, Conversations>,
-    marks: BTreeMap<ObjectId, Label>,
+    pub(super) marks: super::marks::ModelMarks,
+    pub(crate) print_key: Option<String>,
     declassifications: BTreeMap<String, Vec<Declassification>>,
     pub(crate) contexts: Vec<Context>,
     pub(crate) notices: Vec<Notice>,
@@ -237,23 +236,6 @@ impl Model {
         (known.fallen_back, known.held) = (0, 0);
         self.notices.push(asked.notice.clone());
         true
-    }
-
-    pub(crate) fn mark(&mut self, asked: &Mark) -> Vec<Label> {
-        let mark = |object: &ObjectId| {
-            let mark = self.marks.entry(object.clone()).or_default();
-            mark.join(&asked.label);
-            mark.clone()
-        };
-        asked.objects.iter().map(mark).collect()
-    }
-
-    pub(crate) fn mark_of(&self, object: &ObjectId) -> Label {
-        self.marks.get(object).cloned().unwrap_or_default()
-    }
-
-    pub(crate) fn marked_kinds(&self) -> Vec<MarkedKind> {
-        self.marks.keys().map(|object| (object.upstream.clone(), object.kind)).collect()
     }
 
     pub(crate) fn taint_all(&mut self) -> u64 {

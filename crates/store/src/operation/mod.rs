@@ -19,7 +19,9 @@ pub(crate) use conversation::{CountCall, End, KeepFallenBack, OpenConversation, 
 pub(crate) use declassify::{CloseEpoch, Closing, Declassify, Lower, Lowering};
 pub(crate) use describe::Describe;
 pub(crate) use join::Join;
-pub(crate) use mark::{Mark, MarkedKinds, ReadMarks};
+pub(crate) use mark::{
+    ClearMarks, EnsurePrintKey, LeaveMarks, Left, MarkedServers, NewMarks, ReadMarks, TakeBack,
+};
 pub(crate) use people::{ListContexts, ListNotices, ListPrincipals, ListSessions, Note, ShowSession};
 pub(crate) use pins::{DecidePins, Observe, PINS_HINT, PinHistory, ReadPins};
 pub(crate) use read::{Found, ReadSession};
@@ -89,7 +91,10 @@ pub(crate) mod model {
     pub(crate) use super::declassify::{Closing, Lower, Lowering, shown};
     pub(crate) use super::describe::{Describe, definition};
     pub(crate) use super::join::{Join, JoinedRows};
-    pub(crate) use super::mark::Mark;
+    pub(crate) use super::mark::{
+        ClearMarks, FAMILIES, LeaveMarks, Left, NewMarks, ROOM, ROOM_FOR_PRINTS, ReadMarks, TakeBack,
+        pushed_out, wide,
+    };
     pub(crate) use super::people::ListSessions;
     pub(crate) use super::pins::{DecidePins, KEPT_EVENTS, Observe, chosen};
     pub(crate) use super::read::{Found, ReadSession};

@@ -7,6 +7,7 @@
 mod argument;
 mod database;
 mod name;
+mod naming;
 mod schema;
 mod split;
 mod verbs;
@@ -16,6 +17,7 @@ use std::collections::BTreeSet;
 use argument::Code;
 use database::{Database, database, is_sql_word};
 use name::ToolName;
+pub use naming::Naming;
 use schema::Arguments;
 
 /// What a tool's name and input schema tell.
@@ -26,6 +28,7 @@ pub struct ToolShape {
     engine: Option<Engine>,
     objects: Vec<String>,
     paths: Vec<String>,
+    namings: Vec<Naming>,
     open: bool,
 }
 
@@ -95,6 +98,7 @@ impl ToolShape {
             engine: engine(&tool, &arguments, database(server, name).or_else(|| unnamed_database(&tool))),
             objects: pointers(|argument| argument.object),
             paths: pointers(|argument| argument.path),
+            namings: naming::namings(&arguments.all),
             open: arguments.open || !arguments.known,
         }
     }
@@ -128,6 +132,11 @@ impl ToolShape {
     /// Those of them that are file paths. A value elsewhere may be one, too.
     pub fn paths(&self) -> &[String] {
         &self.paths
+    }
+
+    /// The arguments by which a call may name the stored thing that it is about.
+    pub fn namings(&self) -> &[Naming] {
+        &self.namings
     }
 
     /// Whether calls may hold values in places that the definition does not tell: members of objects that it leaves
