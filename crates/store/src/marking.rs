@@ -97,11 +97,8 @@ impl Store {
             same
         });
         for (upstream, mut marks) in by_server(marks) {
-            // A person may have taken off elsewhere what is known here to be left.
-            if self.is_shared() {
-                self.read_marks(&upstream).await?;
-            }
-            marks.retain(|mark| !self.is_left(mark));
+            // Where others write, too, a person may have taken off what is known here to be left.
+            marks.retain(|mark| self.is_shared() || !self.is_left(mark));
             if marks.is_empty() {
                 continue;
             }
@@ -174,7 +171,7 @@ impl Store {
     /// Every mark, those last left first.
     pub async fn all_marks(&self) -> Result<Vec<Arc<Mark>>, StoreError> {
         if self.is_shared() {
-            for upstream in self.0.perform(MarkedServers).await? {
+            for upstream in self.0.perform(MarkedServers).await?.servers {
                 self.read_marks(&upstream).await?;
             }
         }
@@ -208,9 +205,14 @@ impl Store {
 }
 
 /// The key of fingerprints, with the database, so that gateways that share one know each other's.
-pub(crate) async fn print_key(backend: &Backend) -> Result<PrintKey, StoreError> {
-    let drawn = URL_SAFE_NO_PAD.encode(random_bytes::<24>()?);
-    let stored = backend.perform(EnsurePrintKey(drawn)).await?;
+pub(crate) async fn print_key(backend: &Backend, known: Option<String>) -> Result<PrintKey, StoreError> {
+    let stored = match known {
+        Some(known) => known,
+        None => {
+            let drawn = URL_SAFE_NO_PAD.encode(random_bytes::<24>()?);
+            backend.perform(EnsurePrintKey(drawn)).await?
+        }
+    };
     let bytes = URL_SAFE_NO_PAD.decode(stored).ok().and_then(|bytes| <[u8; 24]>::try_from(bytes).ok());
     let bytes = bytes.ok_or(StoreError::Foreign { what: "a key of fingerprints that is none" })?;
     Ok(PrintKey::new(&bytes))

@@ -121,12 +121,13 @@ impl Store {
     pub(crate) async fn on(backend: Backend, options: &StoreOptions) -> Result<Self, StoreError> {
         let is_shared = backend.is_shared();
         let marks = Marks::default();
-        for upstream in backend.perform(MarkedServers).await? {
+        let marked = backend.perform(MarkedServers).await?;
+        for upstream in marked.servers {
             let new =
                 backend.perform(ReadMarks { upstream: upstream.clone(), seq: 0, generation: -1 }).await?;
             marks.adopt(&upstream, new);
         }
-        let print_key = print_key(&backend).await?;
+        let print_key = print_key(&backend, marked.print_key).await?;
         let grace = options.grace.unwrap_or(GRACE);
         let inner = Arc::new(Inner {
             backend,

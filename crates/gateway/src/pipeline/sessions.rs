@@ -199,9 +199,12 @@ impl Sessions {
         handles: Vec<Thing>,
         label: &Label,
     ) -> Result<(), StoreError> {
-        let left = left_by_write(label, false);
         // Most replies give nothing out.
-        if handles.is_empty() || says_nothing(&left) || proposed.flow_mode() == FlowMode::Observe {
+        if handles.is_empty() || proposed.flow_mode() == FlowMode::Observe {
+            return Ok(());
+        }
+        let left = left_by_write(label, false);
+        if says_nothing(&left) {
             return Ok(());
         }
         self.leave(proposed, handles, &left).await.map(|_| ())

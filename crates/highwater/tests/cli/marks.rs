@@ -17,9 +17,27 @@ fn failed(site: &Site, arguments: &[&str], code: i32) -> String {
     text(&output.stderr)
 }
 
+/// A gateway over a server of files, to which sessions may write whatever they hold.
+fn start(site: &Site) -> Gateway {
+    let config = json!({ "approvals": { "listen": "none" }, "servers": { "files": {
+        "command": env!("CARGO_BIN_EXE_highwater"),
+        "args": ["example-server", "files", "--data", site.home().join("files")],
+        "trust": { "server_trust": "tool", "verified": true },
+        "labels": {
+            "read_file": { "roles": { "path": "object" } },
+            "write_file": {
+                "roles": { "path": "object", "text": "content" },
+                "inputMetadata": { "destination": "internal", "sensitivity": "any", "outcomes": "benign" },
+            },
+        },
+    } } });
+    let config = site.write("highwater.yaml", &config.to_string());
+    Gateway::of(site.start(&["serve", "--listen", "localhost:0", "--config", config.to_str().unwrap()]))
+}
+
 /// A gateway whose one agent has read salaries and written them down.
 fn having_written(site: &Site) -> Gateway {
-    let gateway = Gateway::of(site.start(&["serve", "--listen", "localhost:0"]));
+    let gateway = start(site);
     for (tool, arguments) in [
         ("files__read_file", json!({ "path": "finance/salaries-2026.csv" })),
         ("files__write_file", json!({ "path": "team/summary.md", "text": "what I found" })),
@@ -40,7 +58,7 @@ fn marks_are_listed_explained_and_taken_off() {
         list.contains("   = left by `write_file` of agent `agent` in session `principal/agent`, "),
         "{list}"
     );
-    assert!(list.contains("secrecy user, financial") || list.contains("financial"), "{list}");
+    assert!(list.contains("financial"), "{list}");
     assert_eq!(said(&site, &["marks", "list", "--server", "mail"]), "nothing that agents wrote is marked\n");
     let marks: Value = serde_json::from_str(&said(&site, &["marks", "list", "--json"])).unwrap();
     let id = marks[0]["id"].as_str().unwrap();
@@ -80,7 +98,7 @@ fn a_mark_outlives_a_gateway_that_is_killed() {
     gateway.running.signal(rustix::process::Signal::KILL);
     gateway.running.wait();
     site.wait_until_quiet();
-    let gateway = Gateway::of(site.start(&["serve", "--listen", "localhost:0"]));
+    let gateway = start(&site);
     assert_eq!(said(&site, &["marks", "list", "--json"]), before);
     said(&site, &["session", "reset", "principal/agent", "--reason", "a new conversation"]);
     let read = gateway.call("files__read_file", &json!({ "path": "team/summary.md" }));

@@ -67,9 +67,17 @@ pub(crate) struct NewMarks {
     pub(crate) marks: Vec<(Mark, i64)>,
 }
 
-/// Which servers were ever marked.
+/// Which servers were ever marked, and the key of fingerprints.
 #[derive(Debug)]
 pub(crate) struct MarkedServers;
+
+/// The same as an answer.
+#[derive(Debug)]
+pub(crate) struct Marking {
+    pub(crate) servers: Vec<UpstreamId>,
+    /// Nothing before the first start.
+    pub(crate) print_key: Option<String>,
+}
 
 /// Takes marks off by a person's word.
 #[derive(Debug)]
@@ -254,7 +262,7 @@ impl Operation for ReadMarks {
 // === impl MarkedServers ===
 
 impl Operation for MarkedServers {
-    type Output = Vec<UpstreamId>;
+    type Output = Marking;
 
     const DOING: &'static str = "read which servers are marked";
 
@@ -264,12 +272,16 @@ impl Operation for MarkedServers {
 
     async fn run<T: Tx>(&self, tx: &mut T) -> Result<Self::Output, StoreError> {
         let rows = tx.query(statement::MARK_SERVERS, &[]).await?;
-        rows.iter().map(|row| Ok(UpstreamId::new(row.text(0)?))).collect()
+        let servers = rows.iter().map(|row| Ok(UpstreamId::new(row.text(0)?)));
+        let servers = servers.collect::<Result<_, StoreError>>()?;
+        let key = first(tx.query(statement::PRINT_KEY, &[]).await?);
+        let print_key = key.map(|row| Ok::<_, StoreError>(row.text(0)?.to_owned())).transpose()?;
+        Ok(Marking { servers, print_key })
     }
 
     #[cfg(any(test, feature = "testing"))]
     fn model(&self, model: &mut crate::memory::Model) -> Self::Output {
-        model.marked_servers()
+        Marking { servers: model.marked_servers(), print_key: model.print_key.clone() }
     }
 }
 

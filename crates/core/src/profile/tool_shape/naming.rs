@@ -81,7 +81,9 @@ fn kind(words: &[String]) -> String {
     }
     match word.strip_suffix("ies") {
         Some(stem) if stem.len() > 2 => format!("{stem}y"),
-        _ if word.len() > 3 && !word.ends_with("ss") => word.strip_suffix('s').unwrap_or(word).to_owned(),
+        _ if word.len() > 3 && !["ss", "us", "is"].iter().any(|end| word.ends_with(end)) => {
+            word.strip_suffix('s').unwrap_or(word).to_owned()
+        }
         _ => word.clone(),
     }
 }

@@ -3,9 +3,11 @@
 use highwater_store::{Fault, Memory};
 use serde_json::{Value, json};
 
+use super::approver::Approver;
 use super::tools::{doer, reader};
 use super::{
-    Agent, ClientOptions, ERAS, FETCH, INBOX, LOOK, SEND, Script, Setup, Stage, Step, refusal, stocked, text,
+    Agent, ClientOptions, ERAS, FETCH, INBOX, LOOK, SEND, Script, Setup, Stage, Step, forms, refusal,
+    stocked, text, yes,
 };
 use highwater_upstream::error::Cause;
 
@@ -185,6 +187,37 @@ async fn what_is_only_observed_leaves_no_mark() {
     let reader = stage.agent(ClientOptions { context: Some("reader"), ..ClientOptions::default() });
     text(&reader.call("notes__read", json!({ "path": "a" })).await);
     assert!(!is_untrusted(&stage, &reader));
+}
+
+#[tokio::test]
+async fn what_a_person_saw_and_approved_is_no_strangers_text() {
+    let rule = json!({ "name": "ask", "effect": "confirm", "when": { "tool.id": "notes__write" } });
+    for by_form in [false, true] {
+        let stage = notes().rule(rule.clone()).with_page().open().await;
+        let approver = Approver::enrolled(&stage).await;
+        let capabilities = if by_form { forms() } else { json!({}) };
+        let context = Some("writer");
+        let writer = stage.agent(ClientOptions { context, capabilities, ..ClientOptions::default() });
+        text(&writer.call(INBOX, json!({})).await);
+        // Only what stays inside is asked by a form.
+        text(&writer.call(FETCH, json!({})).await);
+        let params = json!({ "name": "notes__write", "arguments": { "path": "a", "text": TEXT } });
+        if by_form {
+            let asked = writer.send("tools/call", params.clone()).await.answer;
+            let answers = json!({ "highwater_approval": yes() });
+            text(&writer.answer("tools/call", &params, &asked, answers).await);
+        } else {
+            let call = writer.start("tools/call", params);
+            let request = approver.asked().await;
+            approver.confirm(&request.id, None).await.unwrap();
+            text(&call.finish().await.answer);
+        }
+        let reader = stage.agent(ClientOptions { context: Some("reader"), ..ClientOptions::default() });
+        text(&reader.call("notes__read", json!({ "path": "a" })).await);
+        let label = stage.label(&reader);
+        assert!(label.contains(&"pii"), "its classes stay: {label:?}");
+        assert_eq!(is_untrusted(&stage, &reader), by_form, "a form shows nothing of what is written");
+    }
 }
 
 #[tokio::test]
