@@ -10,7 +10,7 @@ use highwater_core::session::mark::{Mark, PrintKey, ReadPrints, Thing, Writer};
 
 use crate::backend::Backend;
 use crate::marks::{MarkQuery, MetMarks, by_server, mark_id, merged};
-use crate::operation::{ClearMarks, EnsurePrintKey, LeaveMarks, MarkedServers, ReadMarks, TakeBack};
+use crate::operation::{ClearMarks, EnsurePrintKey, LeaveMarks, ReadAllMarks, ReadMarks, TakeBack};
 use crate::random::{random_bytes, random_id};
 use crate::{Store, StoreError, clock};
 
@@ -171,8 +171,8 @@ impl Store {
     /// Every mark, those last left first.
     pub async fn all_marks(&self) -> Result<Vec<Arc<Mark>>, StoreError> {
         if self.is_shared() {
-            for upstream in self.0.perform(MarkedServers).await?.servers {
-                self.read_marks(&upstream).await?;
+            for (upstream, all) in self.0.perform(ReadAllMarks).await?.servers {
+                self.0.marks.adopt(&upstream, all);
             }
         }
         let mut marks = self.0.marks.all();

@@ -89,6 +89,8 @@ impl Memory {
             let start = crate::operation::Start { boot_id: boot_id.to_owned(), restored: options.restored };
             self.perform(start).await?;
         }
+        // A database that was ever opened has one.
+        self.database().keep_print_key();
         Store::on(Backend::Memory(self.clone()), options).await
     }
 
@@ -161,6 +163,12 @@ async fn wait(time: Duration) {
 // === impl Database ===
 
 impl Database {
+    fn keep_print_key(&mut self) {
+        for model in [&mut self.model, &mut self.flushed, &mut self.standby] {
+            model.print_key.get_or_insert_with(|| "A".repeat(32));
+        }
+    }
+
     fn run<O: Operation>(&mut self, operation: &O, is_shared: bool) -> O::Output {
         let done = operation.model(&mut self.model);
         // Committed means flushed where replicas share a database.

@@ -20,8 +20,8 @@ use crate::marking::print_key;
 use crate::marks::Marks;
 use crate::operation::{
     DecidePins, Describe, FindContext, KeepFallenBack, ListContexts, ListNotices, ListPrincipals,
-    ListSessions, MarkedServers, MintContext, Note, Observe, OpenConversation, Opening, Operation,
-    PinHistory, Prune, ReadMarks, ReadPins, ReadSession, ShowSession, SplitAgain,
+    ListSessions, MintContext, Note, Observe, OpenConversation, Opening, Operation, PinHistory, Prune,
+    ReadAllMarks, ReadPins, ReadSession, ShowSession, SplitAgain,
 };
 use crate::people::{Context, Notice, PrincipalRecord, SessionHistory, SessionRecord};
 use crate::pins::{Description, Observation, PinDecision, PinEvent, PinsDecided, StoredPin};
@@ -121,11 +121,9 @@ impl Store {
     pub(crate) async fn on(backend: Backend, options: &StoreOptions) -> Result<Self, StoreError> {
         let is_shared = backend.is_shared();
         let marks = Marks::default();
-        let marked = backend.perform(MarkedServers).await?;
-        for upstream in marked.servers {
-            let new =
-                backend.perform(ReadMarks { upstream: upstream.clone(), seq: 0, generation: -1 }).await?;
-            marks.adopt(&upstream, new);
+        let marked = backend.perform(ReadAllMarks).await?;
+        for (upstream, all) in marked.servers {
+            marks.adopt(&upstream, all);
         }
         let print_key = print_key(&backend, marked.print_key).await?;
         let grace = options.grace.unwrap_or(GRACE);

@@ -21,9 +21,10 @@ use highwater_mcp::annotations::{
 };
 use highwater_mcp::parameters;
 use highwater_mcp::schema_headers::param_headers;
-use highwater_mcp::text::{is_object, member, string_member};
+use highwater_mcp::text::{member, string_member};
 use highwater_store::Described;
 
+use super::declared::{prompts, says_open_world};
 use super::naming::name_things;
 use super::standing::Standing;
 use super::station::Stock;
@@ -437,17 +438,6 @@ pub(super) fn tool(
     (known, notices)
 }
 
-/// What each prompt declares. The first of a name counts, as it does in the list.
-fn prompts(stock: &Stock) -> HashMap<Arc<str>, Parameters> {
-    let mut prompts = HashMap::new();
-    for text in stock.prompts.items.iter().filter_map(|item| std::str::from_utf8(item).ok()) {
-        if let (Some(name), Some(declared)) = (string_member(text, "name"), parameters::of_prompt(text)) {
-            prompts.entry(name.into()).or_insert(declared);
-        }
-    }
-    prompts
-}
-
 /// The contract of a tool's claims with what we and the operator have to say, and what there is to say about the claims.
 fn weighed(
     standing: &Standing,
@@ -498,13 +488,6 @@ fn reading(
         parameters: None,
         namings: Arc::default(),
     }
-}
-
-fn says_open_world(tool: &str) -> bool {
-    let annotations = member(tool, "annotations").filter(|annotations| is_object(annotations));
-    annotations
-        .and_then(|annotations| member(annotations, "openWorldHint"))
-        .is_some_and(|said| said == "true")
 }
 
 /// What can be told of something that has no definition: nothing.

@@ -3,6 +3,7 @@
 
 mod capabilities;
 mod contracts;
+mod declared;
 mod finder;
 mod gate;
 mod list_bytes;

@@ -72,7 +72,8 @@ pub(super) async fn commit(
     let decision = &permitted.decision;
     let (label, judgement) = (pass.label().clone(), pass.judgement().clone());
     let answered = pass.into_reply(|_, _| Err(())).map_err(|()| sent.unredacted())?;
-    let Answered { reply, resources, marks } = answered;
+    let Answered { reply, resources, marked } = answered;
+    let marks = marked.as_deref().map_or(&[][..], |met| &met.marks);
     // What a server answers with an error it has not done.
     if reply.frame.error().is_some() {
         road.sessions.wrote_nothing(&permitted).await;
@@ -90,15 +91,8 @@ pub(super) async fn commit(
     let bytes = reply.frame.bytes().len();
     let detail = joined.is_postponed().then_some(UNSTORED);
     let provenance = Some(permitted.provenance());
-    let end = End {
-        bytes,
-        detail,
-        judgement: Some(&judgement),
-        label: Some(&label),
-        raised,
-        provenance,
-        marks: &marks,
-    };
+    let end =
+        End { bytes, detail, judgement: Some(&judgement), label: Some(&label), raised, provenance, marks };
     let recorded = sent.record.settle_with_others(outcome, end).await;
     let recorded = recorded.map_err(|error| unrecorded(decision, &error))?;
     let (bytes, code) = answer(road, arrival, &permitted, (&reply, sent.flagged), (&label, &joined)).await?;

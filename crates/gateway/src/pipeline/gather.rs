@@ -9,7 +9,6 @@ use highwater_core::decide::{Received, ReplyFacts, ResultType};
 use highwater_core::policy::ServerFacts;
 use highwater_core::profile::LocalAct;
 use highwater_core::session::label_reply;
-use highwater_core::session::mark::Mark;
 use highwater_mcp::annotations::reply_says;
 use highwater_mcp::era::reply;
 use highwater_mcp::text::member;
@@ -23,7 +22,7 @@ use super::local::local_act;
 use super::objects::prints_of;
 use super::permitted::Permitted;
 use super::proposed::{EffectiveContract, Proposed};
-use super::sessions::{ClientContext, Sessions, worst};
+use super::sessions::{ClientContext, Met, Sessions, worst};
 use crate::client::Caller;
 use crate::gateway::now;
 
@@ -31,9 +30,9 @@ use crate::gateway::now;
 pub(super) struct Answered {
     pub(super) reply: Reply,
     /// The resources that it links to or embeds.
-    pub(super) resources: Vec<Box<str>>,
-    /// The marks that it bears.
-    pub(super) marks: Vec<Arc<Mark>>,
+    pub(super) resources: Box<[Box<str>]>,
+    /// What it bears marks of, if it does. Rare, and not carried along by every reply.
+    pub(super) marked: Option<Box<Met>>,
 }
 
 impl AsRef<[u8]> for Answered {
@@ -164,8 +163,10 @@ impl Sessions {
             let said = contract.as_deref().unwrap_or(&permitted.reply_contract);
             self.learn(permitted, &met, &label_reply(said, &says.claims, &met.label, kind));
         }
-        let facts = ReplyFacts { result_type, kind, claims: says.claims, marks: met.label, contract };
-        Received::new(Answered { reply, resources: says.resources, marks: met.marks }, facts)
+        let marks = met.label.clone();
+        let facts = ReplyFacts { result_type, kind, claims: says.claims, marks, contract };
+        let marked = (!met.marks.is_empty()).then(|| Box::new(met));
+        Received::new(Answered { reply, resources: says.resources.into(), marked }, facts)
     }
 }
 

@@ -24,7 +24,14 @@ fn start(site: &Site) -> Gateway {
         "args": ["example-server", "files", "--data", site.home().join("files")],
         "trust": { "server_trust": "tool", "verified": true },
         "labels": {
-            "read_file": { "roles": { "path": "object" } },
+            "read_file": {
+                "roles": { "path": "object" },
+                "returnMetadata": { "source": "internal", "sensitivity": "none" },
+                "cases": [{
+                    "when": { "arguments.path": { "matches": "finance/*" } },
+                    "returnMetadata": { "source": "internal", "sensitivity": "financial" },
+                }],
+            },
             "write_file": {
                 "roles": { "path": "object", "text": "content" },
                 "inputMetadata": { "destination": "internal", "sensitivity": "any", "outcomes": "benign" },

@@ -108,8 +108,12 @@ impl Model {
         NewMarks { seq, generation, all, marks: marks.cloned().collect() }
     }
 
-    pub(crate) fn marked_servers(&self) -> Vec<UpstreamId> {
-        self.marks.servers.keys().cloned().collect()
+    pub(crate) fn all_marks(&self) -> Vec<(UpstreamId, NewMarks)> {
+        let all = |upstream: &UpstreamId| {
+            let copy = ReadMarks { upstream: upstream.clone(), seq: 0, generation: -1 };
+            (upstream.clone(), self.read_marks(&copy))
+        };
+        self.marks.servers.keys().map(all).collect()
     }
 
     pub(crate) fn clear_marks(

@@ -67,14 +67,15 @@ pub(crate) struct NewMarks {
     pub(crate) marks: Vec<(Mark, i64)>,
 }
 
-/// Which servers were ever marked, and the key of fingerprints.
+/// The marks of all servers, and the key of fingerprints.
 #[derive(Debug)]
-pub(crate) struct MarkedServers;
+pub(crate) struct ReadAllMarks;
 
 /// The same as an answer.
 #[derive(Debug)]
-pub(crate) struct Marking {
-    pub(crate) servers: Vec<UpstreamId>,
+pub(crate) struct AllMarks {
+    /// By the server that they are on.
+    pub(crate) servers: Vec<(UpstreamId, NewMarks)>,
     /// Nothing before the first start.
     pub(crate) print_key: Option<String>,
 }
@@ -229,28 +230,7 @@ impl Operation for ReadMarks {
     }
 
     async fn run<T: Tx>(&self, tx: &mut T) -> Result<NewMarks, StoreError> {
-        let upstream = Value::Text(self.upstream.as_str());
-        let Some(row) = first(tx.query(statement::MARK_SERVER, &[upstream]).await?) else {
-            return Ok(NewMarks { all: true, ..NewMarks::default() });
-        };
-        let (seq, generation) = (row.int(0)?, row.int(1)?);
-        let all = generation != self.generation;
-        if !all && seq == self.seq {
-            return Ok(NewMarks { seq, generation, all, marks: Vec::new() });
-        }
-        let since = [upstream, Value::Int(if all { -1 } else { self.seq })];
-        let rows = tx.query(statement::MARKS_SINCE, &since).await?;
-        let sets = tx.query(statement::MARK_MEMBERS_SINCE, &since).await?;
-        let mut by_mark: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
-        for row in &sets {
-            by_mark.entry(row.text(0)?).or_default().push((row.text(1)?, row.text(2)?));
-        }
-        let mut marks = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let members = by_mark.remove(row.text(0)?).unwrap_or_default();
-            marks.extend(mark_of(row, &members)?);
-        }
-        Ok(NewMarks { seq, generation, all, marks })
+        new_marks(tx, self).await
     }
 
     #[cfg(any(test, feature = "testing"))]
@@ -259,29 +239,32 @@ impl Operation for ReadMarks {
     }
 }
 
-// === impl MarkedServers ===
+// === impl ReadAllMarks ===
 
-impl Operation for MarkedServers {
-    type Output = Marking;
+impl Operation for ReadAllMarks {
+    type Output = AllMarks;
 
-    const DOING: &'static str = "read which servers are marked";
+    const DOING: &'static str = "read the marks of all servers";
 
     fn access(&self) -> Access {
         Access::Read
     }
 
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<Self::Output, StoreError> {
-        let rows = tx.query(statement::MARK_SERVERS, &[]).await?;
-        let servers = rows.iter().map(|row| Ok(UpstreamId::new(row.text(0)?)));
-        let servers = servers.collect::<Result<_, StoreError>>()?;
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<AllMarks, StoreError> {
+        let mut servers = Vec::new();
+        for row in &tx.query(statement::MARK_SERVERS, &[]).await? {
+            let copy = ReadMarks { upstream: UpstreamId::new(row.text(0)?), seq: 0, generation: -1 };
+            let marks = new_marks(tx, &copy).await?;
+            servers.push((copy.upstream, marks));
+        }
         let key = first(tx.query(statement::PRINT_KEY, &[]).await?);
         let print_key = key.map(|row| Ok::<_, StoreError>(row.text(0)?.to_owned())).transpose()?;
-        Ok(Marking { servers, print_key })
+        Ok(AllMarks { servers, print_key })
     }
 
     #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) -> Self::Output {
-        Marking { servers: model.marked_servers(), print_key: model.print_key.clone() }
+    fn model(&self, model: &mut crate::memory::Model) -> AllMarks {
+        AllMarks { servers: model.all_marks(), print_key: model.print_key.clone() }
     }
 }
 
@@ -434,4 +417,30 @@ fn mark_of(row: &Row, members: &[(&str, &str)]) -> Result<Option<(Mark, i64)>, S
         at: Timestamp(row.count(9)?),
     };
     Ok(Some((Mark { id: row.text(0)?.into(), thing, label, by }, row.int(11)?)))
+}
+
+/// The marks of a server that a copy does not have.
+async fn new_marks<T: Tx>(tx: &mut T, copy: &ReadMarks) -> Result<NewMarks, StoreError> {
+    let upstream = Value::Text(copy.upstream.as_str());
+    let Some(row) = first(tx.query(statement::MARK_SERVER, &[upstream]).await?) else {
+        return Ok(NewMarks { all: true, ..NewMarks::default() });
+    };
+    let (seq, generation) = (row.int(0)?, row.int(1)?);
+    let all = generation != copy.generation;
+    if !all && seq == copy.seq {
+        return Ok(NewMarks { seq, generation, all, marks: Vec::new() });
+    }
+    let since = [upstream, Value::Int(if all { -1 } else { copy.seq })];
+    let rows = tx.query(statement::MARKS_SINCE, &since).await?;
+    let sets = tx.query(statement::MARK_MEMBERS_SINCE, &since).await?;
+    let mut by_mark: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    for row in &sets {
+        by_mark.entry(row.text(0)?).or_default().push((row.text(1)?, row.text(2)?));
+    }
+    let mut marks = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let members = by_mark.remove(row.text(0)?).unwrap_or_default();
+        marks.extend(mark_of(row, &members)?);
+    }
+    Ok(NewMarks { seq, generation, all, marks })
 }

@@ -20,7 +20,7 @@ pub(crate) use declassify::{CloseEpoch, Closing, Declassify, Lower, Lowering};
 pub(crate) use describe::Describe;
 pub(crate) use join::Join;
 pub(crate) use mark::{
-    ClearMarks, EnsurePrintKey, LeaveMarks, Left, MarkedServers, NewMarks, ReadMarks, TakeBack,
+    ClearMarks, EnsurePrintKey, LeaveMarks, Left, NewMarks, ReadAllMarks, ReadMarks, TakeBack,
 };
 pub(crate) use people::{ListContexts, ListNotices, ListPrincipals, ListSessions, Note, ShowSession};
 pub(crate) use pins::{DecidePins, Observe, PINS_HINT, PinHistory, ReadPins};

@@ -234,7 +234,7 @@ fn spans<'t>(key: &PrintKey, texts: impl IntoIterator<Item = &'t str>) -> Vec<u6
     // The last eight words, and the last four fingerprints.
     let (mut words, mut prints) = ([0_u64; SPAN], [u64::MAX; WINDOW]);
     let (mut rolled, mut count) = (0_u64, 0_usize);
-    let leaving = ROLL.wrapping_pow(SPAN as u32);
+    let leaving = (0..SPAN).fold(1_u64, |power, _| power.wrapping_mul(ROLL));
     let mut take = |word: &str| {
         if count >= MOST_WORDS {
             return;

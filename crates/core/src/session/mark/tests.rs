@@ -62,7 +62,8 @@ fn prose(seed: u64, words: usize) -> String {
     for at in 0..words {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         text.push_str(
-            ["mill", "stone", "river", "lamp", "grain", "sail", "cart", "wheel"][(state >> 40) as usize % 8],
+            ["mill", "stone", "river", "lamp", "grain", "sail", "cart", "wheel"]
+                [usize::try_from((state >> 40) % 8).unwrap()],
         );
         text.push_str(&((state >> 50) % 97).to_string());
         text.push_str(if at % 11 == 10 { ". " } else { " " });
