@@ -13,6 +13,7 @@ mod gateway;
 mod greet;
 mod in_place;
 mod listen;
+mod marks;
 mod people;
 mod pins;
 mod pipeline;
@@ -30,6 +31,7 @@ pub use approvals::*;
 pub use catalog::ToolContracts;
 pub use describe::{Saying, WhatItIs};
 pub use gateway::{Gateway, Parts, StartError};
+pub use marks::{ClearedMarks, MarkChoice, MarkView};
 pub use people::{Reset, SessionEntry, SessionView};
 pub use pins::{
     ChangeReview, ConcernReview, Decided, ItemReview, Judgement, NoticeReview, Offer, ServerReview,

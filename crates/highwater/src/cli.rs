@@ -3,13 +3,13 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    approvals, check, docs, example_server, explain, manifest, receipts, report, schema, serve, servers,
-    session, stdio, stdio_gateway, test, token,
+    approvals, check, docs, example_server, explain, manifest, marks, receipts, report, schema, serve,
+    servers, session, stdio, stdio_gateway, test, token,
 };
 use crate::command::{
     approvals::ApprovalsArgs, check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs,
-    explain::ExplainArgs, manifest::ManifestArgs, receipts::ReceiptsArgs, report::ReportArgs,
-    serve::ServeArgs, servers::ServersArgs, session::SessionArgs, stdio::StdioArgs,
+    explain::ExplainArgs, manifest::ManifestArgs, marks::MarksArgs, receipts::ReceiptsArgs,
+    report::ReportArgs, serve::ServeArgs, servers::ServersArgs, session::SessionArgs, stdio::StdioArgs,
     stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
 };
 use crate::exit::Failure;
@@ -66,6 +66,12 @@ enum Command {
     ///
     /// Talks to the gateway that runs on the data directory.
     Session(SessionArgs),
+
+    /// Show the marks on what agents wrote, and take them off.
+    ///
+    /// What an agent writes keeps the label of its session: on the thing that it named, or on the text where it named none.
+    /// Whoever reads that takes the label over. Talks to the gateway that runs on the data directory.
+    Marks(MarksArgs),
 
     /// Make, list, revoke and rotate the tokens of agents.
     ///
@@ -126,6 +132,7 @@ impl Cli {
             Command::Explain(args) => explain::run(args),
             Command::Report(args) => report::run(args),
             Command::Session(args) => session::run(args),
+            Command::Marks(args) => marks::run(args),
             Command::Token(args) => token::run(args),
             Command::Approvals(args) => approvals::run(args),
             Command::Receipts(args) => receipts::run(args),
@@ -158,6 +165,7 @@ impl Command {
             | Self::Explain(_)
             | Self::Report(_)
             | Self::Session(_)
+            | Self::Marks(_)
             | Self::Token(_)
             | Self::Approvals(_)
             | Self::Receipts(_)

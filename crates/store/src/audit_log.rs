@@ -240,6 +240,7 @@ mod tests {
                 label: None,
                 raised: false,
                 provenance: None,
+                marks: &[],
             }),
         }
     }

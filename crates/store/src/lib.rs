@@ -15,6 +15,7 @@ mod health;
 mod joined;
 mod key;
 mod look;
+mod marking;
 mod marks;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
@@ -46,6 +47,8 @@ pub use error::StoreError;
 pub use handle::SessionHandle;
 pub use joined::Joined;
 pub use key::{SessionKind, SessionOwner};
+pub use marking::{BeforeOwn, Cleared, MOST_MARKS, Marked};
+pub use marks::{MarkQuery, MetMarks};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::{Fault, Link, Memory, Passage};
 pub use people::{
@@ -58,7 +61,7 @@ pub use pins::{
 };
 pub use place::{StoreOptions, StorePlace};
 pub use remembered::RememberedServers;
-pub use store::{GRACE, MOST_OBJECTS, Marked, Store};
+pub use store::{GRACE, Store};
 #[cfg(any(test, feature = "testing"))]
 pub use testing::PostgresServer;
 pub use token::{

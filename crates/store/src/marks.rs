@@ -1,117 +1,185 @@
-//! Which objects are marked with what, as far as it is known here.
+//! The marks on stored things as they are known here.
 //!
-//! Marks only rise. So what is known to be marked stays so on every replica and need not be written again;
-//! that something is *not* marked is known on a single node alone.
+//! All marks of a server are held in memory. On a single node they are the truth; where gateways share a store, what has
+//! changed is read before they are looked at, which is one row where nothing has.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use highwater_core::id::UpstreamId;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use highwater_core::id::{Principal, SessionKey, UpstreamId};
 use highwater_core::label::Label;
-use highwater_core::session::{ObjectId, ObjectKind};
+use highwater_core::session::mark::{Mark, MarkIndex, MarkKind, ReadPrints, Reading, Thing};
 
-/// Objects that are kept. What is dropped is read again from the store.
-const KEPT: usize = 32 * 1024;
+use crate::operation::{Left, NewMarks};
 
-/// A kind of object of one server.
-pub(crate) type MarkedKind = (UpstreamId, ObjectKind);
+/// How many marks that are gone are remembered, lest an answer that is late bring one back.
+const GONE: usize = 4096;
+
+/// What a reading asks for.
+pub struct MarkQuery<'a> {
+    /// The server that is read from, and those that keep their things with it.
+    pub servers: &'a [UpstreamId],
+    /// What is read.
+    pub reading: &'a Reading,
+    /// Who reads.
+    pub reader: &'a Principal,
+    /// Makes the fingerprints of what came back, where they are needed.
+    pub text: &'a (dyn Fn() -> ReadPrints + Sync),
+}
+
+/// The marks that a reading meets.
+#[derive(Debug, Default)]
+pub struct MetMarks {
+    /// Each, with what it says to who reads.
+    pub marks: Vec<(Arc<Mark>, Label)>,
+    /// The fingerprints of what came back, where they were needed.
+    pub text: Option<ReadPrints>,
+}
 
 /// The marks known here.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
-    /// The kinds of which any is marked. Most servers have none, which costs a look and no lock.
-    kinds: ArcSwap<HashSet<MarkedKind>>,
-    known: Mutex<Known>,
+    /// The servers that were ever marked. Most are not, which costs a look and no lock.
+    servers: ArcSwap<HashSet<UpstreamId>>,
+    known: Mutex<HashMap<UpstreamId, Known>>,
 }
 
-#[derive(Debug, Default)]
-struct Known {
-    /// The whole mark of an object, or nothing.
-    labels: HashMap<ObjectId, Label>,
-    /// Moves with every mark: what was read before it may be too low.
-    generation: u64,
-}
-
-/// What is known of some objects.
 #[derive(Debug)]
-pub(crate) struct Lookup {
-    /// The marks that are known, joined.
-    pub(crate) label: Label,
-    /// Those that must be read.
-    pub(crate) unknown: Vec<ObjectId>,
-    generation: u64,
+struct Known {
+    seq: i64,
+    generation: i64,
+    index: MarkIndex,
+    /// Of each mark the number of the change that it is of.
+    changes: HashMap<Arc<str>, i64>,
+    /// Marks that are gone, with the change by which they went.
+    gone: HashMap<String, i64>,
+}
+
+// === impl MetMarks ===
+
+impl MetMarks {
+    /// What all of them say together.
+    pub fn label(&self) -> Label {
+        let mut label = Label::bottom();
+        self.marks.iter().for_each(|(_, said)| label.join(said));
+        label
+    }
 }
 
 // === impl Marks ===
 
 impl Marks {
-    /// Takes over which kinds are marked.
-    pub(crate) fn add_kinds(&self, kinds: impl IntoIterator<Item = MarkedKind>) {
-        let _one_at_a_time = self.known();
-        let mut all = HashSet::clone(&self.kinds.load());
-        all.extend(kinds);
-        self.kinds.store(Arc::new(all));
+    /// Whether some of the servers may bear marks, as far as is known here.
+    pub(crate) fn has_any(&self, servers: &[UpstreamId]) -> bool {
+        let marked = self.servers.load();
+        !marked.is_empty() && servers.iter().any(|server| marked.contains(server))
     }
 
-    /// What is known of the objects.
-    pub(crate) fn look_up(&self, objects: &[ObjectId]) -> Lookup {
-        let kinds = self.kinds.load();
-        let is_marked =
-            |object: &&ObjectId| !kinds.is_empty() && kinds.contains(&(object.upstream.clone(), object.kind));
-        let mut marked = objects.iter().filter(is_marked).peekable();
-        let mut lookup = Lookup { label: Label::bottom(), unknown: Vec::new(), generation: 0 };
-        if marked.peek().is_none() {
-            return lookup;
-        }
+    /// Which marks of a server are known here: the number of the last change, and the generation.
+    pub(crate) fn version(&self, upstream: &UpstreamId) -> (i64, i64) {
+        self.known().get(upstream).map_or((0, -1), |known| (known.seq, known.generation))
+    }
+
+    /// The marks that a reading meets.
+    pub(crate) fn met(&self, asked: &MarkQuery<'_>) -> MetMarks {
         let known = self.known();
-        lookup.generation = known.generation;
-        for object in marked {
-            match known.labels.get(object) {
-                Some(mark) => lookup.label.join(mark),
-                None => lookup.unknown.push(object.clone()),
+        let indexes: Vec<_> = asked.servers.iter().filter_map(|server| known.get(server)).collect();
+        let wanted = indexes.iter().any(|known| known.index.wants_text(asked.reading));
+        let text = wanted.then(|| (asked.text)());
+        let met = |known: &&Known| known.index.met_by(asked.reading, text.as_ref(), asked.reader);
+        MetMarks { marks: indexes.iter().flat_map(met).collect(), text }
+    }
+
+    /// Learns the wording of a reply that nobody has to doubt.
+    pub(crate) fn learn(&self, servers: &[UpstreamId], text: &ReadPrints) {
+        let mut known = self.known();
+        for server in servers {
+            if let Some(known) = known.get_mut(server) {
+                known.index.learn(text);
             }
         }
-        lookup
     }
 
-    /// The objects whose marks do not cover the label yet, as far as is known: in order, each once.
-    pub(crate) fn uncovered(&self, objects: &[ObjectId], label: &Label) -> Vec<ObjectId> {
-        let known = self.known();
-        let covers = |object: &ObjectId| known.labels.get(object).is_some_and(|mark| mark.covers(label));
-        let mut objects: Vec<_> = objects.iter().filter(|object| !covers(object)).cloned().collect();
-        objects.sort_unstable();
-        objects.dedup();
-        objects
+    /// The mark as it is known here.
+    pub(crate) fn get(&self, upstream: &UpstreamId, id: &str) -> Option<Arc<Mark>> {
+        self.known().get(upstream)?.index.get(id).cloned()
     }
 
-    /// Keeps what was read, unless something was marked since the look-up.
-    pub(crate) fn keep(&self, lookup: Lookup, marks: &[Label]) {
-        let mut known = self.known();
-        if known.generation == lookup.generation {
-            known.make_room(lookup.unknown.len());
-            known.labels.extend(lookup.unknown.into_iter().zip(marks.iter().cloned()));
+    /// Every mark that is known here.
+    pub(crate) fn all(&self) -> Vec<Arc<Mark>> {
+        self.known().values().flat_map(|known| known.index.iter().cloned()).collect()
+    }
+
+    /// Takes over what was read.
+    pub(crate) fn adopt(&self, upstream: &UpstreamId, new: NewMarks) {
+        if new.seq > 0 {
+            self.note_server(upstream);
+        }
+        let mut all = self.known();
+        let known = all.entry(upstream.clone()).or_insert_with(Known::new);
+        if new.generation < known.generation {
+            // What was read is older than what is known.
+            return;
+        }
+        if new.all && new.generation > known.generation {
+            let stale: Vec<_> = known.changes.drain().map(|(id, _)| id).collect();
+            stale.iter().for_each(|id| known.index.remove(id));
+        }
+        known.generation = new.generation;
+        known.seq = known.seq.max(new.seq);
+        for (mark, seq) in new.marks {
+            known.insert(mark, seq);
         }
     }
 
-    /// Keeps what objects are marked with after a write.
-    pub(crate) fn add(&self, objects: Vec<ObjectId>, marks: &[Label]) {
-        let is_new =
-            |object: &&ObjectId| !self.kinds.load().contains(&(object.upstream.clone(), object.kind));
-        let new: Vec<_> =
-            objects.iter().filter(is_new).map(|object| (object.upstream.clone(), object.kind)).collect();
-        if !new.is_empty() {
-            self.add_kinds(new);
+    /// Takes over what was left.
+    pub(crate) fn add(&self, upstream: &UpstreamId, left: &Left) {
+        self.note_server(upstream);
+        let mut all = self.known();
+        let known = all.entry(upstream.clone()).or_insert_with(Known::new);
+        for mark in left.now.iter().map(|(mark, _)| mark).chain(&left.instead) {
+            known.insert(mark.clone(), left.seq);
         }
-        let mut known = self.known();
-        known.generation += 1;
-        known.make_room(objects.len());
-        for (object, mark) in objects.into_iter().zip(marks) {
-            known.labels.entry(object).or_default().join(mark);
+        for id in &left.gone {
+            known.remove(id, left.seq);
+        }
+        known.advance(left.seq, left.generation, !left.gone.is_empty());
+    }
+
+    /// Takes over that marks are gone, or as they were before.
+    pub(crate) fn put_back(
+        &self,
+        upstream: &UpstreamId,
+        (generation, seq): (i64, i64),
+        marks: impl IntoIterator<Item = (String, Option<Mark>)>,
+    ) {
+        let mut all = self.known();
+        let Some(known) = all.get_mut(upstream) else { return };
+        for (id, before) in marks {
+            known.remove(&id, seq - 1);
+            if let Some(before) = before {
+                known.insert(before, seq);
+            } else {
+                known.remove(&id, seq);
+            }
+        }
+        known.advance(seq, generation, true);
+    }
+
+    fn note_server(&self, upstream: &UpstreamId) {
+        if !self.servers.load().contains(upstream) {
+            self.servers.rcu(|servers| {
+                let mut all = HashSet::clone(servers);
+                all.insert(upstream.clone());
+                all
+            });
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, HashMap<UpstreamId, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -119,9 +187,74 @@ impl Marks {
 // === impl Known ===
 
 impl Known {
-    fn make_room(&mut self, coming: usize) {
-        if self.labels.len() + coming > KEPT {
-            self.labels.clear();
+    fn new() -> Self {
+        Self {
+            seq: 0,
+            generation: -1,
+            index: MarkIndex::default(),
+            changes: HashMap::new(),
+            gone: HashMap::new(),
         }
     }
+
+    /// Notes that a change of our own is known, if it is the next one: of those between, others made, nothing is known.
+    fn advance(&mut self, seq: i64, generation: i64, gone: bool) {
+        if seq == self.seq + 1 && generation == self.generation + i64::from(gone) {
+            (self.seq, self.generation) = (seq, generation);
+        }
+    }
+
+    /// Takes a mark over, unless something newer is known of it.
+    fn insert(&mut self, mark: Mark, seq: i64) {
+        let is_old = self.changes.get(&mark.id).is_some_and(|known| *known > seq)
+            || self.gone.get(&*mark.id).is_some_and(|gone| *gone >= seq);
+        if !is_old {
+            self.changes.insert(Arc::clone(&mark.id), seq);
+            self.index.insert(Arc::new(mark));
+        }
+    }
+
+    fn remove(&mut self, id: &str, seq: i64) {
+        if self.changes.get(id).is_some_and(|known| *known > seq) {
+            return;
+        }
+        self.index.remove(id);
+        self.changes.remove(id);
+        if self.gone.len() >= GONE {
+            self.gone.clear();
+        }
+        self.gone.insert(id.to_owned(), seq);
+    }
+}
+
+/// What a mark is called: the same for everything that one conversation leaves on one thing.
+pub(crate) fn mark_id(thing: &Thing, session: &SessionKey) -> Arc<str> {
+    let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
+    let prints = if thing.kind == MarkKind::Content { thing.prints.to_text() } else { String::new() };
+    for part in [thing.upstream.as_str(), thing.kind.as_str(), &thing.name, session.as_str(), &prints] {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part.as_bytes());
+    }
+    let digest = context.finish();
+    let short = digest.as_ref().get(..12).unwrap_or_default();
+    format!("mrk_{}", URL_SAFE_NO_PAD.encode(short)).into()
+}
+
+/// A mark with another of the same thing in it.
+pub(crate) fn merged(before: Option<&Mark>, mark: &Mark) -> Mark {
+    let Some(before) = before else { return mark.clone() };
+    let mut merged = before.clone();
+    merged.label.join(&mark.label);
+    merged.thing.prints.add(&mark.thing.prints);
+    merged.by.decision = mark.by.decision.clone();
+    merged
+}
+
+/// Marks by the server that they are on.
+pub(crate) fn by_server(marks: Vec<Mark>) -> BTreeMap<UpstreamId, Vec<Mark>> {
+    let mut servers: BTreeMap<UpstreamId, Vec<Mark>> = BTreeMap::new();
+    for mark in marks {
+        servers.entry(mark.thing.upstream.clone()).or_default().push(mark);
+    }
+    servers
 }

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod conversations;
+mod marks;
 mod model;
 mod pins;
 
@@ -93,6 +94,8 @@ impl Memory {
         if options.restored {
             self.perform(crate::operation::Restored).await?;
         }
+        // A database that was ever opened has one.
+        self.database().keep_print_key();
         Store::on(Backend::Memory(self.clone()), options).await
     }
 
@@ -166,6 +169,12 @@ async fn wait(time: Duration) {
 // === impl Database ===
 
 impl Database {
+    fn keep_print_key(&mut self) {
+        for model in [&mut self.model, &mut self.flushed, &mut self.standby] {
+            model.print_key.get_or_insert_with(|| "A".repeat(32));
+        }
+    }
+
     fn run<O: Operation>(&mut self, operation: &O, is_shared: bool, flushes: bool) -> O::Output {
         let done = operation.model(&mut self.model);
         // Committed means flushed where replicas share a database.

@@ -7,9 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use highwater_core::id::{ApprovalId, Principal, SessionKey, Timestamp};
-use highwater_core::label::Label;
 use highwater_core::pin::PinKind;
-use highwater_core::session::ObjectId;
+use highwater_core::session::mark::PrintKey;
 use tokio::sync::{broadcast, watch};
 use tokio::time::timeout;
 
@@ -18,11 +17,12 @@ use crate::cache::Cache;
 use crate::clock;
 use crate::health::Health;
 use crate::key::SessionOwner;
+use crate::marking::print_key;
 use crate::marks::Marks;
 use crate::operation::{
     DecidePins, Describe, End, FindContext, FindTransport, KeepTransport, ListContexts, ListNotices,
-    ListSessions, Mark, MarkedKinds, MintContext, Note, Observe, Operation, PinHistory, Prune, ReadMarks,
-    ReadPins, ReadSession, ShowSession,
+    ListSessions, MintContext, Note, Observe, Operation, PinHistory, Prune, ReadAllMarks, ReadPins,
+    ReadSession, ShowSession,
 };
 use crate::people::{Context, KeptTransport, Notice, SessionHistory, SessionRecord};
 use crate::pins::{Description, Observation, PinDecision, PinEvent, PinsDecided, StoredPin};
@@ -36,9 +36,6 @@ use crate::{DataDir, SessionHandle, StoreError};
 
 /// How long replies in flight on other replicas are given before a label is lowered.
 pub const GRACE: Duration = Duration::from_secs(2);
-
-/// The most objects whose marks are looked at for one message.
-pub const MOST_OBJECTS: usize = 1024;
 
 /// How many definitions are written down in one transaction.
 const OBSERVED_AT_ONCE: usize = 256;
@@ -62,7 +59,8 @@ pub(crate) struct Inner {
     is_shared: bool,
     pub(crate) cache: Cache,
     pub(crate) ways: Ways,
-    marks: Marks,
+    pub(crate) marks: Marks,
+    pub(crate) print_key: PrintKey,
     /// The contexts that are known here, with what each begins with.
     contexts: RwLock<HashMap<String, Arc<str>>>,
     pub(crate) grace: Duration,
@@ -79,17 +77,6 @@ pub(crate) struct Inner {
     pub(crate) tokens_changed: watch::Sender<u64>,
     /// Requests that have changed.
     pub(crate) approvals_changed: broadcast::Sender<ApprovalId>,
-}
-
-/// Proof that objects are marked. Only the store can make it.
-///
-/// ```compile_fail
-/// use highwater_store::Marked;
-/// let forged = Marked { _private: () };
-/// ```
-#[derive(Debug)]
-pub struct Marked {
-    _private: (),
 }
 
 // === impl Store ===
@@ -117,7 +104,11 @@ impl Store {
     pub(crate) async fn on(backend: Backend, options: &StoreOptions) -> Result<Self, StoreError> {
         let is_shared = backend.is_shared();
         let marks = Marks::default();
-        marks.add_kinds(backend.perform(MarkedKinds).await?);
+        let marked = backend.perform(ReadAllMarks).await?;
+        for (upstream, all) in marked.servers {
+            marks.adopt(&upstream, all);
+        }
+        let print_key = print_key(&backend, marked.print_key).await?;
         let grace = options.grace.unwrap_or(GRACE);
         let inner = Arc::new(Inner {
             backend,
@@ -125,6 +116,7 @@ impl Store {
             cache: Cache::default(),
             ways: Ways::default(),
             marks,
+            print_key,
             contexts: RwLock::default(),
             grace,
             defers_origins: AtomicBool::new(false),
@@ -197,57 +189,6 @@ impl Store {
         principal: &Principal,
     ) -> Result<Option<KeptTransport>, StoreError> {
         self.0.perform(FindTransport { key: key.clone(), principal: principal.as_str().to_owned() }).await
-    }
-
-    /// Marks objects with a label before they are written, or handles before they are given out.
-    pub async fn mark(&self, objects: &[ObjectId], label: &Label) -> Result<Marked, StoreError> {
-        let marked = Marked { _private: () };
-        if *label == Label::bottom() {
-            return Ok(marked);
-        }
-        let objects = self.0.marks.uncovered(objects, label);
-        if objects.is_empty() {
-            return Ok(marked);
-        }
-        within_bounds(objects.len())?;
-        let marks = self.0.perform(Mark { objects: objects.clone(), label: label.clone() }).await?;
-        self.0.marks.add(objects, &marks);
-        Ok(marked)
-    }
-
-    /// The marks of objects, joined, as they were when the store was last heard of. Others may have set some since.
-    pub fn last_known_marks(&self, objects: &[ObjectId]) -> Option<Label> {
-        let lookup = self.0.marks.look_up(objects);
-        lookup.unknown.is_empty().then_some(lookup.label)
-    }
-
-    /// The marks of objects, joined, where no store has to be asked.
-    pub fn known_marks(&self, objects: &[ObjectId]) -> Option<Label> {
-        if objects.is_empty() {
-            return Some(Label::bottom());
-        }
-        if self.is_shared() { None } else { self.last_known_marks(objects) }
-    }
-
-    /// The marks of objects, joined. Ask after the reply has come: what it can contain was marked before.
-    pub async fn marks(&self, objects: &[ObjectId]) -> Result<Label, StoreError> {
-        if let Some(label) = self.known_marks(objects) {
-            return Ok(label);
-        }
-        within_bounds(objects.len())?;
-        let join = |mut joined: Label, marks: &[Label]| {
-            marks.iter().for_each(|mark| joined.join(mark));
-            joined
-        };
-        if self.is_shared() {
-            let marks = self.0.perform(ReadMarks(objects.to_vec())).await?;
-            return Ok(join(Label::bottom(), &marks));
-        }
-        let lookup = self.0.marks.look_up(objects);
-        let marks = self.0.perform(ReadMarks(lookup.unknown.clone())).await?;
-        let label = join(lookup.label.clone(), &marks);
-        self.0.marks.keep(lookup, &marks);
-        Ok(label)
     }
 
     /// Makes a context id that an agent framework can put into its endpoint. `label` is what its sessions hold from the
@@ -402,10 +343,6 @@ fn notice(
         kind: kind.to_owned(),
         message,
     })
-}
-
-fn within_bounds(asked: usize) -> Result<(), StoreError> {
-    if asked > MOST_OBJECTS { Err(StoreError::TooMany { asked, most: MOST_OBJECTS }) } else { Ok(()) }
 }
 
 // === impl Inner ===

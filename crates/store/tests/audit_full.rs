@@ -35,6 +35,7 @@ fn event(id: &DecisionId) -> AuditEvent<'_> {
         label: None,
         raised: false,
         provenance: None,
+        marks: &[],
     };
     AuditEvent { time: Timestamp(1), id: Some(id), happened: Happened::Outcome(ended) }
 }

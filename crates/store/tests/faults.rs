@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use highwater_core::annotation::{DataClass, Source};
 use highwater_core::decide::{FlowPolicies, Overlooked};
-use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::Policy;
-use highwater_core::session::{ObjectId, ObjectKind};
+use highwater_core::session::mark::{ReadPrints, Reading, Thing, Writer};
 use highwater_store::{
-    Declassified, Fault, Memory, SessionHandle, SessionKind, SessionOwner, Store, StoreOptions,
+    Declassified, Fault, MarkQuery, Marked, Memory, SessionHandle, SessionKind, SessionOwner, Store,
+    StoreError, StoreOptions,
 };
 
 fn session(store: &Store, kind: SessionKind, id: &str) -> SessionHandle {
@@ -44,15 +45,31 @@ async fn a_write_that_fails_gives_no_proof_and_raises_no_copy() {
         memory.set_fault(Some(Fault::Write));
         handle.join(&web()).await.unwrap_err();
         assert_eq!(handle.cached().unwrap().label, pii(), "shared: {shared}");
-        store
-            .mark(&[ObjectId::new(UpstreamId::new("u"), ObjectKind::Object, "1")], &pii())
-            .await
-            .unwrap_err();
+        mark(&store).await.unwrap_err();
         handle.declassify(0, &Label::bottom(), "ada", "").await.unwrap_err();
         memory.set_fault(None);
         assert_eq!(handle.current().await.unwrap().label, pii());
         assert_eq!(handle.current().await.unwrap().epoch, 0);
     }
+}
+
+async fn mark(store: &Store) -> Result<Marked, StoreError> {
+    let by = Writer {
+        session: SessionKey::new("one"),
+        principal: Principal::new("agent"),
+        tool: "write".into(),
+        decision: DecisionId::new("d"),
+        at: Timestamp(1),
+    };
+    store.leave(vec![Thing::task(UpstreamId::new("u"), "1")], &pii(), &by).await
+}
+
+async fn marks(store: &Store) -> Result<Label, StoreError> {
+    let (reader, reading) =
+        (Principal::new("agent"), Reading { task: Some("1".into()), ..Reading::default() });
+    let (servers, text) = ([UpstreamId::new("u")], ReadPrints::default);
+    let query = MarkQuery { servers: &servers, reading: &reading, reader: &reader, text: &text };
+    Ok(store.met(&query).await?.label())
 }
 
 #[tokio::test]
@@ -95,8 +112,7 @@ async fn a_read_that_fails_says_so_and_a_single_node_needs_none() {
     memory.set_fault(Some(Fault::Read));
     context(&store).current().await.unwrap_err();
     context(&store).join(&pii()).await.unwrap_err();
-    let object = ObjectId::new(UpstreamId::new("u"), ObjectKind::Object, "1");
-    store.marks(&[object]).await.unwrap_err();
+    marks(&store).await.unwrap_err();
 
     let memory = Memory::new(false);
     let store = memory.open(&options()).await.unwrap();
@@ -254,15 +270,14 @@ async fn a_store_that_failed_is_known_to_fail_until_something_can_be_written() {
 async fn what_was_declassified_or_marked_survives_a_power_cut() {
     let memory = Memory::new(false);
     let store = memory.open(&options()).await.unwrap();
-    let object = ObjectId::new(UpstreamId::new("u"), ObjectKind::Object, "1");
     context(&store).join(&web()).await.unwrap();
     assert!(matches!(
         context(&store).declassify(0, &Label::bottom(), "ada", "").await.unwrap(),
         Declassified::Done(_)
     ));
-    store.mark(std::slice::from_ref(&object), &pii()).await.unwrap();
+    mark(&store).await.unwrap();
     memory.lose_power();
     let store = memory.open(&options()).await.unwrap();
     assert_eq!(context(&store).current().await.unwrap().epoch, 1);
-    assert_eq!(store.marks(&[object]).await.unwrap(), pii());
+    assert_eq!(marks(&store).await.unwrap(), pii());
 }

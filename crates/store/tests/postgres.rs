@@ -10,15 +10,17 @@
 
 mod suite;
 
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use highwater_core::annotation::DataClass;
 use highwater_core::decide::Effect;
+use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
 use highwater_core::label::Label;
 use highwater_core::pin::{Definition, Json, PartClass, PinKey, PinKind};
-use highwater_store::{Observation, PostgresServer, Store, StoreError, StoreOptions, StorePlace};
+use highwater_core::session::mark::{Mark, Thing, Writer};
+use highwater_store::{Marked, Observation, PostgresServer, Store, StoreError, StoreOptions, StorePlace};
 use suite::{Backend, context};
 
 /// One server for all tests of a process; each takes a database of its own.
@@ -136,6 +138,7 @@ async fn an_outage_closes_and_its_end_opens_without_a_restart() {
     let store = open(&url).await.unwrap();
     let session = context(&store, "a");
     session.join(&pii()).await.unwrap();
+    leave(&store, "kept").await.unwrap();
 
     server = tokio::task::spawn_blocking(move || {
         server.crash();
@@ -147,7 +150,9 @@ async fn an_outage_closes_and_its_end_opens_without_a_restart() {
     assert!(matches!(refused, StoreError::Failed { .. } | StoreError::TimedOut { .. }), "{refused}");
     session.join(&pii().with_malicious()).await.unwrap_err();
     session.current().await.unwrap_err();
-    store.mark(&[], &pii()).await.unwrap();
+    leave(&store, "lost").await.unwrap_err();
+    leave(&store, "kept").await.unwrap_err();
+    store.all_marks().await.unwrap_err();
     store.check().await.unwrap_err();
     // What has no label needs no store.
     assert!(session.join(&Label::bottom()).await.unwrap().covers(&Label::bottom()));
@@ -166,6 +171,22 @@ async fn an_outage_closes_and_its_end_opens_without_a_restart() {
     assert_eq!(session.current().await.unwrap().label, pii(), "what failed was not written, the rest was");
     session.join(&pii().with_malicious()).await.unwrap();
     store.check().await.unwrap();
+    let marks =
+        |marks: Vec<Arc<Mark>>| marks.iter().map(|mark| mark.thing.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(marks(store.all_marks().await.unwrap()), ["kept"], "no mark is lost, and none is made");
+    let other = open(&url).await.unwrap();
+    assert_eq!(marks(other.all_marks().await.unwrap()), ["kept"]);
+}
+
+async fn leave(store: &Store, task: &str) -> Result<Marked, StoreError> {
+    let by = Writer {
+        session: SessionKey::new("one"),
+        principal: Principal::new("agent"),
+        tool: "write".into(),
+        decision: DecisionId::new("d"),
+        at: Timestamp(1),
+    };
+    store.leave(vec![Thing::task(UpstreamId::new("u"), task)], &pii(), &by).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

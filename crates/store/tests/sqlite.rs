@@ -9,11 +9,12 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use highwater_core::annotation::DataClass;
-use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::session::{ObjectId, ObjectKind};
+use highwater_core::session::mark::{Name, Named, Prints, ReadPrints, Reading, Thing, Writer};
 use highwater_store::{
-    DataDir, SessionHandle, SessionKind, SessionOwner, Store, StoreError, StoreOptions, StorePlace,
+    DataDir, MarkQuery, Marked, SessionHandle, SessionKind, SessionOwner, Store, StoreError, StoreOptions,
+    StorePlace,
 };
 
 /// Tells this program that it is the child of one of its tests, and where the data are.
@@ -60,8 +61,33 @@ fn pii() -> Label {
     Label::bottom().with_class(DataClass::Pii).with_origin("crm")
 }
 
-fn object(number: u64) -> ObjectId {
-    ObjectId::new(UpstreamId::new("notes"), ObjectKind::Object, &number.to_string())
+fn named(number: u64) -> Named {
+    let mut named = Named::default();
+    named.add("path", Name::new(&number.to_string()));
+    named
+}
+
+async fn mark(store: &Store, number: u64) -> Result<Marked, StoreError> {
+    let by = Writer {
+        session: SessionKey::new(number.to_string()),
+        principal: Principal::new("agent"),
+        tool: "write".into(),
+        decision: DecisionId::new("d"),
+        at: Timestamp(1),
+    };
+    let thing = Thing::object(UpstreamId::new("notes"), &named(number), Prints::default());
+    store.leave(vec![thing], &pii(), &by).await
+}
+
+async fn mark_of(store: &Store, number: u64) -> Label {
+    let (reader, reading) = (Principal::new("agent"), Reading { named: named(number), ..Reading::default() });
+    let servers = [UpstreamId::new("notes")];
+    let text = ReadPrints::default;
+    store
+        .met(&MarkQuery { servers: &servers, reading: &reading, reader: &reader, text: &text })
+        .await
+        .unwrap()
+        .label()
 }
 
 /// The child: joins and marks without end, and says what is done.
@@ -83,7 +109,7 @@ async fn child() {
             Err(error) => return println!("\nfailed {error}"),
         }
         if number % 5 == 0 {
-            match store.mark(&[object(number)], &pii()).await {
+            match mark(&store, number).await {
                 Ok(_) => println!("\nmarked {number}"),
                 Err(error) => return println!("\nfailed {error}"),
             }
@@ -144,7 +170,7 @@ async fn nothing_acknowledged_is_missing_after_kill_9() {
             }
         }
         for number in marked {
-            assert_eq!(store.marks(&[object(number)]).await.unwrap(), pii(), "round {round}");
+            assert_eq!(mark_of(&store, number).await, pii(), "round {round}");
         }
         // The next child finds it as a killed one leaves it.
         drop(store);

@@ -102,6 +102,11 @@ pub(crate) struct ServerFile {
     #[schemars(extend("examples" = ["local"]))]
     pub(crate) profile: Field<ProfileWord>,
 
+    /// Other servers that keep the same things as this one: two over one folder, say, or over one repository. What is
+    /// written through one of them keeps its label when it is read through another. It is enough to say it of one.
+    #[schemars(extend("default" = [], "examples" = [["git"]]))]
+    pub(crate) keeps_with: Field<Vec<Written<String>>>,
+
     /// Whether what the server says of itself and its tools is held until a person has approved it, and again when it
     /// changes. Of a server with `trust.verified: true` what is seen first is approved by that. Without this key, as
     /// the top level says.

@@ -7,6 +7,7 @@ mod approvals;
 mod authenticators;
 pub(crate) mod condition;
 mod flow;
+mod keeps_with;
 mod label;
 mod labels;
 pub(crate) mod listen;
@@ -196,6 +197,7 @@ impl<'l> Lowering<'l> {
             };
             servers.extend(self.server(name, entry, file, limits));
         }
+        self.keeps_with(file, &names, &mut servers);
         let misspelt = self.problems.has_unknown_keys("the file");
         if names.is_empty() && !misspelt && blocks.iter().all(|block| !matches!(block, Field::Broken)) {
             let nothing = Problem {

@@ -97,6 +97,8 @@ impl Lowering<'_> {
             manifest: self.manifest(file, &subject),
             trust: trust.level.with_profile(profile.unwrap_or(Profile::Unknown).replies()),
             profile,
+            // Known once all servers are.
+            keeps_with: BTreeSet::new(),
             title: trust.title,
             labels: self.labels(&alias.value, file),
             disabled: file.disabled.value().copied().unwrap_or(false),

@@ -134,6 +134,8 @@ pub struct ServerSettings {
     pub trust: ServerTrust,
     /// What it is to the operator, in one word; `None` leaves that to people who are asked.
     pub profile: Option<Profile>,
+    /// The other servers that keep the same things.
+    pub keeps_with: BTreeSet<String>,
     /// What it says of itself and its tools is held until a person has approved it.
     pub quarantine: bool,
     /// Its signed manifest, if it must have one.

@@ -17,7 +17,8 @@ const FOREIGN: &str = "unknown";
 /// Everything of a label but its scopes and origins: flags, `integrity:tool`, classes, `source:internal`. Nothing for
 /// a session that has read nothing.
 pub fn label_words(label: &Label) -> impl Iterator<Item = &'static str> {
-    let bits = label.bits();
+    // The record is the operator's, who is told everything.
+    let bits = label.bits().folded();
     let integrity = match bits.integrity() {
         TrustLevel::None => Some("integrity:none"),
         TrustLevel::Tool => Some("integrity:tool"),
@@ -156,6 +157,13 @@ mod tests {
             label_of_words(words, TextSet::EMPTY, TextSet::EMPTY, TextSet::EMPTY).bits(),
             LabelBits::TOP
         );
+    }
+
+    #[test]
+    fn what_another_agent_wrote_is_on_record_like_the_rest() {
+        let label = Label::bottom().with_class(DataClass::Pii).with_class(DataClass::User);
+        let both = label.of_another().joined(&Label::bottom().with_class(DataClass::User));
+        assert_eq!(label_words(&both).collect::<Vec<_>>(), ["user", "pii"]);
     }
 
     #[test]

@@ -14,9 +14,11 @@ mod write;
 pub use label_words::{label_of_words, label_words};
 pub use provenance::Provenance;
 pub use record::{
-    Record, Recorded, RecordedContract, RecordedDecision, RecordedLabel, RecordedOutcome, RecordedProvenance,
-    RecordedQuestion, RecordedTrust,
+    Record, Recorded, RecordedContract, RecordedDecision, RecordedLabel, RecordedMark, RecordedOutcome,
+    RecordedProvenance, RecordedQuestion, RecordedTrust,
 };
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,7 @@ use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
 use crate::label::Label;
 use crate::pin::PinDigest;
 use crate::policy::{Facts, Policy};
+use crate::session::mark::Mark;
 
 /// The version of the record's shape; it changes when a field changes its meaning.
 pub const RECORD_VERSION: u32 = 2;
@@ -98,6 +101,15 @@ pub enum Happened<'a> {
     },
     /// A person lowered a session's label.
     Declassification(Declassification<'a>),
+    /// A person took marks off what was written.
+    MarksCleared {
+        /// As they were.
+        marks: &'a [Mark],
+        /// Who.
+        by: &'a str,
+        /// Why.
+        reason: &'a str,
+    },
     /// A person made, changed or ended a token.
     Token {
         /// `created`, `rotated` or `revoked`.
@@ -214,6 +226,8 @@ pub struct Ended<'a> {
     pub raised: bool,
     /// Where what came back comes from, if anything did.
     pub provenance: Option<Provenance<'a>>,
+    /// The marks that it bears: what was written there before, and by whom.
+    pub marks: &'a [Arc<Mark>],
 }
 
 /// How an allowed action ended.

@@ -1,6 +1,6 @@
 //! Events as they are read back from the log, for whoever explains them.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::label_words::label_of_words;
 use super::{Outcome, Ruling};
@@ -110,6 +110,15 @@ pub enum Recorded {
         before: RecordedLabel,
         /// The label from then on.
         after: RecordedLabel,
+    },
+    /// A person took marks off what was written.
+    MarksCleared {
+        /// As they were.
+        marks: Vec<RecordedMark>,
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
     },
     /// Something about asking people.
     Approval {
@@ -331,12 +340,36 @@ pub struct RecordedOutcome {
     /// Whether the session's label rose with it.
     #[serde(default)]
     pub raised: bool,
+    /// The marks that it bears.
+    #[serde(default)]
+    pub marks: Vec<RecordedMark>,
     /// Findings about the reply.
     #[serde(default)]
     pub findings: Vec<Finding>,
     /// In `observe`: what each mode would have done.
     #[serde(default)]
     pub would: Option<PerMode>,
+}
+
+/// A mark on something that was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedMark {
+    /// What people call it.
+    pub id: String,
+    /// The server that keeps the thing.
+    pub upstream: UpstreamId,
+    /// What it is on, as a word.
+    pub kind: String,
+    /// What it is on, for people.
+    pub on: String,
+    /// With which tool it was written.
+    pub tool: String,
+    /// In which call.
+    pub decision: DecisionId,
+    /// In which conversation.
+    pub session: SessionKey,
+    /// For whom.
+    pub agent: Principal,
 }
 
 /// A question of an upstream.

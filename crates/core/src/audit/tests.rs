@@ -239,6 +239,7 @@ fn an_outcome_tells_what_came_in() {
         label: Some(&label),
         raised,
         provenance: None,
+        marks: &[],
     };
     for raised in [true, false] {
         let Recorded::Outcome(told) = written(&id, Happened::Outcome(ended(raised))).happened else {

@@ -11,6 +11,7 @@ use crate::decide::{AskKind, Judgement, QuestionDigest};
 use crate::label::Label;
 use crate::policy::{FlowRule, FlowViolations};
 use crate::profile::Named;
+use crate::session::mark::Mark;
 
 // === impl AuditEvent ===
 
@@ -76,6 +77,11 @@ impl Happened<'_> {
                 line.raw(b"\",\"what\":\"").text(what).raw(b"\",\"detail\":\"").text(detail).raw(b"\"");
             }
             Happened::Declassification(declassification) => declassification.write(line),
+            Happened::MarksCleared { marks: cleared, by, reason } => {
+                line.raw(b",\"event\":\"marks-cleared\",\"by\":\"").text(by);
+                line.raw(b"\",\"reason\":\"").text(reason).raw(b"\"");
+                marks(line, cleared.iter());
+            }
             Happened::Token { act, name, by, grant, user } => {
                 line.raw(b",\"event\":\"token\",\"act\":\"").text(act);
                 line.raw(b"\",\"name\":\"").text(name);
@@ -259,10 +265,32 @@ impl Ended<'_> {
             provenance.write(line);
         }
         came_in(line, self.label, self.raised);
+        if !self.marks.is_empty() {
+            marks(line, self.marks.iter().map(|mark| &**mark));
+        }
         if let Some(judgement) = self.judgement.filter(|judgement| !judgement.is_empty()) {
             judged(line, judgement);
         }
     }
+}
+
+/// Which marks, and who left them.
+fn marks<'m>(line: &mut Line<'_>, marks: impl Iterator<Item = &'m Mark>) {
+    line.raw(b",\"marks\":[");
+    for (number, mark) in marks.enumerate() {
+        if number > 0 {
+            line.raw(b",");
+        }
+        line.raw(b"{\"id\":\"").text(&mark.id);
+        line.raw(b"\",\"upstream\":\"").text(mark.thing.upstream.as_str());
+        line.raw(b"\",\"kind\":\"").word(mark.thing.kind.as_str());
+        line.raw(b"\",\"on\":\"").text(&mark.thing.words());
+        line.raw(b"\",\"tool\":\"").text(&mark.by.tool);
+        line.raw(b"\",\"decision\":\"").text(mark.by.decision.as_str());
+        line.raw(b"\",\"session\":\"").text(mark.by.session.as_str());
+        line.raw(b"\",\"agent\":\"").text(mark.by.principal.as_str()).raw(b"\"}");
+    }
+    line.raw(b"]");
 }
 
 /// The label of what came in; its origins only where they are news.

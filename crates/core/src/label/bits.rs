@@ -24,6 +24,10 @@ const WROTE_EXTERNALLY: u64 = 1 << 20;
 /// The eighth class, which came when the bits beside the others were taken.
 const NAMED: u64 = 1 << 21;
 const NAMED_INDEX: u32 = 7;
+/// Bits 48 to 55, in the order of `DataClass`: classes that came with what another agent wrote. They count like the others
+/// and are not told.
+const UNTOLD_SHIFT: u32 = 48;
+const UNTOLD: u64 = 0xff << UNTOLD_SHIFT;
 const NAMES_OPEN: u64 = 1 << 59;
 const SCOPES_OPEN: u64 = 1 << 60;
 const ORIGINS_OPEN: u64 = 1 << 61;
@@ -34,6 +38,7 @@ const KNOWN: u64 = OPEN_WORLD
     | SOURCES
     | WROTE_EXTERNALLY
     | NAMED
+    | UNTOLD
     | NAMES_OPEN
     | SCOPES_OPEN
     | ORIGINS_OPEN;
@@ -129,6 +134,16 @@ impl LabelBits {
 
     /// The data classes.
     pub fn classes(self) -> ClassSet {
+        self.own_classes().union(self.untold_classes())
+    }
+
+    /// Those of them that came with what another agent wrote.
+    pub fn untold_classes(self) -> ClassSet {
+        Words::from_bits(((self.read() & UNTOLD) >> UNTOLD_SHIFT) as u16 & 0xff)
+    }
+
+    /// Those of them that came otherwise.
+    pub(super) fn own_classes(self) -> ClassSet {
         let named = u16::from(self.has(NAMED)) << NAMED_INDEX;
         Words::from_bits(((self.read() & CLASSES) >> CLASS_SHIFT) as u16 & 0x7f | named)
     }
@@ -159,6 +174,19 @@ impl LabelBits {
         let bits = u64::from(classes.bits());
         let named = if bits & 1 << NAMED_INDEX == 0 { 0 } else { NAMED };
         Self(self.0 | (bits << CLASS_SHIFT & CLASSES) | named)
+    }
+
+    /// With these classes of what another agent wrote.
+    pub(super) fn with_untold_classes(self, classes: ClassSet) -> Self {
+        Self(self.0 | u64::from(classes.bits()) << UNTOLD_SHIFT & UNTOLD)
+    }
+
+    /// The same, with what another agent wrote counted among the rest.
+    pub(crate) fn folded(self) -> Self {
+        match self.0 & UNTOLD {
+            0 => self,
+            _ => Self(self.0 & !UNTOLD).with_classes(self.untold_classes()),
+        }
     }
 
     /// With these kinds of source.

@@ -6,11 +6,13 @@ mod bits;
 mod digest;
 mod show;
 mod text_set;
+mod told;
 
 pub use bits::LabelBits;
 pub use digest::LabelDigest;
 pub(crate) use show::publish;
 pub use text_set::{TextSet, is_own_origin};
+pub use told::ANOTHER_CONVERSATION;
 
 use crate::annotation::{ClassSet, Confidentiality, DataClass, Source, SourceSet, Words};
 use crate::trust::TrustLevel;

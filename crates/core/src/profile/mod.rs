@@ -23,7 +23,7 @@ mod tool_shape;
 mod word_list;
 
 pub use local_act::{LocalAct, Named, NamedThings, Places};
-pub use tool_shape::{Engine, Exit, ToolShape, Walk};
+pub use tool_shape::{Engine, Exit, Naming, ToolShape, Walk};
 
 use crate::annotation::words::vocabulary;
 use crate::trust::TrustLevel;

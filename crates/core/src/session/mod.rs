@@ -1,13 +1,12 @@
-//! What a session takes in: the label of each reply, the objects that carry labels, and the story they tell.
+//! What a session takes in: the label of each reply, the stored things that carry labels, and the story they tell.
 
 mod contributors;
 mod legs;
-mod object;
+pub mod mark;
 mod reply_label;
 mod risk;
 
 pub use contributors::{Assurance, Contributor, Contributors};
 pub use legs::Legs;
-pub use object::{ObjectId, ObjectKind};
 pub use reply_label::{label_claims, label_reply, reply_contract, reply_notices};
 pub use risk::{Leg, SessionRisk};

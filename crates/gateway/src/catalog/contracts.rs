@@ -8,10 +8,11 @@ use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible, Words,
 };
 use highwater_core::decide::FlowPolicies;
+use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
 use highwater_core::pin::{Hold, PinDigest, PinKind};
 use highwater_core::policy::{Admission, Parameters, ServerFacts, ToolStatus};
-use highwater_core::profile::{Profile, ToolShape};
+use highwater_core::profile::{Naming, Profile, ToolShape};
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
 use highwater_mcp::annotations::{
@@ -20,9 +21,11 @@ use highwater_mcp::annotations::{
 };
 use highwater_mcp::parameters;
 use highwater_mcp::schema_headers::param_headers;
-use highwater_mcp::text::{is_object, member, string_member};
+use highwater_mcp::text::{member, string_member};
 use highwater_store::Described;
 
+use super::declared::{prompts, says_open_world};
+use super::naming::name_things;
 use super::standing::Standing;
 use super::station::Stock;
 use crate::pins::{Item, Observed};
@@ -55,6 +58,8 @@ pub(crate) struct Known {
     pub(crate) profile: Profile,
     /// Which arguments it declares; `None` where that is not known.
     pub(crate) parameters: Option<Parameters>,
+    /// By which arguments it names what it is about, as far as that shows.
+    pub(crate) namings: Arc<[Naming]>,
 }
 
 /// What people should know of how a server describes its tools.
@@ -139,8 +144,11 @@ impl Contracts {
             if !notices.is_empty() {
                 noted.notices.insert(Arc::clone(&name), notices);
             }
-            tools.insert(name, Arc::new(known));
+            tools.insert(name, known);
         }
+        name_things(&mut tools, standing.keeps.len() == 1);
+        let tools: HashMap<Arc<str>, Arc<Known>> =
+            tools.into_iter().map(|(name, known)| (name, Arc::new(known))).collect();
         let destination = tools
             .values()
             .fold(Words::EMPTY, |all, tool: &Arc<Known>| all.union(tool.contract.destination().members()));
@@ -277,6 +285,11 @@ impl Contracts {
         self.is_stocked && admission.extra_methods.is_empty() && !self.tools.iter().any(keeps)
     }
 
+    /// The servers whose marks are on what this one keeps: itself, and those that keep the same things.
+    pub(crate) fn keeps(&self) -> &Arc<[UpstreamId]> {
+        &self.standing.keeps
+    }
+
     /// A tool, by its server's own name.
     pub(crate) fn tool(&self, own: &str) -> &Arc<Known> {
         self.tools.get(own).unwrap_or(&self.unknown)
@@ -358,6 +371,7 @@ impl Known {
             undescribed: standing.is_undescribed(),
             profile: standing.profile,
             parameters: None,
+            namings: Arc::default(),
         }
     }
 
@@ -408,19 +422,9 @@ pub(super) fn tool(
         undescribed: standing.is_undescribed(),
         profile: standing.profile,
         parameters: parameters::of_tool(text),
+        namings: Arc::default(),
     };
     (known, notices)
-}
-
-/// What each prompt declares. The first of a name counts, as it does in the list.
-fn prompts(stock: &Stock) -> HashMap<Arc<str>, Parameters> {
-    let mut prompts = HashMap::new();
-    for text in stock.prompts.items.iter().filter_map(|item| std::str::from_utf8(item).ok()) {
-        if let (Some(name), Some(declared)) = (string_member(text, "name"), parameters::of_prompt(text)) {
-            prompts.entry(name.into()).or_insert(declared);
-        }
-    }
-    prompts
 }
 
 /// The contract of a tool's claims with what we and the operator have to say, and what there is to say about the claims.
@@ -471,14 +475,8 @@ fn reading(
         undescribed: standing.is_undescribed(),
         profile: standing.profile,
         parameters: None,
+        namings: Arc::default(),
     }
-}
-
-fn says_open_world(tool: &str) -> bool {
-    let annotations = member(tool, "annotations").filter(|annotations| is_object(annotations));
-    annotations
-        .and_then(|annotations| member(annotations, "openWorldHint"))
-        .is_some_and(|said| said == "true")
 }
 
 /// What can be told of something that has no definition: nothing.

@@ -3,12 +3,14 @@
 
 mod capabilities;
 mod contracts;
+mod declared;
 mod finder;
 mod gate;
 mod list_bytes;
 mod listed;
 mod merge;
 mod names;
+mod naming;
 mod not_local;
 mod own_tool;
 mod resource_list;

@@ -1,6 +1,7 @@
 //! What the operator says of each server, whatever it lists.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use highwater_config::{HttpKind, Labels, ServerSettings, ShareContext, Transport};
 use highwater_core::id::UpstreamId;
@@ -27,6 +28,8 @@ pub(crate) struct Standing {
     pub(super) profile: Profile,
     /// The entry holds what opens an account somewhere.
     pub(super) holds_secret: bool,
+    /// The server itself, and those that keep the same things.
+    pub(super) keeps: Arc<[UpstreamId]>,
     pub(super) labels: Labels,
     /// The only tools that exist for clients, if not all.
     allowed_tools: Option<BTreeSet<String>>,
@@ -59,6 +62,10 @@ impl Standing {
             said: server.profile,
             profile: server.profile.unwrap_or(Profile::Unknown),
             holds_secret: holds_secret(&server.transport),
+            keeps: std::iter::once(&server.name)
+                .chain(&server.keeps_with)
+                .map(|name| UpstreamId::new(name.as_str()))
+                .collect(),
             labels: server.labels.clone(),
             allowed_tools: server.allowed_tools.clone(),
             share: match server.share_context {

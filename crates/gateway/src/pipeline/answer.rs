@@ -46,7 +46,7 @@ impl ServerQuestions {
         let routed = RoutedAction { call, ..RoutedAction::new(action, route.clone()) };
         let proposed = self.judge.gather(arrival, routed).await;
         let Some((proposed, granted)) = self.may_answer(proposed).await else { return };
-        let proposed = match self.judge.sessions.mark_written(proposed).await {
+        let proposed = match self.judge.sessions.mark_written(proposed, false).await {
             Ok((proposed, _)) => proposed,
             Err((_, error)) => {
                 tracing::error!(%error, "what an answer writes could not be marked, so it is not given");

@@ -72,9 +72,14 @@ pub(super) async fn commit(
     let decision = &permitted.decision;
     let (label, judgement) = (pass.label().clone(), pass.judgement().clone());
     let answered = pass.into_reply(|_, _| Err(())).map_err(|()| sent.unredacted())?;
-    let Answered { reply, resources } = answered;
+    let Answered { reply, resources, marked } = answered;
+    let marks = marked.as_deref().map_or(&[][..], |met| &met.marks);
+    // What a server answers with an error it has not done.
+    if reply.frame.error().is_some() {
+        road.sessions.wrote_nothing(&permitted).await;
+    }
     let handles = objects::handles(permitted.route.upstream(), &resources, &reply.frame);
-    if let Err(error) = road.sessions.mark_handles(&permitted, &handles, &label).await {
+    if let Err(error) = road.sessions.mark_handles(&permitted, handles, &label).await {
         return Err(sent.unlabelled(&error));
     }
     let Absorbed { joined, raised, .. } = match road.sessions.absorb_of(&permitted, &label).await {
@@ -86,7 +91,8 @@ pub(super) async fn commit(
     let bytes = reply.frame.bytes().len();
     let detail = joined.is_postponed().then_some(UNSTORED);
     let provenance = Some(permitted.provenance().labelled(Some(&label)));
-    let end = End { bytes, detail, judgement: Some(&judgement), label: Some(&label), raised, provenance };
+    let end =
+        End { bytes, detail, judgement: Some(&judgement), label: Some(&label), raised, provenance, marks };
     let recorded = sent.record.settle_with_others(outcome, end).await;
     let recorded = recorded.map_err(|error| unrecorded(decision, &error))?;
     let (bytes, code) = answer(road, arrival, &permitted, (&reply, sent.flagged), (&label, &joined)).await?;
@@ -153,8 +159,9 @@ async fn answer(
     }
     let warned = flagged.then(|| flagged::with_warning(permitted, &result)).flatten();
     let result = warned.map_or(result, Cow::Owned);
-    let note =
-        ReplyNote { reply: label, session: &joined.state().label, decision: permitted.decision.as_str() };
+    // What another agent wrote counts, and nothing is told of it.
+    let (told, session) = (label.told(), joined.state().label.told());
+    let note = ReplyNote { reply: &told, session: &session, decision: permitted.decision.as_str() };
     let own = reply.frame.result_member("_meta").and_then(|_| member(&result, "_meta"));
     let meta = emit::reply_meta(own, &note);
     let mut out = Vec::with_capacity(arrival.id().len() + result.len() + meta.len() + 48);

@@ -6,6 +6,7 @@ use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{Accepts, Authority, Claim, Claims, Contract, ReplyKind};
 use highwater_core::decide::{Received, ReplyFacts, ResultType};
 use highwater_core::policy::{Arguments, ServerFacts};
+use highwater_core::session::label_reply;
 use highwater_mcp::annotations::reply_says;
 use highwater_mcp::era::reply;
 use highwater_mcp::method::Method;
@@ -16,9 +17,10 @@ use super::Arrival;
 use super::arrival::{CallUnderWay, Excuse, RoutedAction};
 use super::judge::Judge;
 use super::local::{LocalFacts, reads_by_sql, said_by_places};
+use super::objects::prints_of;
 use super::permitted::Permitted;
 use super::proposed::{Earlier, EffectiveContract, Proposed};
-use super::sessions::{ClientContext, Sessions, worst};
+use super::sessions::{ClientContext, Met, Sessions, worst};
 use crate::client::Caller;
 use crate::gateway::now;
 
@@ -26,7 +28,9 @@ use crate::gateway::now;
 pub(super) struct Answered {
     pub(super) reply: Reply,
     /// The resources that it links to or embeds.
-    pub(super) resources: Vec<Box<str>>,
+    pub(super) resources: Box<[Box<str>]>,
+    /// What it bears marks of, if it does. Rare, and not carried along by every reply.
+    pub(super) marked: Option<Box<Met>>,
 }
 
 impl AsRef<[u8]> for Answered {
@@ -171,14 +175,17 @@ impl Sessions {
             _ if says.embeds_resource => ReplyKind::ServerWithResource,
             _ => ReplyKind::Server,
         };
-        let facts = ReplyFacts {
-            result_type,
-            kind,
-            claims: says.claims,
-            marks: self.marks(permitted).await,
-            contract: contract_of_reply(permitted, &reply),
-        };
-        Received::new(Answered { reply, resources: says.resources }, facts)
+        let key = self.store.print_key();
+        let met = self.marks(permitted, &|| prints_of(key, &reply.frame)).await;
+        let contract = contract_of_reply(permitted, &reply);
+        if met.is_read() {
+            let said = contract.as_deref().unwrap_or(&permitted.reply_contract);
+            self.learn(permitted, &met, &label_reply(said, &says.claims, &met.label, kind));
+        }
+        let marks = met.label.clone();
+        let facts = ReplyFacts { result_type, kind, claims: says.claims, marks, contract };
+        let marked = (!met.marks.is_empty()).then(|| Box::new(met));
+        Received::new(Answered { reply, resources: says.resources.into(), marked }, facts)
     }
 }
 

@@ -130,7 +130,7 @@ impl Gateway {
                         Departure::Asked(delivery) => return Ok(delivery),
                     },
                 },
-                CallEnd::Failed(error) => return Err(sent.failed(error)),
+                CallEnd::Failed(error) => return Err(apart(sent.failed(&road.sessions, error)).await),
             }
         };
         legs.ended();
@@ -189,8 +189,8 @@ impl Gateway {
         }
         road.relay.spend_relayed(arrival, &proposed, &granted.permit)?;
         // Whoever reads what this writes reads what the session has read.
-        let marked = road.sessions.mark_written(proposed).await;
-        let (proposed, marks_before) = marked.map_err(|(proposed, error)| unavailable(&proposed, &error))?;
+        let marked = road.sessions.mark_written(proposed, granted.basis.seen).await;
+        let (proposed, marked) = marked.map_err(|(proposed, error)| unavailable(&proposed, &error))?;
         // What leaves for the public has left, whatever becomes of the reply.
         let exit = road.sessions.note_exit(&proposed).await;
         let raised = exit.map_err(|error| unavailable(&proposed, &error))?;
@@ -202,7 +202,7 @@ impl Gateway {
             .map_err(|error| Refusal::unrecorded(&proposed.decision, &error))?;
         record.raised = raised;
         tracing::debug!(decision = %proposed.decision, "allowed and on record");
-        let permitted = Permitted::new(proposed, &granted, marks_before);
+        let permitted = Permitted::new(proposed, &granted, marked);
         let action = PermittedAction::bind(Arc::clone(&permitted.action), granted.permit)
             .map_err(|_| Refusal::internal(&permitted.decision))?;
         if let (Client::Modern(_), Some(level)) = (&arrival.client, arrival.client.log_level()) {

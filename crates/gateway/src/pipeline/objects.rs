@@ -1,34 +1,29 @@
 //! The stored things that an action writes or reads, and those that a reply hands out. Written under a label, they give
 //! it back when they are read, in whatever session.
 
+use std::borrow::Cow;
+
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{ArgumentRole, CallVariant, Contract, Destination};
 use highwater_core::id::UpstreamId;
-use highwater_core::session::{ObjectId, ObjectKind};
+use highwater_core::profile::Naming;
+use highwater_core::session::mark::{Name, Named, PrintKey, Prints, ReadPrints, Reading, Thing};
 use highwater_mcp::frame::Frame;
-use highwater_mcp::text::{elements, is_array, is_number, is_object, member, members, pointer, unquote};
+use highwater_mcp::text::{elements, is_array, is_number, is_object, member, members, unquote};
 
-/// How many things one call may name before it is taken for one that names none.
+/// How many things one argument may name before it is taken for one that names none.
 const MAX_NAMED: usize = 64;
 
-/// How deep arguments are searched for names.
+/// How deep values are searched for names and texts.
 const MAX_DEPTH: usize = 16;
 
-/// The marks that an action sets before it is sent. Where the object cannot be told it is all that the server keeps.
-pub(super) fn written(contract: &Contract, action: &Action) -> Vec<ObjectId> {
-    let keeps = match action.kind() {
-        ActionKind::CallTool | ActionKind::Answer | ActionKind::TaskStep | ActionKind::ExtraMethod => true,
-        ActionKind::ResolveTool
-        | ActionKind::CreateChallenge
-        | ActionKind::ReadResource
-        | ActionKind::Subscribe
-        | ActionKind::GetPrompt
-        | ActionKind::Complete => false,
-    };
-    if !keeps || !may_keep(contract) {
-        return Vec::new();
-    }
-    marks(action, contract, ObjectId::marks_of_write)
+/// What is known of a call's arguments, for finding the things it is about.
+#[derive(Clone, Copy)]
+pub(super) struct Called<'a> {
+    pub(super) contract: &'a Contract,
+    /// By which arguments the tool names things, where nobody stated it.
+    pub(super) namings: &'a [Naming],
+    pub(super) action: &'a Action,
 }
 
 /// Whether something may stay of what such a call is given. What is kept nowhere cannot be read again, and who only reads
@@ -37,197 +32,219 @@ pub(crate) fn may_keep(contract: &Contract) -> bool {
     contract.variant() != CallVariant::Read && !contract.destination().is_only(Destination::Ephemeral)
 }
 
-/// The marks that the reply to an action takes over, to be asked for once it has come: whatever it can contain was marked
-/// before.
-pub(super) fn read(contract: &Contract, action: &Action) -> Vec<ObjectId> {
-    let mut marks = marks(action, contract, ObjectId::marks_of_read);
-    let upstream = action.upstream().clone();
-    // A handle remembers the label under which it was given out.
-    match action.kind() {
-        ActionKind::ReadResource | ActionKind::Subscribe => {
-            marks.push(ObjectId::new(upstream, ObjectKind::Resource, action.target()));
-        }
-        ActionKind::TaskStep => {
-            // The target is JSON text where we made the step ourselves.
-            let target = unquote(action.target());
-            let target = target.as_deref().unwrap_or_else(|| action.target());
-            marks.push(ObjectId::new(upstream, ObjectKind::Task, target));
-        }
-        ActionKind::CallTool
-        | ActionKind::ResolveTool
-        | ActionKind::CreateChallenge
-        | ActionKind::GetPrompt
-        | ActionKind::Complete
-        | ActionKind::Answer
-        | ActionKind::ExtraMethod => {}
+// === impl Called ===
+
+impl Called<'_> {
+    /// Whether the action may write something.
+    pub(super) fn writes(&self) -> bool {
+        let keeps = match self.action.kind() {
+            ActionKind::CallTool | ActionKind::Answer | ActionKind::TaskStep | ActionKind::ExtraMethod => {
+                true
+            }
+            ActionKind::ResolveTool
+            | ActionKind::CreateChallenge
+            | ActionKind::ReadResource
+            | ActionKind::Subscribe
+            | ActionKind::GetPrompt
+            | ActionKind::Complete => false,
+        };
+        keeps && may_keep(self.contract)
     }
-    marks
+
+    /// What the action writes: the thing that it names, or the content where it names none. `whole` says that a server is
+    /// marked as a whole where it names none.
+    pub(super) fn written(&self, key: &PrintKey, whole: bool) -> Vec<Thing> {
+        let upstream = self.action.upstream().clone();
+        let named = self.named();
+        if named.is_empty() && whole {
+            return vec![Thing::server(upstream)];
+        }
+        let prints = Prints::of_written(key, self.contents().iter().map(|text| &**text));
+        match (named.is_empty(), prints.is_empty()) {
+            (false, _) => vec![Thing::object(upstream, &named, prints)],
+            (true, false) => vec![Thing::content(upstream, prints)],
+            // Nothing by which it could be known again.
+            (true, true) => Vec::new(),
+        }
+    }
+
+    /// What the action reads, as far as it says so.
+    pub(super) fn reading(&self) -> Reading {
+        let reading = Reading { named: self.named(), ..Reading::default() };
+        match self.action.kind() {
+            ActionKind::ReadResource | ActionKind::Subscribe => {
+                Reading { resource: Some(Name::new(self.action.target())), ..reading }
+            }
+            ActionKind::TaskStep => {
+                // The target is JSON text where we made the step ourselves.
+                let target = unquote(self.action.target());
+                let target = target.as_deref().unwrap_or_else(|| self.action.target());
+                Reading { task: Some(target.into()), ..reading }
+            }
+            ActionKind::CallTool
+            | ActionKind::ResolveTool
+            | ActionKind::CreateChallenge
+            | ActionKind::GetPrompt
+            | ActionKind::Complete
+            | ActionKind::Answer
+            | ActionKind::ExtraMethod => reading,
+        }
+    }
+
+    /// The things that a call names: by the arguments of which somebody said so, or else by those that look like it. An
+    /// argument that is missing leaves open which thing is meant.
+    fn named(&self) -> Named {
+        let mut named = Named::default();
+        if self.action.kind() != ActionKind::CallTool {
+            return named;
+        }
+        let Some(arguments) = member(self.action.params(), "arguments") else { return named };
+        for (pointer, kind) in self.pointers() {
+            let mut found = Vec::new();
+            let known = places(arguments, &pointer).into_iter().all(|value| names(value, 0, &mut found));
+            if known && found.len() <= MAX_NAMED {
+                found.into_iter().for_each(|name| named.add(&kind, name));
+            }
+        }
+        named
+    }
+
+    fn pointers(&self) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
+        let acts = self.contract.acts();
+        let roles = self.contract.roles();
+        let stated: Vec<_> = roles
+            .iter(acts)
+            .filter(|(argument, role)| *role == ArgumentRole::Object && roles.is_stated(argument))
+            .map(|(argument, _)| (Cow::Borrowed(argument), self.kind_of(argument)))
+            .collect();
+        if !stated.is_empty() {
+            return stated;
+        }
+        let inferred = self
+            .namings
+            .iter()
+            .map(|naming| (Cow::Borrowed(naming.pointer.as_str()), Cow::Borrowed(naming.kind.as_str())));
+        // What somebody stated to be something else is no name.
+        inferred.filter(|(pointer, _)| !roles.is_stated(pointer)).collect()
+    }
+
+    fn kind_of(&self, pointer: &str) -> Cow<'_, str> {
+        match self.namings.iter().find(|naming| naming.pointer == pointer) {
+            Some(naming) => Cow::Borrowed(naming.kind.as_str()),
+            None => Cow::Owned(Naming::kind_of(pointer)),
+        }
+    }
+
+    /// Every text that the action gives away without naming something by it.
+    fn contents(&self) -> Vec<Cow<'_, str>> {
+        let params = self.action.params();
+        let mut found = Vec::new();
+        if self.action.kind() != ActionKind::CallTool {
+            for (_, value) in members(params).filter(|(key, _)| !is_protocol(key)) {
+                texts(value, 1, &mut |text| found.extend(unquote(text)));
+            }
+            return found;
+        }
+        let arguments = member(params, "arguments").unwrap_or("{}");
+        let pointers = self.pointers();
+        let named: Vec<&str> = pointers.iter().flat_map(|(pointer, _)| places(arguments, pointer)).collect();
+        let is_name =
+            |text: &str| named.iter().any(|name| name.as_bytes().as_ptr_range().contains(&text.as_ptr()));
+        for part in [Some(arguments), member(params, "inputResponses")].into_iter().flatten() {
+            texts(part, 0, &mut |text| {
+                if !is_name(text) {
+                    found.extend(unquote(text));
+                }
+            });
+        }
+        found
+    }
+}
+
+/// Whether a member of parameters belongs to the protocol and holds nothing that anybody wrote.
+fn is_protocol(key: &str) -> bool {
+    matches!(key, "_meta" | "cursor" | "method" | "name" | "requestState" | "taskId")
+}
+
+/// The fingerprints of all texts of a reply.
+pub(super) fn prints_of(key: &PrintKey, reply: &Frame) -> ReadPrints {
+    let mut found = Vec::new();
+    for part in reply.result().into_iter().chain(reply.error()) {
+        texts(part, 0, &mut |value| found.extend(unquote(value)));
+    }
+    ReadPrints::of(key, found.iter().map(|text| &**text))
+}
+
+/// The fingerprints of all texts of a notification.
+pub(super) fn prints_of_params(key: &PrintKey, frame: &Frame) -> ReadPrints {
+    let mut found = Vec::new();
+    texts(frame.params().unwrap_or("{}"), 0, &mut |value| found.extend(unquote(value)));
+    ReadPrints::of(key, found.iter().map(|text| &**text))
 }
 
 /// The handles that a result gives out: resources it links to or embeds, and the task it speaks of.
-pub(super) fn handles(upstream: &UpstreamId, resources: &[Box<str>], reply: &Frame) -> Vec<ObjectId> {
-    let mut handles: Vec<_> =
-        resources.iter().map(|uri| ObjectId::new(upstream.clone(), ObjectKind::Resource, uri)).collect();
+pub(super) fn handles(upstream: &UpstreamId, resources: &[Box<str>], reply: &Frame) -> Vec<Thing> {
+    let mut handles: Vec<_> = resources.iter().map(|uri| Thing::resource(upstream.clone(), uri)).collect();
     let nested = || reply.result_member("task").and_then(|task| member(task, "taskId"));
     let task = reply.result_member("taskId").or_else(nested);
     if let Some(task) = task.and_then(unquote) {
-        handles.push(ObjectId::new(upstream.clone(), ObjectKind::Task, &task));
+        handles.push(Thing::task(upstream.clone(), &task));
     }
     handles
 }
 
-fn marks(action: &Action, contract: &Contract, of: impl Fn(&ObjectId) -> Vec<ObjectId>) -> Vec<ObjectId> {
-    match named(contract, action) {
-        Some(objects) => objects.iter().flat_map(of).collect(),
-        None => of(&ObjectId::everything(action.upstream().clone())),
-    }
-}
-
-/// The objects that a call names in the arguments of which somebody said that they name objects; `None` where it may
-/// concern others as well.
-fn named(contract: &Contract, action: &Action) -> Option<Vec<ObjectId>> {
-    if action.kind() != ActionKind::CallTool {
-        return None;
-    }
-    let acts = contract.acts();
-    let mut stated = contract
-        .roles()
-        .iter(acts)
-        .filter(|(argument, role)| *role == ArgumentRole::Object && contract.roles().is_stated(argument))
-        .peekable();
-    stated.peek()?;
-    let arguments = member(action.params(), "arguments")?;
-    let mut found = Vec::new();
-    for (argument, _) in stated {
-        let known = found.len();
-        leaves(at(arguments, argument)?, 0, &mut |name| {
-            found.push(ObjectId::new(action.upstream().clone(), ObjectKind::Object, name));
-        })?;
-        // An object that should be named and is not could be any.
-        if found.len() == known || found.len() > MAX_NAMED {
-            return None;
-        }
-    }
-    Some(found)
-}
-
-/// Every text and number inside a value; `None` if it lies too deep to be sure.
-fn leaves(value: &str, depth: usize, each: &mut dyn FnMut(&str)) -> Option<()> {
+/// Calls `each` with every text inside a value, as it stands in JSON; what is said beside the contents is left out.
+fn texts<'a>(value: &'a str, depth: usize, each: &mut dyn FnMut(&'a str)) {
     if depth > MAX_DEPTH {
-        return None;
+        return;
     }
     if is_object(value) {
-        members(value).try_for_each(|(_, inner)| leaves(inner, depth + 1, each))?;
+        for (key, inner) in members(value) {
+            if key != "_meta" {
+                texts(inner, depth + 1, each);
+            }
+        }
     } else if is_array(value) {
-        elements(value).try_for_each(|inner| leaves(inner, depth + 1, each))?;
-    } else if let Some(text) = unquote(value) {
-        each(&text);
-    } else if is_number(value) {
+        elements(value).for_each(|inner| texts(inner, depth + 1, each));
+    } else if value.starts_with('"') {
         each(value);
     }
-    Some(())
 }
 
-/// What an RFC 6901 pointer without its first slash leads to.
-fn at<'a>(arguments: &'a str, argument: &str) -> Option<&'a str> {
-    argument.split('/').try_fold(arguments, |value, step| {
-        let step = step.replace("~1", "/").replace("~0", "~");
-        pointer(value, &[&step])
+/// Takes every text and number inside a value for a name; not so if it lies too deep to be sure.
+fn names(value: &str, depth: usize, found: &mut Vec<Name>) -> bool {
+    if depth > MAX_DEPTH {
+        return false;
+    }
+    if is_object(value) {
+        return members(value).all(|(_, inner)| names(inner, depth + 1, found));
+    }
+    if is_array(value) {
+        return elements(value).all(|inner| names(inner, depth + 1, found));
+    }
+    if let Some(text) = unquote(value) {
+        found.push(Name::new(&text));
+    } else if is_number(value) {
+        found.push(Name::new(value));
+    }
+    true
+}
+
+/// The values at a pointer without its first slash; `*` stands for every item of a list and every member of an object.
+fn places<'a>(arguments: &'a str, pointer: &str) -> Vec<&'a str> {
+    pointer.split('/').fold(vec![arguments], |at, step| {
+        let inner = |value: &'a str| -> Vec<&'a str> {
+            match step {
+                "*" if is_array(value) => elements(value).take(MAX_NAMED + 1).collect(),
+                "*" if is_object(value) => {
+                    members(value).take(MAX_NAMED + 1).map(|(_, value)| value).collect()
+                }
+                step => member(value, &step.replace("~1", "/").replace("~0", "~")).into_iter().collect(),
+            }
+        };
+        at.into_iter().flat_map(inner).collect()
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use highwater_core::annotation::{Authority, Claim, Claims, Hints, Outcome, Possible};
-    use highwater_core::trust::ServerTrust;
-    use highwater_mcp::scan::ScanRules;
-
-    use super::*;
-
-    fn contract(outcome: Outcome, objects: &[&str]) -> Contract {
-        let mut claims = Claims::new();
-        claims.push(Claim::SetOutcomes(Possible::only(outcome)), Authority::Operator, "test");
-        for argument in objects {
-            let role = Claim::Role { argument: (*argument).into(), role: ArgumentRole::Object };
-            claims.push(role, Authority::Operator, "test");
-        }
-        Contract::weigh(&claims, &ServerTrust::default()).0
-    }
-
-    fn call(arguments: &str) -> Action {
-        let params = format!(r#"{{"name":"t","arguments":{arguments}}}"#);
-        Action::new(ActionKind::CallTool, UpstreamId::new("notes"), "tools/call", "t", params)
-    }
-
-    /// Whether reading with one call meets what was written with another.
-    fn reaches(write: (&[&str], &str), read_back: (&[&str], &str)) -> bool {
-        let set = written(&contract(Outcome::Consequential, write.0), &call(write.1));
-        let asked = read(&contract(Outcome::Benign, read_back.0), &call(read_back.1));
-        asked.iter().any(|mark| set.contains(mark))
-    }
-
-    #[test]
-    fn a_read_writes_nothing_and_a_benign_call_that_keeps_something_does() {
-        let call = call(r#"{"path":"a"}"#);
-        assert!(!written(&contract(Outcome::Benign, &["path"]), &call).is_empty());
-        let said = |claim| {
-            let mut claims = Claims::new();
-            claims.push(claim, Authority::Operator, "test");
-            written(&Contract::weigh(&claims, &ServerTrust::default()).0, &call)
-        };
-        assert!(said(Claim::Hints(Hints { read_only: Some(true), ..Hints::default() })).is_empty());
-        assert!(said(Claim::SetDestination(Possible::only(Destination::Ephemeral))).is_empty());
-    }
-
-    #[test]
-    fn what_was_written_is_met_by_whoever_reads_it() {
-        let note = (&["path"][..], r#"{"path":"notes/a","text":"b"}"#);
-        assert!(reaches(note, (&["path"], r#"{"path":"notes/a"}"#)));
-        assert!(reaches(note, (&["path"], r#"{"path":"notes"}"#)));
-        assert!(!reaches(note, (&["path"], r#"{"path":"letters"}"#)));
-        assert!(reaches(note, (&[], r#"{"words":"anything"}"#)), "a search may find it");
-    }
-
-    #[test]
-    fn an_object_that_cannot_be_told_could_be_any() {
-        let letters = (&["path"][..], r#"{"path":"letters"}"#);
-        assert!(!reaches((&["ids"], r#"{"ids":["a",7]}"#), letters));
-        assert!(!reaches((&["at/path"], r#"{"at":{"path":"x"}}"#), letters));
-        assert!(!reaches((&["a~1b"], r#"{"a/b":"z"}"#), letters));
-        assert!(reaches((&["path"], r#"{"text":"b"}"#), letters));
-        assert!(reaches((&["path", "id"], r#"{"path":"a"}"#), letters));
-        assert!(reaches((&["path"], r#"{"path":null}"#), letters));
-        assert!(reaches((&[], r#"{"path":"a"}"#), letters));
-        let many: Vec<String> = (0..2 * MAX_NAMED).map(|number| number.to_string()).collect();
-        assert!(reaches((&["ids"], &format!(r#"{{"ids":[{}]}}"#, many.join(","))), letters));
-        let deep = format!("{}1{}", "[".repeat(40), "]".repeat(40));
-        assert!(reaches((&["ids"], &format!(r#"{{"ids":{deep}}}"#)), letters));
-    }
-
-    #[test]
-    fn a_resource_may_hold_whatever_a_tool_wrote() {
-        let set = written(&contract(Outcome::Consequential, &["path"]), &call(r#"{"path":"a"}"#));
-        let resource = Action::new(
-            ActionKind::ReadResource,
-            UpstreamId::new("notes"),
-            "resources/read",
-            "file:///a",
-            "{}",
-        );
-        let asked = read(&contract(Outcome::Benign, &[]), &resource);
-        assert!(asked.iter().any(|mark| set.contains(mark)));
-    }
-
-    #[test]
-    fn links_and_tasks_are_handles() {
-        let upstream = UpstreamId::new("notes");
-        let reply = |result: &str| {
-            let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
-            Frame::parse(message.into(), &ScanRules::FROM_SERVER).unwrap()
-        };
-        let found = handles(&upstream, &["x:1".into()], &reply(r#"{"task":{"taskId":"t1"}}"#));
-        let kinds: Vec<_> = found.iter().map(|id| (id.kind, &*id.identity)).collect();
-        assert_eq!(kinds, [(ObjectKind::Resource, "x:1"), (ObjectKind::Task, "t1")]);
-        assert!(handles(&upstream, &[], &reply(r#"{"content":[]}"#)).is_empty());
-    }
-}
+mod tests;

@@ -7,6 +7,8 @@ use highwater_core::action::ActionKind;
 use highwater_core::approval::{Consented, Undisturbed};
 use highwater_core::decide::{Agreement, Obligations, Permit};
 use highwater_core::label::Label;
+use highwater_core::session::mark::Mark;
+use highwater_store::{BeforeOwn, Marked};
 
 use super::arrival::CallUnderWay;
 use super::proposed::Proposed;
@@ -24,6 +26,8 @@ pub(super) struct Basis {
     pub(super) reference: Option<Box<str>>,
     /// The receipts of those who signed.
     pub(super) receipts: Vec<String>,
+    /// Whether the person saw exactly what is sent.
+    pub(super) seen: bool,
 }
 
 /// What has been permitted.
@@ -37,8 +41,8 @@ pub(super) struct Permitted {
     pub(super) consented: Option<Arc<Consented>>,
     /// The same for whoever brings the signature later, where it is a challenge that is asked for.
     pub(super) agreement: Option<Agreement>,
-    /// The marks of what it reads as they were before it set its own, where it sets any.
-    pub(super) marks_before: Option<Label>,
+    /// The marks that it left on what it writes.
+    marked: Mutex<Marked>,
     /// What the session has taken in of its server since.
     heard: Mutex<Label>,
 }
@@ -48,7 +52,12 @@ pub(super) struct Permitted {
 impl Basis {
     /// An approval that is on record under this reference.
     pub(super) fn on_record(reference: impl Into<Box<str>>) -> Self {
-        Self { reference: Some(reference.into()), receipts: Vec::new() }
+        Self { reference: Some(reference.into()), ..Self::default() }
+    }
+
+    /// The same of a person who saw exactly what is sent.
+    pub(super) fn seen(self) -> Self {
+        Self { seen: true, ..self }
     }
 
     /// The same with the receipts of those who signed.
@@ -69,7 +78,7 @@ impl From<Permit> for Granted {
 // === impl Permitted ===
 
 impl Permitted {
-    pub(super) fn new(proposed: Proposed, granted: &Granted, marks_before: Option<Label>) -> Self {
+    pub(super) fn new(proposed: Proposed, granted: &Granted, marked: Marked) -> Self {
         let permit = &granted.permit;
         let is_challenge = proposed.action.kind() == ActionKind::CreateChallenge;
         Self {
@@ -77,7 +86,7 @@ impl Permitted {
             reference: granted.basis.reference.clone(),
             consented: permit.consented().cloned(),
             agreement: permit.agreement().filter(|_| is_challenge).cloned(),
-            marks_before,
+            marked: Mutex::new(marked),
             heard: Mutex::default(),
             proposed,
         }
@@ -106,6 +115,16 @@ impl Permitted {
             Some(consented) => consented.heard().clone(),
             None => Undisturbed::since(&self.before.label),
         }
+    }
+
+    /// Whether a mark says nothing that was not there before this very call: the mark that was, if there was one.
+    pub(super) fn before_own(&self, mark: &Mark) -> BeforeOwn {
+        self.marked.lock().unwrap_or_else(PoisonError::into_inner).before(&mark.id)
+    }
+
+    /// The marks that it left, to be taken back because nothing was written.
+    pub(super) fn take_marked(&self) -> Marked {
+        std::mem::take(&mut self.marked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Notes what its server has said, once that is in the session's label.

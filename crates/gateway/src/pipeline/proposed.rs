@@ -8,7 +8,7 @@ use highwater_core::action::Action;
 use highwater_core::annotation::{Claims, Contract};
 use highwater_core::approval::RelayedApproval;
 use highwater_core::audit::Provenance;
-use highwater_core::decide::{Effect, Judgement, judge};
+use highwater_core::decide::{Effect, FlowFloor, FlowMode, Judgement, judge};
 use highwater_core::grant::{CallVariant, Grant};
 use highwater_core::id::{DecisionId, SessionKey, Timestamp};
 use highwater_core::label::Label;
@@ -122,6 +122,16 @@ impl Proposed {
             unsettled: false,
             now: now(),
             ..self.facts().under(session)
+        }
+    }
+
+    /// How the flow rules are enforced on it.
+    pub(super) fn flow_mode(&self) -> FlowMode {
+        let flow = self.policy.flow(&self.caller.virtual_server);
+        match self.standing.grant.flow {
+            Some(floor) if flow.mode != FlowMode::Samos => flow.mode.max(floor.mode()),
+            Some(FlowFloor::Strict) => FlowMode::Strict,
+            _ => flow.mode,
         }
     }
 

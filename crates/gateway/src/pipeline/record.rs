@@ -7,6 +7,7 @@ use highwater_core::decide::{Answer, Escalation, Judgement, Permit, QuestionDige
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
 use highwater_core::policy::Facts;
+use highwater_core::session::mark::Mark;
 use highwater_store::{Appended, AuditError, AuditLog};
 use tokio::time::Instant;
 
@@ -28,6 +29,8 @@ pub(super) struct End<'a> {
     pub(super) raised: bool,
     /// Where what came back comes from.
     pub(super) provenance: Option<Provenance<'a>>,
+    /// The marks that it bears.
+    pub(super) marks: &'a [Arc<Mark>],
 }
 
 /// Writes to the audit log.
@@ -190,9 +193,9 @@ impl OpenRecord {
 
     fn ended<'a>(&'a self, outcome: Outcome, end: End<'a>) -> AuditEvent<'a> {
         let millis = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let End { bytes, detail, judgement, label, raised, provenance } = end;
+        let End { bytes, detail, judgement, label, raised, provenance, marks } = end;
         let (bytes, raised) = (bytes as u64, raised || self.raised);
-        let ended = Ended { outcome, bytes, millis, detail, judgement, label, raised, provenance };
+        let ended = Ended { outcome, bytes, millis, detail, judgement, label, raised, provenance, marks };
         let happened = Happened::Outcome(ended);
         AuditEvent { time: now(), id: Some(&self.decision), happened }
     }

@@ -2,7 +2,6 @@
 //! judged as a read of everything that it names, raises the session's label and is on record before the list is sent. A
 //! part that may not be released is left out, and the list says so.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
@@ -11,6 +10,7 @@ use highwater_core::decide::{
     Judgement, Pass, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply, label_reply,
 };
 use highwater_core::id::UpstreamId;
+use highwater_core::session::mark::{Name, Reading};
 use highwater_mcp::error_code::INVALID_PARAMS;
 use highwater_mcp::method::Method;
 use highwater_store::{Appended, Joined};
@@ -22,7 +22,7 @@ use super::permitted::Basis;
 use super::proposed::Proposed;
 use super::record::{End, OpenRecord};
 use super::sessions::Absorbed;
-use super::{Arrival, Delivery, Refusal, Road, objects};
+use super::{Arrival, Delivery, Refusal, Road};
 use crate::catalog::{Merged, ResourcePart};
 use crate::client::Answer;
 use crate::dispatch::{NO_CURSOR, NO_VIRTUAL_SERVER};
@@ -100,7 +100,7 @@ async fn show(road: &Road, arrival: &Arrival, names: &Arc<Merged>, part: &Resour
     };
     let recorded = road.recorder.permit(&proposed, &granted);
     let mut record = recorded.inspect_err(|error| tracing::error!(%error, "a list is not on record")).ok()?;
-    let marks = road.sessions.marks_of(&listed(&proposed, part)).await.joined(&part.said);
+    let marks = road.sessions.marks_of(&proposed, &listed(part)).await.joined(&part.said);
     let now = road.sessions.current(proposed.session()).await;
     let facts = proposed.facts_of_reply(&now.label, &proposed.standing.grant);
     let known = ReplyFacts { marks, ..ReplyFacts::new(ResultType::Complete) };
@@ -165,14 +165,9 @@ fn routed(arrival: &Arrival, names: &Arc<Merged>, part: &ResourcePart) -> Option
 }
 
 /// The stored things that a list names, each as a read of it would ask for its marks.
-fn listed(proposed: &Proposed, part: &ResourcePart) -> Vec<highwater_core::session::ObjectId> {
-    let read = |uri: &Arc<str>| {
-        let method = Method::ReadResource.as_str();
-        let read =
-            Action::new(ActionKind::ReadResource, part.upstream.clone(), method, Arc::clone(uri), "{}");
-        objects::read(&proposed.reply_contract, &read)
-    };
-    part.uris.iter().flat_map(read).collect::<BTreeSet<_>>().into_iter().collect()
+fn listed(part: &ResourcePart) -> Vec<Reading> {
+    let read = |uri: &Arc<str>| Reading { resource: Some(Name::new(uri)), ..Reading::default() };
+    part.uris.iter().map(read).collect()
 }
 
 impl Refusal {

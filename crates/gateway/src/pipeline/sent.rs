@@ -33,6 +33,7 @@ use super::arrival::{Route, TaskBridge};
 use super::ask::{Cleared, ServerQuestions};
 use super::context::SentMeta;
 use super::door::Door;
+use super::objects::prints_of_params;
 use super::permitted::Permitted;
 use super::record::{End, OpenRecord};
 use super::{Arrival, Refusal};
@@ -213,7 +214,9 @@ impl ServerQuestions {
         let now = self.judge.sessions.current(permitted.session()).await;
         let standing = permitted.caller.standing();
         let facts = permitted.facts_of_reply(&now.label, &standing.grant);
-        let marks = self.judge.sessions.marks(permitted).await;
+        let sessions = &self.judge.sessions;
+        let key = sessions.store.print_key();
+        let marks = sessions.marks(permitted, &|| prints_of_params(key, frame)).await.label;
         let known = ReplyFacts { claims, marks, ..ReplyFacts::new(ResultType::Complete) };
         let labelled = label_reply(policy, &facts, Received::new((), known));
         match decide_reply(policy, &facts, permitted.obligations, labelled) {

@@ -4,15 +4,19 @@
 use std::sync::{Arc, LazyLock};
 
 use highwater_core::annotation::Destination;
+use highwater_core::decide::FlowMode;
 use highwater_core::label::Label;
 use highwater_core::policy::RequestFacts;
-use highwater_core::session::{ObjectId, label_claims};
+use highwater_core::session::label_claims;
+use highwater_core::session::mark::{Mark, ReadPrints, Reading, Thing, Writer, left_by_write, says_nothing};
 use highwater_mcp::annotations::request_says;
-use highwater_store::{Joined, MOST_OBJECTS, SessionHandle, SessionState, Store, StoreError};
+use highwater_store::{
+    BeforeOwn, Joined, MarkQuery, Marked, MetMarks, SessionHandle, SessionState, Store, StoreError,
+};
 use highwater_upstream::apart;
 
 use super::Arrival;
-use super::objects;
+use super::objects::Called;
 use super::permitted::Permitted;
 use super::proposed::Proposed;
 use crate::client::Caller;
@@ -169,88 +173,187 @@ impl Sessions {
         Ok(absorbed.raised)
     }
 
-    /// Marks what an action writes with the label of the session that writes it. With it: the marks of what it reads as
-    /// they were before, where it writes anything.
+    /// Marks what an action writes with the label of the session that writes it. `seen` says that a person saw exactly what
+    /// is written. While the flow rules are only observed nothing is marked.
     pub(super) async fn mark_written(
         &self,
         proposed: Proposed,
-    ) -> Result<(Proposed, Option<Label>), (Proposed, StoreError)> {
-        let written = objects::written(&proposed.reply_contract, &proposed.action);
-        if written.is_empty() {
-            return Ok((proposed, None));
+        seen: bool,
+    ) -> Result<(Proposed, Marked), (Proposed, StoreError)> {
+        if !called(&proposed).writes() {
+            return Ok((proposed, Marked::default()));
+        }
+        let mode = proposed.flow_mode();
+        if mode == FlowMode::Observe {
+            return Ok((proposed, Marked::default()));
         }
         // On a store that others share the label known here may be old, and a mark that is too low launders.
         let proposed = if self.store.is_shared() { self.read_again(proposed).await } else { proposed };
-        let marks = self.marks_read_by(&proposed).await;
         // What nobody has settled counts: the agent may still have it.
-        match self.mark(&written, &proposed.before.possible()).await {
-            Ok(()) => Ok((proposed, Some(marks))),
+        let left = left_by_write(&proposed.before.possible(), seen);
+        if says_nothing(&left) {
+            return Ok((proposed, Marked::default()));
+        }
+        let things = called(&proposed).written(self.store.print_key(), mode == FlowMode::Strict);
+        match self.leave(&proposed, things, &left).await {
+            Ok(marked) => Ok((proposed, marked)),
             Err(error) => Err((proposed, error)),
         }
     }
 
-    /// Marks handles that a reply gives out with the reply's own label, where reading them would not bring it anyway.
+    /// Marks handles that a reply gives out with the reply's own label.
     pub(super) async fn mark_handles(
         &self,
         proposed: &Proposed,
-        handles: &[ObjectId],
+        handles: Vec<Thing>,
         label: &Label,
     ) -> Result<(), StoreError> {
-        if proposed.reply_contract.reply_label().covers(label) && handles.is_empty() {
+        // Most replies give nothing out.
+        if handles.is_empty() || proposed.flow_mode() == FlowMode::Observe {
             return Ok(());
         }
-        self.mark(handles, label).await
-    }
-
-    async fn mark(&self, objects: &[ObjectId], label: &Label) -> Result<(), StoreError> {
-        if objects.is_empty() || *label == Label::bottom() {
+        let left = left_by_write(label, false);
+        if says_nothing(&left) {
             return Ok(());
         }
-        apart(self.store.mark(objects, label)).await.map(|_| ())
+        self.leave(proposed, handles, &left).await.map(|_| ())
     }
 
-    /// The labels of what a reply may have been made from, as they are now that it has come. What the call itself has set
-    /// says nothing of the reply: it is what the session knew already.
-    pub(super) async fn marks(&self, permitted: &Permitted) -> Label {
-        let now = self.marks_read_by(permitted).await;
-        match &permitted.marks_before {
-            Some(before) if before.clone().joined(&permitted.before.possible()).covers(&now) => {
-                before.clone()
+    async fn leave(
+        &self,
+        proposed: &Proposed,
+        things: Vec<Thing>,
+        label: &Label,
+    ) -> Result<Marked, StoreError> {
+        if things.is_empty() {
+            return Ok(Marked::default());
+        }
+        let by = Writer {
+            session: proposed.session().key().clone(),
+            principal: proposed.caller.principal.clone(),
+            tool: proposed
+                .route
+                .tool
+                .as_ref()
+                .map_or_else(|| Arc::clone(proposed.action.method()), |tool| Arc::clone(&tool.own)),
+            decision: proposed.decision.clone(),
+            at: proposed.now,
+        };
+        apart(self.store.leave(things, label, &by)).await
+    }
+
+    /// Takes back the marks of a call that wrote nothing, as its server says or as it was never sent. Where that fails they
+    /// stay, which only adds.
+    pub(super) async fn wrote_nothing(&self, permitted: &Permitted) {
+        let marked = permitted.take_marked();
+        if marked.is_empty() {
+            return;
+        }
+        if let Err(error) = apart(self.store.take_back(marked)).await {
+            tracing::warn!(%error, decision = %permitted.decision, "the marks of a call that wrote nothing stay");
+        }
+    }
+
+    /// The marks of what a reply was made from, as they are now that it has come. What the call itself has left says nothing
+    /// of the reply: it is what the session knew already.
+    pub(super) async fn marks(&self, permitted: &Permitted, text: &(dyn Fn() -> ReadPrints + Sync)) -> Met {
+        if !self.store.may_be_marked(permitted.route.contracts.keeps()) {
+            return Met::default();
+        }
+        let Some(met) = self.marks_met(permitted, &called(permitted).reading(), text).await else {
+            return Met { label: Label::top(), ..Met::default() };
+        };
+        let mut all = Met { text: met.text, ..Met::default() };
+        for (mark, label) in met.marks {
+            match permitted.before_own(&mark) {
+                BeforeOwn::Nothing => continue,
+                BeforeOwn::Said(before) => all.label.join(&before),
+                BeforeOwn::AsItIs => all.label.join(&label),
             }
-            _ => now,
+            all.marks.push(mark);
         }
+        all
     }
 
+    /// The labels of the marks of what a reply to this action would be made from, as far as the action says.
     pub(super) async fn marks_read_by(&self, proposed: &Proposed) -> Label {
-        let asked = objects::read(&proposed.reply_contract, &proposed.action);
-        if let Some(label) = self.store.known_marks(&asked) {
-            return label;
-        }
-        match apart(self.store.marks(&asked)).await {
-            Ok(label) => label,
-            Err(error) => {
-                tracing::error!(%error, decision = %proposed.decision, "the marks of a reply cannot be read");
-                // Where nobody writes there is nothing to be read that has a mark, unless an old one is known.
-                let unwritten = self.world.load().keeps_nothing(proposed.action.upstream());
-                let known = if unwritten { self.store.last_known_marks(&asked) } else { None };
-                known.unwrap_or_else(Label::top)
-            }
-        }
+        self.marks_of(proposed, &[called(proposed).reading()]).await
     }
 
-    /// The labels of what a list names, joined.
-    pub(super) async fn marks_of(&self, objects: &[ObjectId]) -> Label {
+    /// The labels of the marks of some things, joined.
+    pub(super) async fn marks_of(&self, proposed: &Proposed, readings: &[Reading]) -> Label {
         let mut joined = Label::bottom();
-        for some in objects.chunks(MOST_OBJECTS) {
-            match apart(self.store.marks(some)).await {
-                Ok(label) => joined.join(&label),
-                Err(error) => {
-                    tracing::error!(%error, "the marks of what is listed cannot be read");
-                    return Label::top();
-                }
+        if !self.store.may_be_marked(proposed.route.contracts.keeps()) {
+            return joined;
+        }
+        for reading in readings {
+            match self.marks_met(proposed, reading, &ReadPrints::default).await {
+                Some(met) => joined.join(&met.label()),
+                None => return Label::top(),
             }
         }
         joined
+    }
+
+    /// The marks that a reading meets; nothing where they cannot be read and anything may have been written.
+    async fn marks_met(
+        &self,
+        proposed: &Proposed,
+        reading: &Reading,
+        text: &(dyn Fn() -> ReadPrints + Sync),
+    ) -> Option<MetMarks> {
+        let servers = proposed.route.contracts.keeps();
+        let query = MarkQuery { servers, reading, reader: &proposed.caller.principal, text };
+        if let Some(met) = self.store.known_met(&query) {
+            return Some(met);
+        }
+        match apart(self.store.met(&query)).await {
+            Ok(met) => Some(met),
+            Err(error) => {
+                tracing::error!(%error, decision = %proposed.decision, "the marks of a reply cannot be read");
+                // Where nobody writes there is nothing to be read that has a mark, unless an old one is known.
+                let world = self.world.load();
+                let unwritten = servers.iter().all(|server| world.keeps_nothing(server));
+                unwritten.then(|| self.store.last_known_met(&query))
+            }
+        }
+    }
+
+    /// Learns the wording of a reply that nobody has to doubt: texts of one mould are not marks of each other.
+    pub(super) fn learn(&self, permitted: &Permitted, met: &Met, reply: &Label) {
+        if let Some(text) = met.text.as_ref().filter(|_| met.marks.is_empty())
+            && !reply.untrusted()
+            && !reply.private()
+        {
+            self.store.learn_wording(permitted.route.contracts.keeps(), text);
+        }
+    }
+}
+
+/// The marks that a reply bears.
+#[derive(Default)]
+pub(super) struct Met {
+    pub(super) marks: Vec<Arc<Mark>>,
+    pub(super) label: Label,
+    /// The fingerprints of the reply, where they were looked at.
+    text: Option<ReadPrints>,
+}
+
+// === impl Met ===
+
+impl Met {
+    /// Whether the text of the reply was looked at.
+    pub(super) fn is_read(&self) -> bool {
+        self.text.is_some()
+    }
+}
+
+/// The call as far as it tells what it is about.
+fn called(proposed: &Proposed) -> Called<'_> {
+    Called {
+        contract: &proposed.reply_contract,
+        namings: &proposed.known().namings,
+        action: &proposed.action,
     }
 }
 

@@ -13,12 +13,13 @@ use highwater_upstream::error::{Cause, UpstreamError};
 use super::Refusal;
 use super::record::End;
 use super::sent::Sent;
+use super::sessions::Sessions;
 
 // === impl Sent ===
 
 impl Sent {
     /// Records that no reply came, or none that can be passed on.
-    pub(super) fn failed(mut self, error: UpstreamError) -> Refusal {
+    pub(super) async fn failed(mut self, sessions: &Sessions, error: UpstreamError) -> Refusal {
         let (outcome, code) = match &error.cause {
             Cause::TimedOut(_) => (Outcome::TimedOut, error_code::UPSTREAM_UNAVAILABLE),
             Cause::TooLarge { .. } | Cause::Malformed(_) => (Outcome::Failed, error_code::RESULT_WITHHELD),
@@ -26,6 +27,9 @@ impl Sent {
         };
         let text = error.to_string();
         tracing::warn!(decision = %self.decision(), "{text}");
+        if !error.sent {
+            sessions.wrote_nothing(&self.permitted).await;
+        }
         let end = End { detail: Some(&text), ..End::default() };
         if let Err(error) = self.record.settle(outcome, end) {
             return unrecorded(self.decision(), &error);

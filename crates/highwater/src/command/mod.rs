@@ -6,6 +6,7 @@ pub(crate) mod docs;
 pub(crate) mod example_server;
 pub(crate) mod explain;
 pub(crate) mod manifest;
+pub(crate) mod marks;
 pub(crate) mod receipts;
 pub(crate) mod report;
 pub(crate) mod schema;

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use highwater_core::annotation::Destination;
-use highwater_core::audit::{Recorded, RecordedDecision, RecordedLabel, label_of_words, label_words};
+use highwater_core::audit::{
+    Recorded, RecordedDecision, RecordedLabel, RecordedMark, label_of_words, label_words,
+};
 use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::session::Leg;
@@ -28,6 +30,8 @@ pub(crate) struct Brought {
     pub(crate) origins: Vec<String>,
     /// Another session of the same agent, if it was not this one that made the call.
     pub(crate) elsewhere: Option<SessionKey>,
+    /// The marks that its reply bore: what agents had written there before.
+    pub(crate) marks: Vec<RecordedMark>,
 }
 
 /// What a session took in, up to some moment.
@@ -126,10 +130,10 @@ impl Reader<'_> {
         match (record.happened, record.id) {
             (Recorded::Decision(decision), Some(id)) if of_agent => self.decided(id, *decision),
             (Recorded::Outcome(outcome), Some(id)) if raised => {
-                self.took_in(&id, record.time, &outcome.label);
+                self.took_in(&id, record.time, &outcome.label, outcome.marks);
             }
             (Recorded::Question(question), Some(id)) if raised => {
-                self.took_in(&id, record.time, &question.label);
+                self.took_in(&id, record.time, &question.label, Vec::new());
             }
             (Recorded::Declassification { session, after, .. }, _) if session == *self.subject.session => {
                 self.sum = after.label();
@@ -149,7 +153,7 @@ impl Reader<'_> {
         }
     }
 
-    fn took_in(&mut self, id: &DecisionId, time: Timestamp, label: &RecordedLabel) {
+    fn took_in(&mut self, id: &DecisionId, time: Timestamp, label: &RecordedLabel, marks: Vec<RecordedMark>) {
         let Some(call) = self.calls.get(id) else { return };
         let own = call.session == *self.subject.session;
         let mut label = label.label();
@@ -167,6 +171,7 @@ impl Reader<'_> {
             added: new_words(&before, &after),
             origins: new_origins(&before, &after),
             elsewhere: (!own).then(|| call.session.clone()),
+            marks,
         };
         if !own {
             self.others.push((brought, label));

@@ -84,6 +84,7 @@ pub(crate) fn brought(chronicle: &Chronicle) -> Vec<Value> {
                 "server": brought.upstream,
                 "added": brought.added,
                 "origins": brought.origins,
+                "marks": brought.marks,
                 "session": brought.elsewhere,
             })
         })
@@ -139,7 +140,7 @@ fn course(account: &Account) -> Vec<Value> {
                     json!({ "outcome": outcome.outcome, "bytes": outcome.bytes, "millis": outcome.millis,
                             "detail": outcome.detail, "label": label(&outcome.label),
                             "raised": outcome.raised, "findings": findings(account, &outcome.findings),
-                            "would": outcome.would }),
+                            "would": outcome.would, "marks": outcome.marks }),
                 ),
                 Recorded::Question(question) => (
                     "question",
@@ -163,6 +164,7 @@ fn course(account: &Account) -> Vec<Value> {
                 Recorded::Notice { .. }
                 | Recorded::Waived { .. }
                 | Recorded::Declassification { .. }
+                | Recorded::MarksCleared { .. }
                 | Recorded::Token { .. }
                 | Recorded::Review { .. }
                 | Recorded::Unknown => return None,

@@ -196,6 +196,7 @@ pub(crate) fn brought(text: &mut String, chronicle: &Chronicle) -> std::fmt::Res
             })
             .collect();
         table(text, "  ", &rows)?;
+        marks(text, chronicle)?;
     }
     if !chronicle.unaccounted.is_empty() {
         let words: Vec<String> = chronicle.unaccounted.iter().map(|word| spoken(word)).collect();
@@ -204,6 +205,35 @@ pub(crate) fn brought(text: &mut String, chronicle: &Chronicle) -> std::fmt::Res
             text,
             "  (said by the client itself, taken in through another gateway, or before this log begins)"
         )?;
+    }
+    Ok(())
+}
+
+/// The marks that came with it, who left them, and the way to take them off.
+fn marks(text: &mut String, chronicle: &Chronicle) -> std::fmt::Result {
+    let mut told: Vec<&str> = Vec::new();
+    for (brought, mark) in
+        chronicle.brought.iter().flat_map(|brought| brought.marks.iter().map(move |mark| (brought, mark)))
+    {
+        if told.contains(&mark.id.as_str()) {
+            continue;
+        }
+        let on = plain(&mark.on);
+        writeln!(
+            text,
+            "`{}` met mark {} on {} `{on}` of server `{}`",
+            plain(&brought.what),
+            mark.id,
+            mark.kind,
+            mark.upstream
+        )?;
+        let (tool, agent) = (plain(&mark.tool), plain(mark.agent.as_str()));
+        writeln!(text, "  left by `{tool}` of agent `{agent}`, {}", mark.decision)?;
+        told.push(&mark.id);
+    }
+    if !told.is_empty() {
+        let ids = told.join(" ");
+        writeln!(text, "  if you know that it is harmless: highwater marks clear {ids} --reason TEXT")?;
     }
     Ok(())
 }
@@ -326,6 +356,7 @@ fn happened(text: &mut String, account: &Account, record: &Record) -> std::fmt::
         Recorded::Waived { .. }
         | Recorded::Notice { .. }
         | Recorded::Declassification { .. }
+        | Recorded::MarksCleared { .. }
         | Recorded::Token { .. }
         | Recorded::Review { .. }
         | Recorded::Unknown => Ok(()),

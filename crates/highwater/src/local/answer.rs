@@ -2,7 +2,9 @@
 
 use std::io;
 
-use highwater_gateway::{Decided, Gateway, Judgement, Reset, StatedLabel, TokenDesk, TokenFault, TokenView};
+use highwater_gateway::{
+    ClearedMarks, Decided, Gateway, Judgement, Reset, StatedLabel, TokenDesk, TokenFault, TokenView,
+};
 use highwater_store::{PinScope, PinVerdict, SessionState, StoreError, TokenSecret};
 use serde_json::json;
 
@@ -57,6 +59,16 @@ pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> 
             }
             Err(why) => return Ok(Welcome::refused(why)),
         },
+        Ask::Marks { choice } => gateway.marks(choice).await.map(|marks| Welcome::answer(&marks)),
+        Ask::ClearMarks { choice, person, reason } => {
+            gateway.clear_marks(choice, person, reason).await.map(|outcome| match outcome {
+                ClearedMarks::Done(marks) => Welcome::answer(&marks),
+                ClearedMarks::Unknown => {
+                    Ok(Welcome::refused("there is no such mark; `highwater marks list` names them"))
+                }
+                ClearedMarks::NoReason => Ok(Welcome::refused("a reason is needed, and a short one")),
+            })
+        }
         Ask::Tokens => gateway.tokens().await.map(|tokens| Welcome::answer(&tokens)),
         Ask::CreateToken { name, terms, person } => {
             let terms = terms.as_deref().cloned();
@@ -84,6 +96,8 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         | Ask::Sessions { .. }
         | Ask::Session { .. }
         | Ask::Reset { .. }
+        | Ask::Marks { .. }
+        | Ask::ClearMarks { .. }
         | Ask::Review { .. }
         | Ask::Decide(_)
         | Ask::Describe { .. }

@@ -14,6 +14,7 @@
 use highwater_core::id::{Principal, SessionKey, UpstreamId};
 use highwater_core::pin::{PinDigest, PinKey};
 use highwater_core::profile::Profile;
+use highwater_gateway::MarkChoice;
 use highwater_store::TokenTerms;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -66,6 +67,20 @@ pub(crate) enum Ask {
         /// The epoch that the person looked at.
         #[serde(skip_serializing_if = "Option::is_none")]
         epoch: Option<u64>,
+        /// Who.
+        person: String,
+        /// Why.
+        reason: String,
+    },
+    /// Which marks there are on what agents wrote.
+    Marks {
+        /// Which of them.
+        choice: MarkChoice,
+    },
+    /// Take marks off.
+    ClearMarks {
+        /// Which.
+        choice: MarkChoice,
         /// Who.
         person: String,
         /// Why.

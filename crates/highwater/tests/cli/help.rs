@@ -14,6 +14,8 @@ fn help_says_what_there_is() {
         "explain",
         "report",
         "session",
+        "marks",
+        "marks clear",
         "token",
         "token create",
         "token rotate",

@@ -13,6 +13,7 @@ mod explain;
 mod help;
 mod http;
 mod log;
+mod marks;
 mod memory;
 mod names;
 mod program;

@@ -5,14 +5,10 @@ use std::collections::BTreeMap;
 use highwater_core::id::{SessionKey, Timestamp, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::pin::PinKey;
-use highwater_core::session::ObjectId;
 use serde_json::value::RawValue;
 
 use crate::key::{SessionKind, SessionOwner};
-use crate::marks::MarkedKind;
-use crate::operation::model::{
-    Closing, Found, Join, ListSessions, Lower, Lowering, Mark, ReadSession, shown,
-};
+use crate::operation::model::{Closing, Found, Join, ListSessions, Lower, Lowering, ReadSession, shown};
 use crate::people::{
     Context, Declassification, DeclassificationOutcome, Declassified, Notice, SessionHistory, SessionRecord,
 };
@@ -23,7 +19,8 @@ use crate::{SessionState, TokenRecord};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
     pub(crate) sessions: BTreeMap<String, Session>,
-    marks: BTreeMap<ObjectId, Label>,
+    pub(super) marks: super::marks::ModelMarks,
+    pub(crate) print_key: Option<String>,
     declassifications: BTreeMap<String, Vec<Declassification>>,
     pub(crate) contexts: Vec<Context>,
     pub(crate) notices: Vec<Notice>,
@@ -163,23 +160,6 @@ impl Model {
             record.outcome = outcome;
         }
         done
-    }
-
-    pub(crate) fn mark(&mut self, asked: &Mark) -> Vec<Label> {
-        let mark = |object: &ObjectId| {
-            let mark = self.marks.entry(object.clone()).or_default();
-            mark.join(&asked.label);
-            mark.clone()
-        };
-        asked.objects.iter().map(mark).collect()
-    }
-
-    pub(crate) fn mark_of(&self, object: &ObjectId) -> Label {
-        self.marks.get(object).cloned().unwrap_or_default()
-    }
-
-    pub(crate) fn marked_kinds(&self) -> Vec<MarkedKind> {
-        self.marks.keys().map(|object| (object.upstream.clone(), object.kind)).collect()
     }
 
     pub(crate) fn taint_all(&mut self) -> u64 {

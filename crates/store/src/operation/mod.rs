@@ -20,7 +20,9 @@ pub(crate) use database::{Probe, Prune, Restored};
 pub(crate) use declassify::{CloseEpoch, Closing, Declassify, DropPending, GoesAlong, Lower, Lowering};
 pub(crate) use describe::Describe;
 pub(crate) use join::Join;
-pub(crate) use mark::{Mark, MarkedKinds, ReadMarks};
+pub(crate) use mark::{
+    ClearMarks, EnsurePrintKey, LeaveMarks, Left, NewMarks, ReadAllMarks, ReadMarks, TakeBack,
+};
 pub(crate) use people::{ListContexts, ListNotices, ListSessions, Note, ShowSession};
 pub(crate) use pins::{DecidePins, Observe, PINS_HINT, PinHistory, ReadPins};
 pub(crate) use read::{Found, ReadSession};
@@ -88,7 +90,10 @@ pub(crate) mod model {
     pub(crate) use super::declassify::{Closing, DropPending, GoesAlong, Lower, Lowering, shown};
     pub(crate) use super::describe::{Describe, definition};
     pub(crate) use super::join::Join;
-    pub(crate) use super::mark::Mark;
+    pub(crate) use super::mark::{
+        ClearMarks, FAMILIES, LeaveMarks, Left, NewMarks, ROOM, ROOM_FOR_PRINTS, ReadMarks, TakeBack,
+        pushed_out, wide,
+    };
     pub(crate) use super::people::{ListSessions, MOST_WAYS};
     pub(crate) use super::pins::{DecidePins, KEPT_EVENTS, Observe, chosen};
     pub(crate) use super::read::{Found, ReadSession};

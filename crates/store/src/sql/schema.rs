@@ -13,7 +13,8 @@ pub(crate) enum Dialect {
 /// One step from a layout to the next: its definitions. `INT` stands for a 64-bit integer.
 type Migration = &'static [&'static str];
 
-const MIGRATIONS: &[Migration] = &[FIRST, PINS, AGENT_TOKENS, APPROVALS, ROUNDS, BELIEF, CONVERSATIONS];
+const MIGRATIONS: &[Migration] =
+    &[FIRST, PINS, AGENT_TOKENS, APPROVALS, ROUNDS, BELIEF, MARKS, CONVERSATIONS];
 
 /// Times are milliseconds, `0` where something has not happened. JSON is text: a column declared `JSON` has
 /// numeric affinity in SQLite.
@@ -128,6 +129,33 @@ const BELIEF: Migration = &[
     "UPDATE pin SET believed=0, ver=ver+1 WHERE basis='person'",
     "UPDATE pin_event SET what='approved-believed' WHERE what='approved'",
     "UPDATE pin_event SET what='approved' WHERE what='approved-unbelieved'",
+];
+
+/// Marks know who left them, and can be taken off. Those of before are kept where they are on one thing; those on what
+/// holds it follow from that, and those on whole servers are given up: nothing tells what they were left for.
+const MARKS: Migration = &[
+    "CREATE TABLE mark(id TEXT NOT NULL, upstream TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, \
+     prints TEXT NOT NULL, weight INT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, tool TEXT NOT NULL, \
+     decision TEXT NOT NULL, at INT NOT NULL, bits INT NOT NULL, seq INT NOT NULL, PRIMARY KEY(id))",
+    "CREATE INDEX mark_by_seq ON mark(upstream, seq)",
+    "CREATE INDEX mark_by_session ON mark(session, upstream, at)",
+    "CREATE TABLE mark_set(mark TEXT NOT NULL, part TEXT NOT NULL, value TEXT NOT NULL, \
+     PRIMARY KEY(mark, part, value))",
+    "CREATE TABLE mark_server(upstream TEXT NOT NULL, seq INT NOT NULL, generation INT NOT NULL, \
+     PRIMARY KEY(upstream))",
+    "CREATE TABLE mark_clearing(id TEXT NOT NULL, at INT NOT NULL, person TEXT NOT NULL, reason TEXT NOT NULL, \
+     marks TEXT NOT NULL, PRIMARY KEY(id))",
+    "CREATE TABLE print_key(id TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY(id))",
+    "INSERT INTO mark(id,upstream,kind,name,prints,weight,session,agent,tool,decision,at,bits,seq) \
+     SELECT 'mrk_' || upstream || '/' || kind || '/' || identity,upstream,kind,\
+     CASE WHEN kind='object' THEN '[[\"name\",[\"' || REPLACE(identity, '\"', '\\\"') || '\"]]]' ELSE identity END,\
+     '',0,'','','','',0,bits,1 FROM object_mark WHERE kind IN ('object','resource','task')",
+    "INSERT INTO mark_set(mark,part,value) SELECT 'mrk_' || upstream || '/' || kind || '/' || identity,part,value \
+     FROM object_set WHERE kind IN ('object','resource','task')",
+    "INSERT INTO mark_server(upstream,seq,generation) SELECT DISTINCT upstream,1,0 FROM mark",
+    "DROP TABLE object_mark",
+    "DROP TABLE object_set",
+    "DROP TABLE marked_kind",
 ];
 
 /// Presumed conversations. What the sessions of a principal have read before is taken over when its first presumed

@@ -82,16 +82,32 @@ statements! {
     SEEN = "UPDATE session SET seen=$1 WHERE id=$2 AND seen<$1";
     END = "UPDATE session SET ended=$1 WHERE id=$2 AND ended=0";
 
-    /// Joins a label into the mark of an object.
-    MARK = "INSERT INTO object_mark(upstream,kind,identity,bits,ver) VALUES($1,$2,$3,$4,1) \
-            ON CONFLICT(upstream,kind,identity) DO UPDATE SET bits=object_mark.bits|excluded.bits, ver=object_mark.ver+1";
-    MARK_MEMBER = "INSERT INTO object_set(upstream,kind,identity,part,value) VALUES($1,$2,$3,$4,$5) \
-            ON CONFLICT DO NOTHING";
-    MARK_KIND = "INSERT INTO marked_kind(upstream,kind) VALUES($1,$2) ON CONFLICT DO NOTHING";
-    MARKED_KINDS = "SELECT upstream,kind FROM marked_kind";
-    OBJECT = "SELECT m.bits,COALESCE(t.part,''),COALESCE(t.value,'') FROM object_mark m LEFT JOIN object_set t \
-            ON t.upstream=m.upstream AND t.kind=m.kind AND t.identity=m.identity \
-            WHERE m.upstream=$1 AND m.kind=$2 AND m.identity=$3";
+    /// Takes the marks of a server and holds them until the transaction ends.
+    TAKE_MARKS = "INSERT INTO mark_server(upstream,seq,generation) VALUES($1,1,0) \
+            ON CONFLICT(upstream) DO UPDATE SET seq=mark_server.seq+1 RETURNING seq,generation";
+    /// Says that marks are gone: whoever has a copy reads all of them again.
+    MARKS_GONE = "UPDATE mark_server SET generation=generation+1 WHERE upstream=$1 RETURNING generation";
+    MARK_SERVERS = "SELECT upstream,seq,generation FROM mark_server ORDER BY upstream";
+    MARK_SERVER = "SELECT seq,generation FROM mark_server WHERE upstream=$1";
+    WRITE_MARK = "INSERT INTO mark(id,upstream,kind,name,prints,weight,session,agent,tool,decision,at,bits,seq) \
+            VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13) ON CONFLICT(id) DO UPDATE SET \
+            prints=excluded.prints, weight=excluded.weight, decision=excluded.decision, \
+            bits=mark.bits|excluded.bits, seq=excluded.seq";
+    WRITE_MARK_MEMBER = "INSERT INTO mark_set(mark,part,value) VALUES($1,$2,$3) ON CONFLICT DO NOTHING";
+    MARK = "SELECT id,upstream,kind,name,prints,session,agent,tool,decision,at,bits,seq FROM mark WHERE id=$1";
+    MARK_MEMBERS = "SELECT mark,part,value FROM mark_set WHERE mark=$1";
+    MARKS_SINCE = "SELECT id,upstream,kind,name,prints,session,agent,tool,decision,at,bits,seq FROM mark \
+            WHERE upstream=$1 AND seq>$2";
+    MARK_MEMBERS_SINCE = "SELECT t.mark,t.part,t.value FROM mark m JOIN mark_set t ON t.mark=m.id \
+            WHERE m.upstream=$1 AND m.seq>$2";
+    MARKS_OF_SESSION = "SELECT id FROM mark WHERE session=$1 AND upstream=$2 AND kind IN ($3,$4) ORDER BY at,seq,id";
+    MARKS_HELD = "SELECT COUNT(*),CAST(COALESCE(SUM(weight),0) AS BIGINT) FROM mark \
+            WHERE session=$1 AND upstream=$2 AND kind IN ($3,$4)";
+    DROP_MARK = "DELETE FROM mark WHERE id=$1";
+    DROP_MARK_MEMBERS = "DELETE FROM mark_set WHERE mark=$1";
+    RECORD_CLEARING = "INSERT INTO mark_clearing(id,at,person,reason,marks) VALUES($1,$2,$3,$4,$5)";
+    MAKE_PRINT_KEY = "INSERT INTO print_key(id,key) VALUES('one',$1) ON CONFLICT DO NOTHING";
+    PRINT_KEY = "SELECT key FROM print_key WHERE id='one'";
 
     MINT_CONTEXT = "INSERT INTO context(id,created,person,note,label) VALUES($1,$2,$3,$4,$5)";
     CONTEXT = "SELECT label FROM context WHERE id=$1";

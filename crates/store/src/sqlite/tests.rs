@@ -1,6 +1,6 @@
 //! The writing thread under requests that no caller makes: ones that fail, that fill the disk, that panic.
 
-use highwater_core::id::{Principal, VirtualServerId};
+use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::pin::{PinDigest, PinKey, PinKind};
 use rusqlite::Connection;
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::*;
 use crate::key::{SessionKind, SessionOwner};
 use crate::memory::Model;
-use crate::operation::{Durability, FindContext, Join, MintContext, Observe};
+use crate::operation::{Durability, FindContext, Join, MintContext, Observe, ReadMarks};
 use crate::people::Context;
 use crate::pins::Observation;
 use crate::sql::Tx;
@@ -224,6 +224,35 @@ fn an_approval_of_an_earlier_layout_is_not_belief() {
         (what("approved"), what("approved-unbelieved")),
         ("approved-believed".into(), "approved".into())
     );
+}
+
+#[tokio::test]
+async fn a_mark_of_an_earlier_layout_is_kept_on_its_thing_and_no_server_is_marked_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(FILE);
+    let mut old = connection::open(&file, Purpose::Write).unwrap();
+    let mut tx = connection::reading(&mut old);
+    connection::at_once(schema::migrate_to(&mut tx, Dialect::Sqlite, 6)).unwrap();
+    for (kind, identity) in [
+        ("object", "notes/a"),
+        ("object", "say \"no\""),
+        ("contents", "notes"),
+        ("contents", ""),
+        ("collection", ""),
+    ] {
+        old.execute("INSERT INTO object_mark VALUES('s',$1,$2,512,1)", [kind, identity]).unwrap();
+        old.execute("INSERT INTO object_set VALUES('s',$1,$2,'origin','crm')", [kind, identity]).unwrap();
+    }
+    drop(old);
+    let read = ReadMarks { upstream: UpstreamId::new("s"), seq: 0, generation: -1 };
+    let mut found = open(&folder).perform(read).await.unwrap().marks;
+    found.sort_by(|(one, _), (other, _)| one.id.cmp(&other.id));
+    let names: Vec<_> = found.iter().map(|(mark, _)| mark.thing.words()).collect();
+    assert_eq!(names, ["name notes/a", "name say \"no\""]);
+    for (mark, _) in &found {
+        assert_eq!(mark.label.origins().contains("crm"), Some(true));
+        assert!(mark.label.private());
+    }
 }
 
 #[test]

@@ -9,9 +9,11 @@ use highwater_core::decide::{
     Effect, FlowPolicies, Obligations, Overlooked, Received, ReplyFacts, ReplyVerdict, ResultType, Verdict,
     decide, decide_reply, demands, label_reply,
 };
+use highwater_core::id::{DecisionId, Timestamp, UpstreamId};
 use highwater_core::label::{Label, LabelBits};
 use highwater_core::policy::Policy;
-use highwater_store::{Joined, SessionHandle, SessionState, StoreError};
+use highwater_core::session::mark::{ReadPrints, Writer, left_by_write, says_nothing};
+use highwater_store::{Joined, MarkQuery, SessionHandle, SessionState, StoreError};
 
 use crate::history::Call;
 use crate::tools::{POLICIES, Saying};
@@ -99,11 +101,14 @@ impl Served {
         let allowed = matches!(verdict, Verdict::Allow(_));
         self.world.oracle().judged(self.policy(), &self.call, self.issued, allowed);
         let Verdict::Allow(permit) = verdict else { return };
-        if let Some(object) = tool.written(object) {
+        if let Some(thing) = tool.written(object) {
             if self.is_shared() && !self.is(Mutant::MarksOfOldCopy) {
                 before = self.look_again().await;
             }
-            if self.node.store.mark(&object.marks_of_write(), &self.possible(&before)).await.is_err() {
+            let left = left_by_write(&self.possible(&before), false);
+            if !says_nothing(&left)
+                && self.node.store.leave(vec![thing], &left, &self.writer()).await.is_err()
+            {
                 return;
             }
         }
@@ -118,6 +123,16 @@ impl Served {
         self.pass_on(Message::Reply, self.call.reply, obligations, &begun, &content).await;
     }
 
+    fn writer(&self) -> Writer {
+        Writer {
+            session: self.session.key().clone(),
+            principal: self.session.owner().principal.clone(),
+            tool: "keep".into(),
+            decision: DecisionId::new("d"),
+            at: Timestamp(1),
+        }
+    }
+
     /// Labels a message, judges it, stores its label and releases it; or does not release it.
     async fn pass_on(
         &self,
@@ -128,8 +143,11 @@ impl Served {
         content: &Label,
     ) {
         let marks = match self.call.tool.read(self.call.object) {
-            Some(object) => {
-                self.node.store.marks(&object.marks_of_read()).await.unwrap_or_else(|_| Label::top())
+            Some(reading) => {
+                let (servers, text) = ([UpstreamId::new("server")], ReadPrints::default);
+                let reader = &self.writer().principal;
+                let query = MarkQuery { servers: &servers, reading: &reading, reader, text: &text };
+                self.node.store.met(&query).await.map_or_else(|_| Label::top(), |met| met.label())
             }
             None => Label::bottom(),
         };

@@ -15,7 +15,7 @@ use highwater_core::policy::{
     Admission, Arguments, ConditionSource, Facts, Policy, RuleSet, RuleSource, ServerFacts, Span, Spanned,
     ToolStatus, ValueSource, Written, compile,
 };
-use highwater_core::session::{ObjectId, ObjectKind};
+use highwater_core::session::mark::{Name, Named, Prints, Reading, Thing};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 
 use crate::dice::Dice;
@@ -177,18 +177,21 @@ impl Tool {
     }
 
     /// What the call writes.
-    pub(crate) fn written(self, object: usize) -> Option<ObjectId> {
-        (self == Self::Keep).then(|| id(object))
+    pub(crate) fn written(self, object: usize) -> Option<Thing> {
+        let thing = || Thing::object(UpstreamId::new("server"), &named(object), Prints::default());
+        (self == Self::Keep).then(thing)
     }
 
     /// What the call reads.
-    pub(crate) fn read(self, object: usize) -> Option<ObjectId> {
-        (self == Self::Recall).then(|| id(object))
+    pub(crate) fn read(self, object: usize) -> Option<Reading> {
+        (self == Self::Recall).then(|| Reading { named: named(object), ..Reading::default() })
     }
 }
 
-fn id(object: usize) -> ObjectId {
-    ObjectId::new(UpstreamId::new("server"), ObjectKind::Object, &object.to_string())
+fn named(object: usize) -> Named {
+    let mut named = Named::default();
+    named.add("path", Name::new(&object.to_string()));
+    named
 }
 
 // === impl Saying ===

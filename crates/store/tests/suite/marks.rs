@@ -1,15 +1,57 @@
 //! Labels of what agents wrote.
 
 use highwater_core::annotation::DataClass;
-use highwater_core::id::UpstreamId;
-use highwater_core::label::Label;
-use highwater_core::session::{ObjectId, ObjectKind};
-use highwater_store::StoreError;
+use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::label::{ANOTHER_CONVERSATION, Label, TextSet};
+use highwater_core::session::mark::{MarkKind, Name, Named, Prints, ReadPrints, Reading, Thing, Writer};
+use highwater_store::{MarkQuery, MetMarks, Store, StoreError};
 
 use super::Backend;
 
-fn note(identity: &str) -> ObjectId {
-    ObjectId::new(UpstreamId::new("notes"), ObjectKind::Object, identity)
+const TEXT: &str = "nine words are more than eight, which is enough for this";
+
+fn notes() -> UpstreamId {
+    UpstreamId::new("notes")
+}
+
+pub(super) fn named(name: &str) -> Named {
+    let mut named = Named::default();
+    named.add("path", Name::new(name));
+    named
+}
+
+pub(super) fn note(name: &str) -> Thing {
+    Thing::object(notes(), &named(name), Prints::default())
+}
+
+fn content(store: &Store, text: &str) -> Thing {
+    Thing::content(notes(), Prints::of_written(store.print_key(), [text]))
+}
+
+pub(super) fn writer(session: &str) -> Writer {
+    Writer {
+        session: SessionKey::new(session),
+        principal: Principal::new("agent"),
+        tool: "write".into(),
+        decision: DecisionId::new("d"),
+        at: Timestamp(7),
+    }
+}
+
+async fn query(store: &Store, reading: &Reading, text: &str, reader: &str) -> Result<MetMarks, StoreError> {
+    let prints = || ReadPrints::of(store.print_key(), [text]);
+    let reader = Principal::new(reader);
+    store.met(&MarkQuery { servers: &[notes()], reading, reader: &reader, text: &prints }).await
+}
+
+/// What who reads the thing of this name takes over.
+pub(super) async fn read(store: &Store, name: &str) -> Label {
+    let reading = Reading { named: named(name), ..Reading::default() };
+    query(store, &reading, "", "agent").await.unwrap().label()
+}
+
+async fn found(store: &Store, text: &str) -> Label {
+    query(store, &Reading::default(), text, "agent").await.unwrap().label()
 }
 
 fn pii() -> Label {
@@ -23,49 +65,151 @@ fn web() -> Label {
 pub(crate) async fn marks_only_rise_and_come_back<B: Backend>() {
     let place = B::new().await;
     let (store, other) = (place.open().await, place.open_beside().await);
-    assert_eq!(store.marks(&[note("1")]).await.unwrap(), Label::bottom());
-    store.mark(&[note("1"), note("2")], &pii()).await.unwrap();
-    store.mark(&[note("2"), note("2")], &web()).await.unwrap();
-    store.mark(&[note("3")], &Label::bottom()).await.unwrap();
+    let by = writer("one");
+    assert_eq!(read(&store, "1").await, Label::bottom());
+    store.leave(vec![note("1"), note("2")], &pii(), &by).await.unwrap();
+    store.leave(vec![note("2"), note("2")], &web(), &by).await.unwrap();
     for store in [&store, &other] {
-        assert_eq!(store.marks(&[note("1")]).await.unwrap(), pii());
-        assert_eq!(store.marks(&[note("2")]).await.unwrap(), pii().joined(&web()));
-        assert_eq!(store.marks(&[note("3"), note("4")]).await.unwrap(), Label::bottom());
-        assert_eq!(store.marks(&[note("4"), note("1")]).await.unwrap(), pii());
-        let resource = ObjectId::new(UpstreamId::new("notes"), ObjectKind::Resource, "1");
-        assert_eq!(store.marks(&[resource]).await.unwrap(), Label::bottom());
+        assert_eq!(read(store, "1").await, pii());
+        assert_eq!(read(store, "2").await, pii().joined(&web()));
+        assert_eq!(read(store, "3").await, Label::bottom());
     }
     // What was found without a mark can still get one.
-    store.mark(&[note("4")], &web()).await.unwrap();
-    assert_eq!(store.marks(&[note("4")]).await.unwrap(), web());
-    assert_eq!(other.marks(&[note("4")]).await.unwrap(), web());
+    other.leave(vec![note("4")], &web(), &writer("two")).await.unwrap();
+    assert_eq!(read(&other, "4").await, web());
+    if store.is_shared() {
+        assert_eq!(read(&store, "4").await, web());
+    }
 }
 
 pub(crate) async fn marks_outlive_the_store<B: Backend>() {
     let place = B::new().await;
     let store = place.open().await;
-    store.mark(&[note("1")], &pii()).await.unwrap();
+    let by = writer("one");
+    store.leave(vec![note("1"), content(&store, TEXT)], &pii(), &by).await.unwrap();
+    let before = store.all_marks().await.unwrap();
     store.close().await.unwrap();
     let store = place.open().await;
+    assert_eq!(store.all_marks().await.unwrap(), before);
+    assert_eq!(found(&store, &format!("<p>{TEXT}</p>")).await, pii(), "its key is still the same");
     // A mark of the new run adds to that of the old one.
-    store.mark(&[note("1")], &web()).await.unwrap();
-    assert_eq!(store.marks(&[note("1")]).await.unwrap(), pii().joined(&web()));
+    store.leave(vec![note("1")], &web(), &by).await.unwrap();
+    assert_eq!(read(&store, "1").await, pii().joined(&web()));
 }
 
-pub(crate) async fn an_object_of_any_length_can_be_marked<B: Backend>() {
+pub(crate) async fn a_thing_of_any_name_can_be_marked<B: Backend>() {
     let place = B::new().await;
     let store = place.open().await;
-    // Not compressible, and longer than an index entry of any database.
-    let mut state = 1_u64;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        char::from(b'a' + u8::try_from(state >> 60).unwrap())
-    };
-    let long: String = (0..20_000).map(|_| next()).collect();
-    let zero = "a\0b";
-    store.mark(&[note(&long), note(zero)], &pii().with_origin("nul\0character")).await.unwrap();
-    assert!(store.marks(&[note(&long)]).await.unwrap().covers(&pii()));
-    assert!(store.marks(&[note(zero)]).await.unwrap().covers(&pii()));
-    let many: Vec<_> = (0..=highwater_store::MOST_OBJECTS).map(|number| note(&number.to_string())).collect();
-    assert!(matches!(store.mark(&many, &pii()).await, Err(StoreError::TooMany { .. })));
+    let (long, zero) = ("x".repeat(20_000), "a\0b");
+    let label = pii().with_origin("nul\0character").with_scopes(&TextSet::of(["hipaa"]));
+    store.leave(vec![note(&long), note(zero), note("say \"no\"")], &label, &writer("one")).await.unwrap();
+    for name in [long.as_str(), zero, "say \"no\""] {
+        assert!(read(&store, name).await.covers(&pii()), "{name:.10}");
+    }
+    let many = (0..=highwater_store::MOST_MARKS).map(|number| note(&number.to_string())).collect();
+    assert!(matches!(store.leave(many, &pii(), &writer("one")).await, Err(StoreError::TooMany { .. })));
+}
+
+pub(crate) async fn what_was_not_written_is_as_it_was<B: Backend>() {
+    let place = B::new().await;
+    let (store, other) = (place.open().await, place.open_beside().await);
+    let by = writer("one");
+    let marked = store.leave(vec![note("new"), content(&store, TEXT)], &pii(), &by).await.unwrap();
+    assert_eq!(found(&store, TEXT).await, pii());
+    store.take_back(marked).await.unwrap();
+    assert_eq!(read(&store, "new").await, Label::bottom());
+    assert_eq!(found(&store, TEXT).await, Label::bottom());
+
+    store.leave(vec![note("old")], &web(), &by).await.unwrap();
+    let marked = store.leave(vec![note("old")], &pii(), &by).await.unwrap();
+    store.take_back(marked).await.unwrap();
+    assert_eq!(read(&store, "old").await, web(), "what was there before stays");
+
+    // Who has added to it since has written.
+    let marked = store.leave(vec![note("both")], &pii(), &by).await.unwrap();
+    store.leave(vec![note("both")], &web(), &by).await.unwrap();
+    store.take_back(marked).await.unwrap();
+    assert_eq!(read(&store, "both").await, pii().joined(&web()));
+    if store.is_shared() {
+        for (name, label) in [("new", Label::bottom()), ("old", web()), ("both", pii().joined(&web()))] {
+            assert_eq!(read(&other, name).await, label, "{name}");
+        }
+    }
+    // And what is left twice is taken back once.
+    let marked = store.leave(vec![note("again")], &pii(), &by).await.unwrap();
+    store.take_back(marked).await.unwrap();
+    store.leave(vec![note("again")], &pii(), &by).await.unwrap();
+    assert_eq!(read(&store, "again").await, pii());
+}
+
+pub(crate) async fn people_take_marks_off<B: Backend>() {
+    let place = B::new().await;
+    let (store, other) = (place.open().await, place.open_beside().await);
+    store.leave(vec![note("1"), note("2")], &pii(), &writer("one")).await.unwrap();
+    assert_eq!(read(&other, "1").await, if store.is_shared() { pii() } else { read(&other, "1").await });
+    let marks = store.all_marks().await.unwrap();
+    let mark = marks.iter().find(|mark| mark.thing == note("1")).unwrap();
+    let ids = vec![mark.id.to_string(), "mrk_unknown".to_owned()];
+    let cleared = store.clear_marks(ids, "ada", "I wrote that").await.unwrap();
+    assert_eq!(cleared.marks, [(**mark).clone()]);
+    for store in [&store, &other] {
+        if store.is_shared() {
+            assert_eq!(read(store, "1").await, Label::bottom());
+            assert_eq!(read(store, "2").await, pii());
+        }
+    }
+    assert_eq!(read(&store, "1").await, Label::bottom());
+    assert_eq!(read(&store, "2").await, pii());
+    assert!(store.clear_marks(vec![mark.id.to_string()], "ada", "again").await.unwrap().marks.is_empty());
+    // What is written again is marked again.
+    store.leave(vec![note("1")], &pii(), &writer("one")).await.unwrap();
+    assert_eq!(read(&store, "1").await, pii());
+    store.close().await.unwrap();
+    let store = place.open().await;
+    assert_eq!(store.all_marks().await.unwrap().len(), 2);
+}
+
+pub(crate) async fn what_there_is_no_room_for_is_on_the_tool<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    let by = writer("one");
+    store.leave(vec![note("elsewhere")], &web(), &writer("two")).await.unwrap();
+    for first in [0, 256, 512] {
+        let some = (first..first + 256).map(|number| note(&format!("n{number}"))).collect();
+        store.leave(some, &pii(), &by).await.unwrap();
+    }
+    let marks = store.all_marks().await.unwrap();
+    assert!(marks.len() < 768, "{}", marks.len());
+    let tool: Vec<_> = marks.iter().filter(|mark| mark.thing.kind == MarkKind::Tool).collect();
+    assert_eq!(tool.iter().map(|mark| &*mark.thing.name).collect::<Vec<_>>(), ["write"]);
+    for number in 0..768 {
+        assert!(read(&store, &format!("n{number}")).await.covers(&pii()), "{number}");
+    }
+    assert!(
+        marks.iter().any(|mark| mark.thing == note("elsewhere")),
+        "another conversation has its own room"
+    );
+    // A conversation may not fill the store with one long text after another, either.
+    for seed in 0..12 {
+        let text: String = (0..20_000).map(|number| format!("w{} ", number * 31 + seed)).collect();
+        store.leave(vec![content(&store, &text)], &pii(), &writer("three")).await.unwrap();
+    }
+    let all = store.all_marks().await.unwrap();
+    let prints: usize = all.iter().map(|mark| mark.thing.prints.count()).sum();
+    assert!(prints < 96 * 1024, "{prints}");
+    let again = place.open_beside().await;
+    if again.is_shared() {
+        assert_eq!(again.all_marks().await.unwrap(), all);
+    }
+}
+
+pub(crate) async fn of_anothers_mark_only_that_it_is_anothers_is_told<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    store.leave(vec![note("1")], &pii(), &writer("one")).await.unwrap();
+    let reading = Reading { named: named("1"), ..Reading::default() };
+    let met = query(&store, &reading, "", "another").await.unwrap().label();
+    assert!(met.classes().contains(DataClass::Pii));
+    assert_eq!(met.origins(), &TextSet::of([ANOTHER_CONVERSATION]));
+    assert!(!met.told().classes().contains(DataClass::Pii));
 }

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use highwater_core::annotation::DataClass;
-use highwater_core::id::UpstreamId;
 use highwater_core::label::{Label, TextSet};
-use highwater_core::session::{ObjectId, ObjectKind};
 use highwater_core::trust::TrustLevel;
 use highwater_store::{Declassified, Memory, SessionState, StoreOptions};
 
+use super::marks::{note, read, writer};
 use super::{Backend, by_transport, context, silence};
 
 const HISTORIES: u64 = 12;
@@ -57,7 +56,6 @@ pub(crate) async fn random_histories_agree_with_the_model<B: Backend>() {
         for step in 0..STEPS {
             let store = &stores[random.below(2) as usize];
             let name = ["a", "b", "c"][random.below(3) as usize];
-            let object = ObjectId::new(UpstreamId::new("u"), ObjectKind::Object, name);
             let (session, twin) = if random.below(2) == 0 {
                 (context(store, name), context(&model, name))
             } else {
@@ -95,8 +93,21 @@ pub(crate) async fn random_histories_agree_with_the_model<B: Backend>() {
                     }
                 }
                 1..5 => {
-                    store.mark(std::slice::from_ref(&object), &label).await.unwrap();
-                    model.mark(std::slice::from_ref(&object), &label).await.unwrap();
+                    // Of some it turns out that nothing was written.
+                    let by = writer(["one", "two"][random.below(2) as usize]);
+                    let marked = store.leave(vec![note(name)], &label, &by).await.unwrap();
+                    let twin = model.leave(vec![note(name)], &label, &by).await.unwrap();
+                    if random.below(4) == 0 {
+                        store.take_back(marked).await.unwrap();
+                        model.take_back(twin).await.unwrap();
+                    }
+                }
+                5 => {
+                    let marks = model.all_marks().await.unwrap();
+                    let some = marks.iter().filter(|_| random.below(2) == 0).map(|mark| mark.id.to_string());
+                    let some: Vec<_> = some.collect();
+                    let cleared = store.clear_marks(some.clone(), "ada", "why").await.unwrap();
+                    assert_eq!(cleared.marks, model.clear_marks(some, "ada", "why").await.unwrap().marks);
                 }
                 _ => {
                     let joined = session.join(&label).await.unwrap();
@@ -114,10 +125,11 @@ pub(crate) async fn random_histories_agree_with_the_model<B: Backend>() {
                 "seed {seed} step {step}"
             );
             assert_eq!(
-                store.marks(std::slice::from_ref(&object)).await.unwrap(),
-                model.marks(&[object]).await.unwrap(),
+                store.all_marks().await.unwrap(),
+                model.all_marks().await.unwrap(),
                 "seed {seed} step {step}"
             );
+            assert_eq!(read(store, name).await, read(&model, name).await, "seed {seed} step {step}");
         }
     }
 }

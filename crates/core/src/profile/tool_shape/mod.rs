@@ -7,6 +7,7 @@
 mod argument;
 mod database;
 mod name;
+mod naming;
 mod schema;
 mod split;
 mod verbs;
@@ -16,6 +17,7 @@ use std::collections::BTreeSet;
 use argument::Code;
 use database::{Database, database, is_sql_word};
 use name::ToolName;
+pub use naming::Naming;
 use schema::Arguments;
 
 /// What a tool's name and input schema tell.
@@ -27,6 +29,7 @@ pub struct ToolShape {
     objects: Vec<String>,
     paths: Vec<String>,
     walk: Option<Walk>,
+    namings: Vec<Naming>,
     open: bool,
 }
 
@@ -106,6 +109,7 @@ impl ToolShape {
             objects: pointers(|argument| argument.object),
             paths: pointers(|argument| argument.path),
             walk: walk(&tool),
+            namings: naming::namings(&arguments.all),
             open: arguments.open || !arguments.known,
         }
     }
@@ -144,6 +148,11 @@ impl ToolShape {
     /// What the tool looks through, if its name says so. Its replies name places that its arguments do not.
     pub fn walks(&self) -> Option<Walk> {
         self.walk
+    }
+
+    /// The arguments by which a call may name the stored thing that it is about.
+    pub fn namings(&self) -> &[Naming] {
+        &self.namings
     }
 
     /// Whether calls may hold values in places that the definition does not tell: members of objects that it leaves

@@ -14,6 +14,7 @@ use super::line::RequestBody;
 use super::response::{self, ResponseBody};
 use super::{HttpFront, authenticate};
 use crate::describe::Saying;
+use crate::marks::{ClearedMarks, MarkChoice};
 use crate::people::Reset;
 use crate::pins::{Decided, Judgement};
 use crate::stated_label::StatedLabel;
@@ -67,6 +68,9 @@ pub(super) struct Act {
     /// What a conversation holds from the beginning, in words.
     #[serde(default)]
     label: Vec<String>,
+    /// Which marks.
+    #[serde(default)]
+    marks: Option<MarkChoice>,
 }
 
 /// A definition as a person looked at it.
@@ -186,6 +190,24 @@ impl HttpFront {
             (["sessions", key, "reset"], Some(act)) => {
                 let key = SessionKey::new(*key);
                 reset(gateway.reset_session(&key, act.epoch, act.person(), &act.reason).await?)
+            }
+            (["marks"], None) => {
+                let choice = MarkChoice {
+                    server: asked(query, "server").map(UpstreamId::new),
+                    session: asked(query, "session").map(SessionKey::new),
+                    ..MarkChoice::default()
+                };
+                json(StatusCode::OK, &gateway.marks(&choice).await?)
+            }
+            (["marks", "clear"], Some(act)) => {
+                let Some(choice) = &act.marks else {
+                    return Ok(problem(StatusCode::BAD_REQUEST, "say which, in `marks`"));
+                };
+                match gateway.clear_marks(choice, act.person(), &act.reason).await? {
+                    ClearedMarks::Done(marks) => json(StatusCode::OK, &marks),
+                    ClearedMarks::Unknown => problem(StatusCode::NOT_FOUND, "there is no such mark"),
+                    ClearedMarks::NoReason => problem(StatusCode::BAD_REQUEST, "say why, in `reason`"),
+                }
             }
             (["sessions", key, "new"], Some(act)) => match StatedLabel::read(&act.label) {
                 Ok(label) => {

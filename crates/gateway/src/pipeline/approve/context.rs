@@ -48,7 +48,7 @@ pub(super) fn around(
     let origins = story.of(|_| true).into_iter().take(MAX_ORIGINS);
     ContextView {
         asks: asks.into_iter().map(|(_, ask)| ask).collect(),
-        labels: label_words(label).map(str::to_owned).collect(),
+        labels: label_words(&label.told()).map(str::to_owned).collect(),
         origins: origins
             .map(|(origin, vouched)| OriginView { origin: origin.to_string(), vouched })
             .collect(),

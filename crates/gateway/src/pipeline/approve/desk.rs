@@ -211,7 +211,7 @@ impl Approvals {
             // Somebody else was faster, or its time is over: it is asked anew.
             Err(_) => return Ok(Settled::Open(proposed, escalation)),
         };
-        let basis = Basis::on_record(format!("approval {}", request.id));
+        let basis = Basis::on_record(format!("approval {}", request.id)).seen();
         let basis = if request.kind == Effect::Passkey {
             let receipts = here.desk.receipts_for(&request.id).await;
             basis.with_receipts(receipts.map_err(|fault| failed(&proposed, &fault))?)

@@ -45,7 +45,7 @@ impl Approvals {
         let by = spent.verified().user().to_string();
         self.judge.recorder.answer_by(&proposed, question, Answer::Approve, &by)?;
         let proposed = self.judge.renewed(proposed)?;
-        let basis = Basis::on_record(format!("receipt {receipt}")).with_receipts(vec![receipt]);
+        let basis = Basis::on_record(format!("receipt {receipt}")).with_receipts(vec![receipt]).seen();
         let signed = escalation.signed(Proof::Native(spent), signable.hash);
         match self.judge.judge_answered(proposed, signed, basis).await? {
             Settled::Granted(proposed, granted) => Ok(Approved::of(proposed, granted)),
@@ -62,7 +62,7 @@ pub(super) fn around(arrival: &Arrival, proposed: &Proposed, escalation: &Escala
     Around {
         caller: arrival.caller_name(),
         rules: rules_of(&escalation.told()),
-        labels: highwater_core::audit::label_words(proposed.label()).map(str::to_owned).collect(),
+        labels: highwater_core::audit::label_words(&proposed.label().told()).map(str::to_owned).collect(),
         decision: Some(proposed.decision.clone()),
         sealed: proposed.sealed,
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Authority, Axis, ClassSet, DataClass, Destination};
 use highwater_core::decide::{Concern, Finding, FindingId};
-use highwater_core::label::Label;
+use highwater_core::label::{ANOTHER_CONVERSATION, Label};
 use highwater_core::policy::Effect;
 
 use super::super::proposed::Proposed;
@@ -144,7 +144,7 @@ fn subject(proposed: &Proposed) -> String {
 }
 
 fn private(session: &Label, story: &Story, consequence: &str) -> String {
-    let mut text = format!("The session holds {}", classes(session.classes()));
+    let mut text = format!("The session holds {}", classes(session.told().classes()));
     from(&mut text, &story.of(Label::private));
     text.push_str(consequence);
     if session.untrusted() {
@@ -173,7 +173,9 @@ fn from(text: &mut String, origins: &[(Arc<str>, bool)]) {
         .iter()
         .filter(|(origin, vouched)| *vouched && is_plain_address(origin))
         .map(|(origin, _)| format!("`{origin}`"));
-    let named: Vec<String> = ours.chain(theirs).collect();
+    let others = origins.iter().any(|(origin, _)| **origin == *ANOTHER_CONVERSATION);
+    let others = others.then(|| "another conversation".to_owned());
+    let named: Vec<String> = ours.chain(theirs).chain(others).collect();
     let (shown, more) = named.split_at(named.len().min(MAX_ORIGINS));
     if !shown.is_empty() {
         text.push_str(", from ");

@@ -3,8 +3,13 @@
 use highwater_store::{Fault, Memory};
 use serde_json::{Value, json};
 
+use super::approver::Approver;
 use super::tools::{doer, reader};
-use super::{Agent, ClientOptions, ERAS, FETCH, Script, Setup, Stage, Step, refusal, stocked, text};
+use super::{
+    Agent, ClientOptions, ERAS, FETCH, INBOX, LOOK, SEND, Script, Setup, Stage, Step, forms, refusal,
+    stocked, text, yes,
+};
+use highwater_upstream::error::Cause;
 
 /// A server of notes beside the usual one.
 fn notes() -> Setup {
@@ -35,20 +40,250 @@ fn is_untrusted(stage: &Stage, agent: &Agent) -> bool {
     stage.label(agent).contains(&"integrity:none")
 }
 
+/// More than eight words.
+const TEXT: &str = "The mill stands by the river, and grinds all day long for the whole village.";
+
 #[tokio::test]
 async fn a_written_object_gives_its_label_to_the_session_that_reads_it_and_to_no_other() {
     let cases = [
-        ("notes__read", json!({ "path": "a" }), true),
-        ("notes__read", json!({ "path": "b" }), false),
-        ("notes__search", json!({ "words": "anything" }), true),
-        ("up__look", json!({}), false),
+        ("notes__read", json!({ "path": "a" }), "", true),
+        ("notes__read", json!({ "path": "/srv/notes/a" }), "", true),
+        ("notes__read", json!({ "path": "b" }), TEXT, false),
+        ("notes__search", json!({ "words": "anything" }), TEXT, true),
+        ("notes__search", json!({ "words": "anything" }), "nothing found", false),
+        ("notes__list", json!({}), "a, b", false),
+        ("up__look", json!({}), TEXT, false),
     ];
-    for (tool, arguments, met) in cases {
+    for (tool, arguments, found, met) in cases {
         let stage = notes().open().await;
         let [writer, reader] = both(&stage).await;
-        text(&write(&writer, "a").await);
+        text(&writer.call("notes__write", json!({ "path": "a", "text": TEXT })).await);
+        stage.server("notes").on(tool.trim_start_matches("notes__"), [Step::say(found)]);
         text(&reader.call(tool, arguments.clone()).await);
         assert_eq!(is_untrusted(&stage, &reader), met, "{tool} {arguments}");
+    }
+}
+
+/// A server whose tools nobody described further than that they read or keep something.
+fn undescribed() -> Setup {
+    let schema = |names: &[&str]| {
+        let properties: serde_json::Map<String, Value> =
+            names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+        json!({ "type": "object", "properties": properties })
+    };
+    let with = |mut tool: Value, names: &[&str]| {
+        tool["inputSchema"] = schema(names);
+        tool
+    };
+    let tools = [
+        with(doer("put_file", "internal", "benign"), &["repo", "path", "content"]),
+        with(reader("get_file", "internal", "none"), &["repository", "file_path"]),
+        with(reader("list_files", "internal", "none"), &["repo"]),
+        with(doer("remember", "internal", "benign"), &["topic", "text"]),
+        with(reader("recall", "internal", "none"), &["topic"]),
+        with(doer("jot", "internal", "benign"), &["text"]),
+        with(reader("status", "internal", "none"), &[]),
+    ];
+    Setup::usual()
+        .server("notes", Script::of(tools))
+        .server("twin", Script::of([reader("read", "internal", "none")]))
+}
+
+#[tokio::test]
+async fn what_a_call_names_shows_in_its_arguments() {
+    let file = json!({ "repo": "website", "path": "README.md", "content": TEXT });
+    let topic = json!({ "topic": "travel", "text": TEXT });
+    let cases = [
+        (
+            "put_file",
+            file.clone(),
+            "get_file",
+            json!({ "repository": "website", "file_path": "README.md" }),
+            "",
+            true,
+        ),
+        (
+            "put_file",
+            file.clone(),
+            "get_file",
+            json!({ "repository": "diary", "file_path": "README.md" }),
+            "",
+            false,
+        ),
+        (
+            "put_file",
+            file.clone(),
+            "get_file",
+            json!({ "repository": "website", "file_path": "LICENSE" }),
+            "",
+            false,
+        ),
+        ("put_file", file.clone(), "list_files", json!({ "repo": "website" }), "", true),
+        ("put_file", file.clone(), "list_files", json!({ "repo": "diary" }), "", false),
+        ("put_file", file, "status", json!({}), "all is well", false),
+        ("remember", topic.clone(), "recall", json!({ "topic": "travel" }), "", true),
+        ("remember", topic, "recall", json!({ "topic": "work" }), "", false),
+        (
+            "jot",
+            json!({ "text": TEXT }),
+            "recall",
+            json!({ "topic": "work" }),
+            &format!("<p>{TEXT}</p>"),
+            true,
+        ),
+        ("jot", json!({ "text": TEXT }), "status", json!({}), "all is well", false),
+    ];
+    for (write, written, read, asked, found, met) in cases {
+        let stage = undescribed().open().await;
+        let [writer, reader] = both(&stage).await;
+        text(&writer.call(&format!("notes__{write}"), written.clone()).await);
+        stage.server("notes").on(read, [Step::say(found)]);
+        text(&reader.call(&format!("notes__{read}"), asked.clone()).await);
+        assert_eq!(is_untrusted(&stage, &reader), met, "{write} {written}, {read} {asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_did_nothing_leaves_no_mark() {
+    let refused = json!({ "code": -32602, "message": "no such folder" });
+    let failed = json!({ "content": [{ "type": "text", "text": "disk full" }], "isError": true });
+    let cases = [
+        (Step::Error(refused), false),
+        (Step::Fail(Cause::Unreachable("refused".to_owned()), false), false),
+        (Step::Answer(failed), true),
+        (Step::Fail(Cause::TimedOut(std::time::Duration::from_secs(1)), true), true),
+        (Step::Fail(Cause::Gone("ended".to_owned()), true), true),
+    ];
+    for (number, (step, kept)) in cases.into_iter().enumerate() {
+        for earlier in [false, true] {
+            let stage = notes().open().await;
+            let [writer, reader] = both(&stage).await;
+            if earlier {
+                text(&write(&writer, "a").await);
+            }
+            stage.server("notes").on("write", [step.clone()]);
+            write(&writer, "a").await;
+            text(&reader.call("notes__read", json!({ "path": "a" })).await);
+            assert_eq!(is_untrusted(&stage, &reader), kept || earlier, "{number} {earlier}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_only_observed_leaves_no_mark() {
+    let link = json!({ "type": "resource_link", "uri": "note://a", "name": "a" });
+    let loose = |config: &mut Value| {
+        config["virtual_servers"] = json!({
+            "default": { "servers": ["up", "notes"], "flow": "balanced" },
+            "loose": { "servers": ["up", "notes"], "flow": "observe" },
+        });
+    };
+    let stage = notes().with(loose).open().await;
+    stage.up().on("fetch", [Step::Answer(json!({ "content": [link] }))]);
+    let writer = stage.agent(ClientOptions { virtual_server: "loose", ..ClientOptions::default() });
+    writer.call(FETCH, json!({})).await;
+    text(&writer.call("notes__write", json!({ "path": "a", "text": TEXT })).await);
+    assert!(stage.gateway.store.all_marks().await.unwrap().is_empty());
+    let reader = stage.agent(ClientOptions { context: Some("reader"), ..ClientOptions::default() });
+    text(&reader.call("notes__read", json!({ "path": "a" })).await);
+    assert!(!is_untrusted(&stage, &reader));
+}
+
+#[tokio::test]
+async fn what_a_person_saw_and_approved_is_no_strangers_text() {
+    let rule = json!({ "name": "ask", "effect": "confirm", "when": { "tool.id": "notes__write" } });
+    for by_form in [false, true] {
+        let stage = notes().rule(rule.clone()).with_page().open().await;
+        let approver = Approver::enrolled(&stage).await;
+        let capabilities = if by_form { forms() } else { json!({}) };
+        let context = Some("writer");
+        let writer = stage.agent(ClientOptions { context, capabilities, ..ClientOptions::default() });
+        text(&writer.call(INBOX, json!({})).await);
+        // Only what stays inside is asked by a form.
+        text(&writer.call(FETCH, json!({})).await);
+        let params = json!({ "name": "notes__write", "arguments": { "path": "a", "text": TEXT } });
+        if by_form {
+            let asked = writer.send("tools/call", params.clone()).await.answer;
+            let answers = json!({ "highwater_approval": yes() });
+            text(&writer.answer("tools/call", &params, &asked, answers).await);
+        } else {
+            let call = writer.start("tools/call", params);
+            let request = approver.asked().await;
+            approver.confirm(&request.id, None).await.unwrap();
+            text(&call.finish().await.answer);
+        }
+        let reader = stage.agent(ClientOptions { context: Some("reader"), ..ClientOptions::default() });
+        text(&reader.call("notes__read", json!({ "path": "a" })).await);
+        let label = stage.label(&reader);
+        assert!(label.contains(&"pii"), "its classes stay: {label:?}");
+        assert_eq!(is_untrusted(&stage, &reader), by_form, "a form shows nothing of what is written");
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_marked_as_a_whole_where_the_operator_is_strict() {
+    for (flow, met) in [("balanced", false), ("strict", true)] {
+        let stage = undescribed().with(|config| config["flow"] = json!(flow)).open().await;
+        let [writer, reader] = both(&stage).await;
+        text(&writer.call("notes__jot", json!({ "text": TEXT })).await);
+        text(&reader.call("notes__status", json!({})).await);
+        assert_eq!(is_untrusted(&stage, &reader), met, "{flow}");
+    }
+}
+
+#[tokio::test]
+async fn servers_that_keep_the_same_things_share_their_marks() {
+    for (said, met) in [(json!([]), false), (json!(["notes"]), true)] {
+        for (written, read) in [("team/a.txt", "team/a.txt"), ("team/a.txt", "/srv/files/team/a.txt")] {
+            let keeps = |config: &mut Value| {
+                config["servers"]["twin"]["keeps_with"] = said.clone();
+                config["servers"]["twin"]["labels"] = json!({ "read": { "roles": { "path": "object" } } });
+            };
+            let stage = undescribed().with(keeps).open().await;
+            let [writer, reader] = both(&stage).await;
+            text(&writer.call("notes__put_file", json!({ "path": written, "content": TEXT })).await);
+            text(&reader.call("twin__read", json!({ "path": read })).await);
+            assert_eq!(is_untrusted(&stage, &reader), met, "{said} {written} {read}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_what_one_agent_read_is_told_to_another() {
+    let grants = json!({ "servers": ["*"], "permissions": ["call_tool_read", "call_tool_write", "call_tool_destructive"] });
+    let stage = notes().token("hr", grants.clone()).token("intern", grants).open().await;
+    let agent = |token: &str, era| {
+        stage.agent(ClientOptions {
+            token: Some(stage.token(token)),
+            context: Some("c"),
+            era,
+            ..ClientOptions::default()
+        })
+    };
+    for era in ERAS {
+        let (hr, intern) = (agent("hr", era), agent("intern", era));
+        text(&hr.call(INBOX, json!({})).await);
+        text(&hr.call("notes__write", json!({ "path": "a", "text": TEXT })).await);
+        let own = hr.call("notes__read", json!({ "path": "a" })).await.to_string();
+        assert!(own.contains("pii") && own.contains("mcp:up:inbox"), "{own}");
+        for (tool, arguments) in [("notes__read", json!({ "path": "a" })), ("notes__list", json!({}))] {
+            let told = intern.call(tool, arguments).await.to_string();
+            for secret in ["pii", "inbox", "mcp:up", "hr"] {
+                assert!(!told.contains(secret), "{secret}: {told}");
+            }
+        }
+        let told = intern.call("notes__read", json!({ "path": "a" })).await.to_string();
+        assert!(told.contains("another-conversation") && told.contains("confidential"), "{told}");
+        // It counts all the same.
+        assert!(stage.label(&intern).contains(&"pii"), "{:?}", stage.label(&intern));
+        // And nothing of it goes to servers in the name of the one who read it.
+        intern.call(LOOK, json!({})).await;
+        let sent = stage.up().journal().last().unwrap().text.clone();
+        assert!(!sent.contains("inbox") && !sent.contains("pii"), "{sent}");
+        let question = intern.call(SEND, json!({})).await.to_string();
+        for secret in ["pii", "personal", "inbox", "mcp:up"] {
+            assert!(!question.contains(secret), "{secret}: {question}");
+        }
     }
 }
 
@@ -98,10 +333,10 @@ async fn a_write_that_cannot_be_marked_is_not_made() {
 
 #[tokio::test]
 async fn marks_that_cannot_be_read_count_as_the_highest() {
-    let memory = Memory::new(false);
+    let memory = Memory::new(true);
     let [writer, _] = both(&notes().on(&memory).open().await).await;
     text(&write(&writer, "elsewhere").await);
-    // Another run of the gateway knows that there are marks, and not which.
+    // Where others write to the store, too, only it knows what is marked.
     let stage = notes().on(&memory).open().await;
     let agent = stage.of_era(ERAS[1]);
     text(&agent.call("up__look", json!({})).await);

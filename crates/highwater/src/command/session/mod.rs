@@ -18,6 +18,7 @@ use crate::explain::{self, Chronicle, Log, Subject};
 use crate::local::hello::{Ask, Hello};
 use crate::local::visit::{Visit, visit_for};
 use crate::running::Running;
+pub(crate) use show::Published;
 use show::{Row, Shown};
 
 /// How long a gateway may take. A label goes down only after replies that are on their way have had their time.

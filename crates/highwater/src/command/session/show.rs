@@ -75,7 +75,7 @@ pub(super) struct State {
 
 /// A label in its published form.
 #[derive(Debug, Deserialize)]
-pub(super) struct Published {
+pub(crate) struct Published {
     secrecy: Vec<Value>,
     integrity: String,
     origins: Vec<String>,
@@ -126,7 +126,7 @@ impl Published {
     }
 
     /// In one line.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let mut words = format!("integrity {}, secrecy {}", plain(&self.integrity), self.secrecy());
         if !self.flags.is_empty() {
             words.push_str(&format!(", {}", listed(&self.flags)));

@@ -336,6 +336,7 @@ impl Stage {
             label,
             raised,
             provenance: None,
+            marks: &[],
         };
         self.write(id, Happened::Outcome(ended));
     }

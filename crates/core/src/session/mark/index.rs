@@ -1,0 +1,256 @@
+//! The marks on the things of one server, and which of them a reading meets.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::BuildHasherDefault;
+use std::sync::Arc;
+
+use super::print::AsItIs;
+use super::{Mark, MarkKind, Name, Named, PrintSet, ReadPrints, left_in_content};
+use crate::id::Principal;
+use crate::label::Label;
+
+/// How many fingerprints of what is known to be harmless are kept per server. What is not kept counts.
+const MOST_KNOWN: usize = 64 * 1024;
+
+/// The marks of one server.
+#[derive(Debug, Default)]
+pub struct MarkIndex {
+    marks: HashMap<Arc<str>, Entry>,
+    /// By the steps of their names.
+    steps: HashMap<Box<str>, BTreeSet<Arc<str>>>,
+    /// By their fingerprints.
+    prints: HashMap<u64, Vec<Arc<str>>, BuildHasherDefault<AsItIs>>,
+    /// Those that are asked for at every reading.
+    wide: BTreeSet<Arc<str>>,
+    /// How many are on contents alone.
+    contents: usize,
+    /// What trusted replies have shown: wording that says nothing of who wrote it.
+    known: PrintSet,
+}
+
+#[derive(Debug)]
+struct Entry {
+    mark: Arc<Mark>,
+    /// What an object is called.
+    named: Named,
+}
+
+/// What is read, as far as a call tells.
+#[derive(Debug, Default)]
+pub struct Reading {
+    /// What it names.
+    pub named: Named,
+    /// The resource that it reads.
+    pub resource: Option<Name>,
+    /// The task that it asks after.
+    pub task: Option<Arc<str>>,
+}
+
+/// How a reading met a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Met {
+    ByName,
+    ByContent,
+}
+
+// === impl Reading ===
+
+impl Reading {
+    /// Whether it says by no name what it reads.
+    fn is_nameless(&self) -> bool {
+        self.named.is_empty()
+    }
+}
+
+// === impl MarkIndex ===
+
+impl MarkIndex {
+    /// Whether there is no mark.
+    pub fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
+    /// How many marks there are.
+    pub fn len(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// The mark of this id.
+    pub fn get(&self, id: &str) -> Option<&Arc<Mark>> {
+        self.marks.get(id).map(|entry| &entry.mark)
+    }
+
+    /// Every mark.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Mark>> {
+        self.marks.values().map(|entry| &entry.mark)
+    }
+
+    /// Takes a mark in, in place of the one of the same id.
+    pub fn insert(&mut self, mark: Arc<Mark>) {
+        self.remove(&mark.id);
+        let id = Arc::clone(&mark.id);
+        let named = match mark.thing.kind {
+            MarkKind::Object => Named::from_text(&mark.thing.name),
+            _ => Named::default(),
+        };
+        for step in steps_of(&mark, &named) {
+            self.steps.entry(step).or_default().insert(Arc::clone(&id));
+        }
+        for print in mark.thing.prints.all().collect::<HashSet<u64>>() {
+            self.prints.entry(print).or_default().push(Arc::clone(&id));
+        }
+        match mark.thing.kind {
+            MarkKind::Tool | MarkKind::Links | MarkKind::Server => {
+                self.wide.insert(Arc::clone(&id));
+            }
+            MarkKind::Content => self.contents += 1,
+            MarkKind::Object | MarkKind::Resource | MarkKind::Task => {}
+        }
+        self.marks.insert(id, Entry { mark, named });
+    }
+
+    /// Forgets a mark.
+    pub fn remove(&mut self, id: &str) {
+        let Some(Entry { mark, named }) = self.marks.remove(id) else { return };
+        for step in steps_of(&mark, &named) {
+            if let Some(ids) = self.steps.get_mut(&step) {
+                ids.remove(id);
+                if ids.is_empty() {
+                    self.steps.remove(&step);
+                }
+            }
+        }
+        for print in mark.thing.prints.all() {
+            if let Some(ids) = self.prints.get_mut(&print) {
+                ids.retain(|other| &**other != id);
+                if ids.is_empty() {
+                    self.prints.remove(&print);
+                }
+            }
+        }
+        self.wide.remove(id);
+        if mark.thing.kind == MarkKind::Content {
+            self.contents -= 1;
+        }
+    }
+
+    /// Whether it takes the text of the reply to say which marks a reading meets.
+    pub fn wants_text(&self, reading: &Reading) -> bool {
+        self.contents > 0 || reading.is_nameless() && !self.prints.is_empty()
+    }
+
+    /// The marks that a reading meets, with what each says to this reader. `text` are the fingerprints of the reply,
+    /// where they are wanted.
+    pub fn met_by(
+        &self,
+        reading: &Reading,
+        text: Option<&ReadPrints>,
+        reader: &Principal,
+    ) -> Vec<(Arc<Mark>, Label)> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let mut met = HashMap::new();
+        let read = reading.named.names().chain(&reading.resource);
+        let mut candidates: BTreeSet<&Arc<str>> =
+            read.flat_map(Name::steps).filter_map(|step| self.steps.get(step)).flatten().collect();
+        // A name without a step may be anything.
+        if reading.named.names().chain(&reading.resource).any(|name| name.steps().is_empty()) {
+            candidates.extend(self.marks.keys());
+        } else if let Some(unnamed) = self.steps.get("") {
+            candidates.extend(unnamed);
+        }
+        if let Some(task) = reading.task.as_deref().and_then(|task| self.steps.get(&*task_step(task))) {
+            candidates.extend(task);
+        }
+        for id in candidates.into_iter().chain(&self.wide) {
+            let Some(entry) = self.marks.get(id) else { continue };
+            if self.is_met_by_name(entry, reading) {
+                met.insert(id, Met::ByName);
+            }
+        }
+        for id in text.map(|text| self.met_by_content(reading, text)).unwrap_or_default() {
+            met.entry(id).or_insert(Met::ByContent);
+        }
+        let mut met: Vec<_> = met
+            .into_iter()
+            .filter_map(|(id, how)| {
+                let mark = &self.marks.get(id)?.mark;
+                let label = mark.label_for(reader);
+                let label = match how {
+                    Met::ByName => label,
+                    Met::ByContent if mark.by.principal == *reader => left_in_content(&label),
+                    Met::ByContent => left_in_content(&mark.label).of_another(),
+                };
+                Some((Arc::clone(mark), label))
+            })
+            .collect();
+        met.sort_by(|(one, _), (other, _)| one.id.cmp(&other.id));
+        met
+    }
+
+    fn is_met_by_name(&self, entry: &Entry, reading: &Reading) -> bool {
+        let Entry { mark, named } = entry;
+        match mark.thing.kind {
+            MarkKind::Object => {
+                !reading.is_nameless() && named.meets(&reading.named)
+                    || reading.resource.as_ref().is_some_and(|uri| named.meets_resource(uri))
+            }
+            MarkKind::Content => false,
+            MarkKind::Resource => {
+                let name = Name::new(&mark.thing.name);
+                reading.resource.as_ref().is_some_and(|uri| name.meets(uri))
+            }
+            MarkKind::Task => reading.task.as_ref() == Some(&mark.thing.name),
+            MarkKind::Tool | MarkKind::Server => true,
+            MarkKind::Links => reading.resource.is_some() || reading.task.is_some(),
+        }
+    }
+
+    /// The marks whose content is in the text.
+    fn met_by_content(&self, reading: &Reading, text: &ReadPrints) -> Vec<&Arc<str>> {
+        let mut candidates: Vec<&Arc<str>> =
+            text.all().filter_map(|print| self.prints.get(&print)).flatten().collect();
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates.retain(|id| {
+            self.marks.get(*id).is_some_and(|Entry { mark, .. }| {
+                // Who says what he reads is believed to read that.
+                let asked = mark.thing.kind == MarkKind::Content || reading.is_nameless();
+                asked && mark.thing.prints.are_in(text, &self.known)
+            })
+        });
+        candidates
+    }
+
+    /// Learns the wording of a reply that nobody has to doubt. What is part of a mark is not learnt: it may have come
+    /// from there.
+    pub fn learn(&mut self, text: &ReadPrints) {
+        for print in text.all() {
+            if self.known.len() < MOST_KNOWN && !self.prints.contains_key(&print) {
+                self.known.insert(print);
+            }
+        }
+    }
+}
+
+/// Under which steps a mark is found.
+fn steps_of(mark: &Mark, named: &Named) -> BTreeSet<Box<str>> {
+    let of_name = |name: &Name| -> Vec<Box<str>> {
+        match name.steps() {
+            steps if steps.is_empty() => vec!["".into()],
+            steps => steps.into_iter().map(Into::into).collect(),
+        }
+    };
+    match mark.thing.kind {
+        MarkKind::Object => named.names().flat_map(of_name).collect(),
+        MarkKind::Resource => of_name(&Name::new(&mark.thing.name)).into_iter().collect(),
+        MarkKind::Task => [task_step(&mark.thing.name)].into(),
+        MarkKind::Content | MarkKind::Tool | MarkKind::Links | MarkKind::Server => BTreeSet::new(),
+    }
+}
+
+/// A task's id among the steps: no step of a name has a slash.
+fn task_step(id: &str) -> Box<str> {
+    format!("/{id}").into()
+}
