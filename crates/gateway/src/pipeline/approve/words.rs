@@ -68,8 +68,8 @@ fn presumed(proposed: &Proposed) -> Option<String> {
     proposed.session().way()?;
     let principal = &proposed.caller.principal;
     Some(format!(
-        "Which conversation this is rests on no more than {}. If it is a new one, `highwater session new --principal \
-         {principal}` says so.",
+        "What tells this conversation apart is {}. If it is a new one, `highwater session new --principal {principal}` says \
+         so.",
         rests_on(proposed.session())
     ))
 }
