@@ -19,6 +19,10 @@ fn failed(site: &Site, arguments: &[&str], code: i32) -> String {
 
 /// A gateway over a server of files, to which sessions may write whatever they hold.
 fn start(site: &Site) -> Gateway {
+    let of = |path: &str, sensitivity: &str| {
+        let returns = json!({ "source": "internal", "sensitivity": sensitivity });
+        json!({ "when": { "arguments.path": { "matches": path } }, "returnMetadata": returns })
+    };
     let config = json!({ "approvals": { "listen": "none" }, "servers": { "files": {
         "command": env!("CARGO_BIN_EXE_highwater"),
         "args": ["example-server", "files", "--data", site.home().join("files")],
@@ -26,11 +30,8 @@ fn start(site: &Site) -> Gateway {
         "labels": {
             "read_file": {
                 "roles": { "path": "object" },
-                "returnMetadata": { "source": "internal", "sensitivity": "none" },
-                "cases": [{
-                    "when": { "arguments.path": { "matches": "finance/*" } },
-                    "returnMetadata": { "source": "internal", "sensitivity": "financial" },
-                }],
+                "returnMetadata": { "source": "internal", "sensitivity": ["none", "financial"] },
+                "cases": [of("finance/*", "financial"), of("team/*", "none")],
             },
             "write_file": {
                 "roles": { "path": "object", "text": "content" },
