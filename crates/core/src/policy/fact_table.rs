@@ -378,10 +378,13 @@ fn returned_names<'a>(of: &View<'a>) -> Val<'a> {
 
 /// The name of a tool. Where the action is about none, no test on it holds; where nobody knows it, all may.
 fn tool<'a>(of: &View<'a>, name: Option<&'a str>) -> Val<'a> {
-    match (name, of.facts.phase()) {
+    match (name, of.facts.action.kind()) {
         (Some(name), _) => Val::Text(name),
-        (None, Phase::Resource) => Val::Absent,
-        (None, Phase::Call | Phase::Result | Phase::List) => Val::Unknown(Because::Undeclared),
+        (
+            None,
+            ActionKind::ReadResource | ActionKind::Subscribe | ActionKind::GetPrompt | ActionKind::Complete,
+        ) => Val::Absent,
+        (None, _) => Val::Unknown(Because::Undeclared),
     }
 }
 

@@ -176,6 +176,9 @@ vocabulary! {
     }
 }
 
+/// The method by which a client asks which resources there are.
+const LIST_OF_RESOURCES: &str = "resources/list";
+
 static WORST_CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::unknown);
 static TOP: Label = Label::top();
 static NO_PARAMETERS: LazyLock<Parameters> = LazyLock::new(Parameters::default);
@@ -265,6 +268,8 @@ impl<'a> Facts<'a> {
     /// Which rules are asked before the action is forwarded.
     pub fn phase(&self) -> Phase {
         match self.action.kind() {
+            // A list is judged as a read of what it names, and is none: who asks about reads does not ask about lists.
+            ActionKind::ReadResource if &**self.action.method() == LIST_OF_RESOURCES => Phase::List,
             ActionKind::ReadResource
             | ActionKind::Subscribe
             | ActionKind::GetPrompt

@@ -63,7 +63,7 @@ fn marks_are_listed_explained_and_taken_off() {
     let list = said(&site, &["marks", "list"]);
     assert!(list.contains("object: team/summary.md, at server `files`"), "{list}");
     assert!(
-        list.contains("   = left by `write_file` of agent `agent` in session `principal/agent`, "),
+        list.contains("   = left by `write_file` of agent `agent` in session `presumed/agent`, "),
         "{list}"
     );
     assert!(list.contains("financial"), "{list}");
@@ -73,11 +73,11 @@ fn marks_are_listed_explained_and_taken_off() {
     assert_eq!(marks[0]["tool"], "write_file");
 
     // Whoever reads it meets the mark, and `explain` says so, with the way out.
-    said(&site, &["session", "reset", "principal/agent", "--reason", "a new conversation"]);
+    said(&site, &["session", "reset", "presumed/agent", "--reason", "a new conversation"]);
     let read = gateway.call("files__read_file", &json!({ "path": "team/summary.md" }));
     let label = read["_meta"]["dev.highwater/label"].to_string();
     assert!(label.contains("financial"), "{read}");
-    let shown = said(&site, &["session", "show", "principal/agent"]);
+    let shown = said(&site, &["session", "show", "presumed/agent"]);
     let met = format!("`files__read_file` met mark {id} on object `team/summary.md` of server `files`");
     assert!(shown.contains(&met), "{shown}");
     assert!(shown.contains("  left by `write_file` of agent `agent`, "), "{shown}");
@@ -93,7 +93,7 @@ fn marks_are_listed_explained_and_taken_off() {
         said(&site, &["marks", "clear", id, "--reason", "nothing of it is in there", "--person", "ada"]);
     assert_eq!(cleared, format!("1 mark is taken off\n  {id}  team/summary.md of server `files`\n"));
     assert_eq!(said(&site, &["marks", "list"]), "nothing that agents wrote is marked\n");
-    said(&site, &["session", "reset", "principal/agent", "--reason", "a new conversation"]);
+    said(&site, &["session", "reset", "presumed/agent", "--reason", "a new conversation"]);
     let read = gateway.call("files__read_file", &json!({ "path": "team/summary.md" }));
     assert!(!read["_meta"]["dev.highwater/label"].to_string().contains("financial"), "{read}");
 }
@@ -108,7 +108,7 @@ fn a_mark_outlives_a_gateway_that_is_killed() {
     site.wait_until_quiet();
     let gateway = start(&site);
     assert_eq!(said(&site, &["marks", "list", "--json"]), before);
-    said(&site, &["session", "reset", "principal/agent", "--reason", "a new conversation"]);
+    said(&site, &["session", "reset", "presumed/agent", "--reason", "a new conversation"]);
     let read = gateway.call("files__read_file", &json!({ "path": "team/summary.md" }));
     assert!(read["_meta"]["dev.highwater/label"].to_string().contains("financial"), "{read}");
 }

@@ -97,6 +97,8 @@ const PATHS: &[&str] = &[
     "/api/v1/sessions/x",
     "/api/v1/sessions/x/reset",
     "/api/v1/contexts",
+    "/api/v1/marks",
+    "/api/v1/marks/clear",
     "/api/v1/principals",
     "/api/v1/principals/agent/split",
     "/api/v1/tokens",

@@ -7,7 +7,7 @@ use crate::stage::{ACT, LOOK, PRIVATE, STRANGE, Stage, done};
 
 #[tokio::test]
 async fn what_is_only_observed_leaves_nothing_behind() {
-    let observed = json!({ "virtual_servers": {
+    let observed = json!({ "partition": "session", "virtual_servers": {
         "default": { "servers": ["up"], "flow": "balanced" },
         "loose": { "servers": ["up"], "flow": "observe" },
     } });
