@@ -22,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) struct Health {
     /// Something failed, and nothing was written since.
     failing: AtomicBool,
+    /// It answered since it was last tried in vain, so it is worth another try at once.
+    answered: AtomicBool,
     /// When it was last tried in vain, and why that failed.
     tried: Mutex<Option<(Instant, StoreError)>>,
 }
@@ -44,6 +46,7 @@ impl Health {
             Some(error) if error.is_outage() => self.doubt(),
             Some(_) => {}
             None if writes && self.is_failing() => self.failing.store(false, Ordering::Relaxed),
+            None if self.is_failing() => self.answered.store(true, Ordering::Relaxed),
             None => {}
         }
     }
@@ -83,7 +86,8 @@ impl Inner {
         if !self.health.is_failing() {
             return Ok(());
         }
-        if let Some((_, error)) = tried.as_ref().filter(|(at, _)| at.elapsed() < AGAIN) {
+        let answered = self.health.answered.swap(false, Ordering::Relaxed);
+        if let Some((_, error)) = tried.as_ref().filter(|(at, _)| !answered && at.elapsed() < AGAIN) {
             return Err(error.clone());
         }
         let timed_out = StoreError::TimedOut { doing: Probe::DOING };

@@ -131,20 +131,21 @@ fn report(stage: &Stage, folder: &Path) -> Result<Reported> {
     let outcome = quiet(&mut command, SCRIPT_LIMIT)?;
     anyhow::ensure!(outcome.success, "`highwater report` failed: {}", outcome.output);
     let report: Value = serde_json::from_str(&outcome.output).context("a report that is no JSON")?;
-    let number = |value: &Value| usize::try_from(value.as_u64().unwrap_or(0));
+    let number = |of: &Value, key: &str| usize::try_from(of.get(key).and_then(Value::as_u64).unwrap_or(0));
     let mut reported = Reported {
-        stopped: number(&report["asked"])? + number(&report["refused"])?,
+        stopped: number(&report, "asked")? + number(&report, "refused")?,
         removed: 0,
         profiles: Profiles::new(),
     };
-    for remedy in report["remedies"].as_array().into_iter().flatten() {
-        let lines: Vec<&str> = remedy["lines"].as_str().unwrap_or("").lines().map(str::trim).collect();
+    for remedy in report.get("remedies").and_then(Value::as_array).into_iter().flatten() {
+        let lines = remedy.get("lines").and_then(Value::as_str).unwrap_or_default();
+        let lines: Vec<&str> = lines.lines().map(str::trim).collect();
         let ["servers:", server, word] = lines[..] else {
             anyhow::bail!("not one word for a server: {remedy}");
         };
         let word = word.strip_prefix("profile: ").with_context(|| format!("no profile: {remedy}"))?;
         reported.profiles.insert(server.trim_end_matches(':').to_owned(), word.to_owned());
-        reported.removed += number(&remedy["removes"])?;
+        reported.removed += number(remedy, "removes")?;
     }
     Ok(reported)
 }
@@ -230,9 +231,9 @@ fn config(stage: &Stage, home: &Path, day: &Day<'_>) -> Value {
         ("wiki", json!({ "command": older("python"), "args": [plain, "wiki", home.join("wiki")] })),
     ];
     let entries = servers.into_iter().map(|(name, mut entry)| {
-        entry["timeouts"] = timeouts.clone();
-        if let Some(word) = day.profiles.get(name) {
-            entry["profile"] = json!(word);
+        if let Some(entry) = entry.as_object_mut() {
+            entry.insert("timeouts".to_owned(), timeouts.clone());
+            entry.extend(day.profiles.get(name).map(|word| ("profile".to_owned(), json!(word))));
         }
         (name.to_owned(), entry)
     });

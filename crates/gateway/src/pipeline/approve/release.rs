@@ -177,7 +177,7 @@ impl Approvals {
             decision: Some(permitted.decision.to_string()),
             session: Some(permitted.session().key().to_string()),
             // The call has run: what is said of the conversation now changes nothing for it.
-            conversation: Some(ConversationView { way: None, ..super::context::conversation(&permitted) }),
+            conversation: Some(ConversationView { way: None, ..super::context::conversation(permitted) }),
             ..ContextView::default()
         };
         let ask = NewAsk {
