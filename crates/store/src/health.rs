@@ -22,7 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) struct Health {
     /// Something failed, and nothing was written since.
     failing: AtomicBool,
-    /// It answered since it was last tried in vain, so it is worth another try at once.
+    /// It could not even be read.
+    silent: AtomicBool,
+    /// It answers again after it was silent, so it is worth another try at once.
     answered: AtomicBool,
     /// When it was last tried in vain, and why that failed.
     tried: Mutex<Option<(Instant, StoreError)>>,
@@ -43,10 +45,15 @@ impl Health {
     /// Takes note of how something ended. A disk without room can still be read, so only a write shows that all is well.
     pub(crate) fn note(&self, writes: bool, error: Option<&StoreError>) {
         match error {
-            Some(error) if error.is_outage() => self.doubt(),
+            Some(error) if error.is_outage() => {
+                self.doubt();
+                self.silent.fetch_or(!writes, Ordering::Relaxed);
+            }
             Some(_) => {}
             None if writes && self.is_failing() => self.failing.store(false, Ordering::Relaxed),
-            None if self.is_failing() => self.answered.store(true, Ordering::Relaxed),
+            None if self.is_failing() && self.silent.swap(false, Ordering::Relaxed) => {
+                self.answered.store(true, Ordering::Relaxed);
+            }
             None => {}
         }
     }
