@@ -42,7 +42,7 @@ pub enum Phase {
     Resource,
     /// Before any message of an upstream is released.
     Result,
-    /// When tools are listed or searched.
+    /// When tools are listed or searched, or resources are listed.
     List,
 }
 
