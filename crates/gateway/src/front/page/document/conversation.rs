@@ -13,7 +13,7 @@ pub(super) fn section(html: &mut Html, view: &ConversationView) {
     }
     html.raw("<section aria-labelledby=\"conversation-title\"><h2 id=\"conversation-title\">")
         .raw("Is this a new conversation?</h2>")
-        .around("<p class=\"small\">What tells it apart: ", plain(&view.rests_on).text, ".</p>");
+        .around("<p class=\"small\">How it is told from others — ", plain(&view.rests_on).text, ".</p>");
     match &view.earlier {
         Some(earlier) => {
             html.raw("<p>There was a silence. Before it, from ");
