@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use highwater_core::id::UpstreamId;
+use highwater_core::id::{Principal, UpstreamId};
 use highwater_core::label::Label;
-use highwater_core::session::mark::{Mark, PrintKey, ReadPrints, Thing, Writer};
+use highwater_core::session::mark::{Doubt, Mark, Name, PrintKey, ReadPrints, Thing, Writer};
 
 use crate::backend::Backend;
 use crate::marks::{MarkQuery, MetMarks, by_server, mark_id, merged};
-use crate::operation::{ClearMarks, EnsurePrintKey, LeaveMarks, ReadAllMarks, ReadMarks, TakeBack};
+use crate::operation::{ClearMarks, Clearing, EnsurePrintKey, LeaveMarks, ReadAllMarks, ReadMarks, TakeBack};
 use crate::random::{random_bytes, random_id};
 use crate::{Store, StoreError, clock};
 
@@ -187,20 +187,50 @@ impl Store {
         person: &str,
         reason: &str,
     ) -> Result<Cleared, StoreError> {
+        self.clear(Clearing::Marks(ids), person, reason).await
+    }
+
+    /// Takes doubts off files by a person's word, which is kept: what was private of them stays so. A doubt that is not the
+    /// same any more stays, too.
+    pub async fn clear_doubts(
+        &self,
+        doubts: Vec<Doubt>,
+        person: &str,
+        reason: &str,
+    ) -> Result<Cleared, StoreError> {
+        self.clear(Clearing::Doubts(doubts), person, reason).await
+    }
+
+    async fn clear(&self, what: Clearing, person: &str, reason: &str) -> Result<Cleared, StoreError> {
         let operation = ClearMarks {
             id: random_id("clr_")?,
-            marks: ids,
+            what,
             person: person.to_owned(),
             reason: reason.to_owned(),
             now: clock::now(),
         };
         let (marks, servers) = self.0.perform(operation).await?;
         for (upstream, change) in servers {
-            let gone = marks.iter().filter(|mark| mark.thing.upstream == upstream);
-            let gone: Vec<_> = gone.map(|mark| (mark.id.to_string(), None)).collect();
-            self.0.marks.put_back(&upstream, change, gone);
+            let of_server = marks.iter().filter(|(mark, _)| mark.thing.upstream == upstream);
+            let now: Vec<_> = of_server.map(|(mark, now)| (mark.id.to_string(), now.clone())).collect();
+            self.0.marks.put_back(&upstream, change, now);
         }
-        Ok(Cleared { marks })
+        Ok(Cleared { marks: marks.into_iter().map(|(mark, _)| mark).collect() })
+    }
+
+    /// The doubts about files of these servers, in these folders or anywhere.
+    pub async fn doubts(
+        &self,
+        servers: &[UpstreamId],
+        folders: Option<&[Name]>,
+        reader: &Principal,
+    ) -> Result<Vec<Doubt>, StoreError> {
+        if self.is_shared() {
+            for upstream in servers {
+                self.read_marks(upstream).await?;
+            }
+        }
+        Ok(self.0.marks.doubts(servers, folders, reader))
     }
 }
 

@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_core::id::{Principal, SessionKey, UpstreamId};
 use highwater_core::label::Label;
-use highwater_core::session::mark::{Mark, MarkIndex, MarkKind, ReadPrints, Reading, Thing};
+use highwater_core::session::mark::{Doubt, Mark, MarkIndex, MarkKind, Name, ReadPrints, Reading, Thing};
 
 use crate::operation::{Left, NewMarks};
 
@@ -91,6 +91,24 @@ impl Marks {
         let text = wanted.then(|| (asked.text)());
         let met = |known: &&Known| known.index.met_by(asked.reading, text.as_ref(), asked.reader);
         MetMarks { marks: indexes.iter().flat_map(met).collect(), text }
+    }
+
+    /// The doubts about files of these servers, in these folders or anywhere.
+    pub(crate) fn doubts(
+        &self,
+        servers: &[UpstreamId],
+        folders: Option<&[Name]>,
+        reader: &Principal,
+    ) -> Vec<Doubt> {
+        if !self.has_any(servers) {
+            return Vec::new();
+        }
+        let known = self.known();
+        let marks =
+            servers.iter().filter_map(|server| known.get(server)).flat_map(|known| known.index.iter());
+        let mut doubts: Vec<_> = marks.filter_map(|mark| Doubt::of(mark, folders, reader)).collect();
+        doubts.sort();
+        doubts
     }
 
     /// Learns the wording of a reply that nobody has to doubt.

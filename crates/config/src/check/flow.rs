@@ -27,6 +27,8 @@ pub(crate) struct FlowParts<'w> {
     pub(crate) policy: &'w FlowPolicy,
     pub(crate) session: &'w LabelModel,
     pub(crate) contract: &'w ContractModel,
+    /// Whether files in doubt are run or handed on.
+    pub(crate) doubted: Function,
 }
 
 /// Makes the model of one gate.
@@ -37,6 +39,7 @@ pub(crate) fn modelled(rule: FlowRule) -> Option<MakeGate> {
     match rule {
         FlowRule::Write => Some(write),
         FlowRule::Act => Some(act),
+        FlowRule::Doubt => Some(doubt),
         FlowRule::Read => Some(read),
     }
 }
@@ -59,7 +62,9 @@ impl FlowModel {
 }
 
 /// Private data would go where it may not.
-fn write(FlowParts { space, policy, session, contract }: &mut FlowParts<'_>) -> Result<GateModel, GaveUp> {
+fn write(
+    FlowParts { space, policy, session, contract, .. }: &mut FlowParts<'_>,
+) -> Result<GateModel, GaveUp> {
     if policy.mode == FlowMode::Samos {
         let private = session.private(space)?;
         let violated = space.diagram.and(private, contract.destination(Destination::Public))?;
@@ -122,7 +127,7 @@ fn watched_public(
 }
 
 /// Untrusted text would decide an act.
-fn act(FlowParts { space, policy, session, contract }: &mut FlowParts<'_>) -> Result<GateModel, GaveUp> {
+fn act(FlowParts { space, policy, session, contract, .. }: &mut FlowParts<'_>) -> Result<GateModel, GaveUp> {
     let irreversible = contract.outcome(Outcome::Irreversible);
     let acts = space.diagram.or(contract.outcome(Outcome::Consequential), irreversible)?;
     let acts = match policy.mode {
@@ -140,8 +145,22 @@ fn act(FlowParts { space, policy, session, contract }: &mut FlowParts<'_>) -> Re
     Ok((violated, effects))
 }
 
+/// Files in doubt would be run or handed on.
+fn doubt(
+    FlowParts { space, policy, contract, doubted, .. }: &mut FlowParts<'_>,
+) -> Result<GateModel, GaveUp> {
+    let irreversible = contract.outcome(Outcome::Irreversible);
+    let grave = space.diagram.and(irreversible, *doubted)?;
+    Ok(match policy.mode {
+        FlowMode::Samos => (NEVER, Vec::new()),
+        FlowMode::Observe => (*doubted, Vec::new()),
+        FlowMode::Balanced => (*doubted, vec![(Effect::Confirm, *doubted)]),
+        FlowMode::Strict => (*doubted, vec![(Effect::Confirm, *doubted), (Effect::Passkey, grave)]),
+    })
+}
+
 /// A doubtful session would get private data.
-fn read(FlowParts { space, policy, session, contract }: &mut FlowParts<'_>) -> Result<GateModel, GaveUp> {
+fn read(FlowParts { space, policy, session, contract, .. }: &mut FlowParts<'_>) -> Result<GateModel, GaveUp> {
     let private = contract.returns_private(space)?;
     let violated = space.diagram.and(private, session.untrusted())?;
     let violated = match policy.mode {

@@ -23,6 +23,8 @@ pub(crate) struct Others {
     pub(crate) permissions: Vec<Function>,
     /// Exactly one holds, in the order of [`ToolStatus::ALL`].
     pub(crate) status: Vec<Function>,
+    /// Files in doubt are run or handed on.
+    pub(crate) doubted: Function,
     pub(crate) request_open_world: Function,
     pub(crate) request_attribution: TextId,
     pub(crate) response: ResponseModel,
@@ -127,6 +129,7 @@ impl Others {
             kind,
             permissions: space.usual_switches(Permission::ALL.len())?,
             status: space.choice(ToolStatus::ALL.len())?,
+            doubted: space.switch()?,
             request_open_world: space.switch()?,
             request_attribution: space
                 .text_set(questions.of(&[FactName::RequestAttribution]), "mcp://client.example/context")?,

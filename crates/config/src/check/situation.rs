@@ -12,6 +12,7 @@ use highwater_core::policy::{
     Admission, Arguments, Effect, FactName, Facts, ManifestState, Parameters, Phase, Policy, RequestFacts,
     ResponseFacts, RuleSet, ServerFacts, ServerTransport, ToolStatus,
 };
+use highwater_core::session::mark::Doubt;
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use serde_json::{Value, json};
 
@@ -36,6 +37,7 @@ pub(crate) struct Situation {
     pub(crate) server: ServerFacts,
     pub(crate) session: Label,
     request: RequestFacts,
+    doubts: Vec<Doubt>,
     pub(crate) arguments: Value,
     arguments_text: String,
     parameters: Parameters,
@@ -103,6 +105,7 @@ impl Situation {
                 attribution: TextSet::of(space.members(others.request_attribution, values)),
                 ..RequestFacts::default()
             },
+            doubts: has(others.doubted).then(Doubt::unread).into_iter().collect(),
             parameters: world.arguments.parameters(space, values),
             arguments_text: arguments.to_string(),
             arguments,
@@ -123,6 +126,7 @@ impl Situation {
             server: &self.server,
             session: &self.session,
             request: &self.request,
+            doubts: &self.doubts,
             arguments: match self.phase {
                 Phase::List => Arguments::Unknown,
                 Phase::Call | Phase::Resource | Phase::Result => Arguments::Known(&self.arguments_text),

@@ -129,8 +129,9 @@ impl World {
         if let Some((_, known)) = self.flows.iter().find(|(of, _)| of == policy) {
             return Ok(Rc::clone(known));
         }
-        let Self { space, label: session, contract, .. } = self;
-        let model = Rc::new(FlowModel::new(FlowParts { space, policy, session, contract }, modelled)?);
+        let Self { space, label: session, contract, others, .. } = self;
+        let parts = FlowParts { space, policy, session, contract, doubted: others.doubted };
+        let model = Rc::new(FlowModel::new(parts, modelled)?);
         self.flows.push((policy.clone(), Rc::clone(&model)));
         Ok(model)
     }

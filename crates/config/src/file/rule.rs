@@ -53,7 +53,7 @@ pub(crate) struct RuleFile {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "waiver")]
 pub(crate) struct WaiverFile {
-    /// The findings: `flow.write`, `flow.act`, `flow.read`, or `rule.NAME`.
+    /// The findings: `flow.write`, `flow.act`, `flow.doubt`, `flow.read`, or `rule.NAME`.
     #[schemars(extend("examples" = [["flow.write", "rule.finance-stays-inside"]]))]
     pub(crate) waive: Field<Vec<Written<String>>>,
 

@@ -235,7 +235,7 @@ impl Consented {
     }
 
     /// What the person was told.
-    pub(crate) fn told(&self) -> &Told {
+    pub fn told(&self) -> &Told {
         &self.told
     }
 
@@ -360,7 +360,7 @@ impl ResumedRound {
         self.round.sealed.grade
     }
 
-    pub(crate) fn told(&self) -> &Told {
+    pub fn told(&self) -> &Told {
         &self.round.sealed.told
     }
 

@@ -111,6 +111,8 @@ pub enum Reason {
     NotAccepted,
     /// The session has read text that a stranger may have written, and the call would act on it.
     UntrustedActs,
+    /// The call runs or hands on files that were written after strangers' text had been read, and nobody has looked at them.
+    DoubtedFiles,
     /// The session has read text that a stranger may have written, and would now get private data.
     UntrustedReads,
     /// The condition of the rule holds.
@@ -161,6 +163,9 @@ pub struct Finding {
     /// What it saw.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saw: Vec<Seen>,
+    /// The doubts that it is about, each by its mark and the call that left it: a yes to these is none to others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub about: Vec<Arc<str>>,
     /// What the author of a rule wants people to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
@@ -185,6 +190,7 @@ impl Finding {
             effect,
             reasons: vec![reason],
             saw: Vec::new(),
+            about: Vec::new(),
             message: None,
             waived: None,
             would: None,

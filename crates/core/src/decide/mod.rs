@@ -22,7 +22,9 @@ pub use ask::{AskFacts, AskKind, AskPass, AskVerdict, decide_ask};
 pub use attempt::{Attempt, Conduct, Spent};
 pub use escalation::{Agreement, Answer, Approval, Escalation, Proof, QuestionDigest, Told, Unapproved};
 pub use finding::{Finding, FindingId, PerMode, Reason, Waived};
-pub use flow::{Clearance, Concern, FlowFloor, FlowGate, FlowMode, FlowPolicy, FlowRule, FlowViolations};
+pub use flow::{
+    Clearance, Concern, DOUBTED_FILES, FlowFloor, FlowGate, FlowMode, FlowPolicy, FlowRule, FlowViolations,
+};
 pub use gates::{demands, judge};
 pub use overlook::{FlowPolicies, Overlooked};
 pub use permit::{Mismatch, Obligations, Permit, PermittedAction};

@@ -19,6 +19,8 @@ pub enum WayOut {
     NewSession,
     /// Read private data before anything from strangers.
     ReadFirst,
+    /// Look at the files, and take their marks off.
+    ClearMarks,
     /// Lower the session's label, having made sure that the agent has forgotten.
     Reset,
     /// Say, under `labels`, what is true of the tool on this axis.
@@ -125,6 +127,10 @@ impl fmt::Display for WayOut {
             Self::ReadFirst => {
                 f.write_str("begin a new conversation and read what is private before what strangers wrote")
             }
+            Self::ClearMarks => f.write_str(
+                "look at the files; if they are in order, say yes when you are asked, or take the marks off: `highwater marks \
+                 clear`",
+            ),
             Self::Reset => f.write_str(
                 "if the agent has really forgotten what it read, reset the session: `highwater session reset`",
             ),

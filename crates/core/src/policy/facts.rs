@@ -15,6 +15,7 @@ use crate::label::{Label, TextSet};
 use crate::pin::Hold;
 use crate::profile::{LocalAct, Named};
 use crate::session::Contributors;
+use crate::session::mark::Doubt;
 use crate::trust::ServerTrust;
 
 /// What is known of one action when it is judged. Made with [`Facts::of`], which knows the worst of everything
@@ -63,6 +64,8 @@ pub struct Facts<'a> {
     pub named: Named,
     /// Whether it runs an SQL text that certainly only reads.
     pub reads_by_sql: bool,
+    /// The doubts about files that it runs or hands on.
+    pub doubts: &'a [Doubt],
     /// Which arguments the tool or prompt declares; `None` where nobody knows, and then it may take any.
     pub parameters: Option<&'a Parameters>,
     /// Evidence that is passed on to the server, which demands a verified approval and verifies it itself.
@@ -228,6 +231,7 @@ impl<'a> Facts<'a> {
             local_act: LocalAct::No,
             named: Named::Nothing,
             reads_by_sql: false,
+            doubts: &[],
             parameters: if has_arguments { None } else { Some(&*NO_PARAMETERS) },
             relayed: None,
             argument_sightings: None,

@@ -15,6 +15,7 @@
 //! A tool that sends goes to `public` under every profile, and one that runs what it is given is irreversible as well.
 //! A reading name makes benign only where neither applies: see [`ToolShape::only_reads`].
 
+mod command;
 mod local_act;
 pub mod never_free;
 pub mod path_source;
@@ -22,8 +23,9 @@ pub mod sql;
 mod tool_shape;
 mod word_list;
 
+pub use command::{Reach, reach};
 pub use local_act::{LocalAct, Named, NamedThings, Places};
-pub use tool_shape::{Engine, Exit, Naming, ToolShape, Walk};
+pub use tool_shape::{Engine, Exit, Naming, ToolShape, UsesFiles, Walk};
 
 use crate::annotation::words::vocabulary;
 use crate::trust::TrustLevel;

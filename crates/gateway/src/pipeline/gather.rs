@@ -15,6 +15,7 @@ use highwater_upstream::apart;
 
 use super::Arrival;
 use super::arrival::{CallUnderWay, Excuse, RoutedAction};
+use super::files::Files;
 use super::judge::Judge;
 use super::local::{LocalFacts, reads_by_sql, said_by_places};
 use super::objects::prints_of;
@@ -64,6 +65,7 @@ impl Judge {
             unstored,
             relayed: None,
             local: LocalFacts::default(),
+            files: Files::default(),
             continues_agreed: call.as_ref().is_some_and(|call| call.agreed),
             excuse: Excuse::Nothing,
             sealed: false,
@@ -74,6 +76,8 @@ impl Judge {
         };
         let proposed = self.narrow(proposed).await;
         let proposed = LocalFacts::found(proposed, &arrival.world.places);
+        let proposed =
+            if proposed.files.are_used() { apart(self.sessions.doubting(proposed)).await } else { proposed };
         match call {
             None => proposed,
             Some(call) => apart(self.as_part_of(proposed, *call)).await,

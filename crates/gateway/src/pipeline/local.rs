@@ -2,6 +2,7 @@
 //! road that looks at files. It tells whether an act stays here, and whether what is read is the user's own.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Authority, Claim, Claims};
@@ -10,6 +11,7 @@ use highwater_core::profile::path_source::{is_of_packages, lists_others, others_
 use highwater_core::profile::{Engine, LocalAct, Named, NamedThings, Places, Profile, ToolShape, Walk, sql};
 use highwater_mcp::text::{elements, is_array, is_object, member, members, unquote};
 
+use super::files::Files;
 use super::proposed::Proposed;
 
 /// How many values a call may name before it is taken for one that cannot be told.
@@ -33,15 +35,21 @@ pub(super) struct LocalFacts {
 impl LocalFacts {
     /// A call with what its paths tell of it, under its contract for these arguments.
     pub(super) fn found(proposed: Proposed, places: &Places) -> Proposed {
-        let from = read_from(&proposed, places);
-        let proposed = proposed.reading_from(from);
-        // Who changes nothing may name anything.
-        if proposed.action.kind() != ActionKind::CallTool || !proposed.contract.acts() {
+        let known = Arc::clone(proposed.known());
+        let (shape, home) = (&known.shape, places.home.as_deref());
+        let is_call = proposed.action.kind() == ActionKind::CallTool;
+        // Who changes nothing elsewhere may name anything.
+        let matters =
+            known.profile == Profile::Local || proposed.contract.acts() || shape.uses_files().is_some();
+        let named =
+            (is_call && matters).then(|| named(shape, proposed.arguments(), home)).unwrap_or_default();
+        let files = Files::of(&proposed, &named, places);
+        let from = read_from(&proposed, &named, places);
+        let proposed = Proposed { files, ..proposed.reading_from(from) };
+        if !is_call || !proposed.contract.acts() {
             return proposed;
         }
-        let known = proposed.known();
-        let shape = &known.shape;
-        let named = named(shape, proposed.arguments(), places.home.as_deref()).judged(shape, places);
+        let named = named.judged(shape, places);
         let act = LocalAct::judge(known.profile, shape, &proposed.contract, named);
         let local = Self { named, act, ..proposed.local };
         Proposed { local, ..proposed }
@@ -71,7 +79,7 @@ pub(super) enum ReadFrom {
 }
 
 /// Where a call of a server of this machine reads. What somebody says of the tool's source counts before that.
-fn read_from(proposed: &Proposed, places: &Places) -> ReadFrom {
+fn read_from(proposed: &Proposed, named: &NamedThings, places: &Places) -> ReadFrom {
     let known = proposed.known();
     if known.profile != Profile::Local || proposed.contract.names_source() {
         return ReadFrom::Own;
@@ -93,7 +101,6 @@ fn read_from(proposed: &Proposed, places: &Places) -> ReadFrom {
         _ => return ReadFrom::Own,
     }
     let (shape, arguments) = (&known.shape, proposed.arguments());
-    let named = named(shape, arguments, home);
     let mut written = shape.objects().iter().flat_map(|pointer| values(arguments, pointer));
     if named.paths.iter().any(|path| is_others(path)) || written.any(|value| is_of_packages(&value)) {
         return ReadFrom::Others;
@@ -129,7 +136,7 @@ pub(super) fn said_by_places(from: ReadFrom, reply: Option<&str>) -> Option<Clai
 }
 
 /// The root of the git work tree that a path lies in, if it lies in one.
-fn work_tree(path: &Path) -> Option<String> {
+pub(super) fn work_tree(path: &Path) -> Option<String> {
     let root = path.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
     root.to_str().map(str::to_owned)
 }
@@ -195,7 +202,7 @@ fn followed(path: &Path) -> Option<String> {
 }
 
 /// The texts at a pointer; `*` stands for every item of a list and every member of an object.
-fn values(arguments: &str, pointer: &str) -> Vec<String> {
+pub(super) fn values(arguments: &str, pointer: &str) -> Vec<String> {
     let mut at = vec![arguments];
     for step in pointer.split('/') {
         at = at

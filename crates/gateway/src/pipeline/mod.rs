@@ -10,6 +10,7 @@ mod ask;
 mod context;
 mod deliver;
 mod door;
+mod files;
 mod flagged;
 mod gather;
 mod inputs;
@@ -188,6 +189,7 @@ impl Gateway {
             released.map_err(|error| unavailable(&proposed, &error))?;
         }
         road.relay.spend_relayed(arrival, &proposed, &granted.permit)?;
+        road.sessions.clear_doubts(&proposed, &granted.permit, &granted.basis).await;
         // Whoever reads what this writes reads what the session has read.
         let marked = road.sessions.mark_written(proposed, granted.basis.seen).await;
         let (proposed, marked) = marked.map_err(|(proposed, error)| unavailable(&proposed, &error))?;

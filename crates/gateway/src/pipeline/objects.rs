@@ -23,6 +23,8 @@ pub(super) struct Called<'a> {
     pub(super) contract: &'a Contract,
     /// By which arguments the tool names things, where nobody stated it.
     pub(super) namings: &'a [Naming],
+    /// The paths that it names with their links followed: one file has one of these.
+    pub(super) real_paths: &'a [String],
     pub(super) action: &'a Action,
 }
 
@@ -105,6 +107,9 @@ impl Called<'_> {
             if known && found.len() <= MAX_NAMED {
                 found.into_iter().for_each(|name| named.add(&kind, name));
             }
+        }
+        if named.has_kind(Named::PATH) {
+            self.real_paths.iter().for_each(|path| named.add(Named::PATH, Name::new(path)));
         }
         named
     }

@@ -28,6 +28,8 @@ pub(super) struct Basis {
     pub(super) receipts: Vec<String>,
     /// Whether the person saw exactly what is sent.
     pub(super) seen: bool,
+    /// Who said yes, to this very question.
+    pub(super) person: Option<Box<str>>,
 }
 
 /// What has been permitted.
@@ -58,6 +60,11 @@ impl Basis {
     /// The same of a person who saw exactly what is sent.
     pub(super) fn seen(self) -> Self {
         Self { seen: true, ..self }
+    }
+
+    /// The same of somebody who was asked this very question.
+    pub(super) fn said_by(self, person: &str) -> Self {
+        Self { person: Some(person.into()), ..self }
     }
 
     /// The same with the receipts of those who signed.

@@ -16,6 +16,7 @@ use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts
 use highwater_store::{SessionHandle, SessionState};
 
 use super::arrival::{Excuse, Route};
+use super::files::Files;
 use super::layout::Layout;
 use super::local::{LocalFacts, ReadFrom, said_by_places};
 use crate::catalog::Known;
@@ -54,6 +55,8 @@ pub(super) struct Proposed {
     pub(super) unstored: bool,
     /// What its arguments name and run on this machine.
     pub(super) local: LocalFacts,
+    /// The files that it names and makes act.
+    pub(super) files: Files,
     /// It brings something to a call that a person agreed to.
     pub(super) continues_agreed: bool,
     /// What of the call that it belongs to is no new question.
@@ -106,6 +109,7 @@ impl Proposed {
             local_act: self.local.act,
             named: self.local.named,
             reads_by_sql: self.local.reads_by_sql,
+            doubts: &self.files.doubts,
             parameters: self.known().parameters.as_ref().or(base.parameters),
             relayed: self.relayed.as_ref(),
             now: self.now,

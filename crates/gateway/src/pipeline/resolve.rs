@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 
 use super::arrival::{Excuse, Route};
 use super::door::Door;
+use super::files::Files;
 use super::judge::Judge;
 use super::layout::Layout;
 use super::local::LocalFacts;
@@ -51,6 +52,7 @@ impl Judge {
             route: Route { known: resolving, ..route.clone() },
             relayed: None,
             local: LocalFacts::default(),
+            files: Files::default(),
             continues_agreed: false,
             excuse: Excuse::Nothing,
             // It has the arguments of the call that it is about.

@@ -77,7 +77,8 @@ impl Sessions {
             return proposed;
         }
         let before = self.stored(proposed.session()).await;
-        proposed.under(before)
+        let proposed = proposed.under(before);
+        if proposed.files.are_used() { apart(self.doubting(proposed)).await } else { proposed }
     }
 
     /// Takes into the session what the client says of its own context, and says whether that could not be stored. It
@@ -353,6 +354,7 @@ fn called(proposed: &Proposed) -> Called<'_> {
     Called {
         contract: &proposed.reply_contract,
         namings: &proposed.known().namings,
+        real_paths: &proposed.files.real,
         action: &proposed.action,
     }
 }

@@ -2,14 +2,16 @@
 //! is tried before it is told: what does not load, or changes nothing, is no advice.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use highwater_core::annotation::{Axis, ClassSet, DataClass, Words};
 use highwater_core::audit::{Outcome, Ruling};
 use highwater_core::decide::{
-    Concern, Effect, Finding, FindingId, FlowMode, Otherwise, Reason, WayOut, WhatIf,
+    Concern, Effect, Finding, FindingId, FlowMode, FlowRule, Otherwise, Reason, WayOut, WhatIf,
 };
 use highwater_core::label::Label;
 use highwater_core::policy::{Seen, SeenValue, Truth};
+use highwater_core::session::mark::Doubt;
 
 use super::account::Account;
 use super::phrase::{is_default, plain, quoted, why_unknown};
@@ -108,6 +110,7 @@ impl Advice {
                 WayOut::Grant => without(account, &FindingId::Token),
                 WayOut::OtherVariant => without(account, &FindingId::Intent),
                 WayOut::Review => without(account, &FindingId::Quarantine),
+                WayOut::ClearMarks => without(account, &FindingId::Flow(FlowRule::Doubt)),
                 _ => None,
             };
             if then.is_some() {
@@ -138,6 +141,9 @@ impl Advice {
                 WayOut::Grant => self.tried(account, way, trying.without(&FindingId::Token)),
                 WayOut::OtherVariant => self.tried(account, way, trying.without(&FindingId::Intent)),
                 WayOut::Review => self.tried(account, way, trying.without(&FindingId::Quarantine)),
+                WayOut::ClearMarks => {
+                    self.tried(account, way, trying.without(&FindingId::Flow(FlowRule::Doubt)));
+                }
                 WayOut::ChangeRule(name) => {
                     self.tried(account, way, trying.without(&FindingId::Rule(name.clone())));
                 }
@@ -263,13 +269,14 @@ impl Advice {
                 Concern::PrivateData => {
                     let classes = classes(account);
                     let what = if classes.len() == 1 { "it" } else { "they" };
-                    format!("without {}{}", quoted(&classes), came_with(account, what, &classes))
+                    format!("a session without {}{}", quoted(&classes), came_with(account, what, &classes))
                 }
                 Concern::UntrustedText => {
-                    format!("that is trusted{}", came_with(account, "the doubt", &doubt()))
+                    format!("a session that is trusted{}", came_with(account, "the doubt", &doubt()))
                 }
+                Concern::DoubtedFiles => "files that somebody has looked at".to_owned(),
             };
-            self.changes.push(format!("`{}`: a session {session}", rule.finding()));
+            self.changes.push(format!("`{}`: {session}", rule.finding()));
         } else if finding.reasons.contains(&Reason::VerifiedApprovalRequired) {
             let what =
                 "`structural.approval`: nothing here; the server demands it, and it alone can lift that";
@@ -310,6 +317,12 @@ fn command(account: &Account, way: &WayOut) -> Option<String> {
             Some(format!("highwater servers diff {server}\nhighwater servers approve {server}"))
         }
         WayOut::Grant => Some("highwater token list".to_owned()),
+        WayOut::ClearMarks => {
+            let doubts = decision.findings.iter().flat_map(|finding| &finding.about);
+            let marks: Vec<_> = doubts.map(|id| Doubt { id: Arc::clone(id), name: None }).collect();
+            let marks: Vec<_> = marks.iter().map(|doubt| shell(doubt.mark())).collect();
+            Some(format!("highwater marks clear {} --reason \"…\"", marks.join(" ")))
+        }
         WayOut::Approve
         | WayOut::AskableClient
         | WayOut::Label(_)

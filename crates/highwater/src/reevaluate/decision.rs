@@ -1,5 +1,7 @@
 //! One recorded decision, judged once more.
 
+use std::sync::Arc;
+
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::Contract;
 use highwater_core::audit::RecordedDecision;
@@ -9,6 +11,7 @@ use highwater_core::id::{DecisionId, Timestamp};
 use highwater_core::label::Label;
 use highwater_core::policy::{Facts, ServerFacts, ToolStatus};
 use highwater_core::profile::LocalAct;
+use highwater_core::session::mark::Doubt;
 
 use super::configuration::LoadedConfiguration;
 
@@ -150,6 +153,12 @@ impl<'a> Rejudged<'a> {
             shape.map_or(LocalAct::No, |shape| LocalAct::judge(profile, shape, &contract, decision.named));
         let server =
             ServerFacts { trust: contract.server(), ..configuration.contracts.server(&decision.upstream) };
+        let doubts: Vec<Doubt> = decision
+            .findings
+            .iter()
+            .flat_map(|finding| &finding.about)
+            .map(|id| Doubt { id: Arc::clone(id), name: None })
+            .collect();
         let facts = Facts {
             // What a token grants is not on record; what it did not grant is, as a finding.
             grant: Grant::everything(),
@@ -161,6 +170,7 @@ impl<'a> Rejudged<'a> {
             local_act,
             named: decision.named,
             reads_by_sql: decision.reads_by_sql,
+            doubts: &doubts,
             now: self.time,
             ..Facts::of(&self.id, &decision.principal, &decision.virtual_server, &self.action)
         };

@@ -8,8 +8,8 @@ use highwater_core::session::mark::Mark;
 use super::Model;
 use crate::marks::merged;
 use crate::operation::model::{
-    ClearMarks, FAMILIES, LeaveMarks, Left, NewMarks, ROOM, ROOM_FOR_PRINTS, ReadMarks, TakeBack, pushed_out,
-    wide,
+    Changed, ClearMarks, FAMILIES, LeaveMarks, Left, NewMarks, ROOM, ROOM_FOR_PRINTS, ReadMarks, TakeBack,
+    pushed_out, wide,
 };
 
 /// Every mark, and of each server how often its marks have changed and how often some of them went.
@@ -116,19 +116,30 @@ impl Model {
         self.marks.servers.keys().map(all).collect()
     }
 
-    pub(crate) fn clear_marks(
-        &mut self,
-        asked: &ClearMarks,
-    ) -> (Vec<Mark>, BTreeMap<UpstreamId, (i64, i64)>) {
-        let mut cleared = Vec::new();
-        for id in &asked.marks {
-            cleared.extend(self.marks.marks.remove(id).map(|(mark, _)| mark));
-        }
+    pub(crate) fn clear_marks(&mut self, asked: &ClearMarks) -> Changed {
+        let found: Vec<Mark> = asked
+            .what
+            .marks()
+            .filter_map(|id| self.marks.marks.get(id).map(|(mark, _)| mark.clone()))
+            .collect();
         let mut servers: BTreeMap<UpstreamId, (i64, i64)> =
-            cleared.iter().map(|mark| (mark.thing.upstream.clone(), (0, 0))).collect();
+            found.iter().map(|mark| (mark.thing.upstream.clone(), (0, 0))).collect();
         for (upstream, change) in &mut servers {
             let (seq, generation) = self.marks.change(upstream, true);
             *change = (generation, seq);
+        }
+        let mut cleared = Vec::new();
+        for mark in found {
+            // One that is asked for twice is gone the second time.
+            if !self.marks.marks.contains_key(&*mark.id) {
+                continue;
+            }
+            let Some(left) = asked.what.leaves(&mark) else { continue };
+            self.marks.marks.remove(&*mark.id);
+            if let (Some(left), Some((_, seq))) = (&left, servers.get(&mark.thing.upstream)) {
+                self.marks.marks.insert(left.id.to_string(), (left.clone(), *seq));
+            }
+            cleared.push((mark, left));
         }
         (cleared, servers)
     }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
 use highwater_core::label::Label;
-use highwater_core::session::mark::{Mark, MarkKind, Prints, Thing, Writer};
+use highwater_core::session::mark::{
+    Doubt, Mark, MarkKind, Prints, Thing, Writer, left_by_write, says_nothing,
+};
 
 use super::{Access, Durability, Operation};
 use crate::StoreError;
@@ -84,11 +86,24 @@ pub(crate) struct AllMarks {
 #[derive(Debug)]
 pub(crate) struct ClearMarks {
     pub(crate) id: String,
-    pub(crate) marks: Vec<String>,
+    pub(crate) what: Clearing,
     pub(crate) person: String,
     pub(crate) reason: String,
     pub(crate) now: i64,
 }
+
+/// What a person's word takes off.
+#[derive(Debug)]
+pub(crate) enum Clearing {
+    /// These marks.
+    Marks(Vec<String>),
+    /// These doubts: of marks that nobody has added to since, that strangers may have written what they are on.
+    Doubts(Vec<Doubt>),
+}
+
+/// Marks that a person's word has changed, each as it was and as it is now, with the generation and the number of the change
+/// at each server.
+pub(crate) type Changed = (Vec<(Mark, Option<Mark>)>, BTreeMap<UpstreamId, (i64, i64)>);
 
 /// The key of fingerprints; made once.
 #[derive(Debug)]
@@ -271,8 +286,7 @@ impl Operation for ReadAllMarks {
 // === impl ClearMarks ===
 
 impl Operation for ClearMarks {
-    /// Those that were there, as they were, with the generation and the number of the change at each server.
-    type Output = (Vec<Mark>, BTreeMap<UpstreamId, (i64, i64)>);
+    type Output = Changed;
 
     const DOING: &'static str = "take marks off";
 
@@ -282,7 +296,7 @@ impl Operation for ClearMarks {
 
     async fn run<T: Tx>(&self, tx: &mut T) -> Result<Self::Output, StoreError> {
         let mut found = Vec::new();
-        for id in &self.marks {
+        for id in self.what.marks() {
             found.extend(read(tx, id).await?.map(|(mark, _)| mark));
         }
         // The same order for everybody, so that two who clear do not wait for each other.
@@ -296,11 +310,15 @@ impl Operation for ClearMarks {
         for mark in found {
             // As it is now that nobody else can change it.
             let Some((mark, _)) = read(tx, &mark.id).await? else { continue };
+            let Some(left) = self.what.leaves(&mark) else { continue };
             remove(tx, &mark.id).await?;
-            cleared.push(mark);
+            if let (Some(left), Some((_, seq))) = (&left, servers.get(&mark.thing.upstream)) {
+                write(tx, left, *seq).await?;
+            }
+            cleared.push((mark, left));
         }
         if !cleared.is_empty() {
-            let ids: Vec<&str> = cleared.iter().map(|mark| &*mark.id).collect();
+            let ids: Vec<&str> = cleared.iter().map(|(mark, _)| &*mark.id).collect();
             let ids = ids.join(" ");
             let values = [
                 Value::Text(&self.id),
@@ -317,6 +335,28 @@ impl Operation for ClearMarks {
     #[cfg(any(test, feature = "testing"))]
     fn model(&self, model: &mut crate::memory::Model) -> Self::Output {
         model.clear_marks(self)
+    }
+}
+
+// === impl Clearing ===
+
+impl Clearing {
+    /// The marks that it is about, by their ids.
+    pub(crate) fn marks(&self) -> Box<dyn Iterator<Item = &str> + Send + '_> {
+        match self {
+            Self::Marks(ids) => Box::new(ids.iter().map(String::as_str)),
+            Self::Doubts(doubts) => Box::new(doubts.iter().map(Doubt::mark)),
+        }
+    }
+
+    /// What is left of a mark; nothing where it is not concerned.
+    pub(crate) fn leaves(&self, mark: &Mark) -> Option<Option<Mark>> {
+        let Self::Doubts(doubts) = self else { return Some(None) };
+        let now = Doubt::id_of(mark);
+        doubts.iter().any(|doubt| doubt.id == now).then(|| {
+            let label = left_by_write(&mark.label, true);
+            (!says_nothing(&label)).then(|| Mark { label, ..mark.clone() })
+        })
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) use declassify::{CloseEpoch, Closing, Declassify, DropPending, GoesAl
 pub(crate) use describe::Describe;
 pub(crate) use join::Join;
 pub(crate) use mark::{
-    ClearMarks, EnsurePrintKey, LeaveMarks, Left, NewMarks, ReadAllMarks, ReadMarks, TakeBack,
+    ClearMarks, Clearing, EnsurePrintKey, LeaveMarks, Left, NewMarks, ReadAllMarks, ReadMarks, TakeBack,
 };
 pub(crate) use people::{ListContexts, ListNotices, ListSessions, Note, ShowSession};
 pub(crate) use pins::{DecidePins, Observe, PINS_HINT, PinHistory, ReadPins};
@@ -91,8 +91,8 @@ pub(crate) mod model {
     pub(crate) use super::describe::{Describe, definition};
     pub(crate) use super::join::Join;
     pub(crate) use super::mark::{
-        ClearMarks, FAMILIES, LeaveMarks, Left, NewMarks, ROOM, ROOM_FOR_PRINTS, ReadMarks, TakeBack,
-        pushed_out, wide,
+        Changed, ClearMarks, FAMILIES, LeaveMarks, Left, NewMarks, ROOM, ROOM_FOR_PRINTS, ReadMarks,
+        TakeBack, pushed_out, wide,
     };
     pub(crate) use super::people::{ListSessions, MOST_WAYS};
     pub(crate) use super::pins::{DecidePins, KEPT_EVENTS, Observe, chosen};

@@ -3,7 +3,9 @@
 use highwater_core::annotation::DataClass;
 use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
 use highwater_core::label::{ANOTHER_CONVERSATION, Label, TextSet};
-use highwater_core::session::mark::{MarkKind, Name, Named, Prints, ReadPrints, Reading, Thing, Writer};
+use highwater_core::session::mark::{
+    Doubt, MarkKind, Name, Named, Prints, ReadPrints, Reading, Thing, Writer,
+};
 use highwater_store::{MarkQuery, MetMarks, Store, StoreError};
 
 use super::Backend;
@@ -167,6 +169,52 @@ pub(crate) async fn people_take_marks_off<B: Backend>() {
     store.close().await.unwrap();
     let store = place.open().await;
     assert_eq!(store.all_marks().await.unwrap().len(), 2);
+}
+
+pub(crate) async fn a_yes_takes_doubts_off_and_nothing_else<B: Backend>() {
+    let place = B::new().await;
+    let (store, other) = (place.open().await, place.open_beside().await);
+    let no_file = || {
+        let mut named = Named::default();
+        named.add("topic", Name::new("travel"));
+        Thing::object(notes(), &named, Prints::default())
+    };
+    let untrusted = web().joined(&pii());
+    let by = writer("one");
+    let things = vec![note("/app/a.sh"), note("/app/b.sh"), note("/other/c.sh"), no_file()];
+    store.leave(things, &untrusted, &by).await.unwrap();
+    store.leave(vec![note("/app/private.txt")], &pii(), &by).await.unwrap();
+    let doubts = async |store: &Store, folder: Option<&str>| {
+        let folders: Option<Vec<Name>> = folder.map(|folder| vec![Name::new(folder)]);
+        store.doubts(&[notes()], folders.as_deref(), &by.principal).await.unwrap()
+    };
+    let names = |doubts: &[Doubt]| -> Vec<String> {
+        let mut names: Vec<_> =
+            doubts.iter().map(|doubt| doubt.name.as_deref().unwrap().to_owned()).collect();
+        names.sort();
+        names
+    };
+    let told = doubts(&store, Some("/app")).await;
+    assert_eq!(names(&told), ["/app/a.sh", "/app/b.sh"]);
+    assert_eq!(names(&doubts(&store, None).await), ["/app/a.sh", "/app/b.sh", "/other/c.sh"]);
+    // One of them is written again before the person answers.
+    let again = Writer { decision: DecisionId::new("later"), ..by.clone() };
+    let text = "a text of its own that is long enough to have fingerprints of its own";
+    let b = Thing { prints: content(&store, text).prints, ..note("/app/b.sh") };
+    store.leave(vec![b], &untrusted, &again).await.unwrap();
+    let cleared = store.clear_doubts(told, "ada", "looked at it").await.unwrap();
+    assert_eq!(cleared.marks.len(), 1);
+    assert_eq!(names(&doubts(&store, Some("/app")).await), ["/app/b.sh"]);
+    if store.is_shared() {
+        assert_eq!(names(&doubts(&other, Some("/app")).await), ["/app/b.sh"]);
+    }
+    // What was private stays so, and whoever reads it is as trusted as before.
+    let marks = store.all_marks().await.unwrap();
+    let left = marks.iter().find(|mark| mark.thing == note("/app/a.sh")).unwrap();
+    assert!(left.label.private() && !left.label.untrusted(), "{left:?}");
+    store.close().await.unwrap();
+    let store = place.open().await;
+    assert_eq!(names(&doubts(&store, None).await), ["/app/b.sh", "/other/c.sh"]);
 }
 
 pub(crate) async fn what_there_is_no_room_for_is_on_the_tool<B: Backend>() {

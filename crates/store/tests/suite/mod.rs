@@ -66,6 +66,7 @@ macro_rules! run {
                 marks_outlive_the_store,
                 what_was_not_written_is_as_it_was,
                 people_take_marks_off,
+                a_yes_takes_doubts_off_and_nothing_else,
                 what_there_is_no_room_for_is_on_the_tool,
                 of_anothers_mark_only_that_it_is_anothers_is_told,
                 a_thing_of_any_name_can_be_marked,

@@ -22,8 +22,9 @@ fn can_be_either(space: &mut Space, function: Function) -> bool {
 fn a_gate_without_a_model_may_speak_or_be_silent_in_every_session() {
     let mut world = world(Phase::Call, &RuleSet::empty());
     let policy = FlowPolicy { mode: FlowMode::Strict, ..FlowPolicy::default() };
-    let World { space, label: session, contract, .. } = &mut world;
-    let model = FlowModel::new(FlowParts { space, policy: &policy, session, contract }, |_| None).unwrap();
+    let World { space, label: session, contract, others, .. } = &mut world;
+    let parts = FlowParts { space, policy: &policy, session, contract, doubted: others.doubted };
+    let model = FlowModel::new(parts, |_| None).unwrap();
     assert_eq!(model.violated.len(), FlowRule::ALL.len());
     for (index, rule) in FlowRule::ALL.iter().enumerate() {
         for session in [world.label.untrusted(), world.label.class(DataClass::Pii)] {

@@ -1,14 +1,17 @@
-//! The gates of layer L1: where data may go, what untrusted text may decide, what a doubtful session may read.
+//! The gates of layer L1: where data may go, what untrusted text may decide, which files are run unseen, what a doubtful
+//! session may read.
 //!
 //! A gate is a file with its functions and its row, and a name and a line here. Everything that is said of its finding
 //! elsewhere is read from the row. As the label of the session rises no gate falls silent, and none becomes milder; in
 //! `samos` alone, which follows its thesis to the letter, `flow.read` does.
 
 mod act;
+mod doubt;
 mod mode;
 mod read;
 mod write;
 
+pub use doubt::DOUBTED_FILES;
 pub use mode::{Clearance, FlowFloor, FlowMode, FlowPolicy};
 
 use super::{Effect, Finding, FindingId, Reason, WayOut};
@@ -24,6 +27,8 @@ vocabulary! {
         Write = "write",
         /// `flow.act`: untrusted text would decide an act.
         Act = "act",
+        /// `flow.doubt`: files in doubt would be run or handed on.
+        Doubt = "doubt",
         /// `flow.read`: a session that may be hijacked would get secrets.
         Read = "read",
     }
@@ -74,6 +79,8 @@ pub enum Concern {
     PrivateData,
     /// Text that the session has read and a stranger may have written.
     UntrustedText,
+    /// Files that were written after such text had been read.
+    DoubtedFiles,
 }
 
 /// What a gate looks at: an action, or the reply to one, in one mode.
@@ -102,6 +109,7 @@ impl FlowRule {
         match self {
             Self::Write => &write::GATE,
             Self::Act => &act::GATE,
+            Self::Doubt => &doubt::GATE,
             Self::Read => &read::GATE,
         }
     }

@@ -2,6 +2,7 @@
 
 mod approval;
 mod attempt;
+mod doubt;
 mod flow;
 mod flow_policy;
 mod gates;

@@ -28,6 +28,7 @@ pub struct ToolShape {
     engine: Option<Engine>,
     objects: Vec<String>,
     paths: Vec<String>,
+    commands: Vec<String>,
     walk: Option<Walk>,
     namings: Vec<Naming>,
     open: bool,
@@ -87,6 +88,15 @@ pub enum Engine {
     UnknownArguments,
 }
 
+/// How a call makes files act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsesFiles {
+    /// It runs, builds or tests them.
+    Runs,
+    /// It pushes, publishes or sends them.
+    HandsOn,
+}
+
 // === impl ToolShape ===
 
 impl ToolShape {
@@ -108,6 +118,7 @@ impl ToolShape {
             engine: engine(&tool, &arguments, database(server, name).or_else(|| unnamed_database(&tool))),
             objects: pointers(|argument| argument.object),
             paths: pointers(|argument| argument.path),
+            commands: pointers(|argument| argument.code == Some(Code::Other)),
             walk: walk(&tool),
             namings: naming::namings(&arguments.all),
             open: arguments.open || !arguments.known,
@@ -132,6 +143,26 @@ impl ToolShape {
     /// By what the tool runs something, if it may.
     pub fn runs(&self) -> Option<&Engine> {
         self.engine.as_ref()
+    }
+
+    /// How a call may make files act, if it may: by running, building or testing them, or by handing them on.
+    pub fn uses_files(&self) -> Option<UsesFiles> {
+        match (&self.engine, &self.exit) {
+            (Some(Engine::Name { .. } | Engine::Code { .. } | Engine::UnknownArguments), _) => {
+                Some(UsesFiles::Runs)
+            }
+            // What a database runs is the text that it is given.
+            (Some(Engine::Sql { .. }) | None, Some(Exit::Name { word })) if verbs::publishes(word) => {
+                Some(UsesFiles::HandsOn)
+            }
+            (Some(Engine::Sql { .. }) | None, Some(_)) if !self.paths.is_empty() => Some(UsesFiles::HandsOn),
+            (Some(Engine::Sql { .. }) | None, _) => None,
+        }
+    }
+
+    /// Pointers of the arguments that hold what is run.
+    pub fn commands(&self) -> &[String] {
+        &self.commands
     }
 
     /// Pointers of the arguments that name the thing acted on: RFC 6901 without the first slash, `*` for every item of

@@ -201,6 +201,11 @@ pub(super) fn composes(verb: &str, noun: &str) -> bool {
     COMPOSING.contains(verb) && MESSAGES.contains(noun)
 }
 
+/// Whether what is sent is files that lie somewhere, rather than what the call itself holds.
+pub(super) fn publishes(word: &str) -> bool {
+    matches!(word, "deploy" | "publish" | "push")
+}
+
 /// Whether this is a verb that reads, or one that runs a query and says nothing else.
 pub(super) fn queries(word: &str) -> bool {
     READING_VERBS.contains(word) || matches!(word, "exec" | "execute" | "run")

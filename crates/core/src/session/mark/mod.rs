@@ -3,6 +3,7 @@
 //! A mark is left by one conversation on one thing. Whoever reads the thing takes the mark's label over. Of what another
 //! agent wrote nothing else is told.
 
+mod doubt;
 mod index;
 mod name;
 mod print;
@@ -10,6 +11,7 @@ mod words;
 
 use std::sync::Arc;
 
+pub use doubt::Doubt;
 pub use index::{MarkIndex, Reading};
 pub use name::{Name, Named};
 pub use print::{PrintKey, PrintSet, Prints, ReadPrints};

@@ -76,6 +76,9 @@ fn is_found(floating: &[&str], rooted: &[&str]) -> bool {
 // === impl Named ===
 
 impl Named {
+    /// The kind of name that a file has.
+    pub const PATH: &str = "path";
+
     /// Adds what one argument names. `kind` tells which arguments of different tools say the same.
     pub fn add(&mut self, kind: &str, name: Name) {
         let names = self.0.entry(kind.into()).or_default();
@@ -89,9 +92,19 @@ impl Named {
         self.0.is_empty()
     }
 
+    /// Whether something is named by such a name.
+    pub fn has_kind(&self, kind: &str) -> bool {
+        self.0.contains_key(kind)
+    }
+
     /// Which kinds of name there are.
     pub fn kinds(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(|kind| &**kind)
+    }
+
+    /// The names of one kind.
+    pub(super) fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Name> {
+        self.0.get(kind).into_iter().flatten()
     }
 
     /// Every name in it.
@@ -139,7 +152,7 @@ impl Named {
     pub fn words(&self) -> String {
         let word = |(kind, names): (&Arc<str>, &Vec<Name>)| {
             let names: Vec<&str> = names.iter().map(Name::as_str).collect();
-            if &**kind == "path" { names.join(", ") } else { format!("{kind} {}", names.join(", ")) }
+            if &**kind == Self::PATH { names.join(", ") } else { format!("{kind} {}", names.join(", ")) }
         };
         self.0.iter().map(word).collect::<Vec<_>>().join("; ")
     }

@@ -211,14 +211,14 @@ impl Approvals {
             // Somebody else was faster, or its time is over: it is asked anew.
             Err(_) => return Ok(Settled::Open(proposed, escalation)),
         };
-        let basis = Basis::on_record(format!("approval {}", request.id)).seen();
+        let by = request.decided_by.as_deref().unwrap_or_default();
+        let basis = Basis::on_record(format!("approval {}", request.id)).seen().said_by(by);
         let basis = if request.kind == Effect::Passkey {
             let receipts = here.desk.receipts_for(&request.id).await;
             basis.with_receipts(receipts.map_err(|fault| failed(&proposed, &fault))?)
         } else {
             basis
         };
-        let by = request.decided_by.as_deref().unwrap_or_default();
         self.judge.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, by)?;
         let signed = escalation.signed(Proof::Grant(spent), hash);
         self.judge.judge_answered(proposed, signed, basis).await

@@ -241,7 +241,8 @@ impl Approvals {
                 }
                 proposed = self.judge.renewed(proposed)?;
             }
-            let basis = Basis::on_record(format!("question {question}"));
+            let by = format!("a form of {}", proposed.caller.principal);
+            let basis = Basis::on_record(format!("question {question}")).said_by(&by);
             (proposed, escalation) = match self.judge.judge_answered(proposed, answered, basis).await? {
                 Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
                 Settled::Open(proposed, escalation) => (proposed, escalation),

@@ -1,13 +1,13 @@
 //! What a person reads who is asked. It is made from our own state: names that the operator or the catalog gave, classes
-//! of data, and origins. Nothing of the arguments and no text of an upstream is in it.
+//! of data, origins, and the names of files in doubt. Nothing else of arguments and no text of an upstream is in it.
 
 use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Authority, Axis, ClassSet, DataClass, Destination};
-use highwater_core::decide::{Concern, Finding, FindingId};
+use highwater_core::decide::{Concern, DOUBTED_FILES, Finding, FindingId};
 use highwater_core::label::{ANOTHER_CONVERSATION, Label};
-use highwater_core::policy::Effect;
+use highwater_core::policy::{Effect, Seen, SeenValue};
 
 use super::super::proposed::Proposed;
 use crate::session::{Story, rests_on};
@@ -83,6 +83,7 @@ pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) ->
             match gate.concern {
                 Concern::PrivateData => private(session, story, gate.consequence),
                 Concern::UntrustedText => doubtful(session, story) + gate.consequence,
+                Concern::DoubtedFiles => doubted(finding) + gate.consequence,
             }
         }
         FindingId::Conversation => {
@@ -164,6 +165,29 @@ fn doubtful(session: &Label, story: &Story) -> String {
         text.push('.');
     }
     text
+}
+
+/// Which files are in doubt.
+fn doubted(finding: &Finding) -> String {
+    let files: Vec<String> = match finding.saw.iter().find(|seen| seen.fact == DOUBTED_FILES) {
+        Some(Seen { value: SeenValue::Many(files), .. }) => files.iter().map(|file| shown(file)).collect(),
+        _ => Vec::new(),
+    };
+    format!(
+        "It runs or hands on files that were written after strangers' text had been read, and nobody has looked at them \
+         since: {}.",
+        files.join(", ")
+    )
+}
+
+/// A file by its name. An agent chose that, so it is shown as a name or not at all.
+fn shown(file: &str) -> String {
+    let is_plain = |letter: char| letter == ' ' || letter.is_ascii_graphic() && letter != '`';
+    if file.len() <= MAX_ORIGIN && file.chars().all(is_plain) {
+        format!("`{file}`")
+    } else {
+        "a file with a name that is not plain".to_owned()
+    }
 }
 
 /// Names origins: our own first, as `TOOL of server SERVER`; then what verified servers say, if it is a plain address.

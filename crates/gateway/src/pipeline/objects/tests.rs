@@ -50,10 +50,11 @@ fn index(things: Vec<Thing>) -> MarkIndex {
 /// Whether reading with one call, which brings this text, meets what was written with another.
 fn reaches(write: (&[&str], &str), read: (&[&str], &str), text: &str) -> bool {
     let (contract_of_write, written) = (contract(Outcome::Consequential, write.0), call(write.1));
-    let write = Called { contract: &contract_of_write, namings: &[], action: &written };
+    let write = Called { contract: &contract_of_write, namings: &[], real_paths: &[], action: &written };
     let index = index(write.written(&key(), false));
     let (contract_of_read, asked) = (contract(Outcome::Benign, read.0), call(read.1));
-    let reading = Called { contract: &contract_of_read, namings: &[], action: &asked }.reading();
+    let reading =
+        Called { contract: &contract_of_read, namings: &[], real_paths: &[], action: &asked }.reading();
     let reply = reply(&json!({ "content": [{ "type": "text", "text": text }] }).to_string());
     let prints = index.wants_text(&reading).then(|| prints_of(&key(), &reply));
     !index.met_by(&reading, prints.as_ref(), &Principal::new("p")).is_empty()
@@ -69,7 +70,8 @@ const TEXT: &str = "the mill stands by the river and grinds all day long";
 #[test]
 fn a_read_writes_nothing_and_a_benign_call_that_keeps_something_does() {
     let call = call(r#"{"path":"a"}"#);
-    let writes = |contract: &Contract| Called { contract, namings: &[], action: &call }.writes();
+    let writes =
+        |contract: &Contract| Called { contract, namings: &[], real_paths: &[], action: &call }.writes();
     assert!(writes(&contract(Outcome::Benign, &["path"])));
     let said = |claim| {
         let mut claims = Claims::new();
@@ -113,7 +115,7 @@ fn where_no_thing_is_named_the_content_is_marked() {
     }
     let contract = contract(Outcome::Consequential, &[]);
     let call = call(&written);
-    let called = Called { contract: &contract, namings: &[], action: &call };
+    let called = Called { contract: &contract, namings: &[], real_paths: &[], action: &call };
     let kinds = |whole| called.written(&key(), whole).iter().map(|thing| thing.kind).collect::<Vec<_>>();
     assert_eq!(kinds(false), [MarkKind::Content]);
     assert_eq!(kinds(true), [MarkKind::Server], "where the operator wants it so");
@@ -136,7 +138,7 @@ fn names_are_told_by_what_arguments_are_called() {
     let shape = ToolShape::read("git", "write_file", Some(schema));
     let contract = contract(Outcome::Consequential, &[]);
     let action = call(r#"{"repo":"website","path":"a","content":"c","branch":"main"}"#);
-    let called = Called { contract: &contract, namings: shape.namings(), action: &action };
+    let called = Called { contract: &contract, namings: shape.namings(), real_paths: &[], action: &action };
     let things = called.written(&key(), false);
     assert_eq!(things[0].words(), "a; repo website");
 }
@@ -145,7 +147,9 @@ fn names_are_told_by_what_arguments_are_called() {
 fn a_resource_may_hold_whatever_a_tool_wrote() {
     let contract = contract(Outcome::Consequential, &["path"]);
     let action = call(r#"{"path":"a"}"#);
-    let index = index(Called { contract: &contract, namings: &[], action: &action }.written(&key(), false));
+    let index = index(
+        Called { contract: &contract, namings: &[], real_paths: &[], action: &action }.written(&key(), false),
+    );
     let resource = Action::new(
         ActionKind::ReadResource,
         UpstreamId::new("notes"),
@@ -153,7 +157,7 @@ fn a_resource_may_hold_whatever_a_tool_wrote() {
         "file:///srv/a",
         "{}",
     );
-    let reading = Called { contract: &contract, namings: &[], action: &resource }.reading();
+    let reading = Called { contract: &contract, namings: &[], real_paths: &[], action: &resource }.reading();
     assert!(!index.met_by(&reading, None, &Principal::new("p")).is_empty());
 }
 

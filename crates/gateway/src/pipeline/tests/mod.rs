@@ -12,6 +12,7 @@ mod approvals_page;
 mod approvals_standing;
 mod departing;
 mod described;
+mod doubts;
 mod flagged;
 mod hidden;
 mod labels;
