@@ -3,7 +3,9 @@
 Nobody labelled a tool and nobody's words are known; the servers were approved and believed as the guide says. With one
 word per server (`--day described`) the work on this machine costs no question, and what follows a fetched page at most
 two. Without (`--day undescribed`) there are questions, each with a way to say the word, and no wall. A day of which is
-known what it costs (`--day counted --questions N`) costs that. Says `ok NAME` or `not ok NAME: why` once per check.
+known what it costs (`--day counted --questions N`) costs that. Twenty days in a row (`--day twenty --quiet SECONDS`), each
+a new conversation after that silence, cost no more in the end than in the beginning. Says `ok NAME` or `not ok NAME: why`
+once per check.
 """
 
 import argparse
@@ -11,6 +13,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import httpx2
 import mcp_types as types
@@ -25,20 +28,26 @@ POLL_SECONDS = 0.1
 SERVERS = ["filesystem", "git", "memory", "time", "sqlite", "fetch", "wiki"]
 OFFERED = "highwater servers describe"
 ASKED_ON_PAGE = "Can anybody but you put text there?"
+SILENCE_ON_PAGE = "There was a silence."
+NO_MATTER_ON_PAGE = "It makes no difference to this call."
+DAYS = 20
 
 
 class Day:
-    def __init__(self, options: argparse.Namespace, operator: Operator, person: Person) -> None:
+    def __init__(self, options: argparse.Namespace, operator: Operator, person: Person | None) -> None:
+        # Where nothing is asked, nobody has to be there.
         self.options, self.operator, self.person = options, operator, person
         self.failures = 0
         # What was asked since the last count: the server it was about, and whether it said how to end such questions.
         self.asked: list[tuple[str, bool]] = []
+        # Whether it was said of this day that it is a new conversation, or goes without saying.
+        self.begun = True
         self.client: Client
 
     async def check(self, name: str, body: Callable[[], Awaitable[None]]) -> None:
         """Runs one check. One that raises or does not end has failed; the others still run."""
         try:
-            await asyncio.wait_for(body(), CHECK_LIMIT_SECONDS)
+            await asyncio.wait_for(body(), CHECK_LIMIT_SECONDS * (DAYS if self.options.day == "twenty" else 1))
         except Exception as error:
             self.failures += 1
             print(f"not ok {name}: {' '.join(repr(error).split())[:600]}", flush=True)
@@ -69,7 +78,12 @@ class Day:
                 answered.add(waiting["id"])
                 page = await self.person.look(f"/approve/{waiting['id']}")
                 self.asked.append((waiting["server"], ASKED_ON_PAGE in page))
-                await self.person.confirm(waiting["id"])
+                matters = SILENCE_ON_PAGE in page and NO_MATTER_ON_PAGE not in page
+                if matters and not self.begun:
+                    self.begun = True
+                    await self.person.post(f"/approve/{waiting['id']}/new-conversation", {})
+                else:
+                    await self.person.confirm(waiting["id"])
             await asyncio.sleep(POLL_SECONDS)
 
     async def work(self, calls: list[tuple[str, dict]]) -> list[tuple[str, bool]]:
@@ -131,6 +145,26 @@ class Day:
         await self.check("17 calls on this machine are done without a question", morning)
         await self.check("a page and the work after it cost at most two questions", afternoon)
 
+    async def twenty(self) -> None:
+        async def days() -> None:
+            costs = []
+            for number in range(DAYS):
+                if number > 0:
+                    await asyncio.sleep(self.options.quiet + 1)
+                    self.write_readme()
+                self.begun = number == 0
+                morning, afternoon = await self.work(self.morning()), await self.work(self.afternoon())
+                costs.append((len(morning), len(afternoon)))
+            print(f"questions in the mornings and afternoons: {costs}", flush=True)
+            assert costs[0][0] == 0, f"the first morning cost questions: {costs}"
+            assert all(morning <= 1 for morning, _ in costs), f"a morning cost more than whether it is new: {costs}"
+            assert all(afternoon <= 2 for _, afternoon in costs), f"a page and the work after it cost more: {costs}"
+            # The first day has nothing in it that an agent wrote after a page; every later one reads that in the morning.
+            first, last = (sum(map(sum, some)) for some in (costs[1:6], costs[-5:]))
+            assert last <= first, f"the last five days cost {last} questions, five at the beginning {first}: {costs}"
+
+        await self.check("twenty days on one data directory cost no more in the end than in the beginning", days)
+
     async def undescribed(self) -> None:
         async def whole_day() -> None:
             asked = await self.work([*self.morning(), *self.afternoon()])
@@ -147,7 +181,12 @@ class Day:
 
         await self.check(f"the day is done with {self.options.questions} questions", whole_day)
 
+    def write_readme(self) -> None:
+        """What the person does without the agent before the day begins."""
+        Path(self.options.project, "README.md").write_text("The first version.\n")
+
     async def run(self) -> None:
+        self.write_readme()
         for server in SERVERS:
             await self.approved(server)
         async with AsyncExitStack() as stack:
@@ -161,8 +200,9 @@ class Day:
                     cache=None,
                 )
             )
-            page = asyncio.create_task(self.at_the_page())
-            stack.callback(page.cancel)
+            if self.person is not None:
+                page = asyncio.create_task(self.at_the_page())
+                stack.callback(page.cancel)
             await getattr(self, self.options.day)()
 
 
@@ -175,9 +215,10 @@ async def main() -> int:
     for name in ["era", "day", "http", "token", "operator", "project", "page"]:
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--questions", type=int)
+    parser.add_argument("--quiet", type=int)
     options = parser.parse_args()
     operator = Operator(options.http, options.operator)
-    day = Day(options, operator, await Person.enrolled(operator))
+    day = Day(options, operator, None if options.questions == 0 else await Person.enrolled(operator))
     await day.run()
     return 1 if day.failures else 0
 

@@ -1,7 +1,9 @@
 //! An ordinary day of work: seven real servers, one client of each era, and a person who answers what they are asked.
 //!
-//! The script says what may be asked. Here is what a newcomer would write down, with one word per server and without. The
-//! last of the days is observed first: what `highwater report` names then is written down, and the day is lived again.
+//! The script says what may be asked. Here is what a newcomer would write down, with one word per server and without.
+//! Twenty days in a row cost no more in the end than in the beginning, and a day that was only watched costs nothing
+//! afterwards. The last of the days is observed first: what `highwater report` names then is written down, and the day is
+//! lived again.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -26,6 +28,9 @@ const MOST_REPORTS: usize = 4;
 
 /// How many questions such a day may cost then.
 const MOST_QUESTIONS: usize = 2;
+
+/// After how many seconds of silence the next of twenty days is another conversation.
+const QUIET: usize = 3;
 
 /// The servers and what they are, in one word.
 type Profiles = BTreeMap<String, String>;
@@ -74,12 +79,22 @@ pub(super) fn run(stage: &Stage) -> Result<Tally> {
     let mut tally = Tally::default();
     for day in [
         balanced("described", "legacy", described.clone()),
-        balanced("described", "modern", described),
+        balanced("described", "modern", described.clone()),
         balanced("undescribed", "modern", Profiles::new()),
+        balanced("twenty", "modern", described.clone()),
     ] {
         let folder = results.join(format!("{}-{}", day.name, day.era));
         tally += told(&format!("{}, {}", day.name, day.era), live(stage, &folder, &day, &page));
     }
+    let watched =
+        Day { flow: "observe", questions: Some(0), ..balanced("counted", "modern", described.clone()) };
+    let folder = results.join("watched");
+    let afterwards = || -> Result<Tally> {
+        let mut tally = live(stage, &folder, &watched, &page)?;
+        tally += live(stage, &folder, &balanced("described", "modern", described), &page)?;
+        Ok(tally)
+    };
+    tally += told("observed, then in earnest", afterwards());
     tally += told("observed, then as reported", observed(stage, &results, &page));
     Ok(tally)
 }
@@ -161,6 +176,7 @@ fn live(stage: &Stage, folder: &Path, day: &Day<'_>, page: &str) -> Result<Tally
     command.args(["--era", day.era, "--day", day.name, "--http", &gateway.url]);
     command.args(["--token", &site.agent_token()?, "--operator", &site.operator_token()?, "--page", page]);
     command.arg("--project").arg(home.join("site"));
+    command.args(["--quiet", &QUIET.to_string()]);
     if let Some(questions) = day.questions {
         command.args(["--questions", &questions.to_string()]);
     }
@@ -174,9 +190,12 @@ fn live(stage: &Stage, folder: &Path, day: &Day<'_>, page: &str) -> Result<Tally
     Ok(tally)
 }
 
-/// Makes the project, the wiki and the database. Where they are.
+/// Makes the project, the wiki and the database, unless an earlier day has them. Where they are.
 fn prepare(folder: &Path) -> Result<PathBuf> {
     let home = folder.join("home");
+    if home.exists() {
+        return Ok(home);
+    }
     let project = home.join("site");
     for made in [&project, &home.join("wiki")] {
         std::fs::create_dir_all(made).with_context(|| format!("cannot make `{}`", made.display()))?;
@@ -237,10 +256,12 @@ fn config(stage: &Stage, home: &Path, day: &Day<'_>) -> Value {
         }
         (name.to_owned(), entry)
     });
+    let quiet = if day.name == "twenty" { format!("{QUIET}s") } else { "30m".to_owned() };
     json!({
         "flow": day.flow,
+        "sessions": { "quiet": quiet },
         "projects": if day.has_project { vec![&site] } else { Vec::new() },
-        "approvals": { "open_browser": false, "notify": false },
+        "approvals": { "listen": "localhost:0", "open_browser": false, "notify": false },
         "servers": entries.collect::<serde_json::Map<String, Value>>(),
     })
 }
