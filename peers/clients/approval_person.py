@@ -149,9 +149,9 @@ class Person:
         signed = {"challengeId": asked["challengeId"], "response": response}
         await self.post(f"/approve/{request}/assertion", signed)
 
-    async def confirm(self, request: str) -> None:
+    async def confirm(self, request: str, remember: str | None = None) -> None:
         """Presses the button."""
-        await self.post(f"/approve/{request}/confirm", {"remember": None})
+        await self.post(f"/approve/{request}/confirm", {"remember": remember})
 
     async def decline(self, request: str) -> None:
         await self.post(f"/approve/{request}/decline", {})

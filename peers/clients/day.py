@@ -28,6 +28,7 @@ POLL_SECONDS = 0.1
 SERVERS = ["filesystem", "git", "memory", "time", "sqlite", "fetch", "wiki"]
 OFFERED = "highwater servers describe"
 ASKED_ON_PAGE = "Can anybody but you put text there?"
+HOST_ON_PAGE = 'name="remember" value="host"'
 SILENCE_ON_PAGE = "There was a silence."
 NO_MATTER_ON_PAGE = "It makes no difference to this call."
 DAYS = 20
@@ -83,7 +84,8 @@ class Day:
                     self.begun = True
                     await self.person.post(f"/approve/{waiting['id']}/new-conversation", {})
                 else:
-                    await self.person.confirm(waiting["id"])
+                    # Whoever lets the agent read one page of a host lets it read the next.
+                    await self.person.confirm(waiting["id"], "host" if HOST_ON_PAGE in page else None)
             await asyncio.sleep(POLL_SECONDS)
 
     async def work(self, calls: list[tuple[str, dict]]) -> list[tuple[str, bool]]:
@@ -159,9 +161,8 @@ class Day:
             assert costs[0][0] == 0, f"the first morning cost questions: {costs}"
             assert all(morning <= 1 for morning, _ in costs), f"a morning cost more than whether it is new: {costs}"
             assert all(afternoon <= 2 for _, afternoon in costs), f"a page and the work after it cost more: {costs}"
-            # The first day has nothing in it that an agent wrote after a page; every later one reads that in the morning.
-            first, last = (sum(map(sum, some)) for some in (costs[1:6], costs[-5:]))
-            assert last <= first, f"the last five days cost {last} questions, five at the beginning {first}: {costs}"
+            first, last = (sum(map(sum, some)) for some in (costs[:5], costs[-5:]))
+            assert last <= first, f"the last five days cost {last} questions, the first five {first}: {costs}"
 
         await self.check("twenty days on one data directory cost no more in the end than in the beginning", days)
 

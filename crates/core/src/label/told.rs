@@ -66,7 +66,7 @@ impl Label {
 
     /// The same classes, told and untold, as another label has them.
     #[must_use]
-    pub(crate) fn with_classes_of(mut self, other: &Self) -> Self {
+    pub fn with_classes_of(mut self, other: &Self) -> Self {
         self.bits =
             self.bits.with_classes(other.bits.own_classes()).with_untold_classes(other.bits.untold_classes());
         self.settled()

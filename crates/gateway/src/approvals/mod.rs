@@ -10,6 +10,7 @@ mod mandate;
 mod methods;
 mod native;
 mod options;
+mod pages;
 mod parts;
 mod records;
 mod recovery;

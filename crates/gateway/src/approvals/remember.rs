@@ -1,6 +1,9 @@
 //! Remembered answers: a yes given in advance, never for a passkey. It fixes everything that says where and what, it ends
 //! when the tool changes, and it does not hold in a session that has read what strangers may have written. What the tool
 //! itself answered since is nothing new, unless it brought data.
+//!
+//! One kind is for such sessions: pages of one host, until the conversation ends. It ends before that once the session holds
+//! more data than it did.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use highwater_core::annotation::{ArgumentRole, Contract};
@@ -14,6 +17,7 @@ use highwater_mcp::text::members;
 use highwater_store::{ApprovalRequest, RememberedAnswer, RequestFilter, RequestState};
 use serde::{Deserialize, Serialize};
 
+use super::pages::Pages;
 use super::requests::told_of;
 use super::view::{ContextView, RememberScope};
 use super::{By, Desk, DeskFault, random_id};
@@ -48,9 +52,12 @@ struct KeptReply {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rememberable {
-    /// The digest of the arguments that say where and what.
-    targets: String,
+    /// The digest of the arguments that say where and what; nothing where only pages may be remembered.
+    targets: Option<String>,
     label: KeptLabel,
+    /// The pages that it may be remembered for, where it fetches one.
+    #[serde(default)]
+    pages: Option<Pages>,
 }
 
 /// What would be kept of a yes, whichever scope is chosen for it.
@@ -77,6 +84,8 @@ pub(crate) struct Recalled<'a> {
     /// Whether they are the tool's own.
     pub(crate) is_direct: bool,
     pub(crate) contract: &'a Contract,
+    /// The argument that is the address of a page, where all that is done is to fetch it.
+    pub(crate) page: Option<&'a str>,
     pub(crate) label: &'a Label,
     pub(crate) told: &'a Told,
 }
@@ -84,20 +93,40 @@ pub(crate) struct Recalled<'a> {
 // === impl Rememberable ===
 
 impl Rememberable {
-    /// `None` where nothing may be remembered: the session has read what strangers may have written.
+    /// `None` where nothing may be remembered: the session has read what strangers may have written, and it is no page, or
+    /// something of it was reported as malicious.
     pub(crate) fn of(
         arguments: &CanonicalArguments,
         is_direct: bool,
         contract: &Contract,
+        page: Option<&str>,
         label: &Label,
     ) -> Option<Self> {
-        if label.untrusted() || label.malicious() {
+        if label.malicious() {
             return None;
         }
-        Some(Self {
-            targets: targets(arguments, is_direct, contract),
-            label: KeptLabel::of(label, contract.reply_label()),
-        })
+        let pages = page.and_then(|url| Pages::of(arguments, url));
+        let targets = (!label.untrusted()).then(|| targets(arguments, is_direct, contract));
+        if targets.is_none() && pages.is_none() {
+            return None;
+        }
+        Some(Self { targets, label: KeptLabel::of(label, contract.reply_label()), pages })
+    }
+
+    fn scopes(&self) -> Vec<RememberScope> {
+        let host = self.pages.as_ref().map(|_| RememberScope::Host);
+        let others = if self.targets.is_some() { &RememberScope::ALL[..] } else { &[] };
+        host.into_iter().chain(others.iter().copied()).collect()
+    }
+
+    /// What has to be the same for this scope.
+    fn kept(&self, scope: RememberScope) -> Option<String> {
+        match scope {
+            RememberScope::Host => self.pages.as_ref().map(Pages::kept),
+            RememberScope::Session
+            | RememberScope::ToolWithTargets
+            | RememberScope::UntilDefinitionChanges => self.targets.clone(),
+        }
     }
 }
 
@@ -124,8 +153,9 @@ impl Offer {
     /// The answer as it is kept for this scope.
     fn taken(self, scope: RememberScope) -> Result<RememberedAnswer, DeskFault> {
         let created = now();
+        let targets = self.same.kept(scope).ok_or(DeskFault::NotRememberable)?;
         let lasts = match scope {
-            RememberScope::Session => 24 * HOUR_MS,
+            RememberScope::Session | RememberScope::Host => 24 * HOUR_MS,
             RememberScope::ToolWithTargets => 30 * 24 * HOUR_MS,
             RememberScope::UntilDefinitionChanges => 10 * 365 * 24 * HOUR_MS,
         };
@@ -133,11 +163,11 @@ impl Offer {
             id: random_id()?,
             user: self.user,
             principal: self.principal,
-            session: (scope == RememberScope::Session).then_some(self.session),
+            session: matches!(scope, RememberScope::Session | RememberScope::Host).then_some(self.session),
             tool: self.tool,
             upstream: self.upstream,
             definition: Some(self.definition),
-            targets: Some(self.same.targets),
+            targets: Some(targets),
             label: serde_json::to_string(&self.same.label).unwrap_or_default().into(),
             told: self.told,
             created,
@@ -160,18 +190,30 @@ impl KeptLabel {
     }
 
     /// Whether a session holds no more than this one did, and what the tool itself has answered since.
-    fn covers(self, now: &Label) -> bool {
-        let own = self.own.label();
-        let was = Label::from_sets(
-            LabelBits::from_i64(self.bits),
-            TextSet::of(self.scopes),
-            TextSet::of(self.names),
-            TextSet::of(self.origins),
-        );
+    fn covers(&self, now: &Label) -> bool {
+        let (own, was) = (self.own.label(), self.label());
         was.covers(now)
             || (!own.origins().is_empty()
                 && now.origins().covers(own.origins())
                 && was.joined(&own).covers(now))
+    }
+
+    /// Whether a session holds no other data than this one did, wherever it came from.
+    fn covers_data(&self, now: &Label) -> bool {
+        let data = |label: &Label| {
+            let named = Label::bottom().with_names(label.names()).with_scopes(label.scopes());
+            named.with_classes_of(label)
+        };
+        data(&self.label()).covers(&data(now))
+    }
+
+    fn label(&self) -> Label {
+        Label::from_sets(
+            LabelBits::from_i64(self.bits),
+            TextSet::of(self.scopes.iter().cloned()),
+            TextSet::of(self.names.iter().cloned()),
+            TextSet::of(self.origins.iter().cloned()),
+        )
     }
 }
 
@@ -186,8 +228,12 @@ impl KeptReply {
         Self { bits: trust.bits().to_i64(), origins: texts(reply.origins()) }
     }
 
-    fn label(self) -> Label {
-        Label::from_parts(LabelBits::from_i64(self.bits), TextSet::EMPTY, TextSet::of(self.origins))
+    fn label(&self) -> Label {
+        Label::from_parts(
+            LabelBits::from_i64(self.bits),
+            TextSet::EMPTY,
+            TextSet::of(self.origins.iter().cloned()),
+        )
     }
 }
 
@@ -201,7 +247,7 @@ impl Desk {
     /// For how long an answer to this request may be remembered.
     pub(super) fn scopes(&self, request: &ApprovalRequest, context: &ContextView) -> Vec<RememberScope> {
         match Offer::of(request, context) {
-            Some(_) => RememberScope::ALL.to_vec(),
+            Some(offer) => offer.same.scopes(),
             None => Vec::new(),
         }
     }
@@ -242,10 +288,9 @@ impl Desk {
 
     /// A yes that was given before and covers this call. Whatever is more than it was then asks again.
     pub(crate) async fn recall(&self, call: &Recalled<'_>) -> Result<Option<RememberedAnswer>, DeskFault> {
-        if call.label.untrusted() || call.label.malicious() || call.definition.is_none() {
-            return Ok(None);
-        }
-        let targets = targets(call.arguments, call.is_direct, call.contract);
+        let same = Rememberable::of(call.arguments, call.is_direct, call.contract, call.page, call.label);
+        let Some(same) = same.filter(|_| call.definition.is_some()) else { return Ok(None) };
+        let pages = same.pages.as_ref().map(Pages::kept);
         let at = now();
         let known = self.store.remembered(Some((call.principal, call.tool)), at).await?;
         Ok(known.into_iter().find(|answer| {
@@ -256,8 +301,10 @@ impl Desk {
                 && answer.tool == *call.tool
                 && answer.upstream.as_ref() == call.upstream
                 && answer.definition == call.definition
-                && answer.targets.as_deref() == Some(&*targets)
-                && label.covers(call.label)
+                && match &answer.targets {
+                    Some(kept) if pages.as_ref() == Some(kept) => label.covers_data(call.label),
+                    kept => kept.is_some() && *kept == same.targets && label.covers(call.label),
+                }
                 && told_of(&answer.told).covers(call.told)
         }))
     }
@@ -310,6 +357,10 @@ fn targets(arguments: &CanonicalArguments, is_direct: bool, contract: &Contract)
         text.push_str(value);
         text.push(',');
     }
+    hashed(&text)
+}
+
+pub(super) fn hashed(text: &str) -> String {
     encode_base64url(digest(&SHA256, text.as_bytes()).as_ref())
 }
 

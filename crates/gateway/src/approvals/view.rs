@@ -208,6 +208,8 @@ pub struct NeedView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RememberScope {
+    /// For pages of this host without a query, until the conversation ends.
+    Host,
     /// For exactly this call in this session.
     Session,
     /// For this tool with these target arguments.
@@ -219,7 +221,7 @@ pub enum RememberScope {
 // === impl RememberScope ===
 
 impl RememberScope {
-    /// All of them, the narrowest first.
+    /// Those that any call may be remembered for, the narrowest first.
     pub const ALL: [Self; 3] = [Self::Session, Self::ToolWithTargets, Self::UntilDefinitionChanges];
 }
 

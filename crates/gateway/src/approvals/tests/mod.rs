@@ -42,6 +42,7 @@ struct Call {
     definition: u8,
     told: Told,
     label: Label,
+    page: Option<&'static str>,
     quorum: Option<Quorum>,
 }
 
@@ -84,7 +85,7 @@ impl Room {
         let (tool, arguments) = (call.tool(), call.arguments());
         let principal = Principal::new(call.principal);
         let context = ContextView {
-            rememberable: Rememberable::of(&arguments, true, &Contract::unknown(), &call.label),
+            rememberable: Rememberable::of(&arguments, true, &Contract::unknown(), call.page, &call.label),
             ..ContextView::default()
         };
         let ask = NewAsk {
@@ -174,6 +175,7 @@ impl Call {
             definition: 1,
             told: told_of(r#"[["structural.approval",["person-wanted"]]]"#),
             label: Label::bottom(),
+            page: None,
             quorum: None,
         }
     }

@@ -1,6 +1,6 @@
 //! What stands longer than one request: remembered answers, mandates, and starting over.
 
-use highwater_core::annotation::Contract;
+use highwater_core::annotation::{Contract, DataClass};
 use highwater_core::approval::{ApprovalReason, CanonicalArguments, to_iso};
 use highwater_core::decide::Effect;
 use highwater_core::id::{ChallengeId, Principal, SessionKey, Timestamp, UpstreamId, UserId};
@@ -21,10 +21,49 @@ async fn recalls(room: &Room, call: &Call) -> bool {
         arguments: &arguments,
         is_direct: true,
         contract: &Contract::unknown(),
+        page: call.page,
         label: &call.label,
         told: &call.told,
     };
     room.desk.recall(&recalled).await.unwrap().is_some()
+}
+
+#[tokio::test]
+async fn pages_of_a_host_are_remembered_also_where_strangers_were_read_and_for_nothing_more() {
+    let room = Room::new().await;
+    let private = || Label::bottom().with_class(DataClass::Confidential).with_open_world();
+    let fetch = |url: &str| {
+        let arguments = format!(r#"{{"url":"{url}"}}"#);
+        Call::new(Effect::Confirm).with(|it| {
+            it.arguments = arguments;
+            it.page = Some("url");
+            it.label = private();
+        })
+    };
+    let request = room.open(&fetch("https://example.com/a")).await;
+    let offered = room.desk.inbox().await.unwrap().pending.remove(0).remember;
+    assert_eq!(offered, [RememberScope::Host]);
+    let by = || By::Operator("op");
+    assert!(room.desk.confirm(&request.id, by(), Some(RememberScope::Session)).await.is_err());
+    room.desk.confirm(&request.id, by(), Some(RememberScope::Host)).await.unwrap();
+    assert!(recalls(&room, &fetch("https://example.com/b/c")).await);
+    let more_strangers = private().with_origin("mcp:web:other");
+    assert!(recalls(&room, &fetch("https://example.com/b").with(|it| it.label = more_strangers)).await);
+    for url in ["https://example.net/a", "https://example.com/a?q=1", "http://example.com/a"] {
+        assert!(!recalls(&room, &fetch(url)).await, "{url}");
+    }
+    let changes: [fn(&mut Call); 7] = [
+        |it| it.label = it.label.clone().with_class(DataClass::Pii),
+        |it| it.label = it.label.clone().with_malicious(),
+        |it| it.session = "s2",
+        |it| it.principal = "other",
+        |it| it.definition = 2,
+        |it| it.page = None,
+        |it| it.arguments = r#"{"url":"https://example.com/b","headers":"x"}"#.to_owned(),
+    ];
+    for (place, change) in changes.into_iter().enumerate() {
+        assert!(!recalls(&room, &fetch("https://example.com/b").with(change)).await, "{place}");
+    }
 }
 
 #[tokio::test]

@@ -90,6 +90,7 @@ impl Approvals {
             arguments: &here.signable.arguments,
             is_direct: here.signable.is_direct,
             contract: &proposed.contract,
+            page: here.signable.page(&proposed),
             label: proposed.label(),
             told: &told,
         };
@@ -165,7 +166,8 @@ fn offer(here: &AtDesk<'_>, proposed: &Proposed, escalation: &Escalation) -> Opt
         upstream: Some(proposed.action.upstream().clone()),
         // Of a sealed call nothing is kept that could be compared.
         definition: signable.definition.filter(|_| !proposed.sealed)?,
-        same: Rememberable::of(&signable.arguments, signable.is_direct, &proposed.contract, label)?,
+        // A form is the client's word, and whole hosts are not left to it.
+        same: Rememberable::of(&signable.arguments, signable.is_direct, &proposed.contract, None, label)?,
         told: serde_json::to_string(&escalation.told()).ok()?.into(),
     })
 }

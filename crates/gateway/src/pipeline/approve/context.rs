@@ -58,7 +58,10 @@ pub(super) fn around(
         server_says: definition.map(server_says),
         decision: Some(proposed.decision.to_string()),
         session: Some(proposed.session().key().to_string()),
-        rememberable: Rememberable::of(arguments, signable.is_direct, &proposed.contract, label),
+        rememberable: {
+            let page = signable.page(proposed);
+            Rememberable::of(arguments, signable.is_direct, &proposed.contract, page, label)
+        },
         conversation: Some(conversation(proposed)),
     }
 }

@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
+use highwater_core::annotation::{Destination, Outcome};
 use highwater_core::approval::{
     ActionHash, CanonicalArguments, ReservedAction, ServerId, ToolName, Unsignable,
 };
 use highwater_core::pin::{PinDigest, PinKind};
+use highwater_core::profile::Exit;
 use highwater_mcp::text::{member, quote, string_member};
 
 use super::super::Arrival;
@@ -114,6 +116,17 @@ impl Signable {
         let tool = ToolName::exposed(proposed.name()).ok()?;
         let hash = ActionHash::of(&tool, arguments, server);
         Some(Called { tool, arguments, hash })
+    }
+
+    /// The argument that is the address of a page, where all that the call does is to fetch it.
+    pub(super) fn page<'a>(&self, proposed: &'a Proposed) -> Option<&'a str> {
+        let fetches = self.is_direct
+            && proposed.contract.outcomes().worst() == Outcome::Benign
+            && proposed.contract.destination().contains(Destination::Public);
+        match proposed.known().shape.sends() {
+            Some(Exit::Url { argument }) if fetches && !argument.contains(['/', '~', '*']) => Some(argument),
+            _ => None,
+        }
     }
 
     /// The hash that an approval is for: by the tool's own name where that is what was agreed to, else as the client

@@ -4,7 +4,9 @@
 use serde_json::{Value, json};
 
 use super::approver::Approver;
-use super::{ACT, ClientOptions, ERAS, FETCH, INBOX, Setup, Stage, forms, pages, refusal, text, yes};
+use super::{
+    ACT, ClientOptions, ERAS, FETCH, INBOX, SEND, Script, Setup, Stage, forms, pages, refusal, text, yes,
+};
 use crate::approvals::RememberScope;
 
 const KEY: &str = "io.modelcontextprotocol/verified-approval";
@@ -92,6 +94,50 @@ async fn a_remembered_yes_ends_with_the_definition_and_with_what_the_session_hol
         refusal(&running.finish().await.answer);
         assert_eq!(stage.up().runs("act"), 2);
     }
+}
+
+#[tokio::test]
+async fn a_yes_to_a_page_may_cover_its_host_until_the_conversation_ends() {
+    let schema = json!({ "type": "object", "properties": { "url": { "type": "string" } } });
+    let web = Script::of([json!({ "name": "fetch", "inputSchema": schema })]);
+    let setup = Setup::usual().server("web", web).with_page();
+    let stage = setup.with(|config| config["servers"]["web"]["profile"] = json!("public")).open().await;
+    let approver = Approver::enrolled(&stage).await;
+    let agent = stage.of_era(ERAS[1]);
+    text(&agent.call(INBOX, json!({})).await);
+    let page = |path: &str| json!({ "name": "web__fetch", "arguments": { "url": format!("https://example.com/{path}") } });
+    text(&agent.send("tools/call", page("first")).await.answer);
+    let running = agent.start("tools/call", page("second"));
+    approver.confirm(&approver.asked().await.id, Some(RememberScope::Host)).await.unwrap();
+    text(&running.finish().await.answer);
+    for path in ["third", "a/fourth"] {
+        text(&agent.send("tools/call", page(path)).await.answer);
+    }
+    assert_eq!((stage.server("web").runs("fetch"), approver.waiting().await), (4, 0));
+    for path in ["fifth?q=1", "fifth#x"] {
+        let running = agent.start("tools/call", page(path));
+        approver.decline(&approver.asked().await.id).await;
+        refusal(&running.finish().await.answer);
+    }
+    assert_eq!(stage.server("web").runs("fetch"), 4);
+}
+
+#[tokio::test]
+async fn what_another_session_wrote_with_another_tool_of_the_server_ends_no_mandate() {
+    let (stage, approver) = stage("passkey").await;
+    let fetch = json!({ "name": FETCH, "arguments": {} });
+    text(&call(&stage, "tainted", fetch, yes()).await.0);
+    let send = json!({ "name": SEND, "arguments": { "to": "ada", "text": "what a stranger wanted to be written here" } });
+    let (answer, asked) = call(&stage, "tainted", send, yes()).await;
+    text(&answer);
+    assert_eq!(asked.len(), 1, "the session was tainted when it wrote");
+    approver.delegate(ACT, 2).await;
+    let agent = stage.of_era(ERAS[1]);
+    for path in ["build/a", "build/b"] {
+        text(&agent.send("tools/call", act(path)).await.answer);
+        assert!(!stage.label(&agent).contains(&"integrity:none"), "{:?}", stage.label(&agent));
+    }
+    assert_eq!(stage.up().runs("act"), 2);
 }
 
 #[tokio::test]

@@ -48,6 +48,17 @@ async fn each_tool_is_found_with_what_would_become_of_a_call_now() {
 }
 
 #[tokio::test]
+async fn a_hit_has_the_title_of_its_tool() {
+    let stage = searching().open().await;
+    stage.up().tools.lock().unwrap()[0]["title"] = json!("Look at it");
+    stage.restock("up").await;
+    let found = told(&stage.of_era(ERAS[1]), "retrieve_tools", json!({})).await;
+    let titles: Vec<&Value> =
+        found["tools"].as_array().unwrap().iter().filter_map(|tool| tool.get("title")).collect();
+    assert_eq!(titles, ["Look at it"], "{found}");
+}
+
+#[tokio::test]
 async fn filters_say_what_they_left_out() {
     let stage = searching().open().await;
     let agent = stage.of_era(ERAS[1]);

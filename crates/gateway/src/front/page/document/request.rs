@@ -287,6 +287,7 @@ fn answers(html: &mut Html, view: &RequestView, visitor: &Visitor) {
 
 const fn scope_words(scope: RememberScope) -> &'static str {
     match scope {
+        RememberScope::Host => "for pages of this host without a query, until this conversation ends",
         RememberScope::Session => "for the rest of this session",
         RememberScope::ToolWithTargets => "for this tool with these targets",
         RememberScope::UntilDefinitionChanges => "for this tool, until its definition changes",
@@ -295,6 +296,7 @@ const fn scope_words(scope: RememberScope) -> &'static str {
 
 const fn scope_word(scope: RememberScope) -> &'static str {
     match scope {
+        RememberScope::Host => "host",
         RememberScope::Session => "session",
         RememberScope::ToolWithTargets => "tool-with-targets",
         RememberScope::UntilDefinitionChanges => "until-definition-changes",
