@@ -45,11 +45,10 @@ enum Used {
 impl Files {
     /// The files of a call that names these things.
     pub(super) fn of(proposed: &Proposed, named: &NamedThings, places: &Places) -> Self {
-        Self {
-            real: named.paths.as_slice().into(),
-            used: used(proposed, named, places),
-            doubts: Arc::default(),
-        }
+        let used = used(proposed, named, places);
+        // Most calls name no file.
+        let real = if named.paths.is_empty() { Arc::default() } else { named.paths.as_slice().into() };
+        Self { real, used, doubts: Arc::default() }
     }
 
     /// Whether it makes any act.
