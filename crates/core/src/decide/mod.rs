@@ -13,6 +13,7 @@ mod reply;
 mod rules;
 mod structural;
 mod told;
+mod told_findings;
 mod verdict;
 mod way_out;
 mod what_if;
@@ -20,7 +21,7 @@ mod what_if;
 pub use crate::policy::Effect;
 pub use ask::{AskFacts, AskKind, AskPass, AskVerdict, decide_ask};
 pub use attempt::{Attempt, Conduct, Spent};
-pub use escalation::{Agreement, Answer, Approval, Escalation, Proof, QuestionDigest, Told, Unapproved};
+pub use escalation::{Agreement, Answer, Approval, Escalation, Proof, QuestionDigest, Unapproved};
 pub use finding::{Finding, FindingId, PerMode, Reason, Waived};
 pub use flow::{
     Clearance, Concern, DOUBTED_FILES, FlowFloor, FlowGate, FlowMode, FlowPolicy, FlowRule, FlowViolations,
@@ -33,6 +34,7 @@ pub use reply::{
     decide_reply_approved, label_reply,
 };
 pub use told::{Asking, misjudged, refusal, ungranted, withheld};
+pub use told_findings::Told;
 pub use verdict::{Demands, Denial, Judgement, Redactions, Verdict};
 pub use way_out::WayOut;
 pub use what_if::{Otherwise, WhatIf};

@@ -41,8 +41,10 @@ impl LocalFacts {
         // Who changes nothing elsewhere may name anything.
         let matters =
             known.profile == Profile::Local || proposed.contract.acts() || shape.uses_files().is_some();
-        let named =
-            (is_call && matters).then(|| named(shape, proposed.arguments(), home)).unwrap_or_default();
+        let named = match is_call && matters {
+            true => named(shape, proposed.arguments(), home),
+            false => NamedThings::default(),
+        };
         let files = Files::of(&proposed, &named, places);
         let from = read_from(&proposed, &named, places);
         let proposed = Proposed { files, ..proposed.reading_from(from) };
