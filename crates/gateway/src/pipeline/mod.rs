@@ -265,6 +265,12 @@ impl Gateway {
         delivery.unwrap_or_else(|refusal| refusal.into_delivery(arrival)).into_answer()
     }
 
+    /// Answers with the resources that a client may see.
+    pub(crate) async fn list_resources(&self, arrival: &Arrival) -> Answer {
+        let delivery = resource_list::list(&self.road, arrival).await;
+        delivery.unwrap_or_else(|refusal| refusal.into_delivery(arrival)).into_answer()
+    }
+
     /// Takes an action down the road.
     pub(crate) async fn act(&self, arrival: &Arrival) -> Answer {
         let delivery =

@@ -24,9 +24,7 @@ use super::record::{End, OpenRecord};
 use super::sessions::Absorbed;
 use super::{Arrival, Delivery, Refusal, Road};
 use crate::catalog::{Merged, ResourcePart};
-use crate::client::Answer;
 use crate::dispatch::{NO_CURSOR, NO_VIRTUAL_SERVER};
-use crate::gateway::Gateway;
 
 /// What the record says of a part whose label could not be stored.
 const UNSTORED: &str = "its label could not be stored, so it is not listed";
@@ -37,15 +35,8 @@ struct Shown {
     joined: Joined,
 }
 
-impl Gateway {
-    /// Answers with the resources that a client may see.
-    pub(crate) async fn list_resources(&self, arrival: &Arrival) -> Answer {
-        let delivery = list(&self.road, arrival).await;
-        delivery.unwrap_or_else(|refusal| refusal.into_delivery(arrival)).into_answer()
-    }
-}
-
-async fn list(road: &Road, arrival: &Arrival) -> Result<Delivery, Refusal> {
+/// Answers with the resources that a client may see.
+pub(super) async fn list(road: &Road, arrival: &Arrival) -> Result<Delivery, Refusal> {
     if arrival.frame.param("cursor").is_some() {
         return Err(Refusal::invalid(INVALID_PARAMS, NO_CURSOR));
     }
