@@ -422,6 +422,7 @@ impl SessionHandle {
     /// Notes that the transport session or connection is over.
     pub fn end(&self) {
         let key = self.way().unwrap_or_else(|| self.key()).clone();
+        self.store.ended.note(key.clone());
         self.store.queue(End { key, now: clock::now() });
     }
 }

@@ -7,6 +7,7 @@ mod backend;
 mod cache;
 mod clock;
 mod data_dir;
+mod ended;
 mod entry;
 mod error;
 mod gate;

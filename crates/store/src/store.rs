@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use crate::backend::Backend;
 use crate::cache::Cache;
 use crate::clock;
+use crate::ended::Ended;
 use crate::health::Health;
 use crate::key::SessionOwner;
 use crate::marking::print_key;
@@ -59,6 +60,7 @@ pub(crate) struct Inner {
     is_shared: bool,
     pub(crate) cache: Cache,
     pub(crate) ways: Ways,
+    pub(crate) ended: Ended,
     pub(crate) marks: Marks,
     pub(crate) print_key: PrintKey,
     /// The contexts that are known here, with what each begins with.
@@ -115,6 +117,7 @@ impl Store {
             is_shared,
             cache: Cache::default(),
             ways: Ways::default(),
+            ended: Ended::default(),
             marks,
             print_key,
             contexts: RwLock::default(),
@@ -177,9 +180,10 @@ impl Store {
         self.0.perform(KeepTransport { key, owner, labelled, said, now }).await
     }
 
-    /// Notes that a client has ended its transport session: it is not taken up again.
-    pub fn end_transport(&self, key: &SessionKey) {
-        self.0.queue(End { key: key.clone(), now: clock::now() });
+    /// Notes that a client has ended its transport session: it is not taken up again, by no gateway that shares the store.
+    pub async fn end_transport(&self, key: &SessionKey) -> Result<(), StoreError> {
+        self.0.ended.note(key.clone());
+        self.0.perform(End { key: key.clone(), now: clock::now() }).await
     }
 
     /// A transport session of this principal that nobody has ended.
@@ -188,6 +192,9 @@ impl Store {
         key: &SessionKey,
         principal: &Principal,
     ) -> Result<Option<KeptTransport>, StoreError> {
+        if self.0.ended.contains(key) {
+            return Ok(None);
+        }
         self.0.perform(FindTransport { key: key.clone(), principal: principal.as_str().to_owned() }).await
     }
 

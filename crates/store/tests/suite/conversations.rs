@@ -261,6 +261,18 @@ pub(crate) async fn a_transport_session_is_known_until_its_client_ends_it<B: Bac
     assert_eq!(listed.len(), 1, "a way is no session of its own: {listed:?}");
     assert_eq!((listed[0].kind, listed[0].ways.len()), (SessionKind::Presumed, 1));
     store.presumed(&id, &whose).end();
+    assert!(store.find_transport(&id, &agent).await.unwrap().is_none(), "at once");
     store.close().await.unwrap();
-    assert!(place.open().await.find_transport(&id, &agent).await.unwrap().is_none());
+    let store = place.open().await;
+    assert!(store.find_transport(&id, &agent).await.unwrap().is_none());
+    // Where gateways share the store, the others know it when the client does.
+    let (id, other) = (key(SessionKind::Transport, "u"), place.open_beside().await);
+    store.keep_transport(&id, &whose, false, "what it said".to_owned()).await.unwrap();
+    if store.is_shared() {
+        assert!(other.find_transport(&id, &agent).await.unwrap().is_some());
+    }
+    store.end_transport(&id).await.unwrap();
+    for store in [&store, &other] {
+        assert!(store.find_transport(&id, &agent).await.unwrap().is_none());
+    }
 }

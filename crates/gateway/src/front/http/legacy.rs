@@ -206,7 +206,10 @@ impl HttpFront {
                 let id = &session.session.id;
                 self.sessions.remove(id);
                 self.gateway.end_session(&session.session);
-                self.gateway.store.end_transport(&SessionKind::Transport.key(&token.principal, id));
+                let key = SessionKind::Transport.key(&token.principal, id);
+                if let Err(error) = self.gateway.store.end_transport(&key).await {
+                    tracing::warn!(%error, "that a session was ended is not written down");
+                }
                 session.aside.close();
                 response::empty(StatusCode::OK)
             }
