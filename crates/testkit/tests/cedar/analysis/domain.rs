@@ -33,6 +33,15 @@ pub(super) struct Scene {
     irreversible: bool,
 }
 
+/// What the rules of the domain do not see of an action.
+#[derive(Clone, Copy)]
+struct Unseen {
+    /// Its arguments go to the public.
+    public: bool,
+    /// It runs files in doubt.
+    doubted: bool,
+}
+
 /// What one policy finds in a scene: each finding with its effect, waivers counted.
 type Findings = Vec<(String, Effect)>;
 
@@ -176,10 +185,12 @@ pub(super) fn found(drawn: &Drawn) -> (Found, u64) {
     };
     let mut fired: BTreeSet<Findings> = BTreeSet::new();
     for scene in &scenes {
-        // Where the arguments go is not told apart by the rules, and makes a difference to the flow rules.
-        for public in [false, true] {
-            let before = findings(drawn, &drawn.rules, "", scene, public);
-            let after = findings(drawn, &changed, NEW, scene, public);
+        // Where the arguments go, and whether files in doubt are run, is not told apart by the rules, and makes a
+        // difference to the flow rules.
+        for (public, doubted) in [(false, false), (true, false), (false, true), (true, true)] {
+            let unseen = Unseen { public, doubted };
+            let before = findings(drawn, &drawn.rules, "", scene, unseen);
+            let after = findings(drawn, &changed, NEW, scene, unseen);
             let (was, is) = (strictest(&before), strictest(&after));
             if was < Effect::Confirm {
                 found.leaks |= scene.may.contains(QUERY);
@@ -222,7 +233,8 @@ fn waiver_name(number: usize) -> String {
 }
 
 /// What the rules and the flow rules find. `prefix` is that of the rules' names in the scene.
-fn findings(drawn: &Drawn, rules: &[RuleSource], prefix: &str, scene: &Scene, public: bool) -> Findings {
+fn findings(drawn: &Drawn, rules: &[RuleSource], prefix: &str, scene: &Scene, unseen: Unseen) -> Findings {
+    let Unseen { public, doubted } = unseen;
     let mut found: Findings = rules
         .iter()
         .filter(|rule| scene.may.contains(&format!("{prefix}{}", rule.name.value)))
@@ -239,8 +251,11 @@ fn findings(drawn: &Drawn, rules: &[RuleSource], prefix: &str, scene: &Scene, pu
         FlowMode::Balanced => {
             flow(write, "flow.write", if scene.untrusted { Effect::Block } else { Effect::Confirm });
             flow(acts, "flow.act", Effect::Confirm);
+            flow(doubted, "flow.doubt", Effect::Confirm);
         }
         FlowMode::Strict => {
+            flow(doubted, "flow.doubt", Effect::Confirm);
+            flow(doubted && scene.irreversible, "flow.doubt", Effect::Passkey);
             flow(write, "flow.write", Effect::Block);
             flow(acts || scene.untrusted && public, "flow.act", Effect::Confirm);
             flow(scene.untrusted && scene.irreversible, "flow.act", Effect::Passkey);
