@@ -230,7 +230,17 @@ impl Store {
                 self.read_marks(upstream).await?;
             }
         }
-        Ok(self.0.marks.doubts(servers, folders, reader))
+        Ok(self.last_known_doubts(servers, folders, reader))
+    }
+
+    /// The same as they were when the store was last heard of.
+    pub fn last_known_doubts(
+        &self,
+        servers: &[UpstreamId],
+        folders: Option<&[Name]>,
+        reader: &Principal,
+    ) -> Vec<Doubt> {
+        self.0.marks.doubts(servers, folders, reader)
     }
 }
 

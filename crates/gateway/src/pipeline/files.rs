@@ -63,6 +63,10 @@ fn used(proposed: &Proposed, named: &NamedThings, places: &Places) -> Used {
     else {
         return Used::Nowhere;
     };
+    // What somebody whose word counts calls benign runs nothing, whatever its name is.
+    if !proposed.contract.acts() {
+        return Used::Nowhere;
+    }
     // A tool that tells nothing of its arguments may run them; that it runs files takes a server that has them.
     if known.shape.runs() == Some(&Engine::UnknownArguments) && known.profile != Profile::Local {
         return Used::Nowhere;
@@ -110,11 +114,15 @@ impl Sessions {
             Used::In(folders) => Some(&**folders),
             Used::Anywhere => None,
         };
-        let servers = self.of_this_machine();
-        let found = apart(self.store.doubts(&servers, folders, &proposed.caller.principal)).await;
+        let (servers, writes) = self.of_this_machine();
+        let reader = &proposed.caller.principal;
+        let found = apart(self.store.doubts(&servers, folders, reader)).await;
         let doubts = found.unwrap_or_else(|error| {
             tracing::error!(%error, decision = %proposed.decision, "doubts about files cannot be read");
-            vec![Doubt::unread()]
+            let mut known = self.store.last_known_doubts(&servers, folders, reader);
+            // Where files of this machine are written, there may be some that nobody here has heard of.
+            known.extend(writes.then(Doubt::unread));
+            known
         });
         let files = Files { doubts: doubts.into(), ..proposed.files.clone() };
         Proposed { files, ..proposed }
@@ -134,15 +142,22 @@ impl Sessions {
         }
     }
 
-    /// The servers whose paths are paths of this machine, as far as anybody said.
-    fn of_this_machine(&self) -> Vec<UpstreamId> {
+    /// The servers whose paths are paths of this machine, as far as anybody said; and whether one that is known to be of it
+    /// may write.
+    fn of_this_machine(&self) -> (Vec<UpstreamId>, bool) {
         let world = self.world.load();
-        let is_here = |upstream: &&UpstreamId| {
-            let mut profiles = world
-                .holding(upstream)
-                .filter_map(|server| server.known().contracts(upstream).map(|contracts| contracts.profile()));
-            !profiles.any(|profile| matches!(profile, Profile::Private | Profile::Public))
+        let profiles = |upstream: &UpstreamId| -> Vec<Profile> {
+            let known = world.holding(upstream).map(|server| server.known());
+            known.filter_map(|names| names.contracts(upstream).map(|contracts| contracts.profile())).collect()
         };
-        world.stations.keys().filter(is_here).cloned().collect()
+        let (mut here, mut writes) = (Vec::new(), false);
+        for upstream in world.stations.keys() {
+            let profiles = profiles(upstream);
+            if !profiles.iter().any(|profile| matches!(profile, Profile::Private | Profile::Public)) {
+                writes |= profiles.contains(&Profile::Local) && !world.keeps_nothing(upstream);
+                here.push(upstream.clone());
+            }
+        }
+        (here, writes)
     }
 }
