@@ -257,11 +257,13 @@ fn config(stage: &Stage, home: &Path, day: &Day<'_>) -> Value {
         (name.to_owned(), entry)
     });
     let quiet = if day.name == "twenty" { format!("{QUIET}s") } else { "30m".to_owned() };
+    // Where nothing is asked there is no page; the next gateway on the same data has one of its own.
+    let listen = if day.flow == "observe" { "none" } else { "localhost:0" };
     json!({
         "flow": day.flow,
         "sessions": { "quiet": quiet },
         "projects": if day.has_project { vec![&site] } else { Vec::new() },
-        "approvals": { "listen": "localhost:0", "open_browser": false, "notify": false },
+        "approvals": { "listen": listen, "open_browser": false, "notify": false },
         "servers": entries.collect::<serde_json::Map<String, Value>>(),
     })
 }
