@@ -7,7 +7,7 @@ mod backend;
 mod cache;
 mod clock;
 mod data_dir;
-mod ended;
+mod ended_sessions;
 mod entry;
 mod error;
 mod gate;

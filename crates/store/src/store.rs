@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::backend::Backend;
 use crate::cache::Cache;
 use crate::clock;
-use crate::ended::Ended;
+use crate::ended_sessions::Ended;
 use crate::health::Health;
 use crate::key::SessionOwner;
 use crate::marking::print_key;

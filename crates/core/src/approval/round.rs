@@ -360,7 +360,7 @@ impl ResumedRound {
         self.round.sealed.grade
     }
 
-    pub fn told(&self) -> &Told {
+    pub(crate) fn told(&self) -> &Told {
         &self.round.sealed.told
     }
 

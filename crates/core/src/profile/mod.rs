@@ -15,7 +15,7 @@
 //! A tool that sends goes to `public` under every profile, and one that runs what it is given is irreversible as well.
 //! A reading name makes benign only where neither applies: see [`ToolShape::only_reads`].
 
-mod command;
+mod command_reach;
 mod local_act;
 pub mod never_free;
 pub mod path_source;
@@ -23,7 +23,7 @@ pub mod sql;
 mod tool_shape;
 mod word_list;
 
-pub use command::{Reach, reach};
+pub use command_reach::{Reach, reach};
 pub use local_act::{LocalAct, Named, NamedThings, Places};
 pub use tool_shape::{Engine, Exit, Naming, ToolShape, UsesFiles, Walk};
 

@@ -17,7 +17,7 @@ use highwater_mcp::text::members;
 use highwater_store::{ApprovalRequest, RememberedAnswer, RequestFilter, RequestState};
 use serde::{Deserialize, Serialize};
 
-use super::pages::Pages;
+use super::fetched_pages::Pages;
 use super::requests::told_of;
 use super::view::{ContextView, RememberScope};
 use super::{By, Desk, DeskFault, random_id};

@@ -49,7 +49,7 @@ fn judge(input: &FlowInput<'_>) -> Option<Effect> {
         (FlowMode::Samos, _) => None,
         (FlowMode::Observe, _) => Some(Effect::Allow),
         (FlowMode::Strict, Outcome::Irreversible) => Some(Effect::Passkey),
-        // Whatever is said of the tool: what it runs decides what is done.
+        // The files decide what is done.
         (FlowMode::Balanced | FlowMode::Strict, _) => Some(Effect::Confirm),
     }
 }

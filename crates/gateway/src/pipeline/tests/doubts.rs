@@ -148,6 +148,18 @@ async fn running_pushing_and_publishing_what_is_in_doubt_is_asked_in_a_clean_con
 }
 
 #[tokio::test]
+async fn what_the_operator_calls_benign_runs_nothing_whatever_its_name_is() {
+    let machine = Machine::new();
+    let benign = json!({ "inputMetadata": { "destination": "user", "outcomes": "benign" } });
+    let setup =
+        machine.setup().with(|config| config["servers"]["shell"]["labels"] = json!({ "run_tests": benign }));
+    let stage = machine.doubted(setup, &["src/app/a.sh"]).await;
+    let run = json!({ "path": machine.path("src/app") });
+    assert_eq!(question(&agent(&stage, "reader"), "shell__run_tests", run).await, None);
+    assert!(question(&agent(&stage, "other"), "shell__build", json!({})).await.is_some());
+}
+
+#[tokio::test]
 async fn without_a_doubt_nothing_is_asked() {
     let machine = Machine::new();
     let stage = machine.setup().open().await;
