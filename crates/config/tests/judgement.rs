@@ -86,7 +86,7 @@ tells! {
     trust_that_counts_for_nothing: "servers:\n  mail: { command: mail-server, trust: { server_trust: tool, verified: false } }\n";
     an_unknown_flow: with_mail!("flow: stirct\nvirtual_servers:\n  coding: { flow: off }\n  reading: { flwo: strict }\n");
     an_unknown_destination: with_mail!("clearance: { publik: none, internal: [user, secret] }\n");
-    a_clearance_that_makes_no_sense: with_mail!("clearance: { public: [none, user], internal: [user, unclassified], user: { regulated: { scopes: [gdpr] } } }\n");
+    a_clearance_that_makes_no_sense: with_mail!("clearance: { public: [none, user], internal: [user, unclassified], user: { regulated: { scopes: gdpr, region: eu } } }\n");
     a_password_that_is_not_set: with_mail!("flow: strict\nstore: { postgres: 'postgres://highwater:${DB_PASSWORD}@db.example/highwater' }\n");
 }
 

@@ -5,6 +5,7 @@
 use highwater_config::{Auth, Listen, Prefix, Settings, Transport, load, schema};
 use highwater_core::annotation::{Authority, Axis, Contract, Destination, Outcome, Possible};
 use highwater_core::id::UpstreamId;
+use highwater_core::label::TextSet;
 use highwater_core::trust::ServerTrust;
 use serde_json::Value;
 
@@ -265,4 +266,16 @@ fn lines_are_tried_as_if_they_had_been_pasted() {
     let wrong = with(&["servers:\n  notes:\n    profile: lokal"]).unwrap_err().to_string();
     assert!(wrong.contains("lokal"), "{wrong}");
     assert!(with(&["clearance: ["]).is_err());
+}
+
+#[test]
+fn regulated_data_is_cleared_by_scope() {
+    let settings = settings(
+        "servers: { notes: { command: notes-server } }\nclearance: { public: [user, { regulated: { scopes: [GDPR, pci] } }] }\n",
+    );
+    let clearance = &settings.virtual_servers[0].flow.clearance;
+    let (names, scopes) = clearance.parts(Destination::Public);
+    assert!(names.is_empty());
+    assert_eq!(scopes, &TextSet::of(["gdpr", "pci"]));
+    assert!(!clearance.admits_every_scope(Destination::Public));
 }

@@ -78,9 +78,11 @@ fn write(
     let refused = contract.refuses(space, session)?;
     let (mut leaks, mut grave) = (Vec::new(), Vec::new());
     for (class, refused) in DataClass::ALL.iter().zip(refused) {
-        // The model knows of the operator's own classes that there are some, and not which.
+        // The model knows of the operator's own classes that there are some, and not which; so with scopes that are
+        // cleared one by one.
         let admits = |to: Destination| match class {
             DataClass::Named => policy.clearance.admits_every_name(to),
+            DataClass::Regulated => policy.clearance.admits_every_scope(to),
             _ => policy.clearance.admits(to).contains(*class),
         };
         let closed = Destination::ALL.iter().filter(|to| !admits(**to));

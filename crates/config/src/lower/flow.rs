@@ -40,8 +40,11 @@ impl Lowering<'_> {
         ];
         entries.into_iter().fold(above, |clearance, (destination, field)| match field.read() {
             Some(written) => {
-                let (classes, names) = self.cleared(destination, subject, written);
-                clearance.with(destination, classes).with_names(destination, names)
+                let Cleared { classes, names, scopes } = self.cleared(destination, subject, written);
+                clearance
+                    .with(destination, classes)
+                    .with_names(destination, names)
+                    .with_scopes(destination, scopes)
             }
             None => clearance,
         })
@@ -52,26 +55,25 @@ impl Lowering<'_> {
         destination: Destination,
         subject: &str,
         written: &Written<OneOrMany<ClassFile>>,
-    ) -> (ClassSet, TextSet) {
+    ) -> Cleared {
         let OneOrMany(words) = &written.value;
         let mut classes: ClassSet = Words::EMPTY;
-        let own = |word: &Written<ClassFile>| match &word.value {
-            ClassFile::Own(name) => Some(name.clone()),
-            ClassFile::Word(_) | ClassFile::Regulated(_) => None,
-        };
-        let names: Vec<String> = words.iter().filter_map(own).collect();
+        let (mut names, mut scopes) = (Vec::new(), Vec::new());
         for word in words {
-            if let ClassFile::Own(_) = &word.value {
-                continue;
-            }
-            let ClassFile::Word(name) = &word.value else {
-                self.problems.report_code(
-                    "outside-domain",
-                    word.span,
-                    format!("`clearance.{destination}`{subject} takes whole classes"),
-                    "write `regulated`",
-                );
-                continue;
+            let name = match &word.value {
+                ClassFile::Own(name) => {
+                    names.push(name.clone());
+                    continue;
+                }
+                ClassFile::Regulated(listed) if listed.is_empty() => {
+                    classes = classes.with(DataClass::Regulated);
+                    continue;
+                }
+                ClassFile::Regulated(listed) => {
+                    scopes.extend(listed.iter().map(|scope| scope.value.0.to_ascii_lowercase()));
+                    continue;
+                }
+                ClassFile::Word(name) => name,
             };
             match (DataClass::parse(name), name.as_str()) {
                 (Some(class), _) => classes = classes.with(class),
@@ -85,10 +87,35 @@ impl Lowering<'_> {
                 (None, _) => {}
             }
         }
-        // `any` is every class of the operator's own, too.
-        let names = if classes.contains(DataClass::Named) { TextSet::EMPTY } else { TextSet::of(names) };
-        (classes, names)
+        let mut listed = |texts: Vec<String>, whole: DataClass| {
+            let set = TextSet::of(texts);
+            if classes.contains(whole) {
+                // The whole class is cleared, and with it each part.
+                return TextSet::EMPTY;
+            }
+            if set.is_open() {
+                // A set that is too long to be listed stands for every text: as a permission that is too much.
+                self.problems.report_code(
+                    "outside-domain",
+                    written.span,
+                    format!("`clearance.{destination}`{subject} lists too much"),
+                    &format!("at most {} of a kind, each of at most {} bytes", TextSet::LIMIT, TextSet::LONGEST),
+                );
+                return TextSet::EMPTY;
+            }
+            set
+        };
+        let names = listed(names, DataClass::Named);
+        let scopes = listed(scopes, DataClass::Regulated);
+        Cleared { classes, names, scopes }
     }
+}
+
+/// What may go to one destination: whole classes, and parts of the two that have parts.
+struct Cleared {
+    classes: ClassSet,
+    names: TextSet,
+    scopes: TextSet,
 }
 
 impl From<FlowWord> for FlowMode {

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use highwater_core::annotation::{Authority, Axis, ClassSet, Contract, Destination};
+use highwater_core::annotation::{Authority, Axis, ClassSet, Contract, DataClass, Destination};
 use highwater_core::audit::RecordedDecision;
 use highwater_core::decide::FindingId;
 use highwater_core::id::{Timestamp, UpstreamId};
+use highwater_core::label::TextSet;
 use highwater_core::profile::{Exit, Profile};
 
 use super::configuration::LoadedConfiguration;
@@ -131,9 +132,20 @@ pub(crate) fn clearance(
     let flow = now.policy(decision.mode).flow(&decision.virtual_server);
     let line = |destination: &Destination| {
         let admitted = flow.clearance.admits(*destination);
+        let (names, scopes) = flow.clearance.parts(*destination);
         let wanted = admitted.union(classes);
-        let words: Vec<&str> = wanted.iter().map(|class| class.as_str()).collect();
-        (wanted != admitted).then(|| format!("{destination}: [{}]", words.join(", ")))
+        // What is cleared in part stays so, unless the whole is asked for.
+        let listed = |set: &TextSet| set.members().iter().map(|text| scalar(text)).collect::<Vec<_>>().join(", ");
+        let written = |class: DataClass| match class {
+            DataClass::Named if !names.is_open() => listed(names),
+            DataClass::Regulated if !scopes.is_open() && !classes.contains(class) => {
+                format!("{{ regulated: {{ scopes: [{}] }} }}", listed(scopes))
+            }
+            class => class.as_str().to_owned(),
+        };
+        let words: Vec<String> = wanted.iter().map(written).collect();
+        let more = wanted != admitted || (classes.contains(DataClass::Regulated) && !scopes.is_open());
+        more.then(|| format!("{destination}: [{}]", words.join(", ")))
     };
     let changed: Vec<String> = decision.contract.destination.iter().filter_map(line).collect();
     if changed.is_empty() {

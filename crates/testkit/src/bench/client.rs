@@ -92,6 +92,11 @@ impl McpClient {
         Ok(client)
     }
 
+    /// How many requests it has sent.
+    pub fn asked(&self) -> u64 {
+        self.last_id
+    }
+
     /// Sends the request and returns the id it had and the answer to it.
     pub async fn ask(&mut self, request: &Prepared) -> anyhow::Result<(u64, Bytes)> {
         let (id, status, _, body) = self.post(request).await?;

@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// No listing the benchmark makes has more pages.
 const MOST_PAGES: usize = 1_000;
 
+/// How many names things are kept under.
+pub const KEPT: usize = 256;
+
 /// What every session asks, over and over.
 #[derive(Clone, Debug)]
 pub enum Ask {
@@ -26,6 +29,8 @@ pub enum Ask {
     Echo { tool: String, size: usize },
     /// Call the tool with a text of this size.
     Upload { tool: String, size: usize },
+    /// Call the tool with a text of this size and a name, each of [`KEPT`] in turn.
+    Keep { tool: String, size: usize },
     /// List all tools; there must be this many.
     List { tools: usize },
 }
@@ -59,7 +64,8 @@ pub struct Load {
 
 struct Work {
     endpoint: Arc<Endpoint>,
-    request: Prepared,
+    /// Asked in turn; one, unless what is asked has a name.
+    requests: Vec<Prepared>,
     check: Check,
 }
 
@@ -131,21 +137,31 @@ impl Load {
 
 impl Work {
     fn new(endpoint: Arc<Endpoint>, ask: &Ask) -> anyhow::Result<Self> {
-        let (request, check) = match ask {
+        let (requests, check) = match ask {
             Ask::Echo { tool, size } => {
                 let params = format!(r#"{{"name":"{tool}","arguments":{{"size":{size}}}}}"#);
                 let expected = Expected::new(payload::text(*size), payload::escaped_text(*size));
-                (endpoint.prepare("tools/call", &params, Some(tool))?, Check::Text(expected))
+                (vec![endpoint.prepare("tools/call", &params, Some(tool))?], Check::Text(expected))
             }
             Ask::Upload { tool, size } => {
                 let text = payload::escaped_text(*size);
                 let params = format!(r#"{{"name":"{tool}","arguments":{{"text":"{text}"}}}}"#);
                 let expected = Expected::new(size.to_string(), size.to_string());
-                (endpoint.prepare("tools/call", &params, Some(tool))?, Check::Text(expected))
+                (vec![endpoint.prepare("tools/call", &params, Some(tool))?], Check::Text(expected))
             }
-            Ask::List { tools } => (endpoint.prepare("tools/list", "{}", None)?, Check::Tools(*tools)),
+            Ask::Keep { tool, size } => {
+                let text = payload::escaped_text(*size);
+                let named = |index: usize| {
+                    let arguments = format!(r#"{{"path":"tables/{index:03}.txt","text":"{text}"}}"#);
+                    let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+                    endpoint.prepare("tools/call", &params, Some(tool))
+                };
+                let expected = Expected::new(size.to_string(), size.to_string());
+                ((0..KEPT).map(named).collect::<anyhow::Result<_>>()?, Check::Text(expected))
+            }
+            Ask::List { tools } => (vec![endpoint.prepare("tools/list", "{}", None)?], Check::Tools(*tools)),
         };
-        Ok(Self { endpoint, request, check })
+        Ok(Self { endpoint, requests, check })
     }
 
     async fn repeat(
@@ -177,7 +193,9 @@ impl Work {
     }
 
     async fn once(&self, session: &mut McpClient) -> anyhow::Result<()> {
-        let (id, body) = session.ask(&self.request).await?;
+        let turn = usize::try_from(session.asked())? % self.requests.len().max(1);
+        let request = self.requests.get(turn).context("nothing is asked")?;
+        let (id, body) = session.ask(request).await?;
         match &self.check {
             Check::Text(expected) => expected.check_call(&body, id),
             Check::Tools(count) => self.all_pages(session, answer::read_page(&body, id)?, *count).await,

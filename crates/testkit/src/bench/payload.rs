@@ -7,6 +7,8 @@ use serde_json::json;
 pub const ECHO: &str = "echo";
 /// The tool that takes a text and answers with its length.
 pub const UPLOAD: &str = "upload";
+/// The tool that keeps a text under a name and answers with its length.
+pub const KEEP: &str = "keep";
 
 /// Lines of ordinary prose. Quotes and line ends are here because real replies hold characters that JSON must
 /// escape; nothing here looks like a secret, an address or an instruction.
@@ -50,13 +52,17 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// The members of `tools` for a listing of `count` tools: `echo`, `upload`, then others nobody calls.
+/// The members of `tools` for a listing of `count` tools: `echo`, `upload`, `keep`, then others nobody calls.
 pub fn tool_definitions(count: usize) -> Vec<String> {
     let mut tools = Vec::with_capacity(count);
     for index in 0..count {
         let (name, property) = match index {
             0 => (ECHO.to_owned(), "size"),
             1 => (UPLOAD.to_owned(), "text"),
+            2 => {
+                tools.push(keeping_definition());
+                continue;
+            }
             _ => (format!("table_{index:05}"), "row"),
         };
         tools.push(tool_definition(&name, property));
@@ -85,6 +91,32 @@ fn tool_definition(name: &str, property: &str) -> String {
             "idempotentHint": true,
             "openWorldHint": false,
             "inputMetadata": { "destination": "ephemeral", "sensitivity": ["none"], "outcomes": "benign" },
+            "returnMetadata": { "source": "system", "sensitivity": "none" }
+        }
+    })
+    .to_string()
+}
+
+/// The definition of the tool that keeps what it is given: what is written through it bears the session's label.
+fn keeping_definition() -> String {
+    json!({
+        "name": KEEP,
+        "title": "Keep a table",
+        "description": "Keeps a tide table under a name, in place of what was kept under it before.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "path": { "type": "string", "description": "The name under which it is kept." },
+                "text": { "type": "string", "description": "The rows of the table, as text." }
+            },
+            "required": ["path", "text"]
+        },
+        "annotations": {
+            "readOnlyHint": false,
+            "destructiveHint": false,
+            "idempotentHint": true,
+            "openWorldHint": false,
+            "inputMetadata": { "destination": "user", "sensitivity": ["none"], "outcomes": "benign" },
             "returnMetadata": { "source": "system", "sensitivity": "none" }
         }
     })

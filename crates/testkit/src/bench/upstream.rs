@@ -23,7 +23,7 @@ const VERSION: &str = "mcp-protocol-version";
 /// What the upstream offers.
 #[derive(Clone, Debug)]
 pub struct Offer {
-    /// How many tools it lists; `echo` and `upload` are the first two.
+    /// How many tools it lists; `echo`, `upload` and `keep` are the first three.
     pub tools: usize,
     /// The sizes of text that `echo` can answer with.
     pub sizes: Vec<usize>,
@@ -155,7 +155,7 @@ impl Upstream {
                 let asked: EchoArguments = serde_json::from_str(arguments).ok()?;
                 self.replies.echo(era, id, asked.size)
             }
-            payload::UPLOAD => {
+            payload::UPLOAD | payload::KEEP => {
                 let asked: UploadArguments<'_> = serde_json::from_str(arguments).ok()?;
                 Some(self.replies.text(era, id, &asked.text.len().to_string()))
             }

@@ -30,7 +30,7 @@ struct Arguments {
     /// How long to go on.
     #[arg(long)]
     seconds: Option<f64>,
-    /// Bytes of text in each answer, or in each call with `--upload`.
+    /// Bytes of text in each answer, or in each call with `--upload` or `--keep`.
     #[arg(long, default_value_t = 100)]
     size: usize,
     #[arg(long, default_value = "legacy")]
@@ -41,6 +41,9 @@ struct Arguments {
     /// The tool takes the text and answers with its length.
     #[arg(long, conflicts_with = "list")]
     upload: bool,
+    /// The tool takes the text and a name, and answers with the text's length.
+    #[arg(long, conflicts_with_all = ["list", "upload"])]
+    keep: bool,
     /// Lists all tools instead of calling one.
     #[arg(long)]
     list: bool,
@@ -68,10 +71,11 @@ fn main() -> anyhow::Result<()> {
 async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let endpoint = Endpoint { url: arguments.url, token: arguments.token, era: arguments.era };
     let (tool, size) = (arguments.tool, arguments.size);
-    let ask = match (arguments.list, arguments.upload) {
-        (true, _) => Ask::List { tools: arguments.tools },
-        (false, true) => Ask::Upload { tool, size },
-        (false, false) => Ask::Echo { tool, size },
+    let ask = match (arguments.list, arguments.upload, arguments.keep) {
+        (true, _, _) => Ask::List { tools: arguments.tools },
+        (_, true, _) => Ask::Upload { tool, size },
+        (_, _, true) => Ask::Keep { tool, size },
+        (false, false, false) => Ask::Echo { tool, size },
     };
     let time = match arguments.seconds {
         Some(seconds) => Duration::try_from_secs_f64(seconds).context("`--seconds` is out of range")?,

@@ -9,7 +9,7 @@ use highwater_testkit::bench::{Era, serve, upstream};
 struct Arguments {
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// How many tools are listed; `echo` and `upload` are the first two.
+    /// How many tools are listed; `echo`, `upload` and `keep` are the first three.
     #[arg(long, default_value_t = 10)]
     tools: usize,
     /// Sizes of text that `echo` can answer with.

@@ -67,7 +67,8 @@ pub(super) fn write_config(
         if profile.trust {
             let trust = json!({ "server_trust": "tool", "resource_trust": "none", "verified": true });
             entry.insert("trust".to_owned(), trust);
-            entry.insert("labels".to_owned(), json!({ "echo": label(), "upload": label() }));
+            let labels = json!({ "echo": label(), "upload": label(), "keep": keeping_label() });
+            entry.insert("labels".to_owned(), labels);
         }
         entries.insert(name.clone(), Value::from(entry));
     }
@@ -86,6 +87,15 @@ pub(super) fn write_config(
 fn label() -> Value {
     json!({
         "inputMetadata": { "destination": "ephemeral", "sensitivity": ["user", "pii"], "outcomes": "benign" },
+        "returnMetadata": { "source": "internal", "sensitivity": "user" },
+    })
+}
+
+/// The same for a tool that keeps what it is given: each call of it leaves the session's label on what it names, and
+/// meets what was left there.
+fn keeping_label() -> Value {
+    json!({
+        "inputMetadata": { "destination": "user", "sensitivity": ["user", "pii"], "outcomes": "benign" },
         "returnMetadata": { "source": "internal", "sensitivity": "user" },
     })
 }

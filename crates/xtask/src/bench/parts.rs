@@ -172,6 +172,7 @@ impl Binaries {
         match point.ask {
             Ask::Call => command.args(["--tool", &format!("{}echo", to.prefix)]),
             Ask::Upload => command.args(["--upload", "--tool", &format!("{}upload", to.prefix)]),
+            Ask::Keep => command.args(["--keep", "--tool", &format!("{}keep", to.prefix)]),
             Ask::List => command.args(["--list", "--tools", &point.size.to_string()]),
         };
         command.args(["--size", &point.size.to_string()]);

@@ -17,6 +17,8 @@ pub(super) struct Point {
 pub(super) enum Ask {
     Call,
     Upload,
+    /// A text kept under a name, in a session that holds private data: what is written bears its label.
+    Keep,
     List,
 }
 
@@ -46,6 +48,8 @@ pub(super) fn calls() -> Vec<Point> {
     let mut points: Vec<Point> = SESSIONS.iter().map(|&sessions| call(sessions, 100, Part::Main)).collect();
     points.push(call(8, 10 * 1024, Part::Main));
     points.push(call(4, 1024 * 1024, Part::Main));
+    points.push(Point { ask: Ask::Keep, ..call(8, 100, Part::Main) });
+    points.push(Point { ask: Ask::Keep, ..call(8, 10 * 1024, Part::Main) });
     for sessions in [8, 64] {
         points.push(Point { era: Era::Modern, ..call(sessions, 100, Part::Full) });
     }
@@ -71,6 +75,8 @@ impl Point {
     /// large answers do not take the time of the measurement.
     pub(super) fn warm_up(&self) -> usize {
         let calls = match self.ask {
+            // Each name is written once before anything is counted: the first mark on a thing is flushed to the disk.
+            Ask::Keep => 400 * self.sessions,
             Ask::Call | Ask::Upload if self.size <= 64 * 1024 => 400,
             Ask::Call | Ask::Upload => 16,
             Ask::List => 4,
@@ -90,6 +96,7 @@ impl fmt::Display for Point {
         match (ask, era) {
             (Ask::Call, Era::Legacy) => write!(f, "call/{size}/{sessions}"),
             (Ask::Call, Era::Modern) => write!(f, "modern/{size}/{sessions}"),
+            (Ask::Keep, _) => write!(f, "keep/{size}/{sessions}"),
             (Ask::Upload, _) => write!(f, "upload/{size}/{sessions}"),
             (Ask::List, _) => write!(f, "list/{}", self.size),
         }

@@ -40,6 +40,8 @@ pub struct Clearance {
     admitted: [ClassSet; 5],
     /// Which of the operator's own classes, in the same order.
     names: [TextSet; 5],
+    /// Which scopes of regulated data, in the same order.
+    scopes: [TextSet; 5],
 }
 
 /// The flow rules of one virtual server.
@@ -118,28 +120,49 @@ impl Clearance {
         } else {
             classes
         };
-        let every = if classes.contains(DataClass::Named) { TextSet::EVERY } else { TextSet::EMPTY };
+        let every = |class| if classes.contains(class) { TextSet::EVERY } else { TextSet::EMPTY };
         if let Some(slot) = self.admitted.get_mut(destination as usize) {
             *slot = classes;
         }
         if let Some(slot) = self.names.get_mut(destination as usize) {
-            *slot = every;
+            *slot = every(DataClass::Named);
+        }
+        if let Some(slot) = self.scopes.get_mut(destination as usize) {
+            *slot = every(DataClass::Regulated);
         }
         self
     }
 
     /// With these of the operator's own classes for one destination, besides the others that may go there.
     #[must_use]
-    pub fn with_names(self, destination: Destination, names: TextSet) -> Self {
+    pub fn with_names(mut self, destination: Destination, names: TextSet) -> Self {
         if names.is_empty() {
             return self;
         }
-        let classes = self.admits(destination).with(DataClass::Named);
-        let mut next = self.with(destination, classes);
-        if let Some(slot) = next.names.get_mut(destination as usize) {
+        self.admit(destination, DataClass::Named);
+        if let Some(slot) = self.names.get_mut(destination as usize) {
             *slot = names;
         }
-        next
+        self
+    }
+
+    /// With regulated data of these scopes for one destination, besides what else may go there.
+    #[must_use]
+    pub fn with_scopes(mut self, destination: Destination, scopes: TextSet) -> Self {
+        if scopes.is_empty() {
+            return self;
+        }
+        self.admit(destination, DataClass::Regulated);
+        if let Some(slot) = self.scopes.get_mut(destination as usize) {
+            *slot = scopes;
+        }
+        self
+    }
+
+    fn admit(&mut self, destination: Destination, class: DataClass) {
+        if let Some(slot) = self.admitted.get_mut(destination as usize) {
+            *slot = slot.with(class);
+        }
     }
 
     /// Whether every class of the operator's own may go to this destination.
@@ -147,18 +170,35 @@ impl Clearance {
         self.names.get(destination as usize).is_some_and(|names| names.covers(&TextSet::EVERY))
     }
 
+    /// The parts of classes that may go to this destination: names of the operator's own classes, and scopes of regulated
+    /// data. An open set is all of them.
+    pub fn parts(&self, destination: Destination) -> (&TextSet, &TextSet) {
+        const NONE: &TextSet = &TextSet::EMPTY;
+        let at = destination as usize;
+        (self.names.get(at).unwrap_or(NONE), self.scopes.get(at).unwrap_or(NONE))
+    }
+
+    /// Whether regulated data of every scope may go to this destination.
+    pub fn admits_every_scope(&self, destination: Destination) -> bool {
+        self.scopes.get(destination as usize).is_some_and(|scopes| scopes.covers(&TextSet::EVERY))
+    }
+
     /// The classes of a label that may not go to every one of these destinations.
     pub fn refuses(&self, destinations: Words<Destination>, label: &Label) -> ClassSet {
-        let refused = label.classes().minus(self.admits_at_all(destinations));
-        let names = label.names();
-        let lacks = |destination: Destination| {
-            self.names.get(destination as usize).is_none_or(|admitted| !admitted.covers(names))
+        let mut refused = label.classes().minus(self.admits_at_all(destinations));
+        let lacks = |admitted: &[TextSet; 5], held: &TextSet| {
+            let lacks = |to: Destination| admitted.get(to as usize).is_none_or(|admitted| !admitted.covers(held));
+            destinations.iter().any(lacks)
         };
-        if !names.is_empty() && destinations.iter().any(lacks) {
-            refused.with(DataClass::Named)
-        } else {
-            refused
+        if !label.names().is_empty() && lacks(&self.names, label.names()) {
+            refused = refused.with(DataClass::Named);
         }
+        // Regulated data whose scopes nobody named may be of any.
+        let scopes = if label.scopes().is_empty() { &TextSet::EVERY } else { label.scopes() };
+        if label.classes().contains(DataClass::Regulated) && lacks(&self.scopes, scopes) {
+            refused = refused.with(DataClass::Regulated);
+        }
+        refused
     }
 
     /// The classes that may go to this destination.
@@ -178,7 +218,7 @@ impl Default for Clearance {
     /// Nothing to the public, everything to where it is forgotten, and everything but credentials elsewhere.
     fn default() -> Self {
         let most = Words::all().without(DataClass::Credentials);
-        let nothing = Self { admitted: [Words::EMPTY; 5], names: [TextSet::EMPTY; 5] };
+        let nothing = Self { admitted: [Words::EMPTY; 5], names: [TextSet::EMPTY; 5], scopes: [TextSet::EMPTY; 5] };
         nothing
             .with(Destination::Ephemeral, Words::all())
             .with(Destination::System, most)
@@ -230,6 +270,24 @@ mod tests {
             "it may be any"
         );
         assert_eq!(table.refuses(public, &Label::bottom()), Words::EMPTY);
+    }
+
+    #[test]
+    fn regulated_data_goes_where_its_scopes_are_cleared() {
+        let label = |scopes: &TextSet| Label::bottom().with_class(DataClass::Regulated).with_scopes(scopes);
+        let of = |scopes: &[&str]| label(&TextSet::of(scopes.iter().copied()));
+        let public = Words::only(Destination::Public);
+        let refused = Words::only(DataClass::Regulated);
+        let table = Clearance::default().with_scopes(Destination::Public, TextSet::of(["gdpr"]));
+        assert_eq!(table.refuses(public, &of(&["gdpr"])), Words::EMPTY);
+        assert_eq!(table.refuses(public, &of(&["hipaa"])), refused);
+        assert_eq!(table.refuses(public, &of(&["gdpr", "hipaa"])), refused);
+        assert_eq!(table.refuses(public, &label(&TextSet::EVERY)), refused, "it may be of any scope");
+        assert_eq!(table.refuses(public, &of(&[])), refused, "nobody named its scopes");
+        let both = public.with(Destination::Internal);
+        assert_eq!(table.refuses(both, &of(&["gdpr"])), Words::EMPTY);
+        assert_eq!(table.refuses(both, &of(&["hipaa"])), refused);
+        assert_eq!(Clearance::default().refuses(public, &of(&["gdpr"])), refused);
     }
 
     #[test]

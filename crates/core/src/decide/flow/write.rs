@@ -65,18 +65,21 @@ fn leak(input: &FlowInput<'_>) -> Option<Leak> {
 }
 
 fn explain(input: &FlowInput<'_>, mut finding: Finding) -> Finding {
+    let destination = input.facts.contract.destination();
+    let mut cleared = input.policy.clearance.admits_at_all(destination.members());
     if let Some(leak) = leak(input) {
+        // A class that is cleared in part is not cleared for what this session holds of it.
+        cleared = cleared.minus(leak.at_destination);
         let reasons = [
             (Reason::NotCleared, leak.at_destination.is_empty()),
             (Reason::NotAccepted, leak.not_accepted.is_empty()),
         ];
         finding.reasons = reasons.into_iter().filter(|(_, empty)| !empty).map(|(reason, _)| reason).collect();
     }
-    let destination = input.facts.contract.destination();
     finding
         .saw("session.sensitivity", words(input.facts.session.classes()))
         .saw("tool.annotations.inputMetadata.destination", words(destination.members()))
-        .saw("clearance", words(input.policy.clearance.admits_at_all(destination.members())))
+        .saw("clearance", words(cleared))
 }
 
 /// The destinations that are looked at. Fetching a page is a message to whoever serves it, but to ask at every page
