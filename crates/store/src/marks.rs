@@ -28,6 +28,9 @@ pub struct MarkQuery<'a> {
     pub reader: &'a Principal,
     /// Makes the fingerprints of what came back, where they are needed.
     pub text: &'a (dyn Fn() -> ReadPrints + Sync),
+    /// What whoever reads holds already, where nothing but what is new to it matters: then the text is not looked at if no
+    /// mark could add anything by it.
+    pub held: Option<&'a Label>,
 }
 
 /// The marks that a reading meets.
@@ -37,6 +40,8 @@ pub struct MetMarks {
     pub marks: Vec<(Arc<Mark>, Label)>,
     /// The fingerprints of what came back, where they were needed.
     pub text: Option<ReadPrints>,
+    /// What the text may bear that was not looked at, because whoever reads holds all of it.
+    pub held: Label,
 }
 
 /// The marks known here.
@@ -85,12 +90,29 @@ impl Marks {
 
     /// The marks that a reading meets.
     pub(crate) fn met(&self, asked: &MarkQuery<'_>) -> MetMarks {
+        let mut held = Label::bottom();
+        let wanted = {
+            let mut known = self.known();
+            let mut wanted = false;
+            for server in asked.servers {
+                let Some(known) = known.get_mut(server) else { continue };
+                if known.index.wants_text(asked.reading) {
+                    wanted = true;
+                    held.join(&known.index.said_by_content(asked.reader));
+                }
+            }
+            wanted
+        };
+        let is_new = asked.held.is_none_or(|label| !label.includes(&held));
+        // Others need not wait while a long text is looked at.
+        let text = (wanted && is_new).then(|| (asked.text)());
+        if text.is_some() {
+            held = Label::bottom();
+        }
         let known = self.known();
-        let indexes: Vec<_> = asked.servers.iter().filter_map(|server| known.get(server)).collect();
-        let wanted = indexes.iter().any(|known| known.index.wants_text(asked.reading));
-        let text = wanted.then(|| (asked.text)());
-        let met = |known: &&Known| known.index.met_by(asked.reading, text.as_ref(), asked.reader);
-        MetMarks { marks: indexes.iter().flat_map(met).collect(), text }
+        let indexes = asked.servers.iter().filter_map(|server| known.get(server));
+        let met = |known: &Known| known.index.met_by(asked.reading, text.as_ref(), asked.reader);
+        MetMarks { marks: indexes.flat_map(met).collect(), text, held }
     }
 
     /// The doubts about files of these servers, in these folders or anywhere.

@@ -68,7 +68,7 @@ async fn marks(store: &Store) -> Result<Label, StoreError> {
     let (reader, reading) =
         (Principal::new("agent"), Reading { task: Some("1".into()), ..Reading::default() });
     let (servers, text) = ([UpstreamId::new("u")], ReadPrints::default);
-    let query = MarkQuery { servers: &servers, reading: &reading, reader: &reader, text: &text };
+    let query = MarkQuery { servers: &servers, reading: &reading, reader: &reader, text: &text, held: None };
     Ok(store.met(&query).await?.label())
 }
 

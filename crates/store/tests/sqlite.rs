@@ -84,7 +84,7 @@ async fn mark_of(store: &Store, number: u64) -> Label {
     let servers = [UpstreamId::new("notes")];
     let text = ReadPrints::default;
     store
-        .met(&MarkQuery { servers: &servers, reading: &reading, reader: &reader, text: &text })
+        .met(&MarkQuery { servers: &servers, reading: &reading, reader: &reader, text: &text, held: None })
         .await
         .unwrap()
         .label()

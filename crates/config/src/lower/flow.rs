@@ -87,7 +87,7 @@ impl Lowering<'_> {
                 (None, _) => {}
             }
         }
-        let mut listed = |texts: Vec<String>, whole: DataClass| {
+        let listed = |texts: Vec<String>, whole: DataClass| {
             let set = TextSet::of(texts);
             if classes.contains(whole) {
                 // The whole class is cleared, and with it each part.
@@ -99,7 +99,11 @@ impl Lowering<'_> {
                     "outside-domain",
                     written.span,
                     format!("`clearance.{destination}`{subject} lists too much"),
-                    &format!("at most {} of a kind, each of at most {} bytes", TextSet::LIMIT, TextSet::LONGEST),
+                    &format!(
+                        "at most {} of a kind, each of at most {} bytes",
+                        TextSet::LIMIT,
+                        TextSet::LONGEST
+                    ),
                 );
                 return TextSet::EMPTY;
             }

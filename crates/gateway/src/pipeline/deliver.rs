@@ -82,7 +82,11 @@ pub(super) async fn commit(
     if let Err(error) = road.sessions.mark_handles(&permitted, handles, &label).await {
         return Err(sent.unlabelled(&error));
     }
-    let Absorbed { joined, raised, .. } = match road.sessions.absorb_of(&permitted, &label).await {
+    let stored = match marked.as_deref() {
+        Some(met) => Cow::Owned(label.clone().joined(&met.held)),
+        None => Cow::Borrowed(&label),
+    };
+    let Absorbed { joined, raised, .. } = match road.sessions.absorb_of(&permitted, &stored).await {
         Ok(absorbed) => absorbed,
         Err(error) => return Err(sent.unlabelled(&error)),
     };

@@ -18,7 +18,7 @@ use super::arrival::{CallUnderWay, Excuse, RoutedAction};
 use super::files::Files;
 use super::judge::Judge;
 use super::local::{LocalFacts, reads_by_sql, said_by_places};
-use super::objects::prints_of;
+use super::objects::{handles, prints_of};
 use super::permitted::Permitted;
 use super::proposed::{Earlier, EffectiveContract, Proposed};
 use super::sessions::{ClientContext, Met, Sessions, worst};
@@ -180,7 +180,14 @@ impl Sessions {
             _ => ReplyKind::Server,
         };
         let key = self.store.print_key();
-        let met = self.marks(permitted, &|| prints_of(key, &reply.frame)).await;
+        let hands_out = || !handles(permitted.route.upstream(), &says.resources, &reply.frame).is_empty();
+        // Where no judgement of replies looks at more than the session's label, and nothing that the reply hands out is to
+        // bear its own, what the session holds already need not be looked for.
+        let matters = !self.store.may_be_marked(permitted.route.contracts.keeps())
+            || permitted.judges_replies()
+            || hands_out();
+        let held = (!matters).then_some(&permitted.before.label);
+        let met = self.marks(permitted, &|| prints_of(key, &reply.frame), held).await;
         let contract = contract_of_reply(permitted, &reply);
         if met.is_read() {
             let said = contract.as_deref().unwrap_or(&permitted.reply_contract);
@@ -188,7 +195,7 @@ impl Sessions {
         }
         let marks = met.label.clone();
         let facts = ReplyFacts { result_type, kind, claims: says.claims, marks, contract };
-        let marked = (!met.marks.is_empty()).then(|| Box::new(met));
+        let marked = met.is_something().then(|| Box::new(met));
         Received::new(Answered { reply, resources: says.resources.into(), marked }, facts)
     }
 }

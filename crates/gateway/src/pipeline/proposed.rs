@@ -129,6 +129,11 @@ impl Proposed {
         }
     }
 
+    /// Whether what comes back may be refused for what it holds itself.
+    pub(super) fn judges_replies(&self) -> bool {
+        self.policy.flow_for(&self.facts()).judges_replies()
+    }
+
     /// How the flow rules are enforced on it.
     pub(super) fn flow_mode(&self) -> FlowMode {
         let flow = self.policy.flow(&self.caller.virtual_server);

@@ -216,7 +216,7 @@ impl ServerQuestions {
         let facts = permitted.facts_of_reply(&now.label, &standing.grant);
         let sessions = &self.judge.sessions;
         let key = sessions.store.print_key();
-        let marks = sessions.marks(permitted, &|| prints_of_params(key, frame)).await.label;
+        let marks = sessions.marks(permitted, &|| prints_of_params(key, frame), None).await.label;
         let known = ReplyFacts { claims, marks, ..ReplyFacts::new(ResultType::Complete) };
         let labelled = label_reply(policy, &facts, Received::new((), known));
         match decide_reply(policy, &facts, permitted.obligations, labelled) {

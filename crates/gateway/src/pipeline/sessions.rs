@@ -257,14 +257,21 @@ impl Sessions {
 
     /// The marks of what a reply was made from, as they are now that it has come. What the call itself has left says nothing
     /// of the reply: it is what the session knew already.
-    pub(super) async fn marks(&self, permitted: &Permitted, text: &(dyn Fn() -> ReadPrints + Sync)) -> Met {
+    ///
+    /// `held` is what the session holds, where what the reply bears beyond that is all that matters.
+    pub(super) async fn marks(
+        &self,
+        permitted: &Permitted,
+        text: &(dyn Fn() -> ReadPrints + Sync),
+        held: Option<&Label>,
+    ) -> Met {
         if !self.store.may_be_marked(permitted.route.contracts.keeps()) {
             return Met::default();
         }
-        let Some(met) = self.marks_met(permitted, &called(permitted).reading(), text).await else {
+        let Some(met) = self.marks_met(permitted, &called(permitted).reading(), text, held).await else {
             return Met { label: Label::top(), ..Met::default() };
         };
-        let mut all = Met { text: met.text, ..Met::default() };
+        let mut all = Met { text: met.text, held: met.held, ..Met::default() };
         for (mark, label) in met.marks {
             match permitted.before_own(&mark) {
                 BeforeOwn::Nothing => continue,
@@ -288,7 +295,7 @@ impl Sessions {
             return joined;
         }
         for reading in readings {
-            match self.marks_met(proposed, reading, &ReadPrints::default).await {
+            match self.marks_met(proposed, reading, &ReadPrints::default, None).await {
                 Some(met) => joined.join(&met.label()),
                 None => return Label::top(),
             }
@@ -302,9 +309,10 @@ impl Sessions {
         proposed: &Proposed,
         reading: &Reading,
         text: &(dyn Fn() -> ReadPrints + Sync),
+        held: Option<&Label>,
     ) -> Option<MetMarks> {
         let servers = proposed.route.contracts.keeps();
-        let query = MarkQuery { servers, reading, reader: &proposed.caller.principal, text };
+        let query = MarkQuery { servers, reading, reader: &proposed.caller.principal, text, held };
         if let Some(met) = self.store.known_met(&query) {
             return Some(met);
         }
@@ -336,6 +344,9 @@ impl Sessions {
 pub(super) struct Met {
     pub(super) marks: Vec<Arc<Mark>>,
     pub(super) label: Label,
+    /// What it may bear besides, which the session held when it was looked at. It is stored with the reply's label, so that
+    /// a person who meanwhile took something off the session's label took it off what was read until then.
+    pub(super) held: Label,
     /// The fingerprints of the reply, where they were looked at.
     text: Option<ReadPrints>,
 }
@@ -343,6 +354,11 @@ pub(super) struct Met {
 // === impl Met ===
 
 impl Met {
+    /// Whether there is something to be told or stored of it.
+    pub(super) fn is_something(&self) -> bool {
+        !self.marks.is_empty() || self.held != Label::bottom()
+    }
+
     /// Whether the text of the reply was looked at.
     pub(super) fn is_read(&self) -> bool {
         self.text.is_some()

@@ -135,7 +135,8 @@ pub(crate) fn clearance(
         let (names, scopes) = flow.clearance.parts(*destination);
         let wanted = admitted.union(classes);
         // What is cleared in part stays so, unless the whole is asked for.
-        let listed = |set: &TextSet| set.members().iter().map(|text| scalar(text)).collect::<Vec<_>>().join(", ");
+        let listed =
+            |set: &TextSet| set.members().iter().map(|text| scalar(text)).collect::<Vec<_>>().join(", ");
         let written = |class: DataClass| match class {
             DataClass::Named if !names.is_open() => listed(names),
             DataClass::Regulated if !scopes.is_open() && !classes.contains(class) => {

@@ -146,7 +146,8 @@ impl Served {
             Some(reading) => {
                 let (servers, text) = ([UpstreamId::new("server")], ReadPrints::default);
                 let reader = &self.writer().principal;
-                let query = MarkQuery { servers: &servers, reading: &reading, reader, text: &text };
+                let query =
+                    MarkQuery { servers: &servers, reading: &reading, reader, text: &text, held: None };
                 self.node.store.met(&query).await.map_or_else(|_| Label::top(), |met| met.label())
             }
             None => Label::bottom(),

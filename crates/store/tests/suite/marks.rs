@@ -43,7 +43,7 @@ pub(super) fn writer(session: &str) -> Writer {
 async fn query(store: &Store, reading: &Reading, text: &str, reader: &str) -> Result<MetMarks, StoreError> {
     let prints = || ReadPrints::of(store.print_key(), [text]);
     let reader = Principal::new(reader);
-    store.met(&MarkQuery { servers: &[notes()], reading, reader: &reader, text: &prints }).await
+    store.met(&MarkQuery { servers: &[notes()], reading, reader: &reader, text: &prints, held: None }).await
 }
 
 /// What who reads the thing of this name takes over.

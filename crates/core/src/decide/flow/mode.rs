@@ -80,6 +80,11 @@ impl FlowPolicy {
         [Some(self.mode), self.beside.map(FlowFloor::mode)].into_iter().flatten()
     }
 
+    /// Whether a reply may be refused for what it holds itself. Otherwise it counts by what it adds to the session.
+    pub fn judges_replies(&self) -> bool {
+        self.modes().any(|mode| matches!(mode, FlowMode::Strict | FlowMode::Samos))
+    }
+
     /// Within what a reply of a believed server chooses.
     pub fn reply_bounds(&self) -> ReplyBounds {
         match (self.mode, self.beside) {
@@ -187,7 +192,8 @@ impl Clearance {
     pub fn refuses(&self, destinations: Words<Destination>, label: &Label) -> ClassSet {
         let mut refused = label.classes().minus(self.admits_at_all(destinations));
         let lacks = |admitted: &[TextSet; 5], held: &TextSet| {
-            let lacks = |to: Destination| admitted.get(to as usize).is_none_or(|admitted| !admitted.covers(held));
+            let lacks =
+                |to: Destination| admitted.get(to as usize).is_none_or(|admitted| !admitted.covers(held));
             destinations.iter().any(lacks)
         };
         if !label.names().is_empty() && lacks(&self.names, label.names()) {
@@ -218,7 +224,8 @@ impl Default for Clearance {
     /// Nothing to the public, everything to where it is forgotten, and everything but credentials elsewhere.
     fn default() -> Self {
         let most = Words::all().without(DataClass::Credentials);
-        let nothing = Self { admitted: [Words::EMPTY; 5], names: [TextSet::EMPTY; 5], scopes: [TextSet::EMPTY; 5] };
+        let nothing =
+            Self { admitted: [Words::EMPTY; 5], names: [TextSet::EMPTY; 5], scopes: [TextSet::EMPTY; 5] };
         nothing
             .with(Destination::Ephemeral, Words::all())
             .with(Destination::System, most)

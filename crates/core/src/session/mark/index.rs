@@ -26,6 +26,11 @@ pub struct MarkIndex {
     contents: usize,
     /// What trusted replies have shown: wording that says nothing of who wrote it.
     known: PrintSet,
+    /// By who left them: what the marks say in all that are known by their content. At least that: what is gone is
+    /// forgotten when somebody asks.
+    said: HashMap<Principal, Label>,
+    /// Whether some of that is gone.
+    is_stale: bool,
 }
 
 #[derive(Debug)]
@@ -87,7 +92,7 @@ impl MarkIndex {
 
     /// Takes a mark in, in place of the one of the same id.
     pub fn insert(&mut self, mark: Arc<Mark>) {
-        self.remove(&mark.id);
+        self.take_out(&mark.id);
         let id = Arc::clone(&mark.id);
         let named = match mark.thing.kind {
             MarkKind::Object => Named::from_text(&mark.thing.name),
@@ -99,6 +104,7 @@ impl MarkIndex {
         for print in mark.thing.prints.all().collect::<HashSet<u64>>() {
             self.prints.entry(print).or_default().push(Arc::clone(&id));
         }
+        self.note_said(&mark);
         match mark.thing.kind {
             MarkKind::Tool | MarkKind::Links | MarkKind::Server => {
                 self.wide.insert(Arc::clone(&id));
@@ -111,6 +117,11 @@ impl MarkIndex {
 
     /// Forgets a mark.
     pub fn remove(&mut self, id: &str) {
+        self.take_out(id);
+        self.is_stale = true;
+    }
+
+    fn take_out(&mut self, id: &str) {
         let Some(Entry { mark, named }) = self.marks.remove(id) else { return };
         for step in steps_of(&mark, &named) {
             if let Some(ids) = self.steps.get_mut(&step) {
@@ -132,6 +143,32 @@ impl MarkIndex {
         if mark.thing.kind == MarkKind::Content {
             self.contents -= 1;
         }
+    }
+
+    fn note_said(&mut self, mark: &Mark) {
+        if !mark.thing.prints.is_empty() {
+            let said = self.said.entry(mark.by.principal.clone()).or_default();
+            said.join(&left_in_content(&mark.label));
+        }
+    }
+
+    /// What a text may bear at most, whichever marks it meets by its content.
+    pub fn said_by_content(&mut self, reader: &Principal) -> Label {
+        if self.is_stale {
+            self.said.clear();
+            let marks: Vec<_> = self.marks.values().map(|entry| Arc::clone(&entry.mark)).collect();
+            marks.iter().for_each(|mark| self.note_said(mark));
+            self.is_stale = false;
+        }
+        let mut all = Label::bottom();
+        for (writer, said) in &self.said {
+            if writer == reader {
+                all.join(said);
+            } else {
+                all.join(&said.of_another());
+            }
+        }
+        all
     }
 
     /// Whether it takes the text of the reply to say which marks a reading meets.
@@ -209,6 +246,7 @@ impl MarkIndex {
 
     /// The marks whose content is in the text.
     fn met_by_content(&self, reading: &Reading, text: &ReadPrints) -> Vec<&Arc<str>> {
+        let read = text.without(&self.known);
         let mut candidates: Vec<&Arc<str>> =
             text.all().filter_map(|print| self.prints.get(&print)).flatten().collect();
         candidates.sort_unstable();
@@ -217,7 +255,7 @@ impl MarkIndex {
             self.marks.get(*id).is_some_and(|Entry { mark, .. }| {
                 // Who says what he reads is believed to read that.
                 let asked = mark.thing.kind == MarkKind::Content || reading.is_nameless();
-                asked && mark.thing.prints.are_in(text, &self.known)
+                asked && mark.thing.prints.are_in(&read)
             })
         });
         candidates

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::ControlFlow;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -50,6 +51,15 @@ pub struct ReadPrints {
     whole: PrintSet,
 }
 
+/// The fingerprints of a text that came back, but for those that say nothing.
+#[derive(Clone, Copy)]
+pub struct Telling<'a> {
+    read: &'a ReadPrints,
+    known: &'a PrintSet,
+    /// How many of eight words there are.
+    spans: usize,
+}
+
 /// Fingerprints are random already.
 pub type PrintSet = HashSet<u64, BuildHasherDefault<AsItIs>>;
 
@@ -91,8 +101,8 @@ impl PrintKey {
         Self { words: (number(0), number(8)), mixer: number(16) | 1 }
     }
 
-    fn word(&self, word: &str) -> u64 {
-        sip(self.words, word.as_bytes())
+    fn word(&self, word: &[u8]) -> u64 {
+        sip(self.words, word)
     }
 }
 
@@ -145,8 +155,9 @@ impl Prints {
             && other.whole.iter().all(|print| self.whole.binary_search(print).is_ok())
     }
 
-    /// Whether a text that came back bears them. What `known` holds says nothing.
-    pub fn are_in(&self, read: &ReadPrints, known: &PrintSet) -> bool {
+    /// Whether a text that came back bears them.
+    pub fn are_in(&self, read: &Telling<'_>) -> bool {
+        let Telling { read, known, spans } = *read;
         let counts = |print: &&u64| !known.contains(*print);
         if self.whole.iter().filter(counts).any(|print| read.whole.contains(print)) {
             return true;
@@ -157,7 +168,7 @@ impl Prints {
                 all += 1;
                 common += usize::from(read.spans.contains(print));
             }
-            common > 0 && (is_much(common, all) || is_much(common, read.spans.difference(known).count()))
+            common > 0 && (is_much(common, all) || is_much(common, spans))
         };
         self.parts.iter().any(|part| shares(part))
     }
@@ -206,6 +217,12 @@ impl ReadPrints {
         Self { spans, whole: all }
     }
 
+    /// Without those that are known to say nothing of who wrote the text.
+    pub fn without<'a>(&'a self, known: &'a PrintSet) -> Telling<'a> {
+        let spans = self.spans.iter().filter(|print| !known.contains(*print)).count();
+        Telling { read: self, known, spans }
+    }
+
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty() && self.whole.is_empty()
@@ -235,9 +252,9 @@ fn spans<'t>(key: &PrintKey, texts: impl IntoIterator<Item = &'t str>) -> Vec<u6
     let (mut words, mut prints) = ([0_u64; SPAN], [u64::MAX; WINDOW]);
     let (mut rolled, mut count) = (0_u64, 0_usize);
     let leaving = (0..SPAN).fold(1_u64, |power, _| power.wrapping_mul(ROLL));
-    let mut take = |word: &str| {
+    let mut take = |word: &[u8]| {
         if count >= MOST_WORDS {
-            return;
+            return ControlFlow::Break(());
         }
         let hash = key.word(word);
         if let Some(oldest) = words.get_mut(count % SPAN) {
@@ -245,7 +262,7 @@ fn spans<'t>(key: &PrintKey, texts: impl IntoIterator<Item = &'t str>) -> Vec<u6
             *oldest = hash;
         }
         count += 1;
-        let Some(at) = count.checked_sub(SPAN) else { return };
+        let Some(at) = count.checked_sub(SPAN) else { return ControlFlow::Continue(()) };
         if let Some(print) = prints.get_mut(at % WINDOW) {
             *print = mixed(rolled, key.mixer);
         }
@@ -255,6 +272,7 @@ fn spans<'t>(key: &PrintKey, texts: impl IntoIterator<Item = &'t str>) -> Vec<u6
                 kept.push(least);
             }
         }
+        ControlFlow::Continue(())
     };
     for text in texts {
         each_word(text, &mut take);
@@ -274,9 +292,14 @@ fn whole(key: &PrintKey, text: &str) -> Option<u64> {
     }
     let (mut rolled, mut count, mut letters) = (0_u64, 0_usize, 0_usize);
     each_word(text, &mut |word| {
-        rolled = rolled.wrapping_mul(ROLL).wrapping_add(key.word(word));
         count += 1;
-        letters += word.chars().count();
+        if count >= SPAN {
+            return ControlFlow::Break(());
+        }
+        rolled = rolled.wrapping_mul(ROLL).wrapping_add(key.word(word));
+        // Of UTF-8, every byte that begins a letter.
+        letters += word.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        ControlFlow::Continue(())
     });
     let is_worth = (1..SPAN).contains(&count) && letters >= SHORTEST;
     is_worth.then(|| mixed(rolled ^ count as u64, key.mixer.rotate_left(32) | 1))

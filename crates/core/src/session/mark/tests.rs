@@ -251,6 +251,42 @@ proptest! {
         prop_assert_eq!(met(&index, &Reading::default(), &prose(kept, 30)), ["0"]);
     }
 
+    /// Whoever holds what all marks say by their content learns nothing from a text that bears some of them.
+    #[test]
+    fn no_text_bears_more_than_all_marks_say(seeds in prop::collection::vec((0_u64..20, any::<bool>(), any::<bool>()), 1..8)) {
+        let mut index = MarkIndex::default();
+        for (seed, named_too, ours) in &seeds {
+            let prints = written(&[&prose(*seed, 30)]);
+            let thing = if *named_too {
+                Thing::object(notes(), &named(&[("path", "a/b")]), prints)
+            } else {
+                Thing::content(notes(), prints)
+            };
+            let mut left = Mark::clone(&mark(&format!("{seed}{named_too}"), thing));
+            left.by.principal = Principal::new(if *ours { "ada" } else { "ben" });
+            left.label = Label::bottom().with_class(DataClass::ALL[usize::try_from(*seed).unwrap() % DataClass::ALL.len()]);
+            left.label = left.label.with_origin(&format!("mcp:crm:{seed}"));
+            index.insert(Arc::new(left));
+        }
+        let reader = Principal::new("ada");
+        for gone in [None, seeds.first()] {
+            if let Some((seed, named_too, _)) = gone {
+                index.remove(&format!("{seed}{named_too}"));
+            }
+            let all = index.said_by_content(&reader);
+            for (seed, ..) in &seeds {
+                let text = ReadPrints::of(&key(), [prose(*seed, 30).as_str()]);
+                for (mark, label) in index.met_by(&Reading::default(), Some(&text), &reader) {
+                    prop_assert!(all.includes(&label), "{}: {:?} in {:?}", mark.id, label, all);
+                }
+            }
+        }
+        for (seed, named_too, _) in &seeds {
+            index.remove(&format!("{seed}{named_too}"));
+        }
+        prop_assert_eq!(index.said_by_content(&reader), Label::bottom());
+    }
+
     /// Every cut of a third or more is known, wherever it begins.
     #[test]
     fn a_third_is_enough_wherever_it_is_cut(seed in 0_u64..1000, words in 60_usize..600, from in 0_usize..100) {

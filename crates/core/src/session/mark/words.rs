@@ -1,57 +1,70 @@
 //! The words of a text, however it is dressed: without tags, escapes, punctuation, hidden characters and letter case.
 
+use std::ops::ControlFlow;
+
 /// How long a tag may be. What opens one and does not end is text.
 const LONGEST_TAG: usize = 4096;
 
-/// Calls `each` with every word of a text, in order.
-pub(super) fn each_word(text: &str, each: &mut dyn FnMut(&str)) {
-    let mut word = String::new();
-    let mut end = |word: &mut String| {
-        if !word.is_empty() {
-            each(word);
-            word.clear();
-        }
-    };
-    let mut rest = text.chars();
-    while let Some(letter) = rest.next() {
-        let letter = match letter {
-            '<' => match after_tag(rest.as_str()) {
-                Some(after) => {
-                    rest = after.chars();
-                    ' '
-                }
-                None => ' ',
-            },
-            '&' => match entity(rest.as_str()) {
-                Some((meant, after)) => {
-                    rest = after.chars();
-                    meant
-                }
-                None => ' ',
-            },
-            '\\' => match escape(rest.as_str()) {
-                Some((meant, after)) => {
-                    rest = after.chars();
-                    meant
-                }
-                None => ' ',
-            },
-            letter => letter,
+/// Calls `each` with every word of a text, in order, until it has heard enough.
+pub(super) fn each_word(text: &str, each: &mut impl FnMut(&[u8]) -> ControlFlow<()>) {
+    let mut word = Vec::with_capacity(32);
+    let mut rest = text;
+    while let Some(first) = rest.as_bytes().first().copied() {
+        // By far the most of it is plain letters and what parts them.
+        let (letter, after) = match first {
+            b'<' | b'&' | b'\\' | 0x80.. => letter(rest),
+            plain => {
+                let plain = char::from(plain);
+                (plain, rest.get(1..).unwrap_or_default())
+            }
         };
-        if is_hidden(letter) {
+        rest = after;
+        if letter.is_ascii() {
+            if letter.is_ascii_alphanumeric() {
+                word.push(letter.to_ascii_lowercase() as u8);
+                continue;
+            }
+        } else if is_hidden(letter) {
             continue;
-        }
-        if stands_alone(letter) {
-            end(&mut word);
-            word.push(letter);
-            end(&mut word);
         } else if letter.is_alphanumeric() {
-            word.extend(letter.to_lowercase());
-        } else {
-            end(&mut word);
+            if stands_alone(letter) && end(&mut word, each).is_break() {
+                return;
+            }
+            for lower in letter.to_lowercase() {
+                word.extend_from_slice(lower.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            if !stands_alone(letter) {
+                continue;
+            }
+        }
+        if end(&mut word, each).is_break() {
+            return;
         }
     }
-    end(&mut word);
+    // Whoever has heard enough now has heard all.
+    let _: ControlFlow<()> = end(&mut word, each);
+}
+
+fn end(word: &mut Vec<u8>, each: &mut impl FnMut(&[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
+    if word.is_empty() {
+        return ControlFlow::Continue(());
+    }
+    let heard = each(word);
+    word.clear();
+    heard
+}
+
+/// The first letter of a text that is not plain, and what follows it. What stands for no letter parts words.
+fn letter(text: &str) -> (char, &str) {
+    let mut rest = text.chars();
+    let Some(first) = rest.next() else { return (' ', "") };
+    let rest = rest.as_str();
+    match first {
+        '<' => (' ', after_tag(rest).unwrap_or(rest)),
+        '&' => entity(rest).unwrap_or((' ', rest)),
+        '\\' => escape(rest).unwrap_or((' ', rest)),
+        letter => (letter, rest),
+    }
 }
 
 /// What follows a tag of which this is the text behind `<`.
@@ -120,7 +133,10 @@ mod tests {
 
     fn words(text: &str) -> Vec<String> {
         let mut words = Vec::new();
-        each_word(text, &mut |word| words.push(word.to_owned()));
+        each_word(text, &mut |word| {
+            words.push(String::from_utf8(word.to_vec()).unwrap());
+            ControlFlow::Continue(())
+        });
         words
     }
 
