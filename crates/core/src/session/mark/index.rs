@@ -18,6 +18,8 @@ pub struct MarkIndex {
     marks: HashMap<Arc<str>, Entry>,
     /// By the steps of their names.
     steps: HashMap<Box<str>, BTreeSet<Arc<str>>>,
+    /// By the last step alone. Of two names that meet, the last step of one is a step of the other.
+    last_steps: HashMap<Box<str>, BTreeSet<Arc<str>>>,
     /// By their fingerprints.
     prints: HashMap<u64, Vec<Arc<str>>, BuildHasherDefault<AsItIs>>,
     /// Those that are asked for at every reading.
@@ -98,7 +100,10 @@ impl MarkIndex {
             MarkKind::Object => Named::from_text(&mark.thing.name),
             _ => Named::default(),
         };
-        for step in steps_of(&mark, &named) {
+        for Step { step, is_last } in steps_of(&mark, &named) {
+            if is_last {
+                self.last_steps.entry(step.clone()).or_default().insert(Arc::clone(&id));
+            }
             self.steps.entry(step).or_default().insert(Arc::clone(&id));
         }
         for print in mark.thing.prints.all().collect::<HashSet<u64>>() {
@@ -123,13 +128,9 @@ impl MarkIndex {
 
     fn take_out(&mut self, id: &str) {
         let Some(Entry { mark, named }) = self.marks.remove(id) else { return };
-        for step in steps_of(&mark, &named) {
-            if let Some(ids) = self.steps.get_mut(&step) {
-                ids.remove(id);
-                if ids.is_empty() {
-                    self.steps.remove(&step);
-                }
-            }
+        for Step { step, .. } in steps_of(&mark, &named) {
+            forget(&mut self.steps, &step, id);
+            forget(&mut self.last_steps, &step, id);
         }
         for print in mark.thing.prints.all() {
             if let Some(ids) = self.prints.get_mut(&print) {
@@ -188,9 +189,12 @@ impl MarkIndex {
             return Vec::new();
         }
         let mut met = HashMap::new();
-        let read = reading.named.names().chain(&reading.resource);
-        let mut candidates: BTreeSet<&Arc<str>> =
-            read.flat_map(Name::steps).filter_map(|step| self.steps.get(step)).flatten().collect();
+        let mut candidates = BTreeSet::new();
+        for name in reading.named.names().chain(&reading.resource) {
+            let steps = name.steps();
+            candidates.extend(steps.iter().filter_map(|step| self.last_steps.get(*step)).flatten());
+            candidates.extend(steps.last().and_then(|last| self.steps.get(*last)).into_iter().flatten());
+        }
         // A name without a step may be anything.
         if reading.named.names().chain(&reading.resource).any(|name| name.steps().is_empty()) {
             candidates.extend(self.marks.keys());
@@ -272,19 +276,38 @@ impl MarkIndex {
     }
 }
 
+/// A step of a name under which a mark is found.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    step: Box<str>,
+    is_last: bool,
+}
+
 /// Under which steps a mark is found.
-fn steps_of(mark: &Mark, named: &Named) -> BTreeSet<Box<str>> {
-    let of_name = |name: &Name| -> Vec<Box<str>> {
-        match name.steps() {
-            steps if steps.is_empty() => vec!["".into()],
-            steps => steps.into_iter().map(Into::into).collect(),
+fn steps_of(mark: &Mark, named: &Named) -> BTreeSet<Step> {
+    let of_name = |name: &Name| -> Vec<Step> {
+        let steps = name.steps();
+        let last = steps.len().saturating_sub(1);
+        let step = |(at, step): (usize, &&str)| Step { step: (*step).into(), is_last: at == last };
+        match steps.is_empty() {
+            true => vec![Step { step: "".into(), is_last: true }],
+            false => steps.iter().enumerate().map(step).collect(),
         }
     };
     match mark.thing.kind {
         MarkKind::Object => named.names().flat_map(of_name).collect(),
         MarkKind::Resource => of_name(&Name::new(&mark.thing.name)).into_iter().collect(),
-        MarkKind::Task => [task_step(&mark.thing.name)].into(),
+        MarkKind::Task => [Step { step: task_step(&mark.thing.name), is_last: true }].into(),
         MarkKind::Content | MarkKind::Tool | MarkKind::Links | MarkKind::Server => BTreeSet::new(),
+    }
+}
+
+fn forget(all: &mut HashMap<Box<str>, BTreeSet<Arc<str>>>, step: &str, id: &str) {
+    if let Some(ids) = all.get_mut(step) {
+        ids.remove(id);
+        if ids.is_empty() {
+            all.remove(step);
+        }
     }
 }
 

@@ -251,6 +251,20 @@ proptest! {
         prop_assert_eq!(met(&index, &Reading::default(), &prose(kept, 30)), ["0"]);
     }
 
+    /// What is looked up by steps is what meets by name: nothing is missed.
+    #[test]
+    fn whatever_meets_by_name_is_found(
+        written in prop::collection::vec("(/?[ab](/[abc]){0,3}|/|c)", 1..6),
+        read in "(/?[ab](/[abc]){0,3}|/|c)",
+    ) {
+        let index = index(written.iter().map(|name| Thing::object(notes(), &named(&[("path", name)]), Prints::default())));
+        let expected: Vec<String> = (0..written.len())
+            .filter(|at| Name::new(&written[*at]).meets(&Name::new(&read)))
+            .map(|at| at.to_string())
+            .collect();
+        prop_assert_eq!(met(&index, &reads(&[("path", &read)]), ""), expected);
+    }
+
     /// Whoever holds what all marks say by their content learns nothing from a text that bears some of them.
     #[test]
     fn no_text_bears_more_than_all_marks_say(seeds in prop::collection::vec((0_u64..20, any::<bool>(), any::<bool>()), 1..8)) {
