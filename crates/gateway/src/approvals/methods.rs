@@ -49,7 +49,7 @@ impl Gateway {
             "approval/challenge/create" => self.create_challenge(desk, caller, frame).await,
             _ => return Err(unknown()),
         }?;
-        desk.note_native(&caller.principal);
+        client.note_approval();
         // No `_meta` on these: there are clients that lose everything else of a result that has one.
         let result = match client.era() {
             Era::Legacy => format!("{{{result}}}"),

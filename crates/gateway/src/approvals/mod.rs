@@ -9,7 +9,6 @@ mod fetched_pages;
 mod look;
 mod mandate;
 mod methods;
-mod native;
 mod options;
 mod parts;
 mod records;
@@ -37,7 +36,6 @@ pub(crate) use ceremony::{Around, Proposed};
 pub(crate) use enroll::with_one;
 pub(crate) use mandate::Mandated;
 pub(crate) use methods::PREFIX as APPROVAL_METHODS;
-pub(crate) use native::declares_approval;
 pub(crate) use remember::{Offer, Recalled, Rememberable};
 pub(crate) use requests::{AskAnswer, NewAsk, rules_of, told_of};
 
@@ -45,7 +43,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use highwater_config::ApprovalSettings;
+use highwater_config::{ApprovalFlow, ApprovalSettings};
 use highwater_core::approval::{Nonce, RelyingParty, ServerId, ToolName};
 use highwater_core::audit::{ApprovalNote, AuditEvent, Happened};
 use highwater_core::id::{ApprovalId, DecisionId, UserId};
@@ -55,7 +53,6 @@ use tokio::sync::broadcast;
 
 use crate::gateway::now;
 use attention::Attention;
-use native::Natives;
 use sign_in::SignIns;
 use webhook::Messages;
 
@@ -75,7 +72,6 @@ pub struct Desk {
     key: Arc<ReceiptKey>,
     settings: ArcSwap<ApprovalSettings>,
     changes: broadcast::Sender<ApprovalId>,
-    natives: Natives,
     sign_ins: SignIns,
     attention: Attention,
     messages: Messages,
@@ -145,7 +141,6 @@ impl Desk {
             key,
             settings: ArcSwap::from_pointee(settings),
             changes: broadcast::channel(CHANGES).0,
-            natives: Natives::default(),
             sign_ins: SignIns::default(),
             attention: Attention::default(),
             messages,
@@ -199,6 +194,11 @@ impl Desk {
 
     pub(crate) fn settings(&self) -> arc_swap::Guard<Arc<ApprovalSettings>> {
         self.settings.load()
+    }
+
+    /// Whether every client is expected to bring signatures by itself.
+    pub(crate) fn is_native_only(&self) -> bool {
+        self.settings().flow == ApprovalFlow::NativeOnly
     }
 
     /// Hears of every request that changes. A hint: whoever missed some looks again.

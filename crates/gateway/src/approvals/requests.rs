@@ -151,15 +151,15 @@ impl Desk {
         }
     }
 
-    /// Uses a person's answer up for one call: T3.
+    /// Uses a person's answer up for one call of the conversation that asked: T3.
     pub(crate) async fn use_grant(
         &self,
         request: &ApprovalRequest,
-        principal: &Principal,
+        caller: (&Principal, &SessionKey),
         action: ActionHash,
         definition: Option<PinDigest>,
     ) -> Result<GrantOutcome, DeskFault> {
-        let outcome = self.store.consume_grant(&request.id, principal, action, definition, now()).await?;
+        let outcome = self.store.consume_grant(&request.id, caller, action, definition, now()).await?;
         if outcome == GrantOutcome::Consumed {
             self.changed(&request.id);
         }

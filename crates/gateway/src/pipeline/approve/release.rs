@@ -36,7 +36,8 @@ impl Approvals {
         let permitted = Arc::clone(&sent.permitted);
         let answer = match self.ask_about_reply(desk, arrival, &permitted, &held, "page").await {
             Ok(Some(request)) => {
-                let until = Instant::now() + desk.settings().hold;
+                // Nobody can call for it again.
+                let until = Instant::now() + desk.settings().hold_with_link;
                 let settled = desk.settled(&request.id, until).await;
                 settled.map_err(|fault| failed(&permitted, &fault))
             }
@@ -138,7 +139,8 @@ impl Approvals {
         let (Some(desk), Some(request)) = (&self.judge.service, request) else {
             return Err(sent.withhold(&held.unasked()));
         };
-        let used = desk.use_grant(&request, &permitted.caller.principal, request.action, None).await;
+        let caller = (&permitted.caller.principal, permitted.session().key());
+        let used = desk.use_grant(&request, caller, request.action, None).await;
         let grant = granted(&request);
         let Some(spent) = used.ok().and_then(|used| grant.spend(used).ok()) else {
             return Err(sent.withhold(&held.unasked()));
