@@ -20,6 +20,7 @@ mod sign_in;
 mod view;
 mod webhook;
 
+pub use attention::NewQuestion;
 pub use fault::DeskFault;
 pub use options::{
     AuthenticatorSelection, ChallengeEnvelope, CreationOptions, Descriptor, KeyParameter, RequestOptions,
@@ -72,8 +73,10 @@ pub struct Desk {
     key: Arc<ReceiptKey>,
     settings: ArcSwap<ApprovalSettings>,
     changes: broadcast::Sender<ApprovalId>,
+    /// The same for the pages that are open, which are counted.
+    pages: broadcast::Sender<ApprovalId>,
     sign_ins: SignIns,
-    attention: Attention,
+    attention: Arc<Attention>,
     messages: Messages,
     /// How tools are defined now.
     catalog: OnceLock<Catalog>,
@@ -133,6 +136,8 @@ impl Desk {
         let origins = std::iter::once(installation.origin.clone()).chain(settings.extra_origins.clone());
         let party = RelyingParty::new(installation.rp_id, origins, installation.server_id);
         let (messages, waiting) = Messages::new();
+        let pages = broadcast::channel(CHANGES).0;
+        let attention = Attention::new(&installation.origin, pages.clone());
         let desk = Arc::new(Self {
             store,
             audit,
@@ -141,8 +146,9 @@ impl Desk {
             key,
             settings: ArcSwap::from_pointee(settings),
             changes: broadcast::channel(CHANGES).0,
+            pages,
             sign_ins: SignIns::default(),
-            attention: Attention::default(),
+            attention,
             messages,
             catalog: OnceLock::new(),
         });
@@ -201,14 +207,16 @@ impl Desk {
         self.settings().flow == ApprovalFlow::NativeOnly
     }
 
-    /// Hears of every request that changes. A hint: whoever missed some looks again.
+    /// Hears of every request that changes, for a page: while one is open no other is opened. A hint: whoever missed some
+    /// looks again.
     pub fn changes(&self) -> broadcast::Receiver<ApprovalId> {
-        self.changes.subscribe()
+        self.pages.subscribe()
     }
 
     fn changed(&self, id: &ApprovalId) {
         // Nobody listening is no fault.
         self.changes.send(id.clone()).ok();
+        self.pages.send(id.clone()).ok();
     }
 
     /// Passes on what the store hears of, from this gateway and from others.

@@ -17,7 +17,7 @@ use super::super::permitted::Basis;
 use super::super::proposed::{Earlier, Proposed};
 use super::super::{Arrival, Refusal};
 use super::signable::{NotSignable, Signable};
-use super::wait::Waited;
+use super::wait::{Waited, has_link};
 use super::{Approvals, Approved, MAX_QUESTIONS, context};
 use crate::approvals::{AskAnswer, By, ContextView, Desk, DeskFault, NewAsk, told_of};
 
@@ -186,6 +186,7 @@ impl Approvals {
             class: here.class,
             quorum: here.quorum.clone().filter(|_| escalation.grade() == Effect::Passkey),
             sealed: proposed.sealed,
+            has_link: has_link(here, arrival, proposed, escalation.grade()),
             decision: &proposed.decision,
         };
         here.desk.ask(ask).await

@@ -22,6 +22,9 @@ use crate::approvals::{
     AskAnswer, AskView, By, ContextView, ConversationView, Desk, DeskFault, NewAsk, rules_of,
 };
 
+/// How a person is led to the page by the address that their client was given, for the record.
+const URL: &str = "url";
+
 // === impl Approvals ===
 
 impl Approvals {
@@ -69,7 +72,7 @@ impl Approvals {
         held: HeldReply<Answered>,
     ) -> Result<Delivery, Refusal> {
         let permitted = Arc::clone(&sent.permitted);
-        let request = match self.ask_about_reply(desk, arrival, &permitted, &held, "url").await {
+        let request = match self.ask_about_reply(desk, arrival, &permitted, &held, URL).await {
             Ok(Some(request)) => request,
             Ok(None) => return Err(sent.withhold(&held.unasked())),
             Err(refusal) => {
@@ -200,6 +203,7 @@ impl Approvals {
             quorum: None,
             // It holds digests of the call and of its reply.
             sealed: permitted.sealed || self.judge.seals(permitted),
+            has_link: how == URL,
             decision: &permitted.decision,
         };
         self.judge.recorder.asked(permitted, escalation.question(), how)?;

@@ -261,6 +261,14 @@ fn way<'a>(here: &AtDesk<'_>, arrival: &'a Arrival, proposed: &Proposed, grade: 
     }
 }
 
+/// Whether this client is given the address of the page, or lets its own person sign: nobody else needs to call them.
+pub(super) fn has_link(here: &AtDesk<'_>, arrival: &Arrival, proposed: &Proposed, grade: Effect) -> bool {
+    match way(here, arrival, proposed, grade) {
+        Way::Native | Way::Inline(_) | Way::Return => true,
+        Way::Hold => false,
+    }
+}
+
 /// Whether a request may end with the address of a page: only the modern era has that, and only these methods.
 pub(super) fn returns_page(arrival: &Arrival) -> bool {
     matches!(arrival.client, Client::Modern(_))

@@ -1,6 +1,7 @@
 //! How people are asked, by what their client can do and what its token says: nobody agrees to what they were not shown,
 //! nobody is asked in a way that leads nowhere, and the conversation that asked gets the answer.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use tokio::time::Instant;
 
 use super::approver::Approver;
 use super::{ACT, Agent, ClientOptions, ERAS, Setup, Stage, forms, pages, refusal, text, yes};
+use crate::approvals::NewQuestion;
 
 const CHALLENGE: &str = "approval/challenge/create";
 
@@ -256,4 +258,24 @@ async fn a_yes_is_collected_by_the_conversation_that_asked() {
         refusal(&other.send("tools/call", act("a")).await.answer);
         assert_eq!((stage.up().runs("act"), approver.waiting().await), (1, 1), "{effect}");
     }
+}
+
+/// D12: of three questions within ten seconds one was announced.
+#[tokio::test]
+async fn every_question_is_announced_once_and_only_once() {
+    let (stage, approver) = stage("confirm").await;
+    let announced: Arc<Mutex<Vec<NewQuestion>>> = Arc::default();
+    let heard = Arc::clone(&announced);
+    stage.gateway.desk().unwrap().announce_with(move |question| heard.lock().unwrap().push(question.clone()));
+    let agent = stage.modern(pages());
+    for path in ["a", "b", "c", "a"] {
+        agent.send("tools/call", act(path)).await;
+    }
+    let announced = announced.lock().unwrap();
+    let mut urls: Vec<&str> = announced.iter().map(|question| question.url.as_str()).collect();
+    urls.dedup();
+    assert_eq!((urls.len(), announced.len(), approver.waiting().await), (3, 3, 3), "{announced:?}");
+    let line = announced[0].line();
+    assert!(line.contains("up__act on up") && line.contains(urls[0]) && line.contains("owner"), "{line}");
+    assert!(!line.contains("path"), "nothing of the arguments: {line}");
 }
