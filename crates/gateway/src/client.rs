@@ -1,7 +1,7 @@
 //! Who is on the other end of a front, in either era, and how to reach them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -68,8 +68,8 @@ pub(crate) struct LegacySession {
     pub(crate) version: &'static str,
     /// The client's capabilities as JSON text.
     pub(crate) capabilities: String,
-    /// Whether it says that it lets calls be signed by itself.
-    pub(crate) speaks_approval: bool,
+    /// Whether it says that it lets calls be signed by itself, or has done so.
+    speaks_approval: AtomicBool,
     /// What it calls itself.
     pub(crate) name: String,
     /// Where messages go that belong to no request.
@@ -157,11 +157,20 @@ impl Client {
         }
     }
 
-    /// Whether the client says that it lets calls be signed by itself.
+    /// Whether the client lets calls be signed by itself (G19): this connection in the legacy era, this request in the
+    /// modern one. Never a token, which several clients may hold.
     pub(crate) fn speaks_approval(&self) -> bool {
         match self {
-            Self::Legacy(session) => session.speaks_approval,
+            Self::Legacy(session) => session.speaks_approval(),
             Self::Modern(client) => client.speaks_approval,
+        }
+    }
+
+    /// Notes that the client used the methods or the evidence of SEP-2672. Each request of a modern one says it anew.
+    pub(crate) fn note_approval(&self) {
+        match self {
+            Self::Legacy(session) => session.speaks_approval.store(true, Ordering::Relaxed),
+            Self::Modern(_) => {}
         }
     }
 
@@ -200,13 +209,17 @@ impl LegacySession {
             caller,
             version,
             capabilities,
-            speaks_approval,
+            speaks_approval: AtomicBool::new(speaks_approval),
             name,
             aside,
             hang_up,
             state: Mutex::default(),
             next_question: AtomicU64::new(1),
         })
+    }
+
+    pub(crate) fn speaks_approval(&self) -> bool {
+        self.speaks_approval.load(Ordering::Relaxed)
     }
 
     pub(crate) fn log_level(&self) -> Option<LogLevel> {

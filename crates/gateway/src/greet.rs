@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use highwater_mcp::annotations::APPROVAL_EXTENSIONS;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, LEGACY_VERSIONS, MODERN_VERSION, meta_key};
 use highwater_mcp::error_code::{self, INVALID_PARAMS, UNSUPPORTED_PROTOCOL_VERSION};
@@ -10,7 +11,6 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{is_object, member, pointer, quote, string_member, unquote};
 use highwater_upstream::control::LogLevel;
 
-use crate::approvals::declares_approval;
 use crate::client::{Aside, Caller, HangUp, LegacySession, ModernClient, Said};
 use crate::gateway::{Gateway, OUR_INFO};
 
@@ -73,6 +73,11 @@ pub(crate) fn modern_client(frame: &Frame, caller: Caller) -> Result<ModernClien
     let speaks_approval = extensions.is_some_and(declares_approval);
     let capabilities = bridgeable(capabilities, extensions).into_owned();
     Ok(ModernClient { caller, capabilities, speaks_approval, log_level })
+}
+
+/// Whether the extensions that a client declares, as JSON text, have verified approval.
+fn declares_approval(extensions: &str) -> bool {
+    APPROVAL_EXTENSIONS.iter().any(|key| member(extensions, key).is_some())
 }
 
 /// A version nobody here speaks. Modern first, then everything older.

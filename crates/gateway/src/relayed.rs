@@ -23,9 +23,6 @@ const GOES_ON: Duration = Duration::from_secs(10 * 60);
 /// For how long what a person agreed to with a challenge serves its call: as long as any answer of theirs waits for one.
 const AGREED: Duration = Duration::from_secs(2 * 60);
 
-/// For how long whoever asked for a challenge counts as one who can carry approvals (G19).
-const NATIVE: Duration = Duration::from_secs(60 * 60);
-
 /// The longest id of a challenge that is remembered; nobody needs a longer one.
 const LONGEST_ID: usize = 1_024;
 
@@ -130,12 +127,6 @@ impl RelayedChallenges {
             .find_map(|remembered| resume(&remembered.challenge, call))
     }
 
-    /// Whether somebody has lately asked for a challenge, and so can carry its evidence.
-    pub(crate) fn is_native(&self, principal: &Principal) -> bool {
-        let lately = |remembered: &Remembered| remembered.issued.elapsed() < NATIVE;
-        self.lock().get(principal).is_some_and(|theirs| theirs.values().any(lately))
-    }
-
     fn lock(&self) -> MutexGuard<'_, HashMap<Principal, Theirs>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -222,6 +213,5 @@ mod tests {
         assert!(find(&modest, kept.as_str()).is_some());
         assert!(!all.issued(ChallengeId::new(""), &modest.call(), None));
         assert!(!all.issued(ChallengeId::new("x".repeat(LONGEST_ID + 1)), &modest.call(), None));
-        assert!(all.is_native(&modest.principal) && !all.is_native(&Principal::new("nobody")));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use highwater_config::{OWNER, Settings};
 use highwater_core::audit::{AuditEvent, Happened};
-use highwater_core::grant::{Grant, Limits, NAME_RULE, ServerScope, name_fault};
+use highwater_core::grant::{Forms, Grant, Limits, NAME_RULE, ServerScope, name_fault};
 use highwater_core::id::{Timestamp, UserId};
 use highwater_store::{
     AuditError, AuditLog, ChangedToken, CreatedToken, Store, StoreError, TokenBasis, TokenRecord,
@@ -71,6 +71,8 @@ pub struct ShownTerms {
     pub limits: Limits,
     /// Whose agent it is: their passkeys count for its calls.
     pub user: UserId,
+    /// Whether what its clients answer to a form is a person's word.
+    pub forms: Forms,
 }
 
 /// Whether a token opens anything.
@@ -140,7 +142,7 @@ impl TokenDesk<'_> {
         for token in &self.settings.agent_tokens {
             if !records.iter().any(|record| record.name == token.name) {
                 let (grant, limits) = (token.grant.clone(), token.limits);
-                let terms = ShownTerms { grant, limits, user: token.user.clone() };
+                let terms = ShownTerms { grant, limits, user: token.user.clone(), forms: token.forms };
                 views.push(TokenView::declared(&token.name, terms));
             }
         }
@@ -260,11 +262,13 @@ impl TokenDesk<'_> {
                 grant: token.grant.clone(),
                 limits: token.limits,
                 user: token.user.clone(),
+                forms: token.forms,
             }),
             (None, TokenBasis::Stored(terms)) => Some(ShownTerms {
                 grant: terms.grant.clone(),
                 limits: terms.limits,
                 user: terms.user.clone().unwrap_or_else(|| UserId::new(OWNER)),
+                forms: terms.forms,
             }),
             (None, TokenBasis::Configured | TokenBasis::Unreadable) => None,
         };

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use highwater_config::{ApprovalFlow, OWNER, Partition, Settings};
-use highwater_core::grant::{Grant, Limits};
+use highwater_core::grant::{Forms, Grant, Limits};
 use highwater_core::id::{Principal, Timestamp, UserId, VirtualServerId};
 use highwater_store::{TokenBasis, TokenDigest, TokenRecord};
 use tokio::time::Instant;
@@ -51,6 +51,8 @@ pub(crate) struct Standing {
     pub(crate) user: UserId,
     /// Its calls without a signature are rejected at once.
     pub(crate) native: bool,
+    /// Whether what its clients answer to a form is a person's word.
+    pub(crate) forms: Forms,
 }
 
 /// All tokens.
@@ -90,8 +92,8 @@ pub(crate) enum Closed {
 
 impl Token {
     /// One that grants everything and is in no store.
-    fn full(name: &str) -> Arc<Self> {
-        let standing = Standing { grant: Grant::everything().clone(), ..Standing::nothing() };
+    fn full(name: &str, forms: Forms) -> Arc<Self> {
+        let standing = Standing { grant: Grant::everything().clone(), forms, ..Standing::nothing() };
         Self::new(name, standing, false)
     }
 
@@ -155,7 +157,7 @@ impl Standing {
     fn nothing() -> Self {
         let user = UserId::new(OWNER);
         let (grant, limits) = (Grant::nothing().clone(), Limits::default());
-        Self { grant, limits, partition: None, quiet: None, user, native: false }
+        Self { grant, limits, partition: None, quiet: None, user, native: false, forms: Forms::Never }
     }
 
     /// What a record is worth under this configuration, which decides for every name that it has.
@@ -166,14 +168,14 @@ impl Standing {
         if let Some(written) = settings.agent_token(&record.name) {
             let (grant, limits) = (written.grant.clone(), written.limits);
             let native = written.approval_flow == Some(ApprovalFlow::NativeOnly);
-            let (partition, quiet) = (written.partition, written.quiet);
-            return Self { grant, limits, partition, quiet, user: written.user.clone(), native };
+            let (partition, quiet, forms) = (written.partition, written.quiet, written.forms);
+            return Self { grant, limits, partition, quiet, user: written.user.clone(), native, forms };
         }
         match &record.basis {
             TokenBasis::Stored(terms) => {
                 let usual = Self::nothing();
                 let user = terms.user.clone().unwrap_or(usual.user);
-                Self { grant: terms.grant.clone(), limits: terms.limits, user, ..usual }
+                Self { grant: terms.grant.clone(), limits: terms.limits, user, forms: terms.forms, ..usual }
             }
             // The file no longer has it, or nobody understands it.
             TokenBasis::Configured | TokenBasis::Unreadable => Self::nothing(),
@@ -191,10 +193,12 @@ impl Tokens {
             records: Vec::new(),
             made: Instant::now(),
         };
+        let (here, forms) = (Forms::Person, settings.own_forms());
         let tokens = Self {
-            agent: Token::full("agent"),
-            anonymous: Token::full("anonymous"),
-            local: Token::full("local"),
+            agent: Token::full("agent", forms),
+            anonymous: Token::full("anonymous", forms),
+            // Whoever reaches the socket of the data directory is on this machine.
+            local: Token::full("local", here),
             index: ArcSwap::from_pointee(empty),
             changing: Mutex::default(),
             reading: tokio::sync::Mutex::default(),

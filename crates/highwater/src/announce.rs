@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use highwater_config::{Auth, Partition, ServerSettings, Settings};
+use highwater_core::grant::Forms;
 use serde_json::{Value, json};
 
 use crate::place::ConfigSource;
@@ -77,6 +78,7 @@ impl Announcement<'_> {
             (None, None) => {}
         }
         self.conversations(text)?;
+        self.forms(text)?;
         let (agent, operator) = (self.agent_token, self.operator_token);
         writeln!(text, "agent token     {}  ({})", agent.0, agent.1.display())?;
         writeln!(text, "operator token  {}  ({})", operator.0, operator.1.display())?;
@@ -139,6 +141,21 @@ impl Announcement<'_> {
             if (partition, quiet) != (settings.partition, settings.quiet) {
                 writeln!(text, "                of token `{}`: {}", token.name, rest_on(partition, quiet))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Whose forms count as a person's answer. A form is the client's word, so the operator should know.
+    fn forms(&self, text: &mut String) -> std::fmt::Result {
+        let of_tokens = self.settings.agent_tokens.iter().filter(|token| token.forms == Forms::Person);
+        let named: Vec<String> = of_tokens.map(|token| format!("of token `{}`", token.name)).collect();
+        let own = match self.settings.own_forms() {
+            Forms::Person => "of clients with the agent token count as your answer",
+            Forms::Never => "of clients on this machine that join by `highwater stdio` count as your answer",
+        };
+        writeln!(text, "forms           {own}; others are asked on the page")?;
+        for line in named {
+            writeln!(text, "                {line}, too, as the configuration says")?;
         }
         Ok(())
     }

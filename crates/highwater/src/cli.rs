@@ -126,7 +126,7 @@ impl Cli {
         }
         self.log.start(self.command.usual_log_level())?;
         match &self.command {
-            Command::Serve(args) => serve::run(args),
+            Command::Serve(args) => serve::run(args, &self.log),
             Command::Stdio(args) => stdio::run(args, &self.log),
             Command::Servers(args) => servers::run(args),
             Command::Explain(args) => explain::run(args),

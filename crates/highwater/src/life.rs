@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use crate::exit::Failure;
 use crate::local::attend::{Clients, House};
 use crate::local::socket::Opened;
+use crate::new_question::Announce;
 use crate::page::Page;
 use crate::place::{ConfigSource, absolute};
 use crate::reload::Follower;
@@ -53,6 +54,8 @@ pub(crate) struct Life<'a> {
     /// Where people approve. Its port is taken before anything is started: without its page a gateway may not be wanted.
     pub(crate) page: Option<Page>,
     pub(crate) until: Until,
+    /// How it says that a question waits.
+    pub(crate) announce: Announce,
 }
 
 // === impl Life ===
@@ -60,12 +63,15 @@ pub(crate) struct Life<'a> {
 impl Life<'_> {
     /// Runs the gateway. `ready` is called once clients can come, with everybody who has one passkey and no other.
     pub(crate) async fn live(self, ready: impl FnOnce(&[UserId])) -> Result<(), Failure> {
-        let Self { plan, held, settings, listeners, endpoint, page, until } = self;
+        let Self { plan, held, settings, listeners, endpoint, page, until, announce } = self;
         raise_open_files();
         let mut signals = Signals::listen().context("signals cannot be received")?;
         let drain = settings.limits.drain;
         let port = page.as_ref().map(|page| page.port);
         let gateway = plan.start(settings.clone(), &held.data_dir, port).await?;
+        if let Some(desk) = gateway.desk() {
+            desk.announce_with(move |question| announce.tell(question));
+        }
         let mut follower = Follower::new(plan.clone(), Arc::clone(&gateway), settings);
 
         let opened = Opened::of(&held.data_dir).context("cannot open the socket for `highwater stdio`")?;

@@ -54,6 +54,11 @@ impl LogOptions {
         }
     }
 
+    /// Whether the log is for programs, which take one object a line.
+    pub(crate) fn is_json(&self) -> bool {
+        self.log_format == LogFormat::Json
+    }
+
     /// Starts the log. If nothing is said of how much, `RUST_LOG` counts, then `usual`.
     pub(crate) fn start(&self, usual: &str) -> Result<(), Failure> {
         let from_environment = variable("RUST_LOG").filter(|filter| !filter.trim().is_empty());

@@ -12,6 +12,7 @@ mod life;
 mod local;
 mod log;
 mod memory;
+mod new_question;
 mod page;
 mod place;
 mod reevaluate;

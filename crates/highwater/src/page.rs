@@ -52,19 +52,30 @@ fn taken(settings: &ApprovalSettings, listen: Listen, error: &io::Error) -> Resu
 
 /// The ways out. A gateway whose passkeys were made for one port has them for no other.
 fn free_another(listen: Listen) -> String {
-    let next = match listen {
-        Listen::Localhost { port } => Listen::Localhost { port: port.checked_add(1).unwrap_or(7413) },
-        Listen::Address(mut address) => {
-            address.set_port(address.port().checked_add(1).unwrap_or(7413));
-            Listen::Address(address)
-        }
-    };
+    let next = free_beside(listen);
     format!(
         "stop the program that has the port and start again, or, if no passkey is enrolled here yet, give this \
          gateway a page of its own with `approvals: {{ listen: \"{next}\" }}` in its configuration; `listen: none` \
          there is for no page"
     )
 }
+
+/// The next address that nobody has now.
+pub(crate) fn free_beside(listen: Listen) -> Listen {
+    let at = |port: u16| match listen {
+        Listen::Localhost { .. } => Listen::Localhost { port },
+        Listen::Address(mut address) => {
+            address.set_port(port);
+            Listen::Address(address)
+        }
+    };
+    let next = listen.port().checked_add(1).unwrap_or(7413);
+    let mut near = (next..next.saturating_add(NEAR)).map(at);
+    near.find(|listen| http::bind(*listen).is_ok()).unwrap_or_else(|| at(next))
+}
+
+/// How many ports are tried for a free one.
+const NEAR: u16 = 50;
 
 #[cfg(test)]
 mod tests {

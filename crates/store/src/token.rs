@@ -7,7 +7,7 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use highwater_core::grant::{Grant, Limits};
+use highwater_core::grant::{Forms, Grant, Limits};
 use highwater_core::id::{Timestamp, UserId};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,9 @@ pub struct TokenTerms {
     /// Whose agent it is; the owner's if nobody says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserId>,
+    /// Whether what its clients answer to a form is a person's word.
+    #[serde(default, skip_serializing_if = "is_never")]
+    pub forms: Forms,
 }
 
 /// Who says what a token grants.
@@ -282,6 +285,11 @@ impl TokenBasis {
     }
 }
 
+/// What a token is made with unless somebody asks for more: it is not written, so that an earlier program reads the rest.
+fn is_never(forms: &Forms) -> bool {
+    *forms == Forms::Never
+}
+
 /// What stands in place of terms where the configuration has them.
 const CONFIGURED: &str = "configured";
 
@@ -311,7 +319,12 @@ mod tests {
 
     #[test]
     fn terms_of_a_later_program_grant_nothing() {
-        let terms = TokenTerms { grant: Grant::everything().clone(), limits: Limits::default(), user: None };
+        let terms = TokenTerms {
+            grant: Grant::everything().clone(),
+            limits: Limits::default(),
+            user: None,
+            forms: Forms::Never,
+        };
         let text = TokenBasis::Stored(terms.clone()).to_text().unwrap();
         assert_eq!(TokenBasis::from_text(&text), TokenBasis::Stored(terms));
         assert_eq!(TokenBasis::from_text("configured"), TokenBasis::Configured);

@@ -30,8 +30,8 @@ async fn open(data: &std::path::Path) -> Store {
 async fn execute(store: &Store, id: &ApprovalId) -> bool {
     let request = store.request(id).await.unwrap().unwrap();
     let now = store.now().await.unwrap();
-    let (principal, definition) = (&request.principal, request.definition);
-    let used = store.consume_grant(id, principal, request.action, definition, now).await.unwrap();
+    let (caller, definition) = ((&request.principal, &request.session), request.definition);
+    let used = store.consume_grant(id, caller, request.action, definition, now).await.unwrap();
     used == GrantOutcome::Consumed
 }
 

@@ -33,8 +33,10 @@ pub(crate) struct ApprovalsFile {
     #[schemars(extend("default" = "auto"))]
     pub(crate) flow: Field<ApprovalFlow>,
 
-    /// How long a call waits for a person before its agent is told to call again, at most `5m`.
-    #[schemars(extend("default" = "45s"))]
+    /// How long a call waits for a person before its agent is told where to answer and to call again, at most `5m`.
+    /// Without it: 4 seconds, because some clients give a call up after five, and 45 seconds for clients that were given the
+    /// address of the page, and for replies.
+    #[schemars(extend("default" = "4s"))]
     pub(crate) hold: Field<Period>,
 
     /// The same for clients that are shown progress meanwhile, at most `5m`.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::words::{FloorWord, PermissionWord};
+use super::words::{FloorWord, FormsWord, PermissionWord};
 use crate::human::Period;
 use crate::read::{Deliberate, Field, Written};
 use crate::settings::{ApprovalFlow, Partition};
@@ -54,6 +54,11 @@ pub(crate) struct AgentTokenFile {
 
     /// Whether it brings signatures by itself, in place of `approvals.flow`.
     pub(crate) approval_flow: Field<ApprovalFlow>,
+
+    /// Whether what its clients answer to a form is a person's word. A form comes back from the client, so this is for
+    /// clients that you know to show it to somebody. Otherwise people are asked on the page.
+    #[schemars(extend("default" = "never"))]
+    pub(crate) forms: Field<FormsWord>,
 
     /// What tells its sessions apart, in place of `partition` at the top.
     pub(crate) partition: Field<Partition>,

@@ -7,7 +7,7 @@ use highwater_core::annotation::{
     ApprovalWish, ArgumentRole, Confidentiality, DataClass, Destination, Outcome, Source,
 };
 use highwater_core::decide::FlowFloor;
-use highwater_core::grant::Permission;
+use highwater_core::grant::{Forms, Permission};
 use highwater_core::profile::Profile;
 use highwater_core::trust::TrustLevel;
 use schemars::JsonSchema;
@@ -196,6 +196,26 @@ pub(crate) enum FloorWord {
     Balanced,
     /// At least as in `flow: strict`.
     Strict,
+}
+
+/// Who answers the forms that a token's clients are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "forms")]
+pub(crate) enum FormsWord {
+    /// A person: what they answer there counts.
+    Person,
+    /// Nobody can tell: people are asked on the page alone.
+    Never,
+}
+
+impl From<FormsWord> for Forms {
+    fn from(word: FormsWord) -> Self {
+        match word {
+            FormsWord::Person => Self::Person,
+            FormsWord::Never => Self::Never,
+        }
+    }
 }
 
 impl From<PermissionWord> for Permission {

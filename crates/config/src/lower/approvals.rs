@@ -34,7 +34,8 @@ impl Lowering<'_> {
             None => usual.listen,
             Some(written) => self.page(written, file.public_url.is_absent()),
         };
-        let hold = self.hold("`approvals.hold`", &file.hold).unwrap_or(usual.hold);
+        let chosen = self.hold("`approvals.hold`", &file.hold);
+        let hold = chosen.unwrap_or(usual.hold);
         let with_progress = self
             .hold("`approvals.hold_with_progress`", &file.hold_with_progress)
             .unwrap_or(usual.hold_with_progress);
@@ -55,6 +56,7 @@ impl Lowering<'_> {
             extra_origins: self.each(&file.extra_origins, |origin| listen::origin(&origin.value)),
             flow: file.flow.value().copied().unwrap_or_default(),
             hold,
+            hold_with_link: chosen.unwrap_or(usual.hold_with_link),
             hold_with_progress: with_progress.max(hold),
             open_browser: file.open_browser.value().copied().unwrap_or(usual.open_browser),
             notify: file.notify.value().copied().unwrap_or(usual.notify),

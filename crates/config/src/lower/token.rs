@@ -108,7 +108,8 @@ impl Lowering<'_> {
         let quiet = self.wait(&format!("`quiet` of token `{owner}`"), &file.quiet);
         let user = self.user(&format!("`user` of token `{owner}`"), &file.user);
         let approval_flow = file.approval_flow.value().copied();
-        Some(AgentToken { name: owner.clone(), grant, limits, partition, quiet, user, approval_flow })
+        let forms = file.forms.value().copied().map(Into::into).unwrap_or_default();
+        Some(AgentToken { name: owner.clone(), grant, limits, partition, quiet, user, approval_flow, forms })
     }
 
     /// A list that must be there and hold something: what a token grants is said, never supposed.

@@ -28,8 +28,10 @@ pub struct ApprovalSettings {
     pub extra_origins: Vec<String>,
     /// Which clients are expected to bring a signature by themselves.
     pub flow: ApprovalFlow,
-    /// How long a call waits for a person.
+    /// How long a call of a client that nothing is known of waits for a person.
     pub hold: Duration,
+    /// The same for clients that were given the address of the page, and for replies, which nobody can call for again.
+    pub hold_with_link: Duration,
     /// The same for clients that are shown progress.
     pub hold_with_progress: Duration,
     /// Whether the page is opened in the browser.
@@ -79,7 +81,7 @@ pub struct ToolApproval {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "approval_flow")]
 pub enum ApprovalFlow {
-    /// Those that say they can, or have done so lately. For all others the gateway shows its own page.
+    /// Those that say they can, or have done so on the same connection. For all others the gateway shows its own page.
     #[default]
     Auto,
     #[serde(alias = "native")]
@@ -144,7 +146,8 @@ impl Default for ApprovalSettings {
             public_url: None,
             extra_origins: Vec::new(),
             flow: ApprovalFlow::Auto,
-            hold: Duration::from_secs(45),
+            hold: Duration::from_secs(4),
+            hold_with_link: Duration::from_secs(45),
             hold_with_progress: Duration::from_secs(4 * 60),
             open_browser: true,
             notify: true,

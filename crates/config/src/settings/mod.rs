@@ -320,6 +320,8 @@ pub struct AgentToken {
     pub user: UserId,
     /// Whether it brings signatures by itself, where that is another than for everybody.
     pub approval_flow: Option<ApprovalFlow>,
+    /// Whether what its clients answer to a form is a person's word.
+    pub forms: grant::Forms,
 }
 
 /// `auth: none` together with an address that other machines can reach.
@@ -342,6 +344,12 @@ impl Settings {
     /// What the token of this name grants.
     pub fn agent_token(&self, name: &str) -> Option<&AgentToken> {
         self.agent_tokens.iter().find(|token| token.name == name)
+    }
+
+    /// Whether what clients with the token of the first start answer to a form is a person's word: on this machine it is
+    /// whoever sits at it.
+    pub fn own_forms(&self) -> grant::Forms {
+        if self.listen.is_loopback() { grant::Forms::Person } else { grant::Forms::Never }
     }
 
     /// With the files it names found from this folder.

@@ -6,11 +6,13 @@
 //! [`Contract::variant`](crate::annotation::Contract::variant), made of claims by their authority, so that an unverified
 //! server's `readOnlyHint: true` leaves its tool at `write`.
 
+mod forms;
 mod limits;
 mod name;
 mod permission;
 mod scope;
 
+pub use forms::Forms;
 pub use limits::Limits;
 pub use name::{LONGEST_NAME, NAME_RULE, name_fault};
 pub use permission::{Permission, Permissions, is_below, required};

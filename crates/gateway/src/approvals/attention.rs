@@ -1,59 +1,181 @@
-//! Raising a person's attention: the browser, the desktop. Seldom: whoever is asked without end learns to say yes.
+//! Tells people that a question waits: each once, in the terminal of the gateway, by a notification of the desktop, and in
+//! the browser of whoever sits there. What comes within a moment is one notification that says how many.
 
-use std::collections::HashMap;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use highwater_core::id::UserId;
+use highwater_config::OWNER;
+use highwater_core::decide::Effect;
+use highwater_core::id::{ApprovalId, UserId};
 use highwater_store::ApprovalRequest;
-use tokio::time::Instant;
+use tokio::sync::broadcast;
 
 use super::Desk;
 
-/// How often one person is called at most. What comes between is in the inbox.
-const EVERY: Duration = Duration::from_secs(10);
+/// How long the desktop waits for further questions before it is told of those that came.
+const MOMENT: Duration = Duration::from_millis(500);
 
-/// How many people are remembered.
-const MOST_USERS: usize = 1024;
+/// How many questions one notification names.
+const MOST_NAMED: usize = 3;
 
-/// When each person was last called.
-#[derive(Default)]
-pub(super) struct Attention(Mutex<HashMap<UserId, Instant>>);
+/// A question as it is announced: which tool of which server, who is asked, where. Nothing of its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewQuestion {
+    /// The name of the tool, or of an act of our own.
+    pub tool: String,
+    /// Whose tool it is.
+    pub server: Option<String>,
+    /// The token that wants it.
+    pub token: String,
+    /// Who is asked.
+    pub user: String,
+    /// Whether it takes a passkey.
+    pub needs_passkey: bool,
+    /// Where to answer.
+    pub url: String,
+}
+
+/// What is told of each question at once.
+type Announce = Box<dyn Fn(&NewQuestion) + Send + Sync>;
+
+/// Who is told, and how.
+pub(super) struct Attention {
+    inbox: String,
+    /// The terminal, or whatever else hears of each question at once.
+    announce: OnceLock<Announce>,
+    /// What the desktop has not been told yet.
+    waiting: Mutex<Vec<NewQuestion>>,
+    /// The pages that are open hear of changes here.
+    pages: broadcast::Sender<ApprovalId>,
+}
+
+/// How the desktop is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Desktop {
+    notify: bool,
+    open_browser: bool,
+}
+
+/// One thing that the desktop is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Act {
+    Notify(String),
+    Open(String),
+}
 
 // === impl Attention ===
 
 impl Attention {
-    /// Whether a person may be called now; notes that they are.
-    fn may_call(&self, user: &UserId) -> bool {
-        let mut called = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        called.retain(|_, last| now.duration_since(*last) < EVERY);
-        if called.contains_key(user) || called.len() >= MOST_USERS {
-            return false;
-        }
-        called.insert(user.clone(), now);
-        true
+    pub(super) fn new(origin: &str, pages: broadcast::Sender<ApprovalId>) -> Arc<Self> {
+        let inbox = format!("{origin}/inbox");
+        Arc::new(Self { inbox, announce: OnceLock::new(), waiting: Mutex::default(), pages })
     }
+
+    /// Keeps a question for the desktop. Whether it is the first, so that somebody must wait for the others.
+    fn keep(&self, question: NewQuestion) -> bool {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.push(question);
+        waiting.len() == 1
+    }
+
+    /// What the desktop is told of everything that was kept.
+    fn tell(&self, desktop: Desktop) -> Vec<Act> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let questions = std::mem::take(&mut *waiting);
+        // Whoever has a page open sees it there.
+        let desktop =
+            Desktop { open_browser: desktop.open_browser && self.pages.receiver_count() == 0, ..desktop };
+        acts(&questions, &self.inbox, desktop)
+    }
+}
+
+/// Whether this desktop, which is the owner's, is told: others are reached by the webhook and by their own clients, and so is
+/// whoever's client was given the address.
+fn is_for_desktop(user: &UserId, has_link: bool) -> bool {
+    user.as_str() == OWNER && !has_link
+}
+
+/// What the desktop is asked to do for these questions.
+fn acts(questions: &[NewQuestion], inbox: &str, desktop: Desktop) -> Vec<Act> {
+    let (text, url) = match questions {
+        [] => return Vec::new(),
+        [one] => (format!("{} waits for you: {}", one.tool, one.url), one.url.as_str()),
+        several => {
+            let (named, more) = several.split_at(several.len().min(MOST_NAMED));
+            let mut names = named.iter().map(|one| one.tool.as_str()).collect::<Vec<_>>().join(", ");
+            if !more.is_empty() {
+                names.push_str(&format!(" and {} more", more.len()));
+            }
+            (format!("{} questions wait for you ({names}): {inbox}", several.len()), inbox)
+        }
+    };
+    let notify = desktop.notify.then_some(Act::Notify(text));
+    notify.into_iter().chain(desktop.open_browser.then(|| Act::Open(url.to_owned()))).collect()
 }
 
 // === impl Desk ===
 
 impl Desk {
-    /// Calls the person to a new request, unless they were called a moment ago.
-    pub(super) fn call_attention(&self, request: &ApprovalRequest) {
+    /// Learns where each new question is announced at once. Without it that is the log.
+    pub fn announce_with(&self, announce: impl Fn(&NewQuestion) + Send + Sync + 'static) {
+        // The program says it once, when it starts.
+        self.attention.announce.set(Box::new(announce)).ok();
+    }
+
+    /// Announces a new question, once. `has_link` is whether its client was given the address and tells its own person.
+    pub(super) fn call_attention(&self, request: &ApprovalRequest, has_link: bool) {
+        let question = NewQuestion {
+            tool: request.tool.as_str().to_owned(),
+            server: request.upstream.as_ref().map(ToString::to_string),
+            token: request.principal.to_string(),
+            user: request.user.to_string(),
+            needs_passkey: request.kind == Effect::Passkey,
+            url: self.url(&request.id),
+        };
+        match self.attention.announce.get() {
+            Some(announce) => announce(&question),
+            None => question.log(),
+        }
         let settings = self.settings();
-        if !(settings.open_browser || settings.notify) || !self.attention.may_call(&request.user) {
+        let desktop = Desktop { notify: settings.notify, open_browser: settings.open_browser };
+        let is_ours = is_for_desktop(&request.user, has_link);
+        if !is_ours || !(desktop.notify || desktop.open_browser) || !self.attention.keep(question) {
             return;
         }
-        let url = self.url(&request.id);
-        if settings.notify {
-            // The name of the tool and nothing else: the arguments are for the page.
-            let text = format!("{} waits for you: {url}", request.tool.as_str());
-            run(notification(&text));
-        }
-        if settings.open_browser {
-            run(browser(&url));
+        let attention = Arc::clone(&self.attention);
+        tokio::spawn(async move {
+            tokio::time::sleep(MOMENT).await;
+            attention.tell(desktop).into_iter().for_each(|act| run(act.command()));
+        });
+    }
+}
+
+// === impl NewQuestion ===
+
+impl NewQuestion {
+    /// In one line.
+    pub fn line(&self) -> String {
+        let Self { tool, token, user, url, .. } = self;
+        let server = self.server.as_ref().map(|server| format!(" on {server}")).unwrap_or_default();
+        let what = if self.needs_passkey { "a passkey of" } else { "an answer of" };
+        format!("{tool}{server}, wanted by token {token}, waits for {what} {user}: {url}")
+    }
+
+    /// As an event of the log.
+    pub fn log(&self) {
+        let Self { tool, server, token, user, needs_passkey, url } = self;
+        tracing::info!(tool, server, token, user, needs_passkey, url, "a question waits for a person");
+    }
+}
+
+// === impl Act ===
+
+impl Act {
+    fn command(&self) -> Command {
+        match self {
+            Self::Notify(text) => notification(text),
+            Self::Open(url) => browser(url),
         }
     }
 }
@@ -106,14 +228,53 @@ fn run(mut command: Command) {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn a_person_is_called_once_in_ten_seconds() {
-        let attention = Attention::default();
-        let (ada, ben) = (UserId::new("ada"), UserId::new("ben"));
-        assert!(attention.may_call(&ada));
-        assert!(!attention.may_call(&ada));
-        assert!(attention.may_call(&ben));
-        tokio::time::advance(EVERY).await;
-        assert!(attention.may_call(&ada));
+    const ALL: Desktop = Desktop { notify: true, open_browser: true };
+
+    fn question(number: usize) -> NewQuestion {
+        NewQuestion {
+            tool: format!("mail__send{number}"),
+            server: Some("mail".to_owned()),
+            token: "agent".to_owned(),
+            user: OWNER.to_owned(),
+            needs_passkey: false,
+            url: format!("http://localhost:7412/approve/{number}"),
+        }
+    }
+
+    #[test]
+    fn what_comes_within_a_moment_is_one_notification_that_says_how_many() {
+        let attention = Attention::new("http://localhost:7412", broadcast::channel(1).0);
+        assert!(attention.keep(question(1)));
+        let one = "mail__send1 waits for you: http://localhost:7412/approve/1";
+        let url = "http://localhost:7412/approve/1";
+        assert_eq!(attention.tell(ALL), [Act::Notify(one.to_owned()), Act::Open(url.to_owned())]);
+        assert_eq!(attention.tell(ALL), [], "each is told once");
+
+        let firsts: Vec<bool> = (1..=5).map(|number| attention.keep(question(number))).collect();
+        assert_eq!(firsts, [true, false, false, false, false], "one waits for all");
+        let inbox = "http://localhost:7412/inbox".to_owned();
+        let names = "mail__send1, mail__send2, mail__send3 and 2 more";
+        let several = format!("5 questions wait for you ({names}): {inbox}");
+        assert_eq!(attention.tell(ALL), [Act::Notify(several), Act::Open(inbox)]);
+    }
+
+    #[test]
+    fn the_desktop_is_the_owners_and_is_not_told_what_a_client_tells() {
+        let (owner, ada) = (UserId::new(OWNER), UserId::new("ada"));
+        assert!(is_for_desktop(&owner, false));
+        assert!(!is_for_desktop(&owner, true) && !is_for_desktop(&ada, false));
+    }
+
+    #[test]
+    fn no_further_tab_is_opened_while_a_page_is_open() {
+        let attention = Attention::new("http://localhost:7412", broadcast::channel(1).0);
+        let page = attention.pages.subscribe();
+        attention.keep(question(1));
+        assert!(matches!(attention.tell(ALL).as_slice(), [Act::Notify(_)]));
+        drop(page);
+        attention.keep(question(2));
+        assert!(matches!(attention.tell(ALL).as_slice(), [Act::Notify(_), Act::Open(_)]));
+        attention.keep(question(3));
+        assert_eq!(attention.tell(Desktop { notify: false, open_browser: false }), []);
     }
 }

@@ -1,14 +1,17 @@
 //! The methods of SEP-2672. They are answered here and never reach a server. What they register approves nothing by itself.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use highwater_core::approval::{ApprovalReason, CanonicalArguments, Rejection, ToolName, to_iso};
+use highwater_core::approval::{
+    ActionHash, ApprovalReason, CanonicalArguments, Rejection, ToolName, to_iso,
+};
 use highwater_core::id::UpstreamId;
 use highwater_core::pin::{PinDigest, PinKind};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{self, APPROVAL_REJECTED, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use highwater_mcp::frame::Frame;
-use highwater_mcp::text::{is_object, member, quote, string_member, unquote};
+use highwater_mcp::text::{is_object, member, members, quote, string_member, unquote};
 use serde::Serialize;
 
 use super::{Desk, DeskFault, EnrollFrom, Proposed};
@@ -49,7 +52,7 @@ impl Gateway {
             "approval/challenge/create" => self.create_challenge(desk, caller, frame).await,
             _ => return Err(unknown()),
         }?;
-        desk.note_native(&caller.principal);
+        client.note_approval();
         // No `_meta` on these: there are clients that lose everything else of a result that has one.
         let result = match client.era() {
             Era::Legacy => format!("{{{result}}}"),
@@ -90,6 +93,12 @@ impl Gateway {
         let (asked, canonical) = match OwnTool::of_name(&name) {
             // The variant is what is signed, the tool it means is what is gated (G16).
             Some(OwnTool::Call(_)) => {
+                // What would be refused with the call is refused before anybody signs for a part of it.
+                let foreign = |(key, _): &(Cow<'_, str>, &str)| !matches!(&**key, "name" | "arguments");
+                if let Some((key, _)) = arguments.into_iter().flat_map(members).find(foreign) {
+                    let message = format!("`arguments` has no member {}", quote(&key));
+                    return Err(Unmet::new(INVALID_PARAMS, message));
+                }
                 let inner = arguments.and_then(|arguments| string_member(arguments, "name"));
                 let inner = inner.ok_or_else(|| Unmet::new(INVALID_PARAMS, "`arguments.name` is missing"))?;
                 let given = arguments.and_then(|arguments| member(arguments, "arguments"));
@@ -105,7 +114,10 @@ impl Gateway {
         let asked = asked.ok_or_else(not_gated)?;
         let tool = ToolName::exposed(&name).map_err(|_| not_gated())?;
         if asked.by_several {
-            return Err(DeskFault::from(ApprovalReason::NoEligibleCredential).into());
+            let url = desk.url_for(&caller.principal, ActionHash::of(&tool, &canonical, desk.server())).await?;
+            let reason = ApprovalReason::NoEligibleCredential;
+            let data = format!(r#"{{"reason":"{reason}","approvalUrl":{}}}"#, quote(&url));
+            return Err(Unmet { data: Some(data), ..Rejection::from(reason).into() });
         }
         let user = caller.standing().user.clone();
         let proposed = Proposed {

@@ -9,7 +9,6 @@ mod fetched_pages;
 mod look;
 mod mandate;
 mod methods;
-mod native;
 mod options;
 mod parts;
 mod records;
@@ -21,6 +20,7 @@ mod sign_in;
 mod view;
 mod webhook;
 
+pub use attention::NewQuestion;
 pub use fault::DeskFault;
 pub use options::{
     AuthenticatorSelection, ChallengeEnvelope, CreationOptions, Descriptor, KeyParameter, RequestOptions,
@@ -37,7 +37,6 @@ pub(crate) use ceremony::{Around, Proposed};
 pub(crate) use enroll::with_one;
 pub(crate) use mandate::Mandated;
 pub(crate) use methods::PREFIX as APPROVAL_METHODS;
-pub(crate) use native::declares_approval;
 pub(crate) use remember::{Offer, Recalled, Rememberable};
 pub(crate) use requests::{AskAnswer, NewAsk, rules_of, told_of};
 
@@ -45,7 +44,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use highwater_config::ApprovalSettings;
+use highwater_config::{ApprovalFlow, ApprovalSettings};
 use highwater_core::approval::{Nonce, RelyingParty, ServerId, ToolName};
 use highwater_core::audit::{ApprovalNote, AuditEvent, Happened};
 use highwater_core::id::{ApprovalId, DecisionId, UserId};
@@ -55,7 +54,6 @@ use tokio::sync::broadcast;
 
 use crate::gateway::now;
 use attention::Attention;
-use native::Natives;
 use sign_in::SignIns;
 use webhook::Messages;
 
@@ -75,9 +73,10 @@ pub struct Desk {
     key: Arc<ReceiptKey>,
     settings: ArcSwap<ApprovalSettings>,
     changes: broadcast::Sender<ApprovalId>,
-    natives: Natives,
+    /// The same for the pages that are open, which are counted.
+    pages: broadcast::Sender<ApprovalId>,
     sign_ins: SignIns,
-    attention: Attention,
+    attention: Arc<Attention>,
     messages: Messages,
     /// How tools are defined now.
     catalog: OnceLock<Catalog>,
@@ -137,6 +136,8 @@ impl Desk {
         let origins = std::iter::once(installation.origin.clone()).chain(settings.extra_origins.clone());
         let party = RelyingParty::new(installation.rp_id, origins, installation.server_id);
         let (messages, waiting) = Messages::new();
+        let pages = broadcast::channel(CHANGES).0;
+        let attention = Attention::new(&installation.origin, pages.clone());
         let desk = Arc::new(Self {
             store,
             audit,
@@ -145,9 +146,9 @@ impl Desk {
             key,
             settings: ArcSwap::from_pointee(settings),
             changes: broadcast::channel(CHANGES).0,
-            natives: Natives::default(),
+            pages,
             sign_ins: SignIns::default(),
-            attention: Attention::default(),
+            attention,
             messages,
             catalog: OnceLock::new(),
         });
@@ -201,14 +202,21 @@ impl Desk {
         self.settings.load()
     }
 
-    /// Hears of every request that changes. A hint: whoever missed some looks again.
+    /// Whether every client is expected to bring signatures by itself.
+    pub(crate) fn is_native_only(&self) -> bool {
+        self.settings().flow == ApprovalFlow::NativeOnly
+    }
+
+    /// Hears of every request that changes, for a page: while one is open no other is opened. A hint: whoever missed some
+    /// looks again.
     pub fn changes(&self) -> broadcast::Receiver<ApprovalId> {
-        self.changes.subscribe()
+        self.pages.subscribe()
     }
 
     fn changed(&self, id: &ApprovalId) {
         // Nobody listening is no fault.
         self.changes.send(id.clone()).ok();
+        self.pages.send(id.clone()).ok();
     }
 
     /// Passes on what the store hears of, from this gateway and from others.

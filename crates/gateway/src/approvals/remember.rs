@@ -319,7 +319,7 @@ impl Desk {
         };
         for request in self.store.requests(&filter, MOST_GRANTS).await? {
             if request.action == action && request.kind == Effect::Confirm {
-                self.use_grant(&request, call.principal, action, call.definition).await?;
+                self.use_grant(&request, (call.principal, call.session), action, call.definition).await?;
             }
         }
         Ok(())

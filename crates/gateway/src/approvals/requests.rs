@@ -26,6 +26,9 @@ const QUORUM_LIFETIME_MS: u64 = 60 * 60 * 1000;
 /// How often a waiter looks for itself, in case it was not told.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How many requests are looked through for one that waits.
+const MOST_LOOKED_AT: u32 = 100;
+
 /// Something a person must look at.
 pub(crate) struct NewAsk<'a> {
     pub(crate) kind: Effect,
@@ -46,6 +49,8 @@ pub(crate) struct NewAsk<'a> {
     pub(crate) quorum: Option<Quorum>,
     /// Whether receipts of it are sealed, and nothing of it is kept.
     pub(crate) sealed: bool,
+    /// Whether the client is given the address, and so tells its own person.
+    pub(crate) has_link: bool,
     pub(crate) decision: &'a DecisionId,
 }
 
@@ -109,7 +114,7 @@ impl Desk {
                 let note = note("asked", ask.principal.as_str(), &request);
                 self.record(Some(ask.decision), note)?;
                 self.changed(&request.id);
-                self.call_attention(&request);
+                self.call_attention(&request, ask.has_link);
                 self.tell_asked(&request);
                 AskAnswer::Open(Box::new(request))
             }
@@ -151,15 +156,15 @@ impl Desk {
         }
     }
 
-    /// Uses a person's answer up for one call: T3.
+    /// Uses a person's answer up for one call of the conversation that asked: T3.
     pub(crate) async fn use_grant(
         &self,
         request: &ApprovalRequest,
-        principal: &Principal,
+        caller: (&Principal, &SessionKey),
         action: ActionHash,
         definition: Option<PinDigest>,
     ) -> Result<GrantOutcome, DeskFault> {
-        let outcome = self.store.consume_grant(&request.id, principal, action, definition, now()).await?;
+        let outcome = self.store.consume_grant(&request.id, caller, action, definition, now()).await?;
         if outcome == GrantOutcome::Consumed {
             self.changed(&request.id);
         }
@@ -169,6 +174,18 @@ impl Desk {
     /// Takes a round of a call that a person approved.
     pub(crate) async fn take_round(&self, id: &str, ends: Timestamp) -> Result<RoundOutcome, DeskFault> {
         Ok(self.store.take_round(id, ends, now()).await?)
+    }
+
+    /// Where several people sign for an action that cannot be signed by its own client: its request if it waits, else all.
+    pub(crate) async fn url_for(
+        &self,
+        principal: &Principal,
+        action: ActionHash,
+    ) -> Result<String, DeskFault> {
+        let waiting = self.requests(Some(RequestState::Pending), MOST_LOOKED_AT).await?;
+        let same = |request: &&ApprovalRequest| request.principal == *principal && request.action == action;
+        let found = waiting.iter().find(same).map(|request| self.url(&request.id));
+        Ok(found.unwrap_or_else(|| format!("{}/inbox", self.origin)))
     }
 
     /// Ends a request that its answer does not cover any more.

@@ -154,7 +154,7 @@ async fn answer(
     };
     // A challenge goes on as it came, and without a `_meta` of ours.
     if permitted.action.kind() == ActionKind::CreateChallenge {
-        let result = road.relay.issued(permitted, &result);
+        let result = road.relay.issued(arrival, permitted, &result);
         return Ok((error_code::result_response(arrival.id(), &result), None));
     }
     // A receipt holds nothing to be labelled, and strict clients take it only empty.

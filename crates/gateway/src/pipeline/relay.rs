@@ -207,7 +207,7 @@ impl Relay {
     }
 
     /// Remembers the challenge that a server issued, and says beside its words whose they are.
-    pub(super) fn issued(&self, permitted: &Permitted, result: &str) -> String {
+    pub(super) fn issued(&self, arrival: &Arrival, permitted: &Permitted, result: &str) -> String {
         let arguments = member(permitted.action.params(), "arguments");
         let id = string_member(result, "challengeId").map(|id| ChallengeId::new(&*id));
         let remembered = match (id, CanonicalArguments::read(arguments)) {
@@ -217,7 +217,9 @@ impl Relay {
             }
             _ => false,
         };
-        if !remembered {
+        if remembered {
+            arrival.client.note_approval();
+        } else {
             tracing::warn!(server = %permitted.route.upstream(), "its answer holds no challenge; nothing can be approved with it");
         }
         let server = quote(permitted.route.upstream().as_str());
@@ -227,14 +229,9 @@ impl Relay {
 
     /// Whether this client can carry an approval from a person to a server.
     fn carries(&self, arrival: &Arrival, proposed: &Proposed) -> bool {
-        let principal = &arrival.client.caller().principal;
         arrival.client.speaks_approval()
-            || self.challenges.is_native(principal)
-            || self
-                .judge
-                .service
-                .as_ref()
-                .is_some_and(|desk| desk.is_native(principal, proposed.standing.native))
+            || proposed.standing.native
+            || self.judge.service.as_ref().is_some_and(|desk| desk.is_native_only())
     }
 }
 

@@ -25,7 +25,7 @@ impl KeptClient {
         Self {
             version: session.version.to_owned(),
             capabilities: session.capabilities.clone(),
-            speaks_approval: session.speaks_approval,
+            speaks_approval: session.speaks_approval(),
             name: session.name.clone(),
             context: context.map(str::to_owned),
         }

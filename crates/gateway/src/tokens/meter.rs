@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_place_is_given_back() {
-        let token = Token::full("a");
+        let token = Token::full("a", highwater_core::grant::Forms::Never);
         let most = std::num::NonZeroU32::new(2);
         let limits = Limits { concurrency: most, per_minute: None };
         let first = Meter::admit(&token, limits).unwrap();
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_request_that_comes_too_early_takes_no_place() {
-        let token = Token::full("a");
+        let token = Token::full("a", highwater_core::grant::Forms::Never);
         let one = std::num::NonZeroU32::new(1);
         let limits = Limits { concurrency: one, per_minute: one };
         drop(Meter::admit(&token, limits).unwrap());

@@ -1,6 +1,6 @@
 //! Tokens as they come and go while clients hold them.
 
-use highwater_core::grant::{Permission, Permissions};
+use highwater_core::grant::{Forms, Permission, Permissions};
 
 use super::*;
 
@@ -29,7 +29,8 @@ fn stored(permission: Permission, expires: Option<u64>) -> TokenBasis {
         expires: expires.map(Timestamp),
         ..Grant::everything().clone()
     };
-    TokenBasis::Stored(highwater_store::TokenTerms { grant, limits: Limits::default(), user: None })
+    let (limits, forms) = (Limits::default(), Forms::Never);
+    TokenBasis::Stored(highwater_store::TokenTerms { grant, limits, user: None, forms })
 }
 
 fn none() -> Box<Settings> {

@@ -13,6 +13,8 @@ use crate::command::approvals::alone;
 use crate::command::print;
 use crate::exit::Failure;
 use crate::life::{Life, Until, runtime};
+use crate::log::LogOptions;
+use crate::new_question::Announce;
 use crate::page::Page;
 use crate::place::{Places, text};
 use crate::wire::{Held, Plan, program};
@@ -32,7 +34,7 @@ pub(crate) struct ServeArgs {
     restored: bool,
 }
 
-pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &ServeArgs, log: &LogOptions) -> Result<(), Failure> {
     let data = args.places.data_dir()?;
     let plan = Plan { source: args.places.config(), data, listen: args.listen, restored: args.restored };
     let settings = plan.settings()?;
@@ -44,8 +46,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let endpoint = endpoint(settings.listen, &listeners);
     let page = Page::open(&settings.approvals)?;
     let words = words(&args.places, &plan, &settings, (&endpoint, page.as_ref()), &held.data_dir)?;
-    let endpoint = Some(endpoint);
-    let life = Life { plan: &plan, held: &held, settings, listeners, endpoint, page, until: Until::Told };
+    let (endpoint, until, announce) = (Some(endpoint), Until::Told, Announce::of(log));
+    let life = Life { plan: &plan, held: &held, settings, listeners, endpoint, page, until, announce };
     runtime()?.block_on(life.live(|alone| print(&(words + &lonely(alone)))))
 }
 

@@ -15,6 +15,7 @@ use clap::Args;
 use crate::exit::Failure;
 use crate::life::{Life, Until, runtime};
 use crate::log::LogOptions;
+use crate::new_question::Announce;
 use crate::page::Page;
 use crate::place::Places;
 use crate::wire::{Held, Plan, program};
@@ -115,6 +116,8 @@ fn become_gateway(args: &StdioGatewayArgs) -> Result<(), Failure> {
         listeners: Vec::new(),
         endpoint: None,
         until: Until::LastClient,
+        // Nobody watches it.
+        announce: Announce::Log,
     };
     runtime()?.block_on(life.live(|_| {
         super::print(READY);

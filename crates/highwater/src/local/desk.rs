@@ -3,6 +3,7 @@
 
 use std::io;
 
+use highwater_config::Listen;
 use highwater_core::approval::encode_base64url;
 use highwater_core::approval::receipt::Enrolled;
 use highwater_core::id::{ApprovalId, UserId};
@@ -10,6 +11,10 @@ use highwater_gateway::{By, Desk, DeskFault, Gateway};
 use serde_json::{Value, json};
 
 use super::hello::{AskDesk, Welcome};
+use crate::page::free_beside;
+
+/// The port below the one where such pages are.
+const BEFORE_USUAL: u16 = 7411;
 
 /// How many requests a list has.
 const MOST: u32 = 500;
@@ -17,9 +22,12 @@ const MOST: u32 = 500;
 /// The answer, or why there is none.
 pub(super) async fn answer(gateway: &Gateway, ask: &AskDesk) -> io::Result<Welcome> {
     let Some(desk) = gateway.desk() else {
-        return Ok(Welcome::refused(
-            "nobody can be asked here\nhelp: give approvals a page with `approvals: { listen: localhost:7412 }`",
-        ));
+        // Another gateway may have the usual port.
+        let free = free_beside(Listen::Localhost { port: BEFORE_USUAL });
+        return Ok(Welcome::refused(format!(
+            "nobody can be asked here: this gateway has no approval page\nhelp: give it one with `approvals: {{ listen: \
+             \"{free}\" }}` in its configuration, and start it again"
+        )));
     };
     Ok(match said(desk, ask).await {
         Ok(value) => Welcome::answer(&value)?,

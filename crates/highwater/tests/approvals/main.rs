@@ -2,6 +2,7 @@
 //! runs once, as it was signed, for whoever waits. Through the shipped program, with a real server and a real page.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod attention;
 mod bound;
 mod bound_at_once;
 mod bound_collected;

@@ -105,11 +105,20 @@ impl Stage {
 
     /// The same with something else configured.
     pub(crate) async fn standing(hold: &str, change: impl FnOnce(&mut Value)) -> Self {
-        let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
+        Self::at_home(hold, |home| (home, ()), change).await.0
+    }
+
+    /// The same in a home that something is done to.
+    pub(crate) async fn at_home<T>(
+        hold: &str,
+        furnish: impl FnOnce(Home) -> (Home, T),
+        change: impl FnOnce(&mut Value),
+    ) -> (Self, T) {
+        let (home, with) = furnish(Home::new(PROGRAM, "servers: {}\n").unwrap());
         let port = ReservedPort::new().unwrap();
         let mut config = config(home.path(), hold, &port);
         change(&mut config);
-        Self::of(home, port, &config).await
+        (Self::of(home, port, &config).await, with)
     }
 
     /// Starts the gateway again after it has ended, and signs in again.

@@ -4,7 +4,7 @@ use highwater_core::approval::{
     ActionHash, ChallengeRecord, CredentialId, CredentialStanding, GrantOutcome, NewCredential,
     PendingEnrollment, RoundOutcome, ServerId, ToolName, VerifiedApproval,
 };
-use highwater_core::id::{ApprovalId, ChallengeId, Principal, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, ChallengeId, Principal, SessionKey, Timestamp, UserId};
 use highwater_core::pin::PinDigest;
 use tokio::sync::broadcast;
 
@@ -229,21 +229,21 @@ impl Store {
         self.0.perform(operation::ListPaused { pause_after: limits.pause_after }).await
     }
 
-    /// T3: uses up a grant for exactly this action, if the tool is what it was and enough signatures still count.
+    /// T3: uses up a grant for exactly this action, in the conversation that asked for it, if the tool is what it was and
+    /// enough signatures still count.
     pub async fn consume_grant(
         &self,
         id: &ApprovalId,
-        principal: &Principal,
+        (principal, session): (&Principal, &SessionKey),
         action: ActionHash,
         definition: Option<PinDigest>,
         now: Timestamp,
     ) -> Result<GrantOutcome, StoreError> {
-        let (id, principal) = (id.clone(), principal.clone());
-        let outcome = self
-            .0
-            .perform(operation::ConsumeGrant { id: id.clone(), principal, action, definition, now })
-            .await?;
-        self.changed(&id);
+        let (principal, session) = (principal.clone(), session.clone());
+        let operation =
+            operation::ConsumeGrant { id: id.clone(), principal, session, action, definition, now };
+        let outcome = self.0.perform(operation).await?;
+        self.changed(id);
         Ok(outcome)
     }
 

@@ -162,6 +162,7 @@ impl Approvals {
                 return Asked::Declined { until };
             }
         }
+        let same: Vec<ApprovalRequest> = same.into_iter().filter(|it| it.session == new.session).collect();
         if let Some(granted) = same.iter().find(|it| it.state == RequestState::Approved) {
             return Asked::Granted(granted.clone());
         }
@@ -378,7 +379,10 @@ impl Approvals {
     pub(crate) fn consume_grant(&mut self, asked: &ConsumeGrant) -> GrantOutcome {
         let found = self.request(&asked.id, millis(asked.now));
         let live = found.as_ref().filter(|it| {
-            it.state == RequestState::Approved && it.principal == asked.principal && it.action == asked.action
+            it.state == RequestState::Approved
+                && it.principal == asked.principal
+                && it.session == asked.session
+                && it.action == asked.action
         });
         let Some(found) = live else { return asked.missed(found.as_ref()) };
         let outcome = asked.judge(found, &self.signatures(&asked.id));

@@ -74,9 +74,9 @@ statements! {
     PAUSED = "SELECT principal,tool,declines,last FROM tool_decline WHERE declines>=$1 ORDER BY last DESC,principal,tool";
     LAST_DECLINE = "SELECT decided FROM approval WHERE principal=$1 AND action=$2 AND state='declined' AND decided>$3 \
             ORDER BY decided DESC LIMIT 1";
-    /// What is granted or waits for the same action, the grant first.
-    LIVE = concat!("SELECT ", request_columns!(), " FROM approval WHERE principal=$1 AND action=$2 \
-            AND ((state='pending' AND expires>$3) OR (state='approved' AND decided>$4)) ORDER BY state,created DESC,id");
+    /// What is granted or waits for the same action of the same conversation, the grant first.
+    LIVE = concat!("SELECT ", request_columns!(), " FROM approval WHERE principal=$1 AND action=$2 AND session=$3 \
+            AND ((state='pending' AND expires>$4) OR (state='approved' AND decided>$5)) ORDER BY state,created DESC,id");
     COUNT_PENDING = "SELECT COUNT(*) FROM approval WHERE principal=$1 AND state='pending' AND expires>$2";
     ASK = concat!("INSERT INTO approval(", request_columns!(), ",ver) \
             VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,'pending',$17,$18,0,'',0)");
@@ -118,7 +118,7 @@ statements! {
             AND state='pending' AND expires>$1";
     /// T3: uses up a grant.
     CONSUME_GRANT = concat!("UPDATE approval SET state='consumed', ver=ver+1 WHERE id=$1 AND state='approved' \
-            AND principal=$2 AND action=$3 AND decided>$4 RETURNING ", request_columns!());
+            AND principal=$2 AND action=$3 AND session=$4 AND decided>$5 RETURNING ", request_columns!());
     VOID_GRANT = "UPDATE approval SET state='expired', decided=$1, ver=ver+1 WHERE id=$2";
 
     COUNT_CHALLENGES = "SELECT COUNT(*) FROM challenge WHERE approval=$1";

@@ -105,6 +105,7 @@ impl Room {
             class: AuthenticatorClass::CrossPlatform,
             quorum: call.quorum.clone(),
             sealed: false,
+            has_link: false,
             decision: &DecisionId::new("hwd_1"),
         };
         self.desk.ask(ask).await.unwrap()

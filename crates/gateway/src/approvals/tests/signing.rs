@@ -28,7 +28,9 @@ async fn a_signed_request_is_a_grant_for_one_call() {
     let (hash, definition) = (room.hash(&call), Some(digest(1)));
     let spend = |principal: Principal, hash, definition| {
         let (room, request) = (&room, &request);
-        async move { room.desk.use_grant(request, &principal, hash, definition).await.unwrap() }
+        async move {
+            room.desk.use_grant(request, (&principal, &request.session), hash, definition).await.unwrap()
+        }
     };
     assert_eq!(spend(Principal::new("other"), hash, definition).await, GrantOutcome::Unknown);
     let other = room.hash(&Call::new(Effect::Passkey).with(|call| call.arguments = "{}".to_owned()));

@@ -17,7 +17,7 @@ use super::super::permitted::Basis;
 use super::super::proposed::{Earlier, Proposed};
 use super::super::{Arrival, Refusal};
 use super::signable::{NotSignable, Signable};
-use super::wait::Waited;
+use super::wait::{Waited, has_link};
 use super::{Approvals, Approved, MAX_QUESTIONS, context};
 use crate::approvals::{AskAnswer, By, ContextView, Desk, DeskFault, NewAsk, told_of};
 
@@ -66,7 +66,7 @@ impl Approvals {
         let signed = here.signable.is_call && proposed.relayed.is_none();
         let evidence = signed.then(|| arrival.frame.meta(VERIFIED_APPROVAL)).flatten();
         if let Some(evidence) = evidence {
-            desk.note_native(&proposed.caller.principal);
+            arrival.client.note_approval();
             // The evidence holds one signature: where several people must sign, it is none.
             if here.quorum.is_none() {
                 return self.approve_natively(&here, arrival, proposed, escalation, evidence).await;
@@ -186,6 +186,7 @@ impl Approvals {
             class: here.class,
             quorum: here.quorum.clone().filter(|_| escalation.grade() == Effect::Passkey),
             sealed: proposed.sealed,
+            has_link: has_link(here, arrival, proposed, escalation.grade()),
             decision: &proposed.decision,
         };
         here.desk.ask(ask).await
@@ -200,7 +201,9 @@ impl Approvals {
         escalation: Escalation,
     ) -> Result<Settled, Refusal> {
         let (hash, definition) = (here.signable.hash, here.signable.definition);
-        let used = here.desk.use_grant(request, &proposed.caller.principal, hash, definition).await;
+        let scope = proposed.scope();
+        let caller = (&proposed.caller.principal, &scope);
+        let used = here.desk.use_grant(request, caller, hash, definition).await;
         let used = used.map_err(|fault| failed(&proposed, &fault))?;
         let spent = match granted(request).spend(used) {
             Ok(spent) => spent,
@@ -262,7 +265,7 @@ pub(super) fn granted(request: &ApprovalRequest) -> Grant {
 }
 
 /// The tool as its server defines it.
-fn definition_text(proposed: &Proposed) -> Option<String> {
+pub(super) fn definition_text(proposed: &Proposed) -> Option<String> {
     let tool = proposed.route.tool.as_ref()?;
     let stock = proposed.route.station.stock()?;
     let mut items = stock.tools.items.iter().filter_map(|item| std::str::from_utf8(item).ok());

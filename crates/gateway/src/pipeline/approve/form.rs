@@ -13,8 +13,9 @@ pub(in crate::pipeline) const APPROVAL: &str = "highwater_approval";
 /// One box that nothing ticks by default: a client that accepts forms by itself approves nothing.
 const SCHEMA: &str = r#"{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Tick to allow exactly this call, once."}},"required":["allow"]}"#;
 
-/// The same where the answer may be remembered: in the words of the page, and once unless something else is chosen.
-const OFFERING: &str = r#"{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Tick to allow exactly this call."},"remember":{"type":"string","title":"For how long","description":"once: this call alone. session: this call, in this session. tool-with-targets: this tool with these targets, for 30 days. until-definition-changes: the same until the tool is defined in another way.","enum":["once","session","tool-with-targets","until-definition-changes"],"default":"once"}},"required":["allow"]}"#;
+/// The same where the answer may be remembered: until the conversation ends, since a form is the client's word, and once
+/// unless that is chosen.
+const OFFERING: &str = r#"{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Tick to allow exactly this call."},"remember":{"type":"string","title":"For how long","description":"once: this call alone. session: also further calls of this tool with the same targets, whatever else they say, until this conversation ends.","enum":["once","session"],"default":"once"}},"required":["allow"]}"#;
 
 /// What a person is shown by their client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +94,7 @@ impl Form {
 /// For how long a yes is to count. Whatever was not offered counts once: the yes was explicit, and once is the least of it.
 pub(super) fn scope(result: Option<&str>) -> Option<RememberScope> {
     let chosen = pointer(result?, &["content", "remember"])?;
-    serde_json::from_str(chosen).ok()
+    serde_json::from_str(chosen).ok().filter(|scope| *scope == RememberScope::Session)
 }
 
 /// What a person said, by the JSON text of an elicitation's result. Whatever is no plain yes is a no.
@@ -148,9 +149,9 @@ mod tests {
         let words: Vec<&str> =
             offered["enum"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
         let read = |word: &str| scope(Some(&format!(r#"{{"content":{{"remember":{}}}}}"#, quote(word))));
-        assert_eq!(words.iter().filter_map(|word| read(word)).collect::<Vec<_>>(), RememberScope::ALL);
+        assert_eq!(words.iter().filter_map(|word| read(word)).collect::<Vec<_>>(), [RememberScope::Session]);
         assert_eq!((words.first(), &offered["default"]), (Some(&"once"), &"once".into()));
-        for none in ["", "once", "always", "Session"] {
+        for none in ["", "once", "always", "Session", "tool-with-targets", "until-definition-changes"] {
             assert_eq!(read(none), None, "{none}");
         }
         for none in ["{}", r#"{"content":{"remember":null}}"#, r#"{"content":{"remember":["session"]}}"#] {

@@ -1,6 +1,7 @@
 //! Asks a person about a call that is held: by a form where a form is enough and the client has them, else at the desk.
 //! The answer is bound to the exact call, used once, and the call is judged again before it goes out.
 
+mod arguments;
 mod before;
 mod context;
 mod desk;
@@ -22,6 +23,7 @@ use highwater_core::decide::{
     Answer, ApprovedReply, AskKind, Escalation, HeldReply, Pass, QuestionDigest, ReplyVerdict,
     decide_reply_approved,
 };
+use highwater_core::grant::Forms;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::method::Method;
@@ -195,7 +197,8 @@ impl Approvals {
             // What was asked by a form may have become more than a form may ask.
             // Whether a conversation is new is said on the page or in the terminal, not by a client.
             let by_form = escalation.takes_form(proposed.label()) && proposed.earlier == Earlier::Indifferent;
-            form = form.filter(|_| by_form);
+            let arguments = shown_in_form(&proposed, by_form);
+            form = form.filter(|_| arguments.is_some());
             if form.is_none() && page.is_none() {
                 (proposed, escalation) = match self.agreed_with_challenge(proposed, escalation).await? {
                     Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
@@ -204,7 +207,7 @@ impl Approvals {
             }
             let (question, answer, kept) = match form.take() {
                 Some(form) => (form.question, form.answer, form.kept),
-                None => match self.way(arrival, &proposed, by_form, page) {
+                None => match self.way(arrival, &proposed, arguments.is_some(), page) {
                     Way::Desk(desk) => {
                         return self.approve_at_desk(&desk, arrival, proposed, escalation, page).await;
                     }
@@ -216,7 +219,8 @@ impl Approvals {
                             }
                             Settled::Open(proposed, escalation) => (proposed, escalation),
                         };
-                        let form = self.form(&proposed, &escalation, offer.is_some());
+                        let arguments = arguments.as_deref().unwrap_or_default();
+                        let form = self.form(&proposed, &escalation, arguments, offer.is_some());
                         self.judge.recorder.asked(&proposed, escalation.question(), "form")?;
                         let Way::Inline(session) = way else {
                             let asked =
@@ -242,7 +246,8 @@ impl Approvals {
                 proposed = self.judge.renewed(proposed)?;
             }
             let by = format!("a form of {}", proposed.caller.principal);
-            let basis = Basis::on_record(format!("question {question}")).said_by(&by);
+            // The form showed all that is sent, and the operator says that a person answers it.
+            let basis = Basis::on_record(format!("question {question}")).seen().said_by(&by);
             (proposed, escalation) = match self.judge.judge_answered(proposed, answered, basis).await? {
                 Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
                 Settled::Open(proposed, escalation) => (proposed, escalation),
@@ -283,11 +288,11 @@ impl Approvals {
         }
     }
 
-    fn form(&self, proposed: &Proposed, escalation: &Escalation, offers: bool) -> Form {
-        let text = self.judge.sessions.stories.with(proposed.session().key(), |story| {
+    fn form(&self, proposed: &Proposed, escalation: &Escalation, arguments: &str, offers: bool) -> Form {
+        let question = self.judge.sessions.stories.with(proposed.session().key(), |story| {
             words::question(proposed, escalation.findings(), story, offers)
         });
-        Form { text, offers }
+        Form { text: arguments::with_arguments(&question, arguments), offers }
     }
 
     /// Holds a reply until a person has answered. The call has run.
@@ -298,13 +303,15 @@ impl Approvals {
         held: HeldReply<Answered>,
     ) -> Result<ReplyApproved, Refusal> {
         let permitted = Arc::clone(&sent.permitted);
-        let form = Form::once(words::question_about_reply(
+        let asks = words::question_about_reply(
             &permitted,
             held.escalation().findings(),
             held.is_flagged().then(|| held.label()),
-        ));
+        );
         let question = held.escalation().question();
-        match self.way(arrival, &permitted, held.escalation().takes_form(permitted.label()), None) {
+        let arguments = shown_in_form(&permitted, held.escalation().takes_form(permitted.label()));
+        let form = Form::once(arguments::with_arguments(&asks, arguments.as_deref().unwrap_or_default()));
+        match self.way(arrival, &permitted, arguments.is_some(), None) {
             Way::None => Err(sent.withhold(&held.unasked())),
             Way::Desk(desk) if wait::returns_page(arrival) => {
                 self.send_reply_to_page(&desk, arrival, sent, held).await.map(ReplyApproved::Asked)
@@ -458,6 +465,12 @@ impl Approvals {
         let desk = self.judge.service.as_ref().filter(|_| arrival.attended);
         desk.map_or(Way::None, |desk| Way::Desk(Arc::clone(desk)))
     }
+}
+
+/// The arguments as a form shows them, where it may ask and can show all of them: whether a person stands behind it is for
+/// the operator to say.
+fn shown_in_form(proposed: &Proposed, by_form: bool) -> Option<String> {
+    (by_form && proposed.standing.forms == Forms::Person).then(|| arguments::shown(proposed)).flatten()
 }
 
 /// Puts a form to a legacy client.

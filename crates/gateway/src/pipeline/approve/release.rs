@@ -22,6 +22,9 @@ use crate::approvals::{
     AskAnswer, AskView, By, ContextView, ConversationView, Desk, DeskFault, NewAsk, rules_of,
 };
 
+/// How a person is led to the page by the address that their client was given, for the record.
+const URL: &str = "url";
+
 // === impl Approvals ===
 
 impl Approvals {
@@ -36,7 +39,8 @@ impl Approvals {
         let permitted = Arc::clone(&sent.permitted);
         let answer = match self.ask_about_reply(desk, arrival, &permitted, &held, "page").await {
             Ok(Some(request)) => {
-                let until = Instant::now() + desk.settings().hold;
+                // Nobody can call for it again.
+                let until = Instant::now() + desk.settings().hold_with_link;
                 let settled = desk.settled(&request.id, until).await;
                 settled.map_err(|fault| failed(&permitted, &fault))
             }
@@ -68,7 +72,7 @@ impl Approvals {
         held: HeldReply<Answered>,
     ) -> Result<Delivery, Refusal> {
         let permitted = Arc::clone(&sent.permitted);
-        let request = match self.ask_about_reply(desk, arrival, &permitted, &held, "url").await {
+        let request = match self.ask_about_reply(desk, arrival, &permitted, &held, URL).await {
             Ok(Some(request)) => request,
             Ok(None) => return Err(sent.withhold(&held.unasked())),
             Err(refusal) => {
@@ -138,7 +142,8 @@ impl Approvals {
         let (Some(desk), Some(request)) = (&self.judge.service, request) else {
             return Err(sent.withhold(&held.unasked()));
         };
-        let used = desk.use_grant(&request, &permitted.caller.principal, request.action, None).await;
+        let caller = (&permitted.caller.principal, permitted.session().key());
+        let used = desk.use_grant(&request, caller, request.action, None).await;
         let grant = granted(&request);
         let Some(spent) = used.ok().and_then(|used| grant.spend(used).ok()) else {
             return Err(sent.withhold(&held.unasked()));
@@ -198,6 +203,7 @@ impl Approvals {
             quorum: None,
             // It holds digests of the call and of its reply.
             sealed: permitted.sealed || self.judge.seals(permitted),
+            has_link: how == URL,
             decision: &permitted.decision,
         };
         self.judge.recorder.asked(permitted, escalation.question(), how)?;

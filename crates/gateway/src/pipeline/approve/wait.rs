@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use highwater_core::approval::{ApprovalReason, to_iso};
-use highwater_core::decide::AskKind;
+use highwater_core::decide::{AskKind, Effect};
 use highwater_mcp::error_code;
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, string_member};
@@ -70,7 +70,7 @@ impl Approvals {
             return Err(Refusal::pending(&proposed.decision, proposed.name(), &pending(here, request)));
         }
         let question = request.question;
-        match way(here, arrival, proposed) {
+        match way(here, arrival, proposed, request.kind) {
             Way::Native => {
                 self.judge.recorder.asked(proposed, question, "missing-evidence")?;
                 let url = here.desk.url(&request.id);
@@ -88,13 +88,13 @@ impl Approvals {
             }
             Way::Inline(session) => {
                 self.judge.recorder.asked(proposed, question, "url")?;
-                let longest = hold(here, arrival, &session.name);
+                let longest = hold(here, arrival, &session.name, true);
                 let waited = held(here, arrival, proposed, request, Some(session), longest).await?;
                 or_pending(waited, here, proposed, request)
             }
             Way::Hold => {
                 self.judge.recorder.asked(proposed, question, "page")?;
-                let longest = hold(here, arrival, &arrival.caller_name());
+                let longest = hold(here, arrival, &arrival.caller_name(), false);
                 let waited = held(here, arrival, proposed, request, None, longest).await?;
                 or_pending(waited, here, proposed, request)
             }
@@ -238,18 +238,19 @@ async fn answered<F: Future<Output = Elicited> + Unpin>(asking: &mut Option<F>) 
 /// Names the tool and the server, and nothing from the arguments or the server.
 fn message(request: &ApprovalRequest, proposed: &Proposed) -> String {
     let how = match request.kind {
-        highwater_core::decide::Effect::Passkey => "Approve with your passkey",
+        Effect::Passkey => "Approve with your passkey",
         _ => "Approve or decline",
     };
     format!("{how}: {} on {}", proposed.name(), proposed.action.upstream())
 }
 
-fn way<'a>(here: &AtDesk<'_>, arrival: &'a Arrival, proposed: &Proposed) -> Way<'a> {
+fn way<'a>(here: &AtDesk<'_>, arrival: &'a Arrival, proposed: &Proposed, grade: Effect) -> Way<'a> {
     let client = &arrival.client;
-    let native = client.speaks_approval() || proposed.standing.native;
+    let native = client.speaks_approval() || proposed.standing.native || here.desk.is_native_only();
     // A call that brings what its server verifies has no room for a signature of ours.
     let is_open = here.signable.is_call && proposed.relayed.is_none();
-    if is_open && here.desk.is_native(&proposed.caller.principal, native) {
+    // What takes no passkey has no challenge: such a client is asked like every other (§4.2).
+    if native && is_open && grade == Effect::Passkey {
         return Way::Native;
     }
     let pages = declares(client.capabilities(), AskKind::ElicitUrl);
@@ -260,6 +261,14 @@ fn way<'a>(here: &AtDesk<'_>, arrival: &'a Arrival, proposed: &Proposed) -> Way<
     }
 }
 
+/// Whether this client is given the address of the page, or lets its own person sign: nobody else needs to call them.
+pub(super) fn has_link(here: &AtDesk<'_>, arrival: &Arrival, proposed: &Proposed, grade: Effect) -> bool {
+    match way(here, arrival, proposed, grade) {
+        Way::Native | Way::Inline(_) | Way::Return => true,
+        Way::Hold => false,
+    }
+}
+
 /// Whether a request may end with the address of a page: only the modern era has that, and only these methods.
 pub(super) fn returns_page(arrival: &Arrival) -> bool {
     matches!(arrival.client, Client::Modern(_))
@@ -267,12 +276,15 @@ pub(super) fn returns_page(arrival: &Arrival) -> bool {
         && matches!(arrival.method, Some(Method::CallTool | Method::GetPrompt | Method::ReadResource))
 }
 
-/// How long a call is held: longer for a client that is shown progress and goes by it.
-fn hold(here: &AtDesk<'_>, arrival: &Arrival, name: &str) -> Duration {
+/// How long a call is held: longer for a client that is shown progress and goes by it, and for one that was given the
+/// address of the page. Of others nothing is known, and some give a call up after five seconds.
+fn hold(here: &AtDesk<'_>, arrival: &Arrival, name: &str, has_link: bool) -> Duration {
     let settings = here.desk.settings();
     let honours = HONOURS_PROGRESS.iter().any(|known| name.starts_with(known));
     if honours && arrival.frame.meta("progressToken").is_some() {
         settings.hold_with_progress
+    } else if has_link {
+        settings.hold_with_link
     } else {
         settings.hold
     }

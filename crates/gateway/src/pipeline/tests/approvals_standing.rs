@@ -53,24 +53,28 @@ async fn an_answer_is_found_behind_every_gateway_that_shares_the_store_and_used_
 }
 
 #[tokio::test]
-async fn a_yes_that_is_remembered_covers_the_same_call_and_no_other() {
-    for (scope, elsewhere) in
-        [("session", false), ("tool-with-targets", true), ("until-definition-changes", true)]
-    {
+async fn a_yes_in_a_form_is_remembered_until_the_conversation_ends_and_no_longer() {
+    // What a form does not offer counts once.
+    for (scope, kept) in [
+        ("session", true),
+        ("tool-with-targets", false),
+        ("until-definition-changes", false),
+        ("host", false),
+    ] {
         let (stage, _approver) = stage("confirm").await;
         let remember = json!({ "action": "accept", "content": { "allow": true, "remember": scope } });
         let (answer, asked) = call(&stage, "one", act("a"), remember).await;
         text(&answer);
         let offered = &asked[0]["params"]["requestedSchema"]["properties"]["remember"]["enum"];
-        assert_eq!(offered.as_array().unwrap().len(), 4, "{asked:?}");
+        assert_eq!(*offered, json!(["once", "session"]), "{asked:?}");
         let (answer, asked) = call(&stage, "one", act("a"), yes()).await;
         text(&answer);
-        assert!(asked.is_empty(), "{scope}: {asked:?}");
+        assert_eq!(asked.is_empty(), kept, "{scope}: {asked:?}");
         let no = json!({ "action": "decline" });
         let (_, asked) = call(&stage, "one", act("b"), no.clone()).await;
         assert_eq!(asked.len(), 1, "{scope}: another target");
         let (_, asked) = call(&stage, "two", act("a"), no).await;
-        assert_eq!(asked.is_empty(), elsewhere, "{scope}: another session");
+        assert_eq!(asked.len(), 1, "{scope}: another conversation");
     }
 }
 

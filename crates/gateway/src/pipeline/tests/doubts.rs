@@ -244,9 +244,9 @@ async fn each_mode_does_with_it_what_it_does_with_acts() {
 #[tokio::test]
 async fn what_another_agent_wrote_is_not_named() {
     let machine = Machine::new();
-    let setup = machine
-        .setup()
-        .token("other", json!({ "permissions": ["read", "write", "destructive"], "servers": ["*"] }));
+    let everything =
+        json!({ "permissions": ["read", "write", "destructive"], "servers": ["*"], "forms": "person" });
+    let setup = machine.setup().token("other", everything);
     let stage = machine.doubted(setup, &["src/app/hers.sh"]).await;
     let token = Some(stage.token("other"));
     let other = stage.agent(ClientOptions { token, capabilities: forms(), ..ClientOptions::default() });

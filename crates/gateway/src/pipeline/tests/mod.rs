@@ -10,6 +10,7 @@ mod tools;
 mod approvals_form;
 mod approvals_page;
 mod approvals_standing;
+mod asking;
 mod departing;
 mod described;
 mod doubts;

@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 
 use crate::command::{Common, print};
 use crate::exit::Failure;
+use crate::explain::plain;
 use crate::place::DataPlace;
 
 /// What `receipts` takes.
@@ -170,7 +171,16 @@ pub(crate) fn run(args: &ReceiptsArgs) -> Result<(), Failure> {
                 None => Ok(()),
                 Some(fault) if verification.is_shut() => Err(Failure::unverified(fault)
                     .help("open it with --auditor-key, or with --opened and what the auditor opened")),
-                Some(fault) => Err(Failure::unverified(fault)),
+                Some(fault) => Err(match verification.other_origin(&args.origins) {
+                    Some(origin) => {
+                        let (origin, expected) = (plain(origin), args.origins.join(", "));
+                        Failure::unverified(fault).help(format_args!(
+                            "it says that it was signed on {origin}, and {expected} was expected; if that is the page of \
+                             your gateway, add `--origin {origin}`"
+                        ))
+                    }
+                    None => Failure::unverified(fault),
+                }),
             }
         }
     }

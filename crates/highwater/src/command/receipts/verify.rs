@@ -202,6 +202,13 @@ impl Verification {
             .or_else(|| self.receipts.is_empty().then(|| "there are no receipts".to_owned()))
     }
 
+    /// The page on which a receipt that does not hold was signed, if that is none of those that were expected.
+    pub(super) fn other_origin(&self, expected: &[String]) -> Option<&str> {
+        let failed = self.receipts.iter().find(|checked| checked.fault().is_some())?;
+        let origin = failed.receipt.as_ref()?.receipt().signed.as_ref()?.origin.as_str();
+        (!expected.iter().any(|known| known == origin)).then_some(origin)
+    }
+
     /// Whether a receipt is sealed and nobody opened it.
     pub(super) fn is_shut(&self) -> bool {
         self.receipts.iter().any(|checked| {

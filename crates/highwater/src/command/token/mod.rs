@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use highwater_core::decide::FlowFloor;
-use highwater_core::grant::{Grant, Limits, Permission, ServerScope, ToolPattern, ToolScope};
+use highwater_core::grant::{Forms, Grant, Limits, Permission, ServerScope, ToolPattern, ToolScope};
 use highwater_core::id::{Timestamp, UserId, VirtualServerId};
 use highwater_core::policy::end_of;
 use highwater_store::TokenTerms;
@@ -149,6 +149,11 @@ struct Granted {
     /// Whose agent it is: this user is asked about its calls, and their passkeys count for them. Without it: `owner`.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
+
+    /// Whether what its clients answer to a form is a person's word: `person`, for a client that you know to show forms to
+    /// somebody, or `never`. Without it: `never`, and people are asked on the page.
+    #[arg(long, value_name = "WHO", value_parser = forms)]
+    forms: Option<Forms>,
 }
 
 /// What each of them takes.
@@ -250,7 +255,8 @@ impl Granted {
             && self.expires.is_none()
             && self.per_minute.is_none()
             && self.concurrency.is_none()
-            && self.user.is_none();
+            && self.user.is_none()
+            && self.forms.is_none();
         if says_nothing {
             return Ok(None);
         }
@@ -276,7 +282,8 @@ impl Granted {
             expires: self.expires,
         };
         let limits = Limits { per_minute: self.per_minute, concurrency: self.concurrency };
-        Ok(Some(TokenTerms { grant, limits, user: self.user.as_deref().map(UserId::new) }))
+        let (user, forms) = (self.user.as_deref().map(UserId::new), self.forms.unwrap_or_default());
+        Ok(Some(TokenTerms { grant, limits, user, forms }))
     }
 }
 
@@ -286,6 +293,10 @@ fn permission(text: &str) -> Result<Permission, String> {
 
 fn flow(text: &str) -> Result<FlowFloor, String> {
     FlowFloor::parse(text).ok_or_else(|| format!("use one of {}", FlowFloor::NAMES.join(", ")))
+}
+
+fn forms(text: &str) -> Result<Forms, String> {
+    Forms::parse(text).ok_or_else(|| format!("use one of {}", Forms::NAMES.join(", ")))
 }
 
 fn tool(text: &str) -> Result<ToolPattern, String> {

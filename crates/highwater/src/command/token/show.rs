@@ -30,6 +30,8 @@ pub(super) struct Row {
     #[serde(default)]
     user: Option<String>,
     #[serde(default)]
+    forms: Option<String>,
+    #[serde(default)]
     prefix: Option<String>,
     #[serde(default)]
     last_used: Option<Timestamp>,
@@ -57,6 +59,11 @@ impl Row {
         self.user.as_deref().map_or_else(|| "-".to_owned(), plain)
     }
 
+    /// Who answers the forms that its clients are sent.
+    fn forms(&self) -> String {
+        self.forms.as_deref().map_or_else(|| "-".to_owned(), plain)
+    }
+
     /// Everything else that narrows it.
     fn narrowed(&self) -> String {
         let limits = &self.limits;
@@ -78,8 +85,18 @@ pub(super) fn table(rows: &[Row]) -> String {
     if rows.is_empty() {
         return "no tokens besides the printed agent token, which grants everything\n".to_owned();
     }
-    let headings =
-        ["token", "status", "secret", "user", "permissions", "servers", "narrowed to", "from", "last used"];
+    let headings = [
+        "token",
+        "status",
+        "secret",
+        "user",
+        "forms",
+        "permissions",
+        "servers",
+        "narrowed to",
+        "from",
+        "last used",
+    ];
     let mut lines = vec![headings.map(str::to_owned)];
     for row in rows {
         lines.push([
@@ -87,6 +104,7 @@ pub(super) fn table(rows: &[Row]) -> String {
             row.status.replace('-', " "),
             row.prefix.as_ref().map_or_else(|| "-".to_owned(), |prefix| format!("{}…", plain(prefix))),
             row.user(),
+            row.forms(),
             row.permissions(),
             joined(&row.servers),
             row.narrowed(),
@@ -103,11 +121,12 @@ pub(super) fn table(rows: &[Row]) -> String {
 /// A new secret, and what to do with it.
 pub(super) fn secret(row: &Row, secret: &str, endpoint: Option<&str>) -> String {
     let mut text = format!(
-        "token        {}\nsecret       {secret}\nuser         {}\npermissions  {}\nservers      {}\nnarrowed to  {}\n\n\
+        "token        {}\nsecret       {secret}\nuser         {}\nforms        {}\npermissions  {}\nservers      {}\nnarrowed to  {}\n\n\
          This is the only time that the secret is shown. A client presents it as\n  \
          Authorization: Bearer {secret}\n",
         plain(&row.name),
         row.user(),
+        row.forms(),
         row.permissions(),
         joined(&row.servers),
         row.narrowed(),

@@ -2,7 +2,7 @@
 
 use highwater_core::approval::{ActionHash, GrantOutcome, QuorumState};
 use highwater_core::decide::Effect;
-use highwater_core::id::{ApprovalId, Principal, Timestamp};
+use highwater_core::id::{ApprovalId, Principal, SessionKey, Timestamp};
 use highwater_core::pin::PinDigest;
 
 use super::super::{Access, Durability, Operation};
@@ -12,11 +12,12 @@ use crate::StoreError;
 use crate::approval::{ApprovalRequest, RequestState, granted_since};
 use crate::sql::{Tx, Value, approvals as statement, first};
 
-/// Uses up a grant for exactly this action of exactly this principal.
+/// Uses up a grant for exactly this action of exactly this principal, in the conversation that asked for it.
 #[derive(Debug)]
 pub(crate) struct ConsumeGrant {
     pub(crate) id: ApprovalId,
     pub(crate) principal: Principal,
+    pub(crate) session: SessionKey,
     pub(crate) action: ActionHash,
     /// The definition of the tool now (G16).
     pub(crate) definition: Option<PinDigest>,
@@ -38,8 +39,14 @@ impl Operation for ConsumeGrant {
         let now = tx.now(millis(self.now)).await?;
         let action = self.action.to_string();
         let id = Value::Text(self.id.as_str());
-        let values =
-            [id, Value::Text(self.principal.as_str()), Value::Text(&action), Value::Int(granted_since(now))];
+        let (principal, session) = (self.principal.as_str(), self.session.as_str());
+        let values = [
+            id,
+            Value::Text(principal),
+            Value::Text(&action),
+            Value::Text(session),
+            Value::Int(granted_since(now)),
+        ];
         let Some(row) = first(tx.query(statement::CONSUME_GRANT, &values).await?) else {
             let found = first(tx.query(statement::REQUEST, &[id]).await?);
             let found = found.map(|row| codec::request(&row, now)).transpose()?;
@@ -84,7 +91,8 @@ impl ConsumeGrant {
     /// Why there was none.
     pub(crate) fn missed(&self, found: Option<&ApprovalRequest>) -> GrantOutcome {
         let mine = |found: &&ApprovalRequest| {
-            found.principal == self.principal && (found.cleared || found.action == self.action)
+            (&found.principal, &found.session) == (&self.principal, &self.session)
+                && (found.cleared || found.action == self.action)
         };
         match found.filter(mine).map(|found| found.state) {
             None => GrantOutcome::Unknown,

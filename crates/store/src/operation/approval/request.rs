@@ -107,7 +107,8 @@ impl Operation for Ask {
             return Ok(Asked::Declined { until: stamp(row.int(0)?.saturating_add(memory)) });
         }
         let granted = Value::Int(crate::approval::granted_since(now));
-        let live = [principal, Value::Text(&action), Value::Int(now), granted];
+        let session = Value::Text(self.new.session.as_str());
+        let live = [principal, Value::Text(&action), session, Value::Int(now), granted];
         for row in tx.query(statement::LIVE, &live).await? {
             let found = codec::request(&row, now)?;
             if found.state == RequestState::Approved {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use highwater_core::decide::{Effect, QuestionDigest};
-use highwater_core::id::Timestamp;
+use highwater_core::id::{SessionKey, Timestamp};
 use highwater_store::{AskLimits, Asked, Put, RequestFilter, RequestState};
 
 use super::super::{Backend, PATIENCE};
@@ -35,6 +35,30 @@ pub(crate) async fn identical_calls_meet_in_one_request<B: Backend>() {
     scene.approve(&stores[0], &ada, "a", &request, 2).await;
     let retry = scene.ask(&stores[1], scene.request(Effect::Passkey, "a", None)).await;
     assert!(matches!(retry, Asked::Granted(granted) if granted.id == new[0]));
+}
+
+pub(crate) async fn another_conversation_asks_for_itself<B: Backend>() {
+    let (place, scene) = (B::new().await, Scene::new());
+    let (store, beside) = (place.open().await, place.open_beside().await);
+    let ada = scene.enroll(&store, "ada").await;
+    let elsewhere = || {
+        let mut request = scene.request(Effect::Passkey, "a", None);
+        request.session = SessionKey::new("context/agent/b");
+        request
+    };
+    let first = scene.asked(&store, Effect::Passkey, "a", None).await;
+    let Asked::New(second) = scene.ask(&beside, elsewhere()).await else { panic!("not new") };
+    // What waits for one is not ended by the other, and a yes to one is none to the other.
+    assert_eq!(store.request(&first.id).await.unwrap().unwrap().state, RequestState::Pending);
+    scene.approve(&store, &ada, "a", &first, 2).await;
+    let again = scene.ask(&store, elsewhere()).await;
+    assert!(matches!(&again, Asked::Joined(joined) if joined.id == second.id), "{again:?}");
+    let again = scene.ask(&beside, scene.request(Effect::Passkey, "a", None)).await;
+    assert!(matches!(&again, Asked::Granted(granted) if granted.id == first.id), "{again:?}");
+    // A no is a no to the same action whoever asks again.
+    let now = store.now().await.unwrap();
+    assert!(store.decline(&second.id, "ada", now).await.unwrap());
+    assert!(matches!(scene.ask(&store, elsewhere()).await, Asked::Declined { .. }));
 }
 
 pub(crate) async fn g21_a_request_that_asks_something_else_is_ended_and_asked_anew<B: Backend>() {

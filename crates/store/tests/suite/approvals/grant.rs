@@ -2,7 +2,7 @@
 
 use highwater_core::approval::{ActionHash, GrantOutcome};
 use highwater_core::decide::Effect;
-use highwater_core::id::Principal;
+use highwater_core::id::{Principal, SessionKey};
 use highwater_store::{ApprovalRequest, Asked, RequestState, Store};
 
 use super::super::Backend;
@@ -10,10 +10,12 @@ use super::scene::{Scene, definition, quorum};
 
 async fn spend(store: &Store, request: &ApprovalRequest) -> GrantOutcome {
     let now = store.now().await.unwrap();
-    store
-        .consume_grant(&request.id, &request.principal, request.action, request.definition, now)
-        .await
-        .unwrap()
+    store.consume_grant(&request.id, of(request), request.action, request.definition, now).await.unwrap()
+}
+
+/// Who asked, and in which conversation.
+fn of(request: &ApprovalRequest) -> (&Principal, &SessionKey) {
+    (&request.principal, &request.session)
 }
 
 async fn state(store: &Store, request: &ApprovalRequest) -> RequestState {
@@ -48,7 +50,7 @@ pub(crate) async fn t3_a_grant_is_used_once_by_whoever_comes_first<B: Backend>()
     assert!(matches!(scene.ask(&stores[0], scene.request(Effect::Passkey, "a", None)).await, Asked::New(_)));
 }
 
-pub(crate) async fn t3_a_grant_is_for_one_principal_and_one_action<B: Backend>() {
+pub(crate) async fn t3_a_grant_is_for_one_principal_one_conversation_and_one_action<B: Backend>() {
     let (place, scene) = (B::new().await, Scene::new());
     let store = place.open().await;
     let ada = scene.enroll(&store, "ada").await;
@@ -56,9 +58,14 @@ pub(crate) async fn t3_a_grant_is_for_one_principal_and_one_action<B: Backend>()
     scene.approve(&store, &ada, "a", &request, 2).await;
     let now = store.now().await.unwrap();
     let (mallory, other) = (Principal::new("mallory"), ActionHash::from([9; 32]));
-    for (principal, action) in [(&mallory, request.action), (&request.principal, other)] {
+    // E23: another conversation of the same principal has agreed to nothing.
+    let elsewhere = SessionKey::new("context/agent/b");
+    let (asker, here) = of(&request);
+    for (caller, action) in
+        [((&mallory, here), request.action), ((asker, &elsewhere), request.action), ((asker, here), other)]
+    {
         let outcome =
-            store.consume_grant(&request.id, principal, action, request.definition, now).await.unwrap();
+            store.consume_grant(&request.id, caller, action, request.definition, now).await.unwrap();
         assert_eq!(outcome, GrantOutcome::Unknown);
     }
     assert_eq!(spend(&store, &request).await, GrantOutcome::Consumed);
@@ -72,8 +79,7 @@ pub(crate) async fn g16_a_tool_that_changed_since_ends_the_grant<B: Backend>() {
     scene.approve(&store, &ada, "a", &request, 2).await;
     let now = store.now().await.unwrap();
     let changed = Some(definition('b'));
-    let outcome =
-        store.consume_grant(&request.id, &request.principal, request.action, changed, now).await.unwrap();
+    let outcome = store.consume_grant(&request.id, of(&request), request.action, changed, now).await.unwrap();
     assert_eq!(outcome, GrantOutcome::Changed);
     assert_eq!(state(&other, &request).await, RequestState::Expired);
     assert_eq!(spend(&other, &request).await, GrantOutcome::Expired);

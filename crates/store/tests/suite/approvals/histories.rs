@@ -206,7 +206,8 @@ impl History {
         let defined = definition(if changed { 'b' } else { 'a' });
         let mut told = Vec::new();
         for (store, now) in self.sides().await {
-            let used = store.consume_grant(&request.id, &principal, request.action, Some(defined), now).await;
+            let caller = (&principal, &request.session);
+            let used = store.consume_grant(&request.id, caller, request.action, Some(defined), now).await;
             told.push(format!("called {} {:?}", request.id, used.unwrap()));
         }
         both(told)

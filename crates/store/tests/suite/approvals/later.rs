@@ -22,9 +22,8 @@ pub(crate) async fn t3_a_grant_lasts_two_minutes<B: Backend>() {
         let request = scene.asked(&store, Effect::Passkey, path, None).await;
         scene.approve(&store, &ada, path, &request, counter).await;
         let now = later(store.now().await.unwrap(), wait);
-        let (principal, definition) = (&request.principal, request.definition);
-        let used =
-            store.consume_grant(&request.id, principal, request.action, definition, now).await.unwrap();
+        let (caller, definition) = ((&request.principal, &request.session), request.definition);
+        let used = store.consume_grant(&request.id, caller, request.action, definition, now).await.unwrap();
         assert_eq!(used, outcome, "{path}");
     }
 }

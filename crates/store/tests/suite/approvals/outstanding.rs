@@ -39,8 +39,8 @@ impl Outstanding {
         let now = store.now().await.unwrap();
         for request in [&self.pending, &self.granted] {
             assert_eq!(store.request(&request.id).await.unwrap().unwrap().state, RequestState::Expired);
-            let (principal, definition) = (&request.principal, request.definition);
-            let used = store.consume_grant(&request.id, principal, request.action, definition, now).await;
+            let (caller, definition) = ((&request.principal, &request.session), request.definition);
+            let used = store.consume_grant(&request.id, caller, request.action, definition, now).await;
             assert_eq!(used.unwrap(), GrantOutcome::Expired);
         }
         let refused = self.scene.judge(store, &self.challenge, &self.ada, 3, false).await.unwrap_err();
@@ -57,8 +57,8 @@ impl Outstanding {
         let now = store.now().await.unwrap();
         let state = store.request(&self.pending.id).await.unwrap().unwrap().state;
         assert_eq!(state, RequestState::Pending);
-        let ApprovalRequest { id, principal, action, definition, .. } = &self.granted;
-        let used = store.consume_grant(id, principal, *action, *definition, now).await.unwrap();
+        let ApprovalRequest { id, principal, session, action, definition, .. } = &self.granted;
+        let used = store.consume_grant(id, (principal, session), *action, *definition, now).await.unwrap();
         assert_eq!(used, GrantOutcome::Consumed);
         self.scene.judge(store, &self.challenge, &self.ada, 3, false).await.unwrap();
         assert!(store.window(&self.ada.user, now).await.unwrap().is_some());

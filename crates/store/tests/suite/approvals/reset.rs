@@ -21,8 +21,8 @@ async fn begin(store: &Store, who: &Person, delay_ms: u64) {
 
 async fn spend(store: &Store, request: &ApprovalRequest) -> GrantOutcome {
     let now = store.now().await.unwrap();
-    let (principal, definition) = (&request.principal, request.definition);
-    store.consume_grant(&request.id, principal, request.action, definition, now).await.unwrap()
+    let (caller, definition) = ((&request.principal, &request.session), request.definition);
+    store.consume_grant(&request.id, caller, request.action, definition, now).await.unwrap()
 }
 
 pub(crate) async fn t1_a_reset_voids_open_challenges_and_lets_no_new_one_be_issued<B: Backend>() {

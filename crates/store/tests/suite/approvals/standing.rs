@@ -178,13 +178,14 @@ pub(crate) async fn sensitive_arguments_are_cleared_when_nobody_needs_them<B: Ba
         request.arguments,
         "a retry needs it"
     );
-    let spent = store.consume_grant(&request.id, &request.principal, request.action, request.definition, now);
+    let caller = (&request.principal, &request.session);
+    let spent = store.consume_grant(&request.id, caller, request.action, request.definition, now);
     assert_eq!(spent.await.unwrap(), GrantOutcome::Consumed);
     // With its use, and not some time later.
     let cleared = other.request(&request.id).await.unwrap().unwrap();
     assert!(cleared.cleared && cleared.shown.is_empty() && cleared.action != request.action);
     assert_ne!(cleared.question, request.question, "it is made of the arguments, too");
-    let twice = other.consume_grant(&request.id, &request.principal, request.action, request.definition, now);
+    let twice = other.consume_grant(&request.id, caller, request.action, request.definition, now);
     assert_eq!(twice.await.unwrap(), GrantOutcome::AlreadyConsumed);
     assert_eq!((cleared.arguments.as_str(), cleared.state), ("{}", RequestState::Consumed));
     for (challenge, consumed) in [(&record, true), (&unused, false)] {
@@ -206,7 +207,8 @@ pub(crate) async fn approvals_outlive_the_store<B: Backend>() {
     let now = store.now().await.unwrap();
     let spend = |store: Store, request: highwater_store::ApprovalRequest| async move {
         let action = (request.action, request.definition);
-        store.consume_grant(&request.id, &request.principal, action.0, action.1, now).await.unwrap()
+        let caller = (&request.principal, &request.session);
+        store.consume_grant(&request.id, caller, action.0, action.1, now).await.unwrap()
     };
     assert_eq!(spend(store.clone(), used.clone()).await, GrantOutcome::Consumed);
     let granted = scene.asked(&store, Effect::Passkey, "b", None).await;
