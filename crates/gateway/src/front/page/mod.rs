@@ -72,11 +72,10 @@ struct Asked<'a> {
     visitor: Option<Visitor>,
 }
 
-/// Where a connection comes from.
+/// Where a connection comes from, and what is noted of it.
 #[derive(Clone)]
 struct From {
     peer: IpAddr,
-    /// Whether somebody who is signed in has used it.
     noted: Noted,
 }
 
@@ -111,19 +110,19 @@ async fn accept<C: Counter>(page: Arc<Page<C>>, listener: TcpListener, mut stop:
     };
     let mut connections = Connections::default();
     loop {
+        let next = async {
+            connections.room().await;
+            listener.accept().await
+        };
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = connections.ended(), if !connections.is_empty() => continue,
+            accepted = next => accepted,
             () = stopped(&mut stop) => break,
         };
         match accepted {
             Ok((stream, peer)) => {
-                let noted = Noted::default();
+                let noted = Noted::new();
                 let from = From { peer: peer.ip(), noted: noted.clone() };
-                let served = connection(Arc::clone(&page), stream, from, stop.clone());
-                if !connections.admit(served, noted) {
-                    tracing::warn!(%peer, "too many connections to the approval page");
-                }
+                connections.add(connection(Arc::clone(&page), stream, from, stop.clone()), noted);
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection to the approval page could not be accepted");
@@ -132,12 +131,7 @@ async fn accept<C: Counter>(page: Arc<Page<C>>, listener: TcpListener, mut stop:
         }
     }
     drop(listener);
-    let finished = async {
-        while !connections.is_empty() {
-            connections.ended().await;
-        }
-    };
-    if tokio::time::timeout(CLOSING, finished).await.is_err() {
+    if tokio::time::timeout(CLOSING, connections.finished()).await.is_err() {
         tracing::debug!("connections to the approval page were cut");
     }
 }
@@ -151,7 +145,12 @@ async fn connection<C: Counter>(
     let (stopping, peer) = (stop.clone(), from.peer);
     let service = service_fn(move |request| {
         let (page, stopping, from) = (Arc::clone(&page), stopping.clone(), from.clone());
-        async move { Ok::<_, Infallible>(page.handle(request, from, stopping).await) }
+        async move {
+            from.noted.heard();
+            let answer = page.handle(request, &from, stopping).await;
+            from.noted.heard();
+            Ok::<_, Infallible>(answer)
+        }
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
@@ -186,7 +185,7 @@ impl<C: Counter> Page<C> {
     async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
-        from: From,
+        from: &From,
         stop: watch::Receiver<bool>,
     ) -> Answer {
         let (head, body) = request.into_parts();
