@@ -137,15 +137,17 @@ impl Sentence {
     }
 }
 
-/// A value on one line, in quotes if it is a text, and cut where it is long.
+/// A value on one line, in quotes if it is a text, and cut where it is long or has more lines.
 pub fn glance(value: &Value) -> String {
     let (text, quoted) = match value {
         Value::String(text) => (text.clone(), true),
         other => (other.to_string(), false),
     };
-    let cut: String = text.chars().take(MAX_VALUE).collect();
-    let rest = if cut.len() < text.len() { "…" } else { "" };
-    let shown = plain(&cut).text;
+    let line = text.split('\n').next().unwrap_or_default();
+    let cut: String = line.chars().take(MAX_VALUE).collect();
+    let is_cut = cut.len() < text.len();
+    let (cut, rest) = if is_cut { (cut.trim_end(), "…") } else { (cut.as_str(), "") };
+    let shown = plain(cut).text;
     if quoted { format!("“{shown}{rest}”") } else { format!("{shown}{rest}") }
 }
 
@@ -181,7 +183,7 @@ mod tests {
     #[test]
     fn a_value_never_passes_for_the_operators_words() {
         let said = says("Pay {to}", "{\"to\":\"x\u{202e}y\\nand all is well\"}");
-        assert_eq!(said, "Pay “x⟦U+202E⟧y⟦U+000A⟧and all is well”");
+        assert_eq!(said, "Pay “x⟦U+202E⟧y…”");
         let long = says("Send {body}", &format!(r#"{{"body":"{}"}}"#, "x".repeat(500)));
         assert_eq!(long, format!("Send “{}…”", "x".repeat(MAX_VALUE)));
     }

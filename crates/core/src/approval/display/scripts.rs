@@ -19,7 +19,7 @@ pub(super) enum Script {
 pub(super) struct Note {
     /// Where its last character stands.
     pub(super) last: usize,
-    /// The script that has fewer letters in it.
+    /// The script that a reader would not expect in it.
     pub(super) script: Script,
     /// Those letters, each once.
     pub(super) letters: String,
@@ -64,8 +64,13 @@ impl Note {
     fn of(word: &[char], last: usize) -> Option<Self> {
         let count = |script: Script| word.iter().filter(|letter| script_of(**letter) == Some(script)).count();
         let there = SCRIPTS.into_iter().filter(|script| count(*script) > 0);
-        // Of two with as many letters the one that is not Latin.
-        let script = there.min_by_key(|script| (count(*script), *script == Script::Latin))?;
+        // A word that reads as Latin names what is not; of others the script with fewer letters is the odd one.
+        let foreign = word.iter().filter(|letter| script_of(**letter).is_some_and(|it| it != Script::Latin));
+        let script = if foreign.clone().all(|letter| is_like_latin(*letter)) {
+            there.filter(|script| *script != Script::Latin).max_by_key(|script| count(*script))?
+        } else {
+            there.min_by_key(|script| (count(*script), *script == Script::Latin))?
+        };
         let mut letters: Vec<String> = Vec::new();
         for letter in word.iter().filter(|letter| script_of(**letter) == Some(script)) {
             let letter = letter.to_string();
@@ -125,9 +130,12 @@ fn is_all_of(word: &[char], script: Script) -> bool {
 }
 
 fn is_read_as_latin(word: &[char]) -> bool {
-    let like = |letter: char| GREEK_LIKE_LATIN.contains(letter) || CYRILLIC_LIKE_LATIN.contains(letter);
     let mut known = word.iter().filter(|letter| script_of(**letter).is_some()).peekable();
-    known.peek().is_some() && known.all(|letter| like(*letter))
+    known.peek().is_some() && known.all(|letter| is_like_latin(*letter))
+}
+
+fn is_like_latin(letter: char) -> bool {
+    GREEK_LIKE_LATIN.contains(letter) || CYRILLIC_LIKE_LATIN.contains(letter)
 }
 
 /// By ranges of code points that will not change.

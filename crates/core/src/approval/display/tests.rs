@@ -196,7 +196,7 @@ fn d6_what_joins_is_ordinary_where_it_joins() {
 fn d6_letters_of_several_scripts_in_a_word_are_marked() {
     for (text, shown) in [
         ("аpple.com", "аpple⟦Cyrillic: а⟧.com"),
-        ("раураl.com", "раураl⟦Latin: l⟧.com"),
+        ("раураl.com", "раураl⟦Cyrillic: р а у⟧.com"),
         ("раура.com", "раура⟦Cyrillic: р а у⟧.com"),
         ("gοοgle", "gοοgle⟦Greek: ο⟧"),
         ("Скидкa 5%", "Скидкa⟦Latin: a⟧ 5%"),

@@ -31,7 +31,8 @@ impl Headline {
         let title = view.context.server_says.as_ref().and_then(|says| says.title.as_deref());
         match title.map(str::trim).filter(|title| !title.is_empty()) {
             Some(title) => {
-                Self { parts: vec![Said::Value(glance(&Value::String(title.to_owned())))], is_theirs: true }
+                let title = Said::Value(glance(&Value::String(title.to_owned())));
+                Self { parts: vec![Said::Words("use ".to_owned()), title], is_theirs: true }
             }
             None => Self {
                 parts: vec![Said::Words("call ".to_owned()), Said::Value(plain(&view.tool).text)],
@@ -97,7 +98,7 @@ pub(super) fn glimpse(view: &RequestView) -> String {
 pub(super) fn covered(view: &RequestView) -> String {
     let tool = plain(&view.tool).text;
     let arguments = arguments(view).filter(|_| !view.context.wrapped);
-    let Some(arguments) = arguments else { return format!("exactly this call of `{tool}`") };
+    let Some(arguments) = arguments else { return format!("exactly this call of {tool}") };
     let fields = &view.context.fields;
     let is_fixed =
         |name: &str| fields.iter().find(|field| field.name == name).is_none_or(|field| field.fixed);
@@ -106,9 +107,9 @@ pub(super) fn covered(view: &RequestView) -> String {
     let same = fixed.iter().map(|(name, value)| format!("{} {}", plain(name).text, glance(value)));
     let same = same.collect::<Vec<_>>().join(" and ");
     match (fixed.is_empty(), free.is_empty()) {
-        (true, _) => format!("any call of `{tool}`"),
-        (false, true) => format!("any call of `{tool}` with {same}"),
-        (false, false) => format!("any call of `{tool}` with {same}, whatever the rest"),
+        (true, _) => format!("any call of {tool}"),
+        (false, true) => format!("any call of {tool} with {same}"),
+        (false, false) => format!("any call of {tool} with {same}, whatever the rest"),
     }
 }
 

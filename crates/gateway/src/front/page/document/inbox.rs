@@ -79,7 +79,7 @@ fn open(html: &mut Html, view: &RequestView) {
     let headline = Headline::of(view);
     headline.write(html);
     if let Some(server) = &view.server {
-        html.around(" <span class=\"on\">", plain(server).text, "</span>");
+        html.around(" <span class=\"on\">(", plain(server).text, ")</span>");
     }
     html.raw("</span>");
     let glimpse = glimpse(view);

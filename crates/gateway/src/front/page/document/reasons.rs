@@ -15,7 +15,7 @@ pub(super) fn why(html: &mut Html, view: &RequestView) {
         // The desk puts what is unusual first.
         html.raw("<ul class=\"reasons\">");
         for ask in &context.asks {
-            html.around("<li>", plain(&ask.says).text, "</li>");
+            html.raw("<li>").prose(&plain(&ask.says).text).raw("</li>");
         }
         html.raw("</ul>");
     }

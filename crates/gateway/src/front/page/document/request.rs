@@ -94,19 +94,21 @@ fn head(html: &mut Html, view: &RequestView, now: Timestamp, beside: &Beside<'_>
     if !is_pending(view) {
         outcome(html, view, now, beside.waiting);
     }
-    html.raw("<p class=\"who\">").part(|html| who(html, view)).raw(" wants to:</p><h1>");
+    html.raw("<p class=\"who\">").part(|html| who(html, view));
+    html.raw(if view.caller.trim().is_empty() { " wants to:</p><h1>" } else { ", wants to:</p><h1>" });
     let headline = Headline::of(view);
     headline.write(html);
     if let Some(server) = &view.server {
-        html.around(" <span class=\"on\">", plain(server).text, "</span>");
+        html.around(" <span class=\"on\">(", plain(server).text, ")</span>");
     }
     html.raw("</h1>");
     if headline.is_theirs {
         html.around(
             "<p class=\"small\">That is what the server calls its tool <code>",
             plain(&view.tool).text,
-            "</code>.</p>",
-        );
+            "",
+        )
+        .raw("</code>. Nobody has checked that name.</p>");
     }
     if is_pending(view) {
         let kind = match view.kind {
@@ -134,7 +136,7 @@ fn head(html: &mut Html, view: &RequestView, now: Timestamp, beside: &Beside<'_>
 pub(super) fn who(html: &mut Html, view: &RequestView) {
     html.around("Token <code>", plain(&view.principal).text, "</code>");
     if !view.caller.trim().is_empty() {
-        html.around(", which calls itself “<bdi>", plain(&view.caller).text, "</bdi>”,");
+        html.around(", which calls itself “<bdi>", plain(&view.caller).text, "</bdi>”");
     }
 }
 
@@ -227,9 +229,9 @@ fn answers(html: &mut Html, view: &RequestView, visitor: &Visitor, beside: &Besi
         Kind::Passkey => why_not(view, visitor, beside.passkeys),
         Kind::Confirm => None,
     };
-    if let Some(why) = &why_not {
+    if let Some((why, may_add)) = &why_not {
         html.around("<p id=\"why-not\" class=\"small\">", why, "")
-            .raw(if why.ends_with("one.") { " <a href=\"/enroll\">Add one</a>" } else { "" })
+            .raw(if *may_add { " <a href=\"/enroll\">Add one</a>" } else { "" })
             .raw("</p>");
     }
     html.raw("<div class=\"buttons\">");
@@ -251,30 +253,31 @@ fn answers(html: &mut Html, view: &RequestView, visitor: &Visitor, beside: &Besi
         .raw("<p id=\"status\" role=\"status\" aria-live=\"polite\"></p></section>");
 }
 
-/// Why a person cannot sign, said before they try.
-fn why_not(view: &RequestView, visitor: &Visitor, passkeys: &[CredentialView]) -> Option<String> {
+/// Why a person cannot sign, said before they try, and whether another passkey would help.
+fn why_not(view: &RequestView, visitor: &Visitor, passkeys: &[CredentialView]) -> Option<(String, bool)> {
     let need = &view.need;
     // The operator sits in for whoever is asked; that person's passkey is still needed.
     let signer = if visitor.operator { &view.user } else { &visitor.user };
     if need.signed.contains(signer) {
-        return Some("You have signed; it waits for the others.".to_owned());
+        return Some(("You have signed; it waits for the others.".to_owned(), false));
     }
     if !need.approvers.is_empty() && !need.approvers.contains(signer) {
-        return Some("Your signature does not count for this: it waits for others.".to_owned());
+        return Some(("Your signature does not count for this: it waits for others.".to_owned(), false));
     }
     let theirs: Vec<_> = passkeys.iter().filter(|key| key.user == *signer && key.counts()).collect();
     if theirs.iter().any(|key| may_approve(key, need.class)) {
         return None;
     }
     let needed = reasons::needed(need.class);
-    Some(match (theirs.is_empty(), visitor.operator) {
-        (true, false) => format!("You have no passkey that counts. This needs {needed}, so add one."),
+    let words = match (theirs.is_empty(), visitor.operator) {
+        (true, false) => format!("You have no passkey that counts. This needs {needed}."),
         (false, false) => format!(
-            "None of your passkeys may approve this tool. They are built into a device, and this needs {needed}, so add one."
+            "None of your passkeys may approve this tool: they are built into a device, and this needs {needed}."
         ),
         (_, true) => {
             let user = plain(signer.as_str()).text;
-            format!("{user} has no passkey that may approve this tool: it needs {needed}, so add one.")
+            format!("{user} has no passkey that may approve this tool. It needs {needed}.")
         }
-    })
+    };
+    Some((words, true))
 }

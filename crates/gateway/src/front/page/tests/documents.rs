@@ -156,7 +156,7 @@ fn d11_a_request_begins_with_who_wants_what_and_a_clients_name_is_no_fact() {
         head.starts_with(
             "<p class=\"who\">Token <code>laptop</code>, which calls itself “<bdi>claude-code 2.1</bdi>”, wants \
              to:</p><h1>Delete <bdi class=\"value\">“&lt;b&gt;notes&lt;/b&gt;”</bdi> because of <span \
-             class=\"on\">(no cause)</span> <span class=\"on\">files</span></h1>"
+             class=\"on\">(no cause)</span> <span class=\"on\">(files)</span></h1>"
         ),
         "{head}"
     );
@@ -169,7 +169,7 @@ fn without_a_sentence_of_the_operator_the_servers_title_stands_there_as_its_word
     let page = shown(&with(Kind::Passkey, |it| {
         it.server_says = Some(ServerSays { title: Some("Tidy <up>".to_owned()), ..ServerSays::default() });
     }));
-    assert!(page.contains("<h1><bdi class=\"value\">“Tidy &lt;up&gt;”</bdi>"), "{page}");
+    assert!(page.contains("<h1>use <bdi class=\"value\">“Tidy &lt;up&gt;”</bdi>"), "{page}");
     assert!(page.contains("what the server calls its tool <code>files__delete</code>"));
     let page = shown(&example(Kind::Passkey));
     assert!(page.contains("<h1>call <bdi class=\"value\">files__delete</bdi>"), "{page}");
@@ -249,7 +249,7 @@ fn d9_who_has_no_passkey_that_fits_is_told_before_they_try() {
     };
     assert!(fits(&[counting("usb")]).contains("id=\"approve\""));
     for (passkeys, why) in [
-        (vec![], "You have no passkey that counts. This needs a security key or a phone, so add one."),
+        (vec![], "You have no passkey that counts. This needs a security key or a phone."),
         (vec![key("owner")], "You have no passkey that counts."),
         (
             vec![CredentialView { user: UserId::new("alice"), ..counting("usb") }],
@@ -281,7 +281,7 @@ fn d9_passkeys_say_what_they_are_and_what_they_approve() {
 fn d14_a_scope_says_what_it_covers_and_until_when() {
     let page = shown(&example(Kind::Confirm));
     for words in [
-        "any call of `files__delete` with path “&lt;b&gt;notes&lt;/b&gt;”, whatever the rest, until this conversation ends",
+        "any call of files__delete with path “&lt;b&gt;notes&lt;/b&gt;”, whatever the rest, until this conversation ends",
         "whatever the rest, in every conversation, for 30 days",
         "until the server changes this tool",
     ] {
