@@ -59,6 +59,7 @@ macro_rules! labelled {
 
 // Labels.
 tells! {
+    sentences_that_cannot_be_shown: labelled!("        display: \"Send to {to\"\n      reply:\n        display: \"{ }\"\n      forward: { display: \"\" }\n    prompt_labels: { brief: { display: \"Brief\" } }\n");
     an_unknown_key_of_a_label: labelled!("        inputMetdata: { destination: public }\n        returnMetadata: { sensitivty: none }\n");
     a_word_that_no_axis_has: labelled!("        inputMetadata: { destination: publik, outcomes: harmless }\n        returnMetadata: { source: internet, sensitivity: [finacial, none] }\n        approval: always\n");
     an_unknown_role: labelled!("        roles: { to: recipient }\n      draft:\n        roles: { body: contents }\n      move:\n        roles: { '': object }\n");

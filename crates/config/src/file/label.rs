@@ -54,6 +54,11 @@ pub(crate) struct LabelFile {
     /// Whether a person must agree to every call.
     pub(crate) approval: Field<ApprovalWord>,
 
+    /// What a call of it does, in a sentence for whoever is asked about one. `{NAME}` stands for the argument of that name,
+    /// `{{` for a brace.
+    #[schemars(extend("examples" = ["Transfer {amount} EUR to {to}"]))]
+    pub(crate) display: Field<String>,
+
     /// What each argument decides, by its name, or by its pointer such as `/message/to`.
     #[schemars(extend("examples" = [{ "to": "target", "body": "content" }]))]
     pub(crate) roles: Field<Entries<Written<RoleWord>>>,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use highwater_core::annotation::{ArgumentCase, Claim, Claims, Hints, OperatorLabel, ResultCase, Scalar};
+use highwater_core::approval::Sentence;
 use highwater_core::policy::{Case, CaseSet, ConditionSource, PathGlob, Pointer, Written as Word};
 
 use super::Lowering;
@@ -142,6 +143,7 @@ impl Lowering<'_> {
         if about != About::Tool {
             self.refuse_about_tools(subject, "write_confidentiality", &file.write_confidentiality);
             self.refuse_about_tools(subject, "capabilities", &file.capabilities);
+            self.refuse_about_tools(subject, "display", &file.display);
         }
         if about == About::Resource {
             self.refuse_in_resource(subject, "roles", &file.roles);
@@ -153,7 +155,27 @@ impl Lowering<'_> {
             self.call_cases(subject, &claims, file.cases.value().map_or(&[], Vec::as_slice), &mut written);
         let results =
             self.reply_cases(subject, &claims, file.result.value().map_or(&[], Vec::as_slice), &mut written);
-        LabelSettings::new(Arc::new(OperatorLabel::new(&claims, cases, results)), written)
+        let display = self.display(subject, &file.display, &mut written);
+        LabelSettings::new(Arc::new(OperatorLabel::new(&claims, cases, results)), display, written)
+    }
+
+    /// The sentence for people.
+    fn display(&self, subject: &str, field: &Field<String>, written: &mut String) -> Option<Arc<Sentence>> {
+        let said = field.read()?;
+        match Sentence::parse(&said.value) {
+            Ok(sentence) => {
+                written.push_str(&format!("; display {:?}", sentence.as_str()));
+                Some(Arc::new(sentence))
+            }
+            Err(fault) => {
+                self.report(
+                    said.span,
+                    format!("`display` of {subject} {fault}"),
+                    "write one sentence with arguments in braces, such as `Transfer {amount} EUR to {to}`; `{{` is a brace",
+                );
+                None
+            }
+        }
     }
 
     fn refuse_in_resource<T>(&self, subject: &str, key: &str, field: &Field<T>) {

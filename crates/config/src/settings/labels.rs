@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use highwater_core::annotation::OperatorLabel;
+use highwater_core::approval::Sentence;
 use highwater_core::policy::{PathGlob, Truth};
 
 /// The operator's labels of one server.
@@ -24,6 +25,8 @@ pub struct Labels {
 #[derive(Clone)]
 pub struct LabelSettings {
     label: Arc<OperatorLabel>,
+    /// What a call does, for whoever is asked about one.
+    display: Option<Arc<Sentence>>,
     written: String,
 }
 
@@ -53,6 +56,11 @@ impl Labels {
         self.tools.get(name).or(self.every_tool.as_ref()).map(LabelSettings::label)
     }
 
+    /// The sentence that the operator wrote for a tool.
+    pub fn display(&self, name: &str) -> Option<&Arc<Sentence>> {
+        self.tools.get(name).or(self.every_tool.as_ref())?.display.as_ref()
+    }
+
     /// The names of tools that have a label of their own.
     pub fn tool_names(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
@@ -80,19 +88,20 @@ impl Labels {
 // === impl LabelSettings ===
 
 impl LabelSettings {
-    pub(crate) fn new(label: Arc<OperatorLabel>, written: String) -> Self {
-        Self { label, written }
+    pub(crate) fn new(label: Arc<OperatorLabel>, display: Option<Arc<Sentence>>, written: String) -> Self {
+        Self { label, display, written }
     }
 
     /// This label above that of every tool.
     pub(crate) fn over(&self, general: &Self) -> Self {
         let written = format!("{}; of every tool: {}", self.written, general.written);
-        Self::new(Arc::new(self.label.over(&general.label)), written)
+        let display = self.display.as_ref().or(general.display.as_ref()).cloned();
+        Self::new(Arc::new(self.label.over(&general.label)), display, written)
     }
 
     /// The label of every tool, for one that has none of its own.
     pub(crate) fn of_every_tool(&self) -> Self {
-        Self::new(Arc::new(self.label.of_every_tool()), self.written.clone())
+        Self::new(Arc::new(self.label.of_every_tool()), self.display.clone(), self.written.clone())
     }
 
     /// What it says.

@@ -75,7 +75,7 @@ impl CanonicalArguments {
     }
 
     /// The value that they are the text of.
-    pub(super) fn value(&self) -> Value {
+    pub fn value(&self) -> Value {
         // They were read in this way when they were made.
         read_strictly(&self.0).unwrap_or_default()
     }

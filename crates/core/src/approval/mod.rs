@@ -36,6 +36,7 @@ mod relay;
 mod relying_party;
 mod round;
 mod sensitive;
+mod sentence;
 mod signed;
 mod trust;
 mod undisturbed;
@@ -50,7 +51,7 @@ pub use challenge::{CHALLENGE_LIFETIME_MS, ChallengeRecord, Issued, Proposal, is
 pub use class::{AuthenticatorClass, Transports};
 pub use cose::{Algorithm, PublicKey};
 pub use credential::{Credential, CredentialId, CredentialStanding, eligible};
-pub use display::{RENDERER_VERSION, Rendered, plain, render};
+pub use display::{RENDERER_VERSION, Rendered, lines, plain, render};
 pub use enrollment::{ENROLLMENT_LIFETIME_MS, NewCredential, PendingEnrollment, finish};
 pub use evidence::{Evidence, METHOD};
 pub use fault::Fault;
@@ -69,6 +70,7 @@ pub use round::{
     SpentRound,
 };
 pub use sensitive::may_be_sensitive;
+pub use sentence::{BadSentence, Said, Sentence, glance};
 pub use signed::{ActionHash, Nonce, ReservedAction, ServerId, ToolName, WireChallenge};
 pub use trust::Unattested;
 pub use undisturbed::Undisturbed;

@@ -1,7 +1,7 @@
 //! What people see of the desk: one request, and the inbox.
 
 use highwater_core::approval::receipt::SignedReceipt;
-use highwater_core::approval::{Aaguid, CredentialStanding, attested_by, render};
+use highwater_core::approval::{Aaguid, CredentialStanding, Rendered, attested_by, render};
 use highwater_core::decide::Effect;
 use highwater_core::id::{ApprovalId, UserId};
 use highwater_store::{
@@ -83,11 +83,12 @@ impl Desk {
 
     async fn shown(&self, request: ApprovalRequest) -> Result<RequestView, DeskFault> {
         let server = request.upstream.as_ref().map(|upstream| upstream.as_str().to_owned());
-        let (display_text, hidden, arguments) = if request.cleared {
-            (format!("{}\n\n{CLEARED}", request.tool.as_str()), 0, String::new())
+        let (rendered, arguments) = if request.cleared {
+            let text = format!("{}\n\n{CLEARED}", request.tool.as_str());
+            (Rendered { text, ..Rendered::default() }, String::new())
         } else {
             let rendered = render(&request.tool, server.as_deref(), &request.arguments);
-            (rendered.text, rendered.hidden, request.arguments.as_str().to_owned())
+            (rendered, request.arguments.as_str().to_owned())
         };
         let context: ContextView = serde_json::from_str(&request.shown).unwrap_or_default();
         let signed = match &request.need.quorum {
@@ -107,8 +108,9 @@ impl Desk {
             caller: request.caller,
             tool: request.tool.as_str().to_owned(),
             server,
-            display_text,
-            hidden,
+            display_text: rendered.text,
+            hidden: rendered.hidden,
+            mixed: rendered.mixed,
             arguments,
             created: request.created,
             expires: request.expires,

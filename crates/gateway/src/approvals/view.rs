@@ -57,6 +57,9 @@ pub struct RequestView {
     pub display_text: String,
     /// How many characters in it were made visible.
     pub hidden: usize,
+    /// How many words in it are written in letters of several scripts that look alike.
+    #[serde(default)]
+    pub mixed: usize,
     /// The canonical arguments; an empty text where they were sensitive and are not kept.
     pub arguments: String,
     /// When it was asked.
@@ -80,13 +83,21 @@ pub struct RequestView {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContextView {
+    /// What the operator says that the call does: a sentence with the names of arguments in braces.
+    pub display: Option<String>,
+    /// The arguments that the tool declares, in its order.
+    pub fields: Vec<FieldView>,
+    /// Whether what is signed is a wrapping, and the tool's own arguments are its member `arguments`.
+    pub wrapped: bool,
+    /// Whether what it does can be undone.
+    pub undo: Undo,
     /// Which rules ask, and why; what is unusual first.
     pub asks: Vec<AskView>,
     /// What the session has taken in, in words.
     pub labels: Vec<String>,
     /// Where that comes from.
     pub origins: Vec<OriginView>,
-    /// Where the call sends what it is given, if that is known.
+    /// Where the call sends what it is given, in a sentence.
     pub destination: Option<String>,
     /// How far the server is trusted.
     pub trust: Option<String>,
@@ -102,6 +113,33 @@ pub struct ContextView {
     pub rememberable: Option<super::remember::Rememberable>,
     /// The conversation that the session stands for.
     pub conversation: Option<ConversationView>,
+}
+
+/// An argument that a tool declares. The words are its server's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FieldView {
+    /// Its name.
+    pub name: String,
+    /// What the server calls it.
+    pub title: Option<String>,
+    /// What the server says of it.
+    pub description: Option<String>,
+    /// Whether it says where or to what something is done, so that a remembered answer is for this value alone.
+    pub fixed: bool,
+}
+
+/// Whether what a call does can be undone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Undo {
+    /// Nobody says that it cannot.
+    #[default]
+    Unsaid,
+    /// It may be that it cannot.
+    Doubtful,
+    /// It cannot.
+    Impossible,
 }
 
 /// The conversation that a call belongs to, and whether a person may say that it is a new one.
@@ -223,6 +261,28 @@ pub enum RememberScope {
 impl RememberScope {
     /// Those that any call may be remembered for, the narrowest first.
     pub const ALL: [Self; 3] = [Self::Session, Self::ToolWithTargets, Self::UntilDefinitionChanges];
+
+    /// As it is written on the wire.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Session => "session",
+            Self::ToolWithTargets => "tool-with-targets",
+            Self::UntilDefinitionChanges => "until-definition-changes",
+        }
+    }
+
+    /// What a yes of this scope covers, and until when. `call` is the tool with the values that must stay the same.
+    pub fn says(self, call: &str) -> String {
+        match self {
+            Self::Host => "every page of this host without a query, until this conversation ends".to_owned(),
+            Self::Session => format!("{call}, until this conversation ends, for at most 24 hours"),
+            Self::ToolWithTargets => format!("{call}, in every conversation, for 30 days"),
+            Self::UntilDefinitionChanges => {
+                format!("{call}, in every conversation, until the server changes this tool")
+            }
+        }
+    }
 }
 
 /// Everything that people should hear of.

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible, Words,
 };
+use highwater_core::approval::Sentence;
 use highwater_core::decide::FlowPolicies;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
@@ -52,6 +53,8 @@ pub(crate) struct Known {
     pub(crate) shape: Arc<ToolShape>,
     /// Whether its server says in so many words that it reaches anybody's world. Anybody is believed in that.
     pub(crate) says_open_world: bool,
+    /// What the operator says that a call does, for whoever is asked about one.
+    pub(crate) display: Option<Arc<Sentence>>,
     /// Whether nobody has said what its server is, and people may.
     pub(crate) undescribed: bool,
     /// The operator's one word for its server.
@@ -368,6 +371,7 @@ impl Known {
             gated: false,
             shape: Arc::clone(&SHAPELESS),
             says_open_world: false,
+            display: None,
             undescribed: standing.is_undescribed(),
             profile: standing.profile,
             parameters: None,
@@ -419,6 +423,7 @@ pub(super) fn tool(
         believed: item.believed,
         shape,
         says_open_world: says_open_world(text),
+        display: standing.labels.display(name).cloned(),
         undescribed: standing.is_undescribed(),
         profile: standing.profile,
         parameters: parameters::of_tool(text),
@@ -472,6 +477,7 @@ fn reading(
         believed,
         shape: Arc::clone(&SHAPELESS),
         says_open_world: false,
+        display: None,
         undescribed: standing.is_undescribed(),
         profile: standing.profile,
         parameters: None,

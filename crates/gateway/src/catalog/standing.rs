@@ -10,7 +10,7 @@ use highwater_core::policy::{ManifestState, ServerFacts, ServerTransport, ToolSt
 use highwater_core::profile::Profile;
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
-use highwater_mcp::text::string_member;
+use highwater_mcp::text::{member, members, string_member};
 
 use super::station::Stock;
 use crate::pins::{Observed, UnknownName, Wanted};
@@ -144,6 +144,25 @@ impl Standing {
         self.labels.tool_names().for_each(|name| look(name, "labels", "tool", &tools));
         self.labels.prompt_names().for_each(|name| look(name, "prompt_labels", "prompt", &prompts));
         self.allowed_tools.iter().flatten().for_each(|name| look(name, "allowed_tools", "tool", &tools));
+        unknown.extend(self.unknown_arguments(stock));
+        unknown
+    }
+
+    /// The arguments in sentences for people that their tools do not have, where it is known what they have.
+    fn unknown_arguments(&self, stock: &Stock) -> Vec<UnknownName> {
+        let server = &self.upstream;
+        let mut unknown = Vec::new();
+        for text in stock.tools.items.iter().filter_map(|item| std::str::from_utf8(item.as_ref()).ok()) {
+            let Some(tool) = string_member(text, "name") else { continue };
+            let Some(sentence) = self.labels.display(&tool) else { continue };
+            let properties = member(text, "inputSchema").and_then(|schema| member(schema, "properties"));
+            let Some(properties) = properties else { continue };
+            let known: BTreeSet<String> = members(properties).map(|(name, _)| name.into_owned()).collect();
+            for name in sentence.arguments().filter(|name| !known.contains(*name)) {
+                let place = format!("`display` of `{tool}` of server `{server}`");
+                unknown.push(UnknownName::new(name, place, "argument", known.iter().map(String::as_str)));
+            }
+        }
         unknown
     }
 

@@ -24,6 +24,7 @@ async fn a_held_call_runs_once_the_passkey_has_signed_it() {
     assert_eq!(answer.text().unwrap(), "done", "{}", answer.raw());
     assert_eq!(stage.runs("/a"), 1);
     stage.wait_text(".banner.good", "let through").await;
+    stage.wait_text("#outcome", "Nothing else waits for you").await;
     let (_, receipts) = stage.api(Method::GET, "/api/v1/approvals/receipts", None).await;
     assert!(receipts.to_string().contains(WIPE), "{receipts}");
 }
@@ -88,8 +89,9 @@ async fn s37_a_platform_passkey_is_not_enough_where_a_key_is_asked_for() {
     let client = stage.client().await;
     let _held = client.begin(Request::call(WIPE, &json!({ "path": "/a" }))).await.unwrap();
     stage.go_to_request().await;
-    stage.press_approve().await;
-    stage.wait_text("#status", "None of your passkeys may approve this tool").await;
+    // It is said before anybody tries.
+    stage.wait_text("#why-not", "None of your passkeys may approve this tool").await;
+    assert!(!stage.browser.has("#approve").await.unwrap());
     stage.browser.click("#decline").await.unwrap();
     stage.wait(".banner.bad").await;
     // The same passkey is enough where the operator says so (S38).
@@ -131,7 +133,10 @@ async fn an_answer_that_is_remembered_is_not_asked_for_again_and_other_targets_a
     for scope in ["", "tool-with-targets"] {
         let held = client.begin(Request::call(TIDY, &json!({ "path": "/a" }))).await.unwrap();
         stage.go_to_request().await;
+        stage.browser.click(".scope summary").await.unwrap();
         stage.browser.click(&format!("input[value='{scope}']")).await.unwrap();
+        let chosen = if scope.is_empty() { "only this once" } else { "for 30 days" };
+        stage.wait_text("#scope", chosen).await;
         stage.browser.run("document.getElementById('end').scrollIntoView()", json!([])).await.unwrap();
         stage.browser.click("#confirm").await.unwrap();
         assert_eq!(held.answer().await.unwrap().text().unwrap(), "done");
@@ -212,4 +217,44 @@ async fn of_two_who_must_sign_one_is_not_enough() {
     stage.press_approve().await;
     assert_eq!(held.answer().await.unwrap().text().unwrap(), "done");
     assert_eq!(stage.runs("/a"), 1);
+}
+
+/// Where the outcome is, and whether it has the focus.
+const OUTCOME: &str = "const { top, bottom } = document.getElementById('outcome').getBoundingClientRect(); \
+     return [top >= 0 && bottom <= innerHeight, document.activeElement.id, getComputedStyle(document.activeElement).outlineStyle]";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d8_the_outcome_is_in_view_and_has_the_focus_and_the_next_is_offered() {
+    let stage = Stage::open().await;
+    let browser = &stage.browser;
+    let client = stage.client().await;
+    stage.go("/inbox").await;
+    sign_in_as_operator(&stage).await;
+    let long = "a line\n".repeat(120);
+    let held = client.begin(Request::call(TIDY, &json!({ "path": "/a", "note": long }))).await.unwrap();
+    stage.go_to_request().await;
+    let other = stage.client().await;
+    let _other = other.begin(Request::call(TIDY, &json!({ "path": "/b" }))).await.unwrap();
+    let listed = async || {
+        let (_, listed) = stage.api(Method::GET, "/api/v1/approvals", None).await;
+        (listed.as_array()?.len() == 2).then_some(())
+    };
+    highwater_testkit::wait::until("two wait", listed).await.unwrap();
+    browser.run("document.getElementById('end').scrollIntoView()", json!([])).await.unwrap();
+    browser.click("#confirm").await.unwrap();
+    assert_eq!(held.answer().await.unwrap().text().unwrap(), "done");
+    stage.wait_text("#outcome", "let through").await;
+    stage.wait("html[data-ready]").await;
+    let at = browser.run(OUTCOME, json!([])).await.unwrap();
+    assert_eq!((&at[0], &at[1]), (&json!(true), &json!("outcome")), "{at}");
+    // And on to the next in line.
+    assert!(browser.text("#next").await.unwrap().contains("tidy"));
+    browser.click("#next").await.unwrap();
+    stage.wait("#confirm:not(:disabled)").await;
+    assert!(browser.text(".given").await.unwrap().contains("/b"));
+    let title = browser.run("return document.title", json!([])).await.unwrap();
+    assert!(title.as_str().unwrap().starts_with("Waiting"), "{title}");
+    stage.go("/inbox").await;
+    let title = browser.run("return document.title", json!([])).await.unwrap();
+    assert_eq!(title, "(1) Inbox · Highwater");
 }

@@ -6,6 +6,7 @@ mod answer;
 mod attested;
 mod doors;
 mod enroll;
+mod five;
 mod native;
 mod shown;
 mod stage;

@@ -48,10 +48,27 @@ impl Stage {
 
     /// With further keys of `approvals`.
     pub(crate) async fn with(more: Value) -> Self {
+        Self::of(|folder, port| config(folder, port, &more)).await
+    }
+
+    /// With one server of this name, these tools and these labels.
+    pub(crate) async fn serving(server: &str, tools: &Value, labels: &Value) -> Self {
+        Self::of(|folder, port| {
+            let mut config = config(folder, port, &json!({}));
+            std::fs::write(folder.join("script.json"), script_of(&tools.to_string())).unwrap();
+            let mut entry = config["servers"]["files"].take();
+            entry["labels"] = labels.clone();
+            config["servers"] = json!({ server: entry });
+            config
+        })
+        .await
+    }
+
+    async fn of(config: impl FnOnce(&Path, u16) -> Value) -> Self {
         let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
         let reserved = ReservedPort::new().unwrap();
         let port = reserved.get();
-        home.configure(&config(home.path(), port, &more).to_string()).unwrap();
+        home.configure(&config(home.path(), port).to_string()).unwrap();
         let gateway = home.serve().await.unwrap_or_else(|error| panic!("{error:#}"));
         let browser = Browser::start().await.unwrap_or_else(|error| panic!("{error:#}"));
         Self { browser, gateway, port, _reserved: reserved }
@@ -223,7 +240,6 @@ fn config(folder: &Path, port: u16, more: &Value) -> Value {
 }
 
 fn script_text() -> String {
-    let result = |text: &str| vec![format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{text}}}"#)];
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"},"count":{"type":"number"},"recursive":{"type":"boolean","default":true},"note":{"type":"string"}},"required":["path"]}"#;
     let tools: Vec<String> = ["wipe", "shred", "local", "tidy"]
         .map(|name| {
@@ -232,10 +248,16 @@ fn script_text() -> String {
             )
         })
         .to_vec();
+    script_of(&format!("[{}]", tools.join(",")))
+}
+
+/// A server with these tools that does whatever it is asked.
+fn script_of(tools: &str) -> String {
+    let result = |text: &str| vec![format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{text}}}"#)];
     let greeting = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
     json!({
         "initialize": result(greeting),
-        "tools/list": result(&format!(r#"{{"tools":[{}]}}"#, tools.join(","))),
+        "tools/list": result(&format!(r#"{{"tools":{tools}}}"#)),
         "tools/call": result(r#"{"content":[{"type":"text","text":"done"}]}"#),
         "ping": result("{}"),
     })

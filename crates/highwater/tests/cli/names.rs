@@ -15,6 +15,7 @@ fn misspelt(site: &Site) -> Value {
             "labels": {
                 "*": { "returnMetadata": { "source": "internal" } },
                 "read_flie": { "returnMetadata": { "sensitivity": "none" } },
+                "read_file": { "display": "Read {pth}" },
                 "list_files": { "returnMetadata": { "sensitivity": "none" } },
             },
             "prompt_labels": { "summarise_nothing": { "returnMetadata": { "source": "system" } } },
@@ -27,9 +28,10 @@ fn misspelt(site: &Site) -> Value {
     })
 }
 
-const TOLD: [&str; 5] = [
+const TOLD: [&str; 6] = [
     "`read_flie` in `labels` of server `files` names no tool; did you mean `read_file`?",
     "`wirte_file` in `allowed_tools` of server `files` names no tool; did you mean `write_file`?",
+    "`pth` in `display` of `read_file` of server `files` names no argument; did you mean `path`?",
     "`read_fil` in `tools` of token `bot` names no tool; did you mean `read_file`?",
     "`mail:*` in `tools` of token `bot` names no tool",
     "`files:delet_file` in `approvals.tools` names no tool; did you mean `files:delete_file`?",

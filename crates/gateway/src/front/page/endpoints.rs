@@ -1,5 +1,8 @@
 //! What the page's own documents ask for: challenges and their answers, yes and no, signing in, enrolling.
 
+use std::collections::BTreeMap;
+
+use highwater_core::approval::plain;
 use highwater_core::id::{ApprovalId, UserId};
 use highwater_core::profile::Profile;
 use http::StatusCode;
@@ -8,13 +11,13 @@ use hyper::body::Incoming;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::answer::{self, Answer};
 use super::counter::{Counter, PlainAct, Refusal, SignedAct};
-use super::rates::Counted;
+use super::rates::Known;
 use super::visitors::{COOKIE_NAME, SIGNED_IN, Visitor};
-use super::{Asked, Page, guard};
+use super::{Asked, Page, document, guard};
 use crate::approvals::{ApprovalState, By, RememberScope};
 use crate::gateway::random_text;
 
@@ -124,13 +127,20 @@ impl<C: Counter> Page<C> {
         answered.unwrap_or_else(|refusal| answer::refusal(&refusal))
     }
 
+    /// Signing in uses up nothing, and is refused to nobody: what it takes cannot be guessed.
     fn is_within_rates(&self, asked: &Asked<'_>, path: &[&str]) -> bool {
-        let also = match path {
-            ["approve", id, _] => Some(Counted::Request((*id).to_owned())),
-            ["sign-in" | "enroll" | "act", ..] => Some(Counted::Door(asked.peer)),
-            _ => None,
-        };
-        self.rates.admit(Counted::Address(asked.peer)) && also.is_none_or(|also| self.rates.admit(also))
+        match (&asked.visitor, path) {
+            (_, ["sign-in", ..]) => true,
+            (Some(visitor), _) => {
+                let about = match path {
+                    ["approve", id, _] => Some(Known::Request(visitor.user.clone(), (*id).to_owned())),
+                    _ => None,
+                };
+                self.rates.admit(Known::Person(visitor.user.clone()))
+                    && about.is_none_or(|about| self.rates.admit(about))
+            }
+            (None, _) => self.rates.admit_unknown(asked.peer),
+        }
     }
 
     /// Something about one request, by somebody who may see it: what was not shown cannot be answered (C7).
@@ -262,7 +272,13 @@ impl<C: Counter> Page<C> {
     async fn act_challenge(&self, asked: &Asked<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
         let Act { act } = read(bytes)?;
         let user = asked.visitor.as_ref().map(|visitor| &visitor.user);
-        Ok(answer::json_text(StatusCode::OK, self.counter.act_challenge(&act, user).await?))
+        let envelope = self.counter.act_challenge(&act, user).await?;
+        // What is signed stays to the letter; the sentence stands beside it.
+        let mut said: BTreeMap<String, Box<RawValue>> = read(envelope.as_bytes())?;
+        if let Ok(says) = to_raw_value(&self.says(&act).await?) {
+            said.insert("says".to_owned(), says);
+        }
+        Ok(answer::json(StatusCode::OK, &said))
     }
 
     async fn act_assertion(&self, bytes: &[u8]) -> Result<Answer, Refusal> {
@@ -271,6 +287,23 @@ impl<C: Counter> Page<C> {
             Some(user) => self.let_in(Visitor { user, operator: false }),
             None => Ok(answer::json(StatusCode::OK, &json!({}))),
         }
+    }
+
+    /// What somebody is about to sign that is not about a call, in words.
+    async fn says(&self, act: &SignedAct) -> Result<String, Refusal> {
+        Ok(match act {
+            SignedAct::ConfirmKey { id } => {
+                let all = self.counter.credentials().await?;
+                match all.iter().find(|key| key.id == *id) {
+                    Some(key) => document::keys::to_be_added(key),
+                    None => "Add a passkey".to_owned(),
+                }
+            }
+            SignedAct::CancelReset { user } => {
+                format!("Keep the passkeys of {} and stop the reset", plain(user.as_str()).text)
+            }
+            SignedAct::Mandate { terms } => document::mandate::says(terms),
+        })
     }
 
     /// The acts of the inbox change what may happen, so they need more than the cookie.

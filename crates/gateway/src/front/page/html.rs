@@ -26,6 +26,22 @@ impl Html {
         self
     }
 
+    /// A sentence of ours, in which names stand between backticks.
+    pub(super) fn prose(&mut self, sentence: &str) -> &mut Self {
+        let parts: Vec<&str> = sentence.split('`').collect();
+        // One without its partner is no name.
+        if parts.len() % 2 == 0 {
+            return self.text(sentence);
+        }
+        for (at, part) in parts.into_iter().enumerate() {
+            match at % 2 {
+                0 => self.text(part),
+                _ => self.around("<code>", part, "</code>"),
+            };
+        }
+        self
+    }
+
     /// A part that another function makes.
     pub(super) fn part(&mut self, part: impl FnOnce(&mut Self)) -> &mut Self {
         part(self);
@@ -71,6 +87,17 @@ impl fmt::Write for Escaping<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_a_sentence_are_set_apart() {
+        let written = |text: &str| {
+            let mut html = Html::default();
+            html.prose(text);
+            html.finish()
+        };
+        assert_eq!(written("of `a<b>` and `c`"), "of <code>a&lt;b&gt;</code> and <code>c</code>");
+        assert_eq!(written("one ` alone"), "one ` alone");
+    }
 
     #[test]
     fn text_from_outside_never_becomes_markup() {

@@ -2,6 +2,7 @@
 //! answer. Documents are made here; what is decided is decided behind [`counter::Counter`].
 
 mod answer;
+mod connections;
 mod counter;
 mod desk;
 mod document;
@@ -34,18 +35,17 @@ use tokio::task::JoinSet;
 pub use self::origin::{BadOrigin, PageOrigin};
 
 use self::answer::Answer;
+use self::connections::{Connections, Noted};
 use self::counter::{Counter, Refusal};
 use self::desk::Behind;
 use self::document::Frame;
+use self::document::request::Beside;
 use self::origin::Addressed;
 use self::rates::Rates;
 use self::visitors::{Visitor, Visitors};
-use crate::approvals::RequestView;
+use crate::approvals::{ApprovalState, RequestKind, RequestView};
 use crate::front::Serving;
 use crate::gateway::{Gateway, now};
-
-/// How many connections may be open at once. A person has a handful.
-const MAX_CONNECTIONS: usize = 256;
 
 /// How long somebody may take to send the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(15);
@@ -70,6 +70,13 @@ struct Asked<'a> {
     head: &'a Parts,
     peer: IpAddr,
     visitor: Option<Visitor>,
+}
+
+/// Where a connection comes from, and what is noted of it.
+#[derive(Clone)]
+struct From {
+    peer: IpAddr,
+    noted: Noted,
 }
 
 /// Serves the page of a gateway until told to stop. One without a desk has no page.
@@ -101,18 +108,22 @@ async fn accept<C: Counter>(page: Arc<Page<C>>, listener: TcpListener, mut stop:
         Ok(listener) => listener,
         Err(error) => return tracing::error!(%error, "the approval page has no listener"),
     };
-    let mut connections = JoinSet::new();
+    let mut connections = Connections::default();
     loop {
+        let next = async {
+            connections.room().await;
+            listener.accept().await
+        };
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            Some(_) = connections.join_next(), if !connections.is_empty() => continue,
+            accepted = next => accepted,
             () = stopped(&mut stop) => break,
         };
         match accepted {
-            Ok((stream, peer)) if connections.len() < MAX_CONNECTIONS => {
-                connections.spawn(connection(Arc::clone(&page), stream, peer.ip(), stop.clone()));
+            Ok((stream, peer)) => {
+                let noted = Noted::new();
+                let from = From { peer: peer.ip(), noted: noted.clone() };
+                connections.add(connection(Arc::clone(&page), stream, from, stop.clone()), noted);
             }
-            Ok((_, peer)) => tracing::warn!(%peer, "too many connections to the approval page"),
             Err(error) => {
                 tracing::warn!(%error, "a connection to the approval page could not be accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -120,8 +131,7 @@ async fn accept<C: Counter>(page: Arc<Page<C>>, listener: TcpListener, mut stop:
         }
     }
     drop(listener);
-    let finished = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(CLOSING, finished).await.is_err() {
+    if tokio::time::timeout(CLOSING, connections.finished()).await.is_err() {
         tracing::debug!("connections to the approval page were cut");
     }
 }
@@ -129,13 +139,18 @@ async fn accept<C: Counter>(page: Arc<Page<C>>, listener: TcpListener, mut stop:
 async fn connection<C: Counter>(
     page: Arc<Page<C>>,
     stream: tokio::net::TcpStream,
-    peer: IpAddr,
+    from: From,
     mut stop: watch::Receiver<bool>,
 ) {
-    let stopping = stop.clone();
+    let (stopping, peer) = (stop.clone(), from.peer);
     let service = service_fn(move |request| {
-        let (page, stopping) = (Arc::clone(&page), stopping.clone());
-        async move { Ok::<_, Infallible>(page.handle(request, peer, stopping).await) }
+        let (page, stopping, from) = (Arc::clone(&page), stopping.clone(), from.clone());
+        async move {
+            from.noted.heard();
+            let answer = page.handle(request, &from, stopping).await;
+            from.noted.heard();
+            Ok::<_, Infallible>(answer)
+        }
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
@@ -170,7 +185,7 @@ impl<C: Counter> Page<C> {
     async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
-        peer: IpAddr,
+        from: &From,
         stop: watch::Receiver<bool>,
     ) -> Answer {
         let (head, body) = request.into_parts();
@@ -182,7 +197,10 @@ impl<C: Counter> Page<C> {
                 return answer::text(StatusCode::MISDIRECTED_REQUEST, "this name is not served here");
             }
         }
-        let asked = Asked { visitor: self.visitors.of(&head.headers), head: &head, peer };
+        let asked = Asked { visitor: self.visitors.of(&head.headers), head: &head, peer: from.peer };
+        if asked.visitor.is_some() {
+            from.noted.is_known();
+        }
         let path: Vec<&str> = head.uri.path().split('/').skip(1).collect();
         match head.method {
             Method::GET => self.get(&asked, &path, stop).await,
@@ -239,11 +257,10 @@ impl<C: Counter> Page<C> {
                 match asked.visitor.as_ref().filter(|visitor| visitor.may_see(&view)) {
                     Some(visitor) => {
                         let frame = self.frame(&title, "request", &csrf, asked);
-                        let server = view.server.as_deref().filter(|_| visitor.may_describe());
-                        let what_it_is = server.and_then(|server| self.counter.what_it_is(server));
-                        let document =
-                            document::request::document(&frame, &view, visitor, what_it_is.as_ref());
-                        answer::document(StatusCode::OK, document)
+                        match self.request_of(&frame, &view, visitor).await {
+                            Ok(document) => answer::document(StatusCode::OK, document),
+                            Err(refusal) => self.trouble(asked, &refusal),
+                        }
                     }
                     None => {
                         let frame = self.frame("Sign in", "sign-in", &csrf, asked);
@@ -260,6 +277,30 @@ impl<C: Counter> Page<C> {
         }
     }
 
+    /// A request for somebody who may see it, with what they need to answer it or to go on.
+    async fn request_of(
+        &self,
+        frame: &Frame<'_>,
+        view: &RequestView,
+        visitor: &Visitor,
+    ) -> Result<String, Refusal> {
+        let server = view.server.as_deref().filter(|_| visitor.may_describe());
+        let what_it_is = server.and_then(|server| self.counter.what_it_is(server));
+        let is_pending = view.state == ApprovalState::Pending;
+        let passkeys = match view.kind {
+            RequestKind::Passkey if is_pending => self.counter.credentials().await?,
+            RequestKind::Passkey | RequestKind::Confirm => Vec::new(),
+        };
+        let mut waiting = Vec::new();
+        if !is_pending {
+            waiting = self.counter.inbox().await?.pending;
+            waiting.retain(|other| other.id != view.id && visitor.may_see(other));
+            waiting.sort_by_key(|other| other.created);
+        }
+        let beside = Beside { server: what_it_is.as_ref(), passkeys: &passkeys, waiting: &waiting };
+        Ok(document::request::document(frame, view, visitor, &beside))
+    }
+
     async fn inbox_document(&self, asked: &Asked<'_>) -> Answer {
         let csrf = self.visitors.csrf(&asked.head.headers);
         let Some(visitor) = &asked.visitor else {
@@ -268,7 +309,12 @@ impl<C: Counter> Page<C> {
         };
         match self.counter.inbox().await {
             Ok(inbox) => {
-                let frame = self.frame("Inbox", "inbox", &csrf, asked);
+                // Whoever has the tab open among others sees that something waits.
+                let title = match inbox.pending.iter().filter(|view| visitor.may_see(view)).count() {
+                    0 => "Inbox".to_owned(),
+                    waiting => format!("({waiting}) Inbox"),
+                };
+                let frame = self.frame(&title, "inbox", &csrf, asked);
                 answer::document(StatusCode::OK, document::inbox::document(&frame, &inbox, visitor))
             }
             Err(refusal) => self.trouble(asked, &refusal),

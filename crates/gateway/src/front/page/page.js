@@ -158,6 +158,28 @@ function countDown(over) {
   tick();
 }
 
+// --- going on
+
+const CHANGED = "highwater-changed";
+
+/** Loads the document again, which then shows what has become of it. */
+function again() {
+  sessionStorage.setItem(CHANGED, location.pathname);
+  location.reload();
+}
+
+/** After an answer, here or elsewhere, what became of it comes into view, has the focus and is read out. */
+function showOutcome() {
+  const changed = sessionStorage.getItem(CHANGED) === location.pathname;
+  sessionStorage.removeItem(CHANGED);
+  const outcome = byId("outcome");
+  if (!changed || !outcome) return;
+  history.scrollRestoration = "manual";
+  window.scrollTo(0, 0);
+  outcome.scrollIntoView({ block: "nearest" });
+  outcome.focus({ preventScroll: true });
+}
+
 /** Loads the document again when the gateway says that it has changed. */
 function follow(path, shown) {
   const events = new EventSource(path);
@@ -166,55 +188,64 @@ function follow(path, shown) {
     first ??= data;
     if (data !== first) {
       events.close();
-      location.reload();
+      again();
     }
   });
 }
 
 // --- the documents
 
+/** Lets the first answer be given once the end of the arguments was in view: at once, where they fit. */
+function whenRead(button) {
+  const [hint, end, answers] = [byId("hint"), byId("end"), document.querySelector(".answers")];
+  const look = () => {
+    const seen = end.getBoundingClientRect().top <= answers.getBoundingClientRect().top + 1;
+    hint.hidden = seen;
+    if (!seen) return;
+    button.disabled = false;
+    for (const event of ["scroll", "resize"]) window.removeEventListener(event, look);
+  };
+  for (const event of ["scroll", "resize"]) window.addEventListener(event, look, { passive: true });
+  look();
+}
+
 function requestPage() {
   const { id, state, signed } = document.querySelector("article").dataset;
   follow(`/approve/${id}/events`, `{"state":"${state}","signed":${signed}}`);
-  countDown(() => location.reload());
+  countDown(again);
+  showOutcome();
 
-  // What nobody has seen the end of, nobody has read.
   const first = byId("approve") ?? byId("confirm");
-  const hint = byId("hint");
-  if (first) {
-    hint.hidden = false;
-    const seen = new IntersectionObserver((entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      seen.disconnect();
-      first.disabled = false;
-      hint.hidden = true;
-    });
-    seen.observe(byId("end"));
-  }
+  if (first) whenRead(first);
+  document.querySelectorAll("input[name=remember]").forEach((choice) =>
+    choice.addEventListener("change", () => {
+      byId("scope").textContent = choice.parentElement.textContent.trim();
+    }),
+  );
 
   on("approve", "click", async () => {
     say("");
     // One request and nothing else between the press of the button and the passkey: some browsers insist.
     const envelope = await post(`/approve/${id}/challenge`);
-    if (envelope.displayText !== document.querySelector(".display").textContent) {
+    if (envelope.displayText !== document.querySelector(".exact .display").textContent) {
       throw new Refused("the request is not what this page shows; load it again");
     }
     say("Waiting for your passkey…");
     const response = await sign(envelope.requestOptions);
     await post(`/approve/${id}/assertion`, { challengeId: envelope.challengeId, response });
     say("Approved.", "good");
-    location.reload();
+    again();
   });
   on("confirm", "click", async () => {
     const remember = document.querySelector("input[name=remember]:checked")?.value || null;
     await post(`/approve/${id}/confirm`, { remember });
     say("Allowed.", "good");
-    location.reload();
+    again();
   });
   on("new-conversation", "click", async () => {
     await post(`/approve/${id}/new-conversation`);
     say("A new conversation has begun.", "good");
-    location.reload();
+    again();
   });
   on("describe", "click", async () => {
     const answer = (name) => document.querySelector(`input[name=${name}]:checked`)?.value;
@@ -229,7 +260,7 @@ function requestPage() {
   on("decline", "click", async () => {
     await post(`/approve/${id}/decline`);
     say("Declined.");
-    location.reload();
+    again();
   });
 }
 
@@ -260,8 +291,9 @@ function voucher(done) {
     done();
   });
   return async (what) => {
-    const { displayText } = await post("/act/challenge", { act: what });
+    const { displayText, says } = await post("/act/challenge", { act: what });
     act = what;
+    byId("vouch-says").textContent = `${says}.`;
     byId("vouch-text").textContent = displayText;
     byId("vouch").hidden = false;
     byId("vouch").scrollIntoView({ block: "center" });

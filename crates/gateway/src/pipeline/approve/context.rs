@@ -1,7 +1,7 @@
 //! What a person is shown around a call, from our own state: why it is asked, what is in the session and where it came
 //! from, what the server is. What the server wrote stands apart.
 
-use highwater_core::approval::CanonicalArguments;
+use highwater_core::annotation::{ArgumentRole, Authority, Axis, Destination, Outcome};
 use highwater_core::audit::label_words;
 use highwater_core::decide::{Finding, FindingId};
 use highwater_core::policy::Effect;
@@ -11,8 +11,8 @@ use super::super::proposed::{Earlier, Proposed};
 use super::signable::Signable;
 use super::words;
 use crate::approvals::{
-    AbsentView, AskView, ContextView, ConversationView, EarlierMatters, EarlierView, OriginView,
-    Rememberable, ServerSays,
+    AbsentView, AskView, ContextView, ConversationView, EarlierMatters, EarlierView, FieldView, OriginView,
+    Rememberable, ServerSays, Undo,
 };
 use crate::session::{Story, rests_on};
 
@@ -21,6 +21,12 @@ const MAX_ORIGINS: usize = 32;
 
 /// How many absent arguments are shown.
 const MAX_ABSENT: usize = 64;
+
+/// How many arguments have words of their server.
+const MAX_FIELDS: usize = 128;
+
+/// How much of what a server says of one argument is kept.
+const MAX_WORDS: usize = 200;
 
 /// How much of a server's own text is kept.
 const MAX_TEXT: usize = 8 * 1024;
@@ -35,6 +41,9 @@ pub(super) fn around(
 ) -> ContextView {
     let label = proposed.label();
     let arguments = &signable.arguments;
+    let wrapped = signable.is_call && !signable.is_direct;
+    let given = arguments.as_str();
+    let given = if wrapped { member(given, "arguments").unwrap_or("{}") } else { given };
     let mut asks: Vec<(u8, AskView)> = findings
         .iter()
         .filter(|finding| finding.effect >= Effect::Confirm)
@@ -47,6 +56,10 @@ pub(super) fn around(
     asks.sort_by_key(|(rank, _)| *rank);
     let origins = story.of(|_| true).into_iter().take(MAX_ORIGINS);
     ContextView {
+        display: proposed.known().display.as_ref().map(|sentence| sentence.as_str().to_owned()),
+        fields: definition.map(|definition| fields(proposed, definition)).unwrap_or_default(),
+        wrapped,
+        undo: undo(proposed),
         asks: asks.into_iter().map(|(_, ask)| ask).collect(),
         labels: label_words(&label.told()).map(str::to_owned).collect(),
         origins: origins
@@ -54,7 +67,7 @@ pub(super) fn around(
             .collect(),
         destination: Some(destination(proposed)),
         trust: Some(trust(proposed)),
-        absent: definition.map(|definition| absent(definition, arguments)).unwrap_or_default(),
+        absent: definition.map(|definition| absent(definition, given)).unwrap_or_default(),
         server_says: definition.map(server_says),
         decision: Some(proposed.decision.to_string()),
         session: Some(proposed.session().key().to_string()),
@@ -104,18 +117,61 @@ fn rank(id: &FindingId) -> u8 {
     }
 }
 
+/// Where what a call is given goes, in a sentence. Of a tool that says nothing everything is possible, and a list of all
+/// would read as if it were known.
 fn destination(proposed: &Proposed) -> String {
-    let members = proposed.contract.destination().members();
-    let words: Vec<&str> = members.iter().map(|destination| destination.as_str()).collect();
-    match words.as_slice() {
-        [] => "nobody".to_owned(),
-        [one] => (*one).to_owned(),
-        // Of a tool that says nothing of it everything is possible, and a list of all would read as if it were known.
-        all if all.contains(&"ephemeral") && all.contains(&"public") => {
-            "anybody, for all that is known".to_owned()
-        }
-        some => format!("one of {}", some.join(", ")),
+    if proposed.contract.basis(Axis::Destination) == Authority::Nothing {
+        return "Nobody has said where this tool sends what it is given. It may reach anybody.".to_owned();
     }
+    let members = proposed.contract.destination().members();
+    let says = |destination: Destination| match destination {
+        Destination::Ephemeral => "is used for the answer and kept nowhere",
+        Destination::System => "stays inside the system that runs the tool",
+        Destination::User => "stays with you, on this machine or in an account of yours",
+        Destination::Internal => "stays inside your organisation",
+        Destination::Public => "may be seen by anybody",
+    };
+    let words: Vec<&str> = members.iter().map(|destination| says(destination)).collect();
+    match words.as_slice() {
+        [] => "What it is given goes nowhere.".to_owned(),
+        some => format!("What it is given {}.", some.join(", or ")),
+    }
+}
+
+/// Only what somebody said: where nobody did, the worst is assumed, and that is no news to tell.
+fn undo(proposed: &Proposed) -> Undo {
+    let contract = &proposed.contract;
+    let outcomes = contract.outcomes();
+    match contract.basis(Axis::Outcomes) {
+        Authority::Nothing => Undo::Unsaid,
+        _ if !outcomes.contains(Outcome::Irreversible) => Undo::Unsaid,
+        Authority::Profile | Authority::Inferred => Undo::Doubtful,
+        _ if outcomes.is_only(Outcome::Irreversible) => Undo::Impossible,
+        _ => Undo::Doubtful,
+    }
+}
+
+/// The arguments that a tool declares, in its order.
+fn fields(proposed: &Proposed, definition: &str) -> Vec<FieldView> {
+    let properties = member(definition, "inputSchema").and_then(|schema| member(schema, "properties"));
+    let words = |property: &str, key: &str| {
+        string_member(property, key).map(|text| text.chars().take(MAX_WORDS).collect::<String>())
+    };
+    let fixed = |name: &str| match proposed.contract.role(&name.replace('~', "~0").replace('/', "~1")) {
+        ArgumentRole::Scalar | ArgumentRole::Content => false,
+        ArgumentRole::Query | ArgumentRole::Object | ArgumentRole::Target => true,
+    };
+    properties
+        .into_iter()
+        .flat_map(members)
+        .take(MAX_FIELDS)
+        .map(|(name, property)| FieldView {
+            title: words(property, "title"),
+            description: words(property, "description"),
+            fixed: fixed(&name),
+            name: name.into_owned(),
+        })
+        .collect()
 }
 
 fn trust(proposed: &Proposed) -> String {
@@ -123,13 +179,13 @@ fn trust(proposed: &Proposed) -> String {
 }
 
 /// Optional arguments that are not there, with the defaults that the schema declares for them.
-fn absent(definition: &str, arguments: &CanonicalArguments) -> Vec<AbsentView> {
+fn absent(definition: &str, arguments: &str) -> Vec<AbsentView> {
     let Some(schema) = member(definition, "inputSchema") else { return Vec::new() };
     let required: Vec<_> =
         member(schema, "required").into_iter().flat_map(elements).filter_map(unquote).collect();
     let properties = member(schema, "properties").into_iter().flat_map(members);
     properties
-        .filter(|(name, _)| !required.contains(name) && member(arguments.as_str(), name).is_none())
+        .filter(|(name, _)| !required.contains(name) && member(arguments, name).is_none())
         .take(MAX_ABSENT)
         .map(|(name, property)| AbsentView {
             name: name.into_owned(),
@@ -152,6 +208,8 @@ fn cut(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use highwater_core::approval::CanonicalArguments;
+
     use super::*;
 
     #[test]
@@ -159,9 +217,9 @@ mod tests {
         let definition = r#"{"inputSchema":{"required":["path"],"properties":{"path":{},"force":{"default":false},
             "depth":{"default":3},"note":{}}}}"#;
         let arguments = CanonicalArguments::read(Some(r#"{"path":"a","depth":1}"#)).unwrap();
-        let shown = absent(definition, &arguments);
+        let shown = absent(definition, arguments.as_str());
         let shown: Vec<_> = shown.iter().map(|it| (it.name.as_str(), it.default.as_deref())).collect();
         assert_eq!(shown, [("force", Some("false")), ("note", None)]);
-        assert!(absent("{}", &arguments).is_empty());
+        assert!(absent("{}", arguments.as_str()).is_empty());
     }
 }

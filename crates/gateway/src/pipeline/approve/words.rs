@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Authority, Axis, ClassSet, DataClass, Destination};
-use highwater_core::decide::{Concern, DOUBTED_FILES, Finding, FindingId};
+use highwater_core::decide::{Concern, DOUBTED_FILES, Finding, FindingId, Reason};
 use highwater_core::label::{ANOTHER_CONVERSATION, Label};
 use highwater_core::policy::{Effect, Seen, SeenValue};
 
@@ -90,15 +90,30 @@ pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) ->
             "What was read before a silence forbids it. If this is a new conversation, that no longer counts."
                 .to_owned()
         }
-        FindingId::Approval => {
-            "The tool's description asks that a person looks at every call of it.".to_owned()
-        }
+        FindingId::Approval => wanted(proposed, finding),
         FindingId::Rule(name) => match &finding.message {
             Some(message) => format!("Rule `{name}`: {message}"),
             None => format!("Rule `{name}` asks that a person looks at this call."),
         },
         _ => "The gateway asks that a person looks at this call.".to_owned(),
     }
+}
+
+/// Whose wish it is that a person looks: nobody else's than who said so.
+fn wanted(proposed: &Proposed, finding: &Finding) -> String {
+    let by = proposed.contract.basis(Axis::Approval);
+    let server = proposed.action.upstream();
+    let who = if finding.reasons.contains(&Reason::VerifiedApprovalRequired) {
+        format!("Server `{server}` asks for")
+    } else if by.is_operator() {
+        "Your configuration asks for".to_owned()
+    } else {
+        format!("What server `{server}` says of this tool asks for")
+    };
+    let what = if finding.effect >= Effect::Passkey { "a passkey" } else { "a person’s yes" };
+    let has_cases = by.is_operator() && proposed.known().cases.is_some();
+    let when = if has_cases { "calls like this one" } else { "every call of this tool" };
+    format!("{who} {what} at {when}.")
 }
 
 /// The question about a reply that is held back.
@@ -112,7 +127,7 @@ pub(super) fn question_about_reply(
         let sentence = match (&finding.id, &finding.message) {
             (FindingId::Rule(name), Some(message)) => format!("\nRule `{name}`: {message}"),
             (FindingId::Rule(name), None) => format!("\nRule `{name}` asks that a person looks at it."),
-            _ => "\nIt holds private data, and the session has read text that strangers may have written."
+            _ => "\nIt holds private data, and this conversation has read text that strangers may have written."
                 .to_owned(),
         };
         text.push_str(&sentence);
@@ -145,7 +160,7 @@ fn subject(proposed: &Proposed) -> String {
 }
 
 fn private(session: &Label, story: &Story, consequence: &str) -> String {
-    let mut text = format!("The session holds {}", classes(session.told().classes()));
+    let mut text = format!("This conversation holds {}", classes(session.told().classes()));
     from(&mut text, &story.of(Label::private));
     text.push_str(consequence);
     if session.untrusted() {
@@ -156,7 +171,7 @@ fn private(session: &Label, story: &Story, consequence: &str) -> String {
 }
 
 fn doubtful(session: &Label, story: &Story) -> String {
-    let mut text = "The session has read text that strangers may have written".to_owned();
+    let mut text = "This conversation has read text that strangers may have written".to_owned();
     from(&mut text, &story.of(Label::untrusted));
     text.push('.');
     if session.malicious() {

@@ -13,7 +13,9 @@ pub(super) fn section(html: &mut Html, view: &ConversationView) {
     }
     html.raw("<section aria-labelledby=\"conversation-title\"><h2 id=\"conversation-title\">")
         .raw("Is this a new conversation?</h2>")
-        .around("<p class=\"small\">How it is told from others — ", plain(&view.rests_on).text, ".</p>");
+        .raw("<p class=\"small\">How it is told from others: ")
+        .prose(&plain(&view.rests_on).text)
+        .raw(".</p>");
     match &view.earlier {
         Some(earlier) => {
             html.raw("<p>There was a silence. Before it, from ");
@@ -45,9 +47,7 @@ pub(super) fn section(html: &mut Html, view: &ConversationView) {
             });
         }
         None => {
-            html.raw(
-                "<p>If the agent began anew and has nothing left of what this session has read, say so.</p>",
-            );
+            html.raw("<p>If the agent began anew and has nothing left of what it has read, say so.</p>");
         }
     }
     html.raw("<div class=\"buttons\"><button type=\"button\" id=\"new-conversation\">")

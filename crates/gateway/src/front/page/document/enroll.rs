@@ -3,7 +3,7 @@
 use highwater_core::approval::plain;
 
 use super::super::html::Html;
-use super::{Frame, time, vouch};
+use super::{Frame, keys, time, vouch};
 use crate::approvals::CredentialView;
 
 /// Who is meant if nobody else is named.
@@ -36,6 +36,9 @@ pub(in super::super) fn document(
             "<h1>Passkeys</h1><p class=\"lead\">A passkey lets you approve calls that need more than a ",
         )
         .raw("button. It stays on your device or security key; the gateway keeps the public half alone.</p>");
+        if !matches!(stage, Stage::Done) {
+            which(html);
+        }
         match stage {
             Stage::First => {
                 first(html, "Add your first of two passkeys", user);
@@ -56,6 +59,15 @@ pub(in super::super) fn document(
         html.part(|html| vouch(html, "Confirm it with a passkey you have", "Confirm with a passkey"))
             .raw("<p id=\"status\" role=\"status\" aria-live=\"polite\"></p>");
     })
+}
+
+/// Said before a passkey is made that then approves nothing.
+fn which(html: &mut Html) {
+    html.raw("<section aria-labelledby=\"which\"><h2 id=\"which\">Which one to take</h2><ul class=\"plain\">")
+        .raw("<li><strong>A security key or your phone</strong> approves every tool that asks for a passkey.</li>")
+        .raw("<li><strong>The one built into this computer</strong> (Touch ID, Windows Hello) approves only tools that your ")
+        .raw("configuration gives to <code>class: platform</code> under <code>approvals.tools</code>. No tool is unless ")
+        .raw("somebody wrote it there. It signs you in here, and confirms other passkeys.</li></ul></section>");
 }
 
 /// Only of the person who is signed in is it known how far they are. The operator helps with everybody's.
@@ -99,7 +111,7 @@ fn second_is_needed(html: &mut Html) {
 
 /// Nothing but the second passkey, and the way out for who cannot have one.
 fn second(html: &mut Html, user: &str) {
-    html.raw("<p class=\"banner warn\"><strong>One of two.</strong> Your first passkey counts. It is the only one: ")
+    html.raw("<p class=\"banner warn\"><strong>One of two.</strong> Your first passkey is confirmed. It is the only one: ")
         .raw("if it is lost, approvals stay closed until a reset, which takes a day. There are no recovery codes.</p>")
         .raw("<section id=\"second\" aria-labelledby=\"add\"><h2 id=\"add\" tabindex=\"-1\">Now add your second</h2>")
         .raw("<p>Take another device or security key than before. Your first passkey then confirms it.</p>")
@@ -124,7 +136,7 @@ fn listed(html: &mut Html, credentials: &[&CredentialView]) {
     for credential in credentials {
         let (class, word) = match credential.standing.as_str() {
             DORMANT => ("unusual", "waits to be confirmed"),
-            "active" => ("good", "counts"),
+            "active" => ("good", "confirmed"),
             _ => ("bad", "revoked"),
         };
         let ways = match credential.transports.as_slice() {
@@ -132,14 +144,18 @@ fn listed(html: &mut Html, credentials: &[&CredentialView]) {
             some => some.join(", "),
         };
         html.raw("<li><div class=\"entry\"><span class=\"name\">")
-            .text(plain(credential.user.as_str()).text)
+            .text(keys::kind(credential))
+            .around(" of ", plain(credential.user.as_str()).text, "")
             .around(" <span class=\"state ", class, "\">")
             .text(word)
             .around("</span></span><span class=\"meta\">", plain(&ways).text, " · since ");
         time(html, credential.created);
-        html.around(" · by ", plain(&credential.enrolled_by).text, "</span>")
+        html.raw("</span>")
+            .around("<span class=\"fits\">", keys::approves(credential), "</span>")
+            .raw("<details><summary>Details</summary>")
+            .around("<span class=\"meta\">enrolled by ", plain(&credential.enrolled_by).text, "</span>")
             .around("<span class=\"meta mono\">id ", &credential.id, "</span>")
-            .around("<span class=\"meta mono\">model ", plain(&credential.aaguid).text, "</span>");
+            .around("<span class=\"meta mono\">model ", plain(&credential.aaguid).text, "</span></details>");
         if let Some(by) = &credential.attested_by {
             html.around("<span class=\"meta\">attested by ", plain(by).text, "</span>");
         }

@@ -6,8 +6,13 @@ use serde_json::{Value, json};
 
 use super::super::html::Html;
 use super::super::visitors::Visitor;
+use super::headline::{Headline, glimpse};
+use super::request::who;
 use super::{Frame, left, time, vouch};
 use crate::approvals::{ApprovalState as State, InboxView, RequestKind as Kind, RequestView, with_one};
+
+/// What ends later than this ends with something else: an answer that counts until a tool changes.
+const YEARS_MS: u64 = 2 * 365 * 24 * 60 * 60 * 1000;
 
 pub(in super::super) fn document(frame: &Frame<'_>, inbox: &InboxView, visitor: &Visitor) -> String {
     let theirs = |requests: &'_ [RequestView]| -> Vec<RequestView> {
@@ -25,7 +30,7 @@ pub(in super::super) fn document(frame: &Frame<'_>, inbox: &InboxView, visitor: 
             html.raw("</ul>");
         }
         html.raw("</section>")
-            .part(|html| notices(html, inbox, visitor))
+            .part(|html| notices(html, inbox, visitor, frame.now))
             .part(|html| vouch(html, "Stop the reset", "Sign with a passkey"))
             .raw("<section aria-labelledby=\"recent\"><h2 id=\"recent\">Decided lately</h2>");
         if past.is_empty() {
@@ -41,11 +46,11 @@ pub(in super::super) fn document(frame: &Frame<'_>, inbox: &InboxView, visitor: 
 
 fn pending(html: &mut Html, view: &RequestView, now: Timestamp) {
     let kind = match view.kind {
-        Kind::Confirm => "confirmation",
-        Kind::Passkey => "passkey",
+        Kind::Confirm => "needs your yes",
+        Kind::Passkey => "needs your passkey",
     };
     open(html, view);
-    html.raw("<span class=\"meta\">").raw(kind).around(" · wanted by ", plain(&view.caller).text, " · ");
+    html.raw("<span class=\"meta\">").raw(kind).raw(" · ").part(|html| who(html, view)).raw(" · ");
     left(html, view.expires, now);
     html.raw(" left</span></a></li>");
 }
@@ -68,40 +73,53 @@ fn recent(html: &mut Html, view: &RequestView) {
     html.raw("</span></a></li>");
 }
 
+/// What is wanted, and enough of the arguments to tell two calls of one tool apart.
 fn open(html: &mut Html, view: &RequestView) {
-    html.around("<li><a href=\"/approve/", &view.id, "\"><span class=\"name\"><span class=\"mono\">")
-        .text(plain(&view.tool).text)
-        .raw("</span>");
+    html.around("<li><a href=\"/approve/", &view.id, "\"><span class=\"name\">");
+    let headline = Headline::of(view);
+    headline.write(html);
     if let Some(server) = &view.server {
-        html.around(" <span class=\"on\">on ", plain(server).text, "</span>");
+        html.around(" <span class=\"on\">(", plain(server).text, ")</span>");
     }
     html.raw("</span>");
+    let glimpse = glimpse(view);
+    if view.context.display.is_none() && !glimpse.is_empty() {
+        html.around("<span class=\"glimpse\">", glimpse, "</span>");
+    }
 }
 
 /// What people should hear of, each with what they can do about it.
-fn notices(html: &mut Html, inbox: &InboxView, visitor: &Visitor) {
+fn notices(html: &mut Html, inbox: &InboxView, visitor: &Visitor, now: Timestamp) {
     let mut said = false;
-    let mut say =
-        |html: &mut Html, words: String, until: Option<Timestamp>, act: Option<(&'static str, Value)>| {
-            if !said {
-                html.raw(
-                "<section aria-labelledby=\"notices\"><h2 id=\"notices\">To know</h2><ul class=\"notices\">",
+    let mut say = |html: &mut Html,
+                   words: String,
+                   until: Option<Timestamp>,
+                   act: Option<(&'static str, Value)>| {
+        if !said {
+            html.raw(
+                "<section aria-labelledby=\"notices\"><h2 id=\"notices\">Good to know</h2><ul class=\"notices\">",
             );
-                said = true;
+            said = true;
+        }
+        html.around("<li><p>", plain(&words).text, "</p>");
+        match until {
+            Some(until) if until.0.saturating_sub(now.0) > YEARS_MS => {
+                html.raw("<p class=\"meta\">until the server changes this tool</p>");
             }
-            html.around("<li><p>", plain(&words).text, "</p>");
-            if let Some(until) = until {
+            Some(until) => {
                 html.raw("<p class=\"meta\">until ");
                 time(html, until);
                 html.raw("</p>");
             }
-            if let Some((label, act)) = act {
-                html.around("<button type=\"button\" class=\"act\" data-act=\"", act, "\">")
-                    .raw(label)
-                    .raw("</button>");
-            }
-            html.raw("</li>");
-        };
+            None => {}
+        }
+        if let Some((label, act)) = act {
+            html.around("<button type=\"button\" class=\"act\" data-act=\"", act, "\">")
+                .raw(label)
+                .raw("</button>");
+        }
+        html.raw("</li>");
+    };
     for reset in &inbox.resets {
         let words = format!("All passkeys of {} will be reset, as {} asked.", reset.user, reset.begun_by);
         let act = json!({ "act": "cancel-reset", "user": reset.user.as_str() });

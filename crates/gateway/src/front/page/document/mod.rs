@@ -3,8 +3,12 @@
 mod conversation;
 mod describe;
 pub(super) mod enroll;
+mod given;
+mod headline;
 pub(super) mod inbox;
+pub(super) mod keys;
 pub(super) mod mandate;
+mod reasons;
 pub(super) mod request;
 pub(super) mod sign_in;
 
@@ -91,7 +95,10 @@ pub(super) fn vouch(html: &mut Html, heading: &'static str, button: &'static str
     html.raw("<section id=\"vouch\" hidden aria-labelledby=\"vouch-heading\">")
         .raw("<h2 id=\"vouch-heading\" tabindex=\"-1\">")
         .raw(heading)
-        .raw("</h2><pre id=\"vouch-text\" class=\"display\"></pre>")
+        .raw("</h2><p id=\"vouch-says\" class=\"says-so\"></p>")
+        .raw("<details><summary id=\"vouch-exact\">The exact text that your passkey signs</summary>")
+        .raw("<pre id=\"vouch-text\" class=\"display\" tabindex=\"0\" role=\"group\" aria-labelledby=\"vouch-exact\"></pre>")
+        .raw("</details>")
         .raw("<div class=\"buttons\"><button type=\"button\" id=\"vouch-button\" class=\"primary\">")
         .raw(button)
         .raw("</button></div></section>");

@@ -1,52 +1,70 @@
-//! The document of one request: what will be done, why it is asked, and the two answers.
+//! The document of one request: who wants what, whether it can be undone, why it is asked, and the two answers.
 
-use highwater_core::approval::{AuthenticatorClass, plain};
+use highwater_core::approval::plain;
 use highwater_core::id::Timestamp;
 
 use super::super::html::Html;
 use super::super::visitors::Visitor;
-use super::conversation;
-use super::describe;
-use super::{Frame, left, state_word, time};
+use super::headline::{Headline, covered};
+use super::keys::may_approve;
+use super::{Frame, conversation, describe, given, left, reasons, state_word, time};
 use crate::approvals::{
-    ApprovalState as State, EarlierMatters, NeedView, RememberScope, RequestKind as Kind, RequestView,
+    ApprovalState as State, CredentialView, EarlierMatters, RequestKind as Kind, RequestView, Undo,
 };
 use crate::describe::WhatItIs;
+
+/// What is known beside a request.
+#[derive(Default)]
+pub(in super::super) struct Beside<'a> {
+    /// What its server is, where the visitor may say so.
+    pub(in super::super) server: Option<&'a WhatItIs>,
+    /// Every passkey.
+    pub(in super::super) passkeys: &'a [CredentialView],
+    /// What else waits for the visitor, the oldest first.
+    pub(in super::super) waiting: &'a [RequestView],
+}
 
 /// A request as somebody may see it who signed in.
 pub(in super::super) fn document(
     frame: &Frame<'_>,
     view: &RequestView,
     visitor: &Visitor,
-    what_it_is: Option<&WhatItIs>,
+    beside: &Beside<'_>,
 ) -> String {
     frame.document(|html| {
         html.around("<article class=\"request\" data-id=\"", &view.id, "\"")
             .around(" data-state=\"", state_word(view.state), "\"")
             .around(" data-signed=\"", view.need.signed.len(), "\">")
-            .part(|html| head(html, view, frame.now))
+            .part(|html| head(html, view, frame.now, beside))
             .part(|html| {
-                if let Some(conversation) = view.context.conversation.as_ref().filter(|_| is_pending(view)) {
+                if let Some(conversation) =
+                    view.context.conversation.as_ref().filter(|it| asks_first(view, it))
+                {
                     conversation::section(html, conversation);
                 }
             })
-            .part(|html| what(html, view))
-            .part(|html| why(html, view))
-            .part(|html| signatures(html, &view.need))
-            .part(|html| facts(html, view))
-            .part(|html| server_words(html, view))
+            .part(|html| given::rows(html, view))
+            .part(|html| reasons::why(html, view))
+            .part(|html| reasons::signatures(html, &view.need))
             .part(|html| {
-                if let (Some(server), Some(known)) = (&view.server, what_it_is)
-                    && view.state == State::Pending
+                if let Some(conversation) =
+                    view.context.conversation.as_ref().filter(|it| asks_later(view, it))
+                {
+                    conversation::section(html, conversation);
+                }
+            })
+            .part(|html| {
+                if let (Some(server), Some(known)) = (&view.server, beside.server)
+                    && is_pending(view)
                 {
                     describe::section(html, server, known);
                 }
             })
-            .part(|html| remember(html, view))
-            .raw("<div id=\"end\" tabindex=\"-1\"></div>")
+            .part(|html| given::exact(html, view))
+            .part(|html| given::server_words(html, view))
             .part(|html| {
-                if view.state == State::Pending {
-                    answers(html, view, visitor);
+                if is_pending(view) {
+                    answers(html, view, visitor, beside);
                 }
             })
             .raw("</article>");
@@ -57,33 +75,72 @@ fn is_pending(view: &RequestView) -> bool {
     view.state == State::Pending
 }
 
+/// Where what was read before a silence decides, that is the first question.
+fn asks_first(view: &RequestView, conversation: &crate::approvals::ConversationView) -> bool {
+    is_pending(view) && conversation.matters != EarlierMatters::No
+}
+
+fn asks_later(view: &RequestView, conversation: &crate::approvals::ConversationView) -> bool {
+    is_pending(view) && conversation.matters == EarlierMatters::No
+}
+
 /// Whether the one question is whether this is a new conversation.
 fn blocks(view: &RequestView) -> bool {
     view.context.conversation.as_ref().is_some_and(|it| it.matters == EarlierMatters::Blocks)
 }
 
-fn head(html: &mut Html, view: &RequestView, now: Timestamp) {
-    let kind = match view.kind {
-        Kind::Confirm => "Confirmation",
-        Kind::Passkey => "Passkey approval",
-    };
-    html.raw("<header class=\"ask\"><p class=\"over\">").text(kind);
-    match view.state {
-        State::Pending => {
-            html.raw(" · <span class=\"until\">open for <strong>");
-            left(html, view.expires, now);
-            html.raw("</strong></span>");
-        }
-        State::Approved | State::Consumed | State::Declined | State::Expired => {}
+fn head(html: &mut Html, view: &RequestView, now: Timestamp, beside: &Beside<'_>) {
+    html.raw("<header class=\"ask\">");
+    if !is_pending(view) {
+        outcome(html, view, now, beside.waiting);
     }
-    html.raw("</p><h1><span class=\"mono\">").text(plain(&view.tool).text).raw("</span>");
+    html.raw("<p class=\"who\">").part(|html| who(html, view));
+    html.raw(if view.caller.trim().is_empty() { " wants to:</p><h1>" } else { ", wants to:</p><h1>" });
+    let headline = Headline::of(view);
+    headline.write(html);
     if let Some(server) = &view.server {
-        html.around(" <span class=\"on\">on ", plain(server).text, "</span>");
+        html.around(" <span class=\"on\">(", plain(server).text, ")</span>");
     }
     html.raw("</h1>");
-    if view.state != State::Pending {
-        outcome(html, view);
+    if headline.is_theirs {
+        html.around(
+            "<p class=\"small\">That is what the server calls its tool <code>",
+            plain(&view.tool).text,
+            "",
+        )
+        .raw("</code>. Nobody has checked that name.</p>");
     }
+    if is_pending(view) {
+        let kind = match view.kind {
+            Kind::Confirm => "It needs your yes",
+            Kind::Passkey => "It needs your passkey",
+        };
+        html.raw("<p class=\"over\">").text(kind).raw(" · <span class=\"until\">open for <strong>");
+        left(html, view.expires, now);
+        html.raw("</strong></span></p>");
+    }
+    match view.context.undo {
+        Undo::Impossible => {
+            html.raw("<p class=\"banner bad grave\"><strong>Cannot be undone.</strong></p>");
+        }
+        Undo::Doubtful => {
+            html.raw("<p class=\"banner\">It may be that this cannot be undone.</p>");
+        }
+        Undo::Unsaid => {}
+    }
+    warnings(html, view);
+    html.raw("</header>");
+}
+
+/// A client's name is what it says of itself, and no fact.
+pub(super) fn who(html: &mut Html, view: &RequestView) {
+    html.around("Token <code>", plain(&view.principal).text, "</code>");
+    if !view.caller.trim().is_empty() {
+        html.around(", which calls itself “<bdi>", plain(&view.caller).text, "</bdi>”");
+    }
+}
+
+fn warnings(html: &mut Html, view: &RequestView) {
     if view.hidden > 0 {
         let (count, noun) = (view.hidden, if view.hidden == 1 { "character" } else { "characters" });
         html.raw("<p class=\"banner warn\" role=\"note\"><strong>")
@@ -91,186 +148,97 @@ fn head(html: &mut Html, view: &RequestView, now: Timestamp) {
             .raw("</strong> What you would not have seen is written as <code>⟦U+…⟧</code>. ")
             .raw("Hidden text is a common way to mislead readers.</p>");
     }
-    html.raw("</header>");
+    if view.mixed > 0 {
+        let (count, noun) = (view.mixed, if view.mixed == 1 { "word mixes" } else { "words mix" });
+        html.raw("<p class=\"banner warn\" role=\"note\"><strong>")
+            .text(format_args!("{count} {noun} letters that look alike."))
+            .raw("</strong> Behind each it says which letters are of another script, as in ")
+            .raw("<code>аpple⟦Cyrillic: а⟧</code>. It may be another name than it seems.</p>");
+    }
 }
 
-/// What became of it.
-fn outcome(html: &mut Html, view: &RequestView) {
-    let (class, words) = match view.state {
+/// What became of it, what happens next, and what waits.
+fn outcome(html: &mut Html, view: &RequestView, now: Timestamp, waiting: &[RequestView]) {
+    let (class, words, next) = match view.state {
         State::Pending => return,
-        State::Approved => ("good", "Approved. The call runs as soon as the agent is there for it."),
-        State::Consumed => ("good", "Approved, and the call was let through."),
-        State::Declined => ("bad", "Declined. The call was not made."),
-        State::Expired => ("", "Expired. The call was not made; the agent may ask again."),
+        State::Approved => (
+            "good",
+            "Approved.",
+            "The agent was not waiting any more. If it makes the same call within two minutes of your yes, it runs; \
+             tell it to try again.",
+        ),
+        State::Consumed => ("good", "Approved, and the call was let through.", "The agent has its answer."),
+        State::Declined => (
+            "bad",
+            "Declined. The call was not made.",
+            "The same call is refused without a question for ten minutes.",
+        ),
+        State::Expired => ("", "Expired. The call was not made.", "The agent may ask again."),
     };
-    html.around("<p class=\"banner ", class, "\" role=\"status\">").around("<strong>", words, "</strong>");
+    html.around("<div id=\"outcome\" class=\"banner ", class, "\" role=\"status\" tabindex=\"-1\"><p>")
+        .around("<strong>", words, "</strong>");
     if let (Some(by), Some(at)) = (&view.decided_by, view.decided) {
         html.around(" By ", plain(by).text, ", ");
         time(html, at);
         html.raw(".");
     }
-    html.raw("</p>");
-}
-
-fn what(html: &mut Html, view: &RequestView) {
-    html.raw("<section aria-labelledby=\"what\"><h2 id=\"what\">What will be done</h2>")
-        // To the letter: this is the text that stands for what is signed.
-        .around(
-            "<pre class=\"display\" tabindex=\"0\" aria-labelledby=\"what\">",
-            &view.display_text,
-            "</pre>",
-        );
-    if !view.context.absent.is_empty() {
-        html.raw("<p class=\"small\">Not part of the call, so the server decides:</p><ul class=\"absent\">");
-        for field in &view.context.absent {
-            html.around("<li><code>", plain(&field.name).text, "</code>");
-            match &field.default {
-                Some(default) => html.around(" — it says it takes <code>", plain(default).text, "</code>"),
-                None => html.raw(" — it names no default"),
-            };
-            html.raw("</li>");
+    html.around("</p><p>", next, "</p>");
+    match waiting {
+        [] => {
+            html.raw("<p>Nothing else waits for you. You can close this tab.</p>");
         }
-        html.raw("</ul>");
-    }
-    html.raw("</section>");
-}
-
-fn why(html: &mut Html, view: &RequestView) {
-    let context = &view.context;
-    html.raw("<section aria-labelledby=\"why\"><h2 id=\"why\">Why you are asked</h2>");
-    if context.asks.is_empty() {
-        html.raw("<p>A rule of this gateway asks for a person.</p>");
-    } else {
-        // The desk puts what is unusual first.
-        html.raw("<ul class=\"reasons\">");
-        for ask in &context.asks {
-            html.around("<li>", plain(&ask.says).text, " <span class=\"rule\">")
-                .text(plain(&ask.rule).text)
-                .raw("</span></li>");
-        }
-        html.raw("</ul>");
-    }
-    if let Some(destination) = &context.destination {
-        html.around("<p>It goes to <strong>", plain(destination).text, "</strong>.</p>");
-    }
-    if !context.labels.is_empty() || !context.origins.is_empty() {
-        html.raw("<h3>What this session has taken in</h3>");
-        if !context.labels.is_empty() {
-            html.raw("<ul class=\"tags\">");
-            context.labels.iter().for_each(|label| {
-                html.around("<li>", plain(label).text, "</li>");
-            });
-            html.raw("</ul>");
-        }
-        if !context.origins.is_empty() {
-            html.raw("<p class=\"small\">It came from</p><ul class=\"origins\">");
-            for origin in &context.origins {
-                html.around("<li>", plain(&origin.origin).text, "");
-                if !origin.vouched {
-                    html.raw(" <span class=\"unusual\">nobody vouches for it</span>");
-                }
-                html.raw("</li>");
+        [first, rest @ ..] => {
+            html.raw("<p class=\"next\">Next: ")
+                .around("<a id=\"next\" href=\"/approve/", &first.id, "\">")
+                .text(Headline::of(first).text())
+                .raw("</a> · ");
+            left(html, first.expires, now);
+            html.raw(" left");
+            if !rest.is_empty() {
+                html.text(format_args!(" · {} more in the inbox", rest.len()));
             }
-            html.raw("</ul>");
+            html.raw("</p>");
         }
     }
-    html.raw("</section>");
-}
-
-/// Who has signed, where several must.
-fn signatures(html: &mut Html, need: &NeedView) {
-    if need.n < 2 && need.approvers.is_empty() {
-        return;
-    }
-    html.raw("<section aria-labelledby=\"who\"><h2 id=\"who\">")
-        .text(format_args!("{} of {} have signed", need.signed.len(), need.n))
-        .raw("</h2><ul class=\"people\">");
-    for user in &need.signed {
-        html.around("<li class=\"done\">", plain(user.as_str()).text, " has signed</li>");
-    }
-    for user in need.approvers.iter().filter(|user| !need.signed.contains(user)) {
-        html.around("<li>", plain(user.as_str()).text, " may sign</li>");
-    }
-    html.raw("</ul></section>");
-}
-
-fn facts(html: &mut Html, view: &RequestView) {
-    html.raw("<section aria-labelledby=\"facts\"><h2 id=\"facts\">Who and where</h2><dl class=\"facts\">");
-    fact(html, "Wanted by", &view.caller);
-    fact(html, "With the token", &view.principal);
-    fact(html, "Asked is", view.user.as_str());
-    if let Some(server) = &view.server {
-        fact(html, "Server", server);
-    }
-    if let Some(trust) = &view.context.trust {
-        fact(html, "Trust", trust);
-    }
-    if view.kind == Kind::Passkey {
-        let class = match view.need.class {
-            AuthenticatorClass::CrossPlatform => "a security key or a phone",
-            AuthenticatorClass::Platform => "any of yours",
-        };
-        fact(html, "Passkey", class);
-    }
-    if let Some(decision) = &view.context.decision {
-        html.raw("<div><dt>Decision</dt>").around("<dd class=\"mono\">", plain(decision).text, "</dd></div>");
-    }
-    html.raw("<div><dt>Since</dt><dd>");
-    time(html, view.created);
-    html.raw("</dd></div></dl></section>");
-}
-
-fn fact(html: &mut Html, name: &'static str, value: &str) {
-    html.raw("<div><dt>").raw(name).raw("</dt>").around("<dd>", plain(value).text, "</dd></div>");
-}
-
-fn server_words(html: &mut Html, view: &RequestView) {
-    let Some(says) = &view.context.server_says else { return };
-    let said = [
-        ("What is to be approved", &says.display_text),
-        ("Title", &says.title),
-        ("Description", &says.description),
-    ];
-    if said.iter().all(|(_, words)| words.is_none()) {
-        return;
-    }
-    html.raw("<section class=\"theirs\" aria-labelledby=\"theirs\"><h2 id=\"theirs\">The server says</h2>")
-        .raw("<p class=\"small\">Written by the server and checked by nobody.</p><dl>");
-    for (what, words) in said {
-        let Some(words) = words else { continue };
-        // Lines of theirs stay lines; everything else that cannot be seen is made visible.
-        let lines: Vec<String> = words.split('\n').map(|line| plain(line).text).collect();
-        html.raw("<dt>").raw(what).raw("</dt>").around("<dd>", lines.join("\n"), "</dd>");
-    }
-    html.raw("</dl></section>");
+    html.raw("</div>");
 }
 
 /// For how long a yes counts. Never offered where a passkey is needed, and nothing is chosen beforehand but the one call.
 fn remember(html: &mut Html, view: &RequestView) {
-    if view.remember.is_empty() || view.kind != Kind::Confirm || view.state != State::Pending {
+    if view.remember.is_empty() || view.kind != Kind::Confirm {
         return;
     }
-    html.raw(
-        "<section aria-label=\"For how long\"><fieldset class=\"remember\"><legend>A yes counts</legend>",
-    )
-    .raw("<label><input type=\"radio\" name=\"remember\" value=\"\" checked> only this once</label>");
+    let call = covered(view);
+    html.raw("<details class=\"scope\"><summary>Your yes is for <strong id=\"scope\">only this once</strong></summary>")
+        .raw("<fieldset class=\"remember\"><legend>Your yes is for</legend>")
+        .raw("<label><input type=\"radio\" name=\"remember\" value=\"\" checked> <span>only this once</span></label>");
     for scope in &view.remember {
-        html.around("<label><input type=\"radio\" name=\"remember\" value=\"", scope_word(*scope), "\"> ")
-            .raw(scope_words(*scope))
-            .raw("</label>");
+        html.around("<label><input type=\"radio\" name=\"remember\" value=\"", scope.word(), "\"> <span>")
+            .text(scope.says(&call))
+            .raw("</span></label>");
     }
-    html.raw("</fieldset></section>");
+    html.raw("</fieldset></details>");
 }
 
-/// The two answers. The module lets the first be given once the end was seen.
-fn answers(html: &mut Html, view: &RequestView, visitor: &Visitor) {
-    let has_signed = view.need.signed.contains(&visitor.user);
-    html.raw("<section class=\"answers\" aria-label=\"Your answer\">");
-    html.raw("<p id=\"hint\" class=\"small\" hidden><a href=\"#end\">Read to the end</a> to approve.</p>")
-        .raw("<div class=\"buttons\">");
+/// The two answers. The module lets the first be given once all arguments were seen.
+fn answers(html: &mut Html, view: &RequestView, visitor: &Visitor, beside: &Beside<'_>) {
+    html.raw("<section class=\"answers\" aria-label=\"Your answer\">")
+        .part(|html| if !blocks(view) { remember(html, view) })
+        .raw("<p id=\"hint\" class=\"small\" hidden><a href=\"#end\">Read the arguments to their end</a> to approve.</p>");
+    let why_not = match view.kind {
+        Kind::Passkey => why_not(view, visitor, beside.passkeys),
+        Kind::Confirm => None,
+    };
+    if let Some((why, may_add)) = &why_not {
+        html.around("<p id=\"why-not\" class=\"small\">", why, "")
+            .raw(if *may_add { " <a href=\"/enroll\">Add one</a>" } else { "" })
+            .raw("</p>");
+    }
+    html.raw("<div class=\"buttons\">");
     match view.kind {
-        Kind::Passkey if has_signed => {
-            html.raw("<p class=\"small\">You have signed; it waits for the others.</p>");
+        Kind::Passkey if why_not.is_some() => {
+            html.raw("<button type=\"button\" id=\"cannot\" class=\"primary\" disabled aria-describedby=\"why-not\">")
+                .raw("Approve with passkey</button>");
         }
         Kind::Passkey => {
             html.raw("<button type=\"button\" id=\"approve\" class=\"primary\" disabled>Approve with passkey</button>");
@@ -285,20 +253,31 @@ fn answers(html: &mut Html, view: &RequestView, visitor: &Visitor) {
         .raw("<p id=\"status\" role=\"status\" aria-live=\"polite\"></p></section>");
 }
 
-const fn scope_words(scope: RememberScope) -> &'static str {
-    match scope {
-        RememberScope::Host => "for pages of this host without a query, until this conversation ends",
-        RememberScope::Session => "for the rest of this session",
-        RememberScope::ToolWithTargets => "for this tool with these targets",
-        RememberScope::UntilDefinitionChanges => "for this tool, until its definition changes",
+/// Why a person cannot sign, said before they try, and whether another passkey would help.
+fn why_not(view: &RequestView, visitor: &Visitor, passkeys: &[CredentialView]) -> Option<(String, bool)> {
+    let need = &view.need;
+    // The operator sits in for whoever is asked; that person's passkey is still needed.
+    let signer = if visitor.operator { &view.user } else { &visitor.user };
+    if need.signed.contains(signer) {
+        return Some(("You have signed; it waits for the others.".to_owned(), false));
     }
-}
-
-const fn scope_word(scope: RememberScope) -> &'static str {
-    match scope {
-        RememberScope::Host => "host",
-        RememberScope::Session => "session",
-        RememberScope::ToolWithTargets => "tool-with-targets",
-        RememberScope::UntilDefinitionChanges => "until-definition-changes",
+    if !need.approvers.is_empty() && !need.approvers.contains(signer) {
+        return Some(("Your signature does not count for this: it waits for others.".to_owned(), false));
     }
+    let theirs: Vec<_> = passkeys.iter().filter(|key| key.user == *signer && key.counts()).collect();
+    if theirs.iter().any(|key| may_approve(key, need.class)) {
+        return None;
+    }
+    let needed = reasons::needed(need.class);
+    let words = match (theirs.is_empty(), visitor.operator) {
+        (true, false) => format!("You have no passkey that counts. This needs {needed}."),
+        (false, false) => format!(
+            "None of your passkeys may approve this tool: they are built into a device, and this needs {needed}."
+        ),
+        (_, true) => {
+            let user = plain(signer.as_str()).text;
+            format!("{user} has no passkey that may approve this tool. It needs {needed}.")
+        }
+    };
+    Some((words, true))
 }

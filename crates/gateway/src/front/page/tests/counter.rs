@@ -63,7 +63,8 @@ pub(super) fn request(kind: RequestKind) -> RequestView {
             "Call files__delete on files with\n  \"path\": \"<b>notes</b>\"\n  \"why\": \"x⟦U+202E⟧y\""
                 .to_owned(),
         hidden: 1,
-        arguments: "{}".to_owned(),
+        mixed: 0,
+        arguments: "{\"path\":\"<b>notes</b>\",\"why\":\"x\u{202e}y\"}".to_owned(),
         created: NOW,
         expires: after(272_000),
         decided: None,
@@ -83,13 +84,18 @@ pub(super) fn request(kind: RequestKind) -> RequestView {
             RequestKind::Passkey => Vec::new(),
         },
         context: ContextView {
+            fields: vec![
+                field("why", Some("Reason"), Some("Why it is <i>done</i>")),
+                FieldView { fixed: true, ..field("path", None, None) },
+                field("recursive", None, None),
+            ],
             asks: vec![
                 AskView { rule: "taint".to_owned(), says: "untrusted text was read".to_owned() },
                 AskView { rule: "destructive".to_owned(), says: "it deletes".to_owned() },
             ],
             labels: vec!["financial".to_owned()],
             origins: vec![OriginView { origin: "mail__read".to_owned(), vouched: false }],
-            destination: Some("public".to_owned()),
+            destination: Some("What it is given may be seen by anybody.".to_owned()),
             trust: Some("not verified".to_owned()),
             absent: vec![
                 AbsentView { name: "recursive".to_owned(), default: Some("true".to_owned()) },
@@ -117,7 +123,12 @@ pub(super) fn request(kind: RequestKind) -> RequestView {
     }
 }
 
-fn key(user: &str) -> CredentialView {
+fn field(name: &str, title: Option<&str>, description: Option<&str>) -> FieldView {
+    let [title, description] = [title, description].map(|words| words.map(str::to_owned));
+    FieldView { name: name.to_owned(), title, description, fixed: false }
+}
+
+pub(super) fn key(user: &str) -> CredentialView {
     CredentialView {
         id: "c_i5S_nVWJK1BWxEamDxEB0FrmzQi2p3nuMX8xlFRyU".to_owned(),
         user: UserId::new(user),

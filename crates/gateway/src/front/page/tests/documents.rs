@@ -1,16 +1,35 @@
 //! What the documents show, and how.
 
-use highwater_core::id::UserId;
+use highwater_core::id::{ApprovalId, UserId};
 
-use super::super::document::{Frame, request};
+use super::super::document::request::Beside;
+use super::super::document::{Frame, enroll, inbox, request};
 use super::super::visitors::Visitor;
-use super::counter::{NOW, request as example};
-use crate::approvals::{ApprovalState as State, NeedView, RequestKind as Kind, RequestView};
+use super::counter::{NOW, key, request as example};
+use crate::approvals::{
+    ApprovalState as State, ContextView, CredentialView, InboxView, NeedView, RememberScope,
+    RequestKind as Kind, RequestView, ServerSays, Undo,
+};
 
 fn shown(view: &RequestView) -> String {
+    shown_beside(view, &Beside { passkeys: &[counting("usb")], ..Beside::default() })
+}
+
+fn shown_beside(view: &RequestView, beside: &Beside<'_>) -> String {
     let visitor = Visitor { user: UserId::new("owner"), operator: false };
     let frame = Frame { title: "t", page: "request", csrf: "c", visitor: Some(&visitor), now: NOW };
-    request::document(&frame, view, &visitor, None)
+    request::document(&frame, view, &visitor, beside)
+}
+
+/// A passkey of the owner that counts, reached in this way.
+fn counting(way: &str) -> CredentialView {
+    CredentialView { standing: "active".to_owned(), transports: vec![way.to_owned()], ..key("owner") }
+}
+
+fn with(kind: Kind, change: impl FnOnce(&mut ContextView)) -> RequestView {
+    let mut view = example(kind);
+    change(&mut view.context);
+    view
 }
 
 #[test]
@@ -46,8 +65,10 @@ fn what_is_unusual_comes_first() {
 #[test]
 fn the_servers_own_words_stand_under_a_heading_that_says_so_and_come_last() {
     let page = shown(&example(Kind::Passkey));
-    let (ours, theirs) = page.split_once("The server says").unwrap();
+    let (ours, theirs) = page.split_once("What the server says about this tool").unwrap();
     assert!(!ours.contains("alert(1)"));
+    assert!(ours.ends_with("<details class=\"theirs\"><summary>"), "it is folded: {ours}");
+    assert!(theirs.contains("Written by the server and checked by nobody"));
     assert!(theirs.contains("Deletes. &lt;script&gt;alert(1)&lt;/script&gt;⟦U+200B⟧"), "{theirs}");
     assert!(!page.contains("<script>"));
 }
@@ -63,12 +84,15 @@ fn a_passkey_is_never_remembered_and_a_confirmation_may_be() {
 }
 
 #[test]
-fn c07_the_button_waits_until_the_end_was_seen() {
+fn c07_the_button_waits_until_the_end_of_the_arguments_was_seen() {
     for (kind, button) in [(Kind::Passkey, "approve"), (Kind::Confirm, "confirm")] {
         let page = shown(&example(kind));
         assert!(page.contains(&format!("id=\"{button}\" class=\"primary\" disabled")), "{page}");
         assert!(page.contains("id=\"decline\">Decline"), "no is always possible");
-        assert!(page.find("id=\"end\"").unwrap() < page.find("id=\"decline\"").unwrap());
+        let end = page.find("id=\"end\"").unwrap();
+        assert!(page.find("x⟦U+202E⟧y").unwrap() < end, "every argument is before it");
+        assert!(end < page.find("What the server says").unwrap(), "and nothing of the server's");
+        assert!(end < page.find("Why you are asked").unwrap());
     }
 }
 
@@ -109,6 +133,7 @@ fn a_screen_reader_finds_its_way() {
         "href=\"#main\">Skip",
         "aria-live=\"polite\"",
         "<fieldset class=\"remember\"><legend>",
+        "role=\"group\" aria-labelledby=\"exact\"",
         "aria-label=\"Your answer\"",
         "role=\"timer\"",
     ] {
@@ -120,4 +145,164 @@ fn a_screen_reader_finds_its_way() {
         !tag.contains("aria-label")
     });
     assert_eq!(unnamed.count(), 0, "every part has a name");
+}
+
+#[test]
+fn d11_a_request_begins_with_who_wants_what_and_a_clients_name_is_no_fact() {
+    let page =
+        shown(&with(Kind::Passkey, |it| it.display = Some("Delete {path} because of {cause}".to_owned())));
+    let head = page.split_once("<header class=\"ask\">").unwrap().1;
+    assert!(
+        head.starts_with(
+            "<p class=\"who\">Token <code>laptop</code>, which calls itself “<bdi>claude-code 2.1</bdi>”, wants \
+             to:</p><h1>Delete <bdi class=\"value\">“&lt;b&gt;notes&lt;/b&gt;”</bdi> because of <span \
+             class=\"on\">(no cause)</span> <span class=\"on\">(files)</span></h1>"
+        ),
+        "{head}"
+    );
+    let page = shown(&RequestView { caller: String::new(), ..example(Kind::Passkey) });
+    assert!(page.contains("Token <code>laptop</code> wants to:"), "{page}");
+}
+
+#[test]
+fn without_a_sentence_of_the_operator_the_servers_title_stands_there_as_its_word() {
+    let page = shown(&with(Kind::Passkey, |it| {
+        it.server_says = Some(ServerSays { title: Some("Tidy <up>".to_owned()), ..ServerSays::default() });
+    }));
+    assert!(page.contains("<h1>use <bdi class=\"value\">“Tidy &lt;up&gt;”</bdi>"), "{page}");
+    assert!(page.contains("what the server calls its tool <code>files__delete</code>"));
+    let page = shown(&example(Kind::Passkey));
+    assert!(page.contains("<h1>call <bdi class=\"value\">files__delete</bdi>"), "{page}");
+}
+
+#[test]
+fn arguments_stand_in_the_order_of_the_schema_with_its_titles() {
+    let page = shown(&example(Kind::Passkey));
+    let rows = page.split_once("<dl class=\"given\">").unwrap().1.split_once("</dl>").unwrap().0;
+    let reason = rows.find("Reason <span class=\"key mono\">why</span>").unwrap();
+    assert!(reason < rows.find("<dt>path</dt>").unwrap(), "{rows}");
+    assert!(rows.contains("The server says: Why it is &lt;i&gt;done&lt;/i&gt;"), "{rows}");
+    let odd = RequestView {
+        arguments: r#"{"n":"12","t":"a\n\nb","x":{"y":[1,""]}}"#.to_owned(),
+        ..example(Kind::Passkey)
+    };
+    let page = shown(&odd);
+    assert!(page.contains(">12</span> <span class=\"note\">as text</span>"), "{page}");
+    assert!(page.contains("The tool does not declare it."));
+    assert_eq!(page.matches("<span class=\"line\" dir=\"auto\">").count(), 3, "{page}");
+    assert!(
+        page.contains("<li><span class=\"mono\">1</span></li><li><span class=\"note\">empty text"),
+        "{page}"
+    );
+}
+
+#[test]
+fn what_cannot_be_undone_says_so_at_the_top_and_nothing_else_does() {
+    let grave = shown(&with(Kind::Passkey, |it| it.undo = Undo::Impossible));
+    assert!(grave.find("Cannot be undone.").unwrap() < grave.find("What it is given").unwrap());
+    assert!(grave.contains("banner bad grave"));
+    for undo in [Undo::Unsaid, Undo::Doubtful] {
+        let page = shown(&with(Kind::Passkey, |it| it.undo = undo));
+        assert!(!page.contains("Cannot be undone") && !page.contains("banner bad"), "{page}");
+    }
+}
+
+#[test]
+fn words_of_several_scripts_are_warned_of() {
+    let page = shown(&RequestView { mixed: 1, ..example(Kind::Passkey) });
+    assert!(page.contains("1 word mixes letters that look alike."), "{page}");
+}
+
+#[test]
+fn names_of_rules_and_tags_are_folded_away() {
+    let page = shown(&example(Kind::Passkey));
+    let why = page.split_once("Why you are asked").unwrap().1.split_once("</section>").unwrap().0;
+    let (plain, details) = why.split_once("<details><summary>Details").unwrap();
+    for tag in ["destructive", "financial", "mail__read"] {
+        assert!(!plain.contains(tag) && details.contains(tag), "{tag}: {why}");
+    }
+    assert!(plain.contains("What it is given may be seen by anybody."), "{plain}");
+}
+
+#[test]
+fn d8_after_the_answer_it_is_said_what_became_of_it_and_what_waits() {
+    let decided = |state| RequestView { state, decided: Some(NOW), ..example(Kind::Confirm) };
+    let page = shown(&decided(State::Consumed));
+    let head = page.split_once("<header class=\"ask\">").unwrap().1;
+    assert!(
+        head.starts_with("<div id=\"outcome\" class=\"banner good\" role=\"status\" tabindex=\"-1\">"),
+        "{head}"
+    );
+    assert!(page.contains("Nothing else waits for you."));
+    assert!(shown(&decided(State::Approved)).contains("within two minutes"));
+    let other = |id: &str| RequestView { id: ApprovalId::new(id), ..example(Kind::Passkey) };
+    let waiting = [other("next1"), other("next2")];
+    let page = shown_beside(&decided(State::Declined), &Beside { waiting: &waiting, ..Beside::default() });
+    assert!(page.contains("<a id=\"next\" href=\"/approve/next1\">call files__delete</a>"), "{page}");
+    assert!(page.contains("1 more in the inbox"));
+}
+
+#[test]
+fn d9_who_has_no_passkey_that_fits_is_told_before_they_try() {
+    let fits = |passkeys: &[CredentialView]| {
+        shown_beside(&example(Kind::Passkey), &Beside { passkeys, ..Beside::default() })
+    };
+    assert!(fits(&[counting("usb")]).contains("id=\"approve\""));
+    for (passkeys, why) in [
+        (vec![], "You have no passkey that counts. This needs a security key or a phone."),
+        (vec![key("owner")], "You have no passkey that counts."),
+        (
+            vec![CredentialView { user: UserId::new("alice"), ..counting("usb") }],
+            "You have no passkey that counts.",
+        ),
+        (vec![counting("internal")], "None of your passkeys may approve this tool."),
+    ] {
+        let page = fits(&passkeys);
+        assert!(page.contains(why), "{why}: {page}");
+        assert!(page.contains("disabled aria-describedby=\"why-not\"") && !page.contains("id=\"approve\""));
+    }
+}
+
+#[test]
+fn d9_passkeys_say_what_they_are_and_what_they_approve() {
+    let visitor = Visitor { user: UserId::new("owner"), operator: false };
+    let frame = Frame { title: "t", page: "enroll", csrf: "c", visitor: Some(&visitor), now: NOW };
+    let page = enroll::document(&frame, None, &[&counting("internal"), &counting("nfc")]);
+    assert!(
+        page.contains("Built into a device of owner") && page.contains("Security key of owner"),
+        "{page}"
+    );
+    assert!(page.contains("Approves every tool") && page.contains("Approves only tools that"));
+    let nobody = Frame { visitor: None, ..frame };
+    assert!(enroll::document(&nobody, None, &[]).contains("Which one to take"));
+}
+
+#[test]
+fn d14_a_scope_says_what_it_covers_and_until_when() {
+    let page = shown(&example(Kind::Confirm));
+    for words in [
+        "any call of files__delete with path “&lt;b&gt;notes&lt;/b&gt;”, whatever the rest, until this conversation ends",
+        "whatever the rest, in every conversation, for 30 days",
+        "until the server changes this tool",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let remember = page.find("name=\"remember\"").unwrap();
+    assert!(page.find("aria-label=\"Your answer\"").unwrap() < remember, "beside the button");
+    for scope in RememberScope::ALL.into_iter().chain([RememberScope::Host]) {
+        assert_eq!(serde_json::to_value(scope).unwrap(), scope.word());
+    }
+}
+
+#[test]
+fn rows_of_the_inbox_tell_two_calls_of_one_tool_apart() {
+    let visitor = Visitor { user: UserId::new("owner"), operator: false };
+    let frame = Frame { title: "t", page: "inbox", csrf: "c", visitor: Some(&visitor), now: NOW };
+    let call = |path: &str| {
+        let arguments = serde_json::json!({ "path": path }).to_string();
+        RequestView { arguments, ..example(Kind::Confirm) }
+    };
+    let listed = InboxView { pending: vec![call("/a"), call("/b")], ..InboxView::default() };
+    let page = inbox::document(&frame, &listed, &visitor);
+    assert!(page.contains("path “/a”") && page.contains("path “/b”"), "{page}");
 }

@@ -1,5 +1,8 @@
 //! What keeps other names, other sites and other windows away.
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
 use super::Stand;
 use super::counter::{CONFIRM, PASSKEY};
 
@@ -142,4 +145,56 @@ async fn a_body_that_is_too_large_or_not_understood_is_refused() {
         assert_eq!(stand.send(&stand.post("/sign-in", &csrf, odd)).await.status, 400, "{odd}");
     }
     assert_eq!(stand.send(&stand.post("/nothing", &csrf, "{}")).await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d13_a_thousand_strangers_keep_nobody_from_signing_in_or_answering() {
+    let stand = Stand::open().await;
+    let (cookie, secret) = stand.operator().await;
+    let nobody = stand.csrf("").await;
+    let csrf = stand.csrf(&cookie).await;
+    // A thousand at once: each asks at every door, and a good part stays and says nothing.
+    let mut crowd = tokio::task::JoinSet::new();
+    for number in 0..1000 {
+        let (port, csrf) = (stand.port, nobody.clone());
+        crowd.spawn(async move {
+            let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)).await else { return };
+            let path =
+                ["/sign-in/challenge", "/sign-in", "/enroll/begin", "/approve/pass/challenge"][number % 4];
+            let body = if number % 4 == 1 { r#"{"token":"hwo_guess"}"# } else { "{}" };
+            let text = format!(
+                "POST {path} HTTP/1.1\r\nhost: localhost:{port}\r\norigin: http://localhost:{port}\r\n\
+                 sec-fetch-site: same-origin\r\ncontent-type: application/json\r\nhighwater-csrf: {csrf}\r\n\
+                 content-length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            let _sent = stream.write_all(text.as_bytes()).await;
+            let mut answer = [0; 64];
+            let _read = stream.read(&mut answer).await;
+            std::future::pending::<()>().await;
+        });
+    }
+    for _ in 0..30 {
+        let challenge = stand.send(&stand.post("/sign-in/challenge", &nobody, "{}")).await;
+        assert_eq!(challenge.status, 200, "{}", challenge.body);
+        let signed = r#"{"challengeId":"c","response":{"id":"k"}}"#;
+        assert_eq!(stand.send(&stand.post("/sign-in", &nobody, signed)).await.status, 200);
+        stand.operator().await;
+        let decline = stand.post(&format!("/approve/{PASSKEY}/decline"), &csrf, "{}").with("cookie", &cookie);
+        assert_eq!(stand.send(&decline).await.status, 200);
+    }
+    let confirm = stand.post(&format!("/approve/{CONFIRM}/confirm"), &csrf, "{}").with("cookie", &cookie);
+    assert_eq!(stand.send(&confirm.with("highwater-page-secret", &secret)).await.status, 200);
+    crowd.abort_all();
+}
+
+#[tokio::test]
+async fn strangers_have_a_limit_of_their_own() {
+    let stand = Stand::open().await;
+    let csrf = stand.csrf("").await;
+    let mut last = 0;
+    for _ in 0..61 {
+        last = stand.send(&stand.post("/enroll/begin", &csrf, r#"{"user":"owner"}"#)).await.status;
+    }
+    assert_eq!(last, 429);
 }

@@ -75,8 +75,8 @@ async fn a_person_says_on_the_page_that_a_conversation_is_new() {
     let (cookie, secret) = stand.operator().await;
     let page = stand.send(&stand.get(&format!("/approve/{CONFIRM}")).with("cookie", &cookie)).await.body;
     let offered = page.find("This is a new conversation").unwrap();
-    assert!(offered < page.find("What will be done").unwrap(), "it is offered first: {page}");
-    assert!(page.contains("presumed: a connection of `agent`"), "{page}");
+    assert!(offered < page.find("What it is given").unwrap(), "it is offered first: {page}");
+    assert!(page.contains("presumed: a connection of <code>agent</code>"), "{page}");
     assert!(page.contains("mcp:mail:&lt;i&gt;read&lt;/i&gt;"), "{page}");
     let csrf = stand.csrf(&cookie).await;
     let say =
