@@ -6,6 +6,8 @@ mod ceremony;
 mod enroll;
 mod fault;
 mod fetched_pages;
+mod folder;
+mod kept_label;
 mod look;
 mod mandate;
 mod methods;
@@ -16,6 +18,7 @@ mod records;
 mod recovery;
 mod remember;
 mod requests;
+mod scope;
 mod sealing;
 mod sign_in;
 mod view;
@@ -35,11 +38,13 @@ pub use view::{
 
 pub(crate) use ceremony::{Around, Proposed};
 pub(crate) use enroll::with_one;
+pub(crate) use folder::common_folder;
 pub(crate) use mandate::Mandated;
 pub(crate) use methods::PREFIX as APPROVAL_METHODS;
 pub(crate) use native::declares_approval;
-pub(crate) use remember::{Offer, Recalled, Rememberable};
+pub(crate) use remember::{Offer, Recalled};
 pub(crate) use requests::{AskAnswer, NewAsk, rules_of, told_of};
+pub(crate) use scope::{AskedCall, Rememberable, Surface, is_content};
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -55,6 +60,7 @@ use tokio::sync::broadcast;
 
 use crate::gateway::now;
 use attention::Attention;
+use mandate::MandateSessions;
 use native::Natives;
 use sign_in::SignIns;
 use webhook::Messages;
@@ -79,6 +85,7 @@ pub struct Desk {
     sign_ins: SignIns,
     attention: Attention,
     messages: Messages,
+    mandate_sessions: MandateSessions,
     /// How tools are defined now.
     catalog: OnceLock<Catalog>,
 }
@@ -149,6 +156,7 @@ impl Desk {
             sign_ins: SignIns::default(),
             attention: Attention::default(),
             messages,
+            mandate_sessions: MandateSessions::default(),
             catalog: OnceLock::new(),
         });
         waiting.send_for(&desk);

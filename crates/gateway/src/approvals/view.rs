@@ -99,7 +99,7 @@ pub struct ContextView {
     /// The agent session.
     pub session: Option<String>,
     /// What must be the same for the answer to be remembered; nothing where it may not be.
-    pub rememberable: Option<super::remember::Rememberable>,
+    pub rememberable: Option<super::scope::Rememberable>,
     /// The conversation that the session stands for.
     pub conversation: Option<ConversationView>,
 }
@@ -210,9 +210,11 @@ pub struct NeedView {
 pub enum RememberScope {
     /// For pages of this host without a query, until the conversation ends.
     Host,
-    /// For exactly this call in this session.
+    /// For this tool with files below this folder, until the conversation ends.
+    Folder,
+    /// For this tool with these target arguments, until the conversation ends.
     Session,
-    /// For this tool with these target arguments.
+    /// For this tool with these target arguments, for a month.
     ToolWithTargets,
     /// For this tool with these target arguments, until its definition changes.
     UntilDefinitionChanges,
@@ -221,8 +223,13 @@ pub enum RememberScope {
 // === impl RememberScope ===
 
 impl RememberScope {
-    /// Those that any call may be remembered for, the narrowest first.
-    pub const ALL: [Self; 3] = [Self::Session, Self::ToolWithTargets, Self::UntilDefinitionChanges];
+    /// Whether it ends with the conversation at the latest.
+    pub const fn ends_with_conversation(self) -> bool {
+        match self {
+            Self::Host | Self::Folder | Self::Session => true,
+            Self::ToolWithTargets | Self::UntilDefinitionChanges => false,
+        }
+    }
 }
 
 /// Everything that people should hear of.

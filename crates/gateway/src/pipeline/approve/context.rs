@@ -11,8 +11,7 @@ use super::super::proposed::{Earlier, Proposed};
 use super::signable::Signable;
 use super::words;
 use crate::approvals::{
-    AbsentView, AskView, ContextView, ConversationView, EarlierMatters, EarlierView, OriginView,
-    Rememberable, ServerSays,
+    AbsentView, AskView, ContextView, ConversationView, EarlierMatters, EarlierView, OriginView, ServerSays,
 };
 use crate::session::{Story, rests_on};
 
@@ -58,10 +57,7 @@ pub(super) fn around(
         server_says: definition.map(server_says),
         decision: Some(proposed.decision.to_string()),
         session: Some(proposed.session().key().to_string()),
-        rememberable: {
-            let page = signable.page(proposed);
-            Rememberable::of(arguments, signable.is_direct, &proposed.contract, page, label)
-        },
+        rememberable: None,
         conversation: Some(conversation(proposed)),
     }
 }

@@ -216,7 +216,7 @@ impl Approvals {
                             }
                             Settled::Open(proposed, escalation) => (proposed, escalation),
                         };
-                        let form = self.form(&proposed, &escalation, offer.is_some());
+                        let form = self.form(&proposed, &escalation, offer.as_deref());
                         self.judge.recorder.asked(&proposed, escalation.question(), "form")?;
                         let Way::Inline(session) = way else {
                             let asked =
@@ -283,9 +283,10 @@ impl Approvals {
         }
     }
 
-    fn form(&self, proposed: &Proposed, escalation: &Escalation, offers: bool) -> Form {
+    fn form(&self, proposed: &Proposed, escalation: &Escalation, offer: Option<&Offer>) -> Form {
+        let offers = offer.map(Offer::for_form).unwrap_or_default();
         let text = self.judge.sessions.stories.with(proposed.session().key(), |story| {
-            words::question(proposed, escalation.findings(), story, offers)
+            words::question(proposed, escalation.findings(), story, !offers.is_empty())
         });
         Form { text, offers }
     }

@@ -255,9 +255,9 @@ fn remember(html: &mut Html, view: &RequestView) {
     )
     .raw("<label><input type=\"radio\" name=\"remember\" value=\"\" checked> only this once</label>");
     for scope in &view.remember {
+        let words = view.context.rememberable.as_ref().map(|same| same.words(*scope)).unwrap_or_default();
         html.around("<label><input type=\"radio\" name=\"remember\" value=\"", scope_word(*scope), "\"> ")
-            .raw(scope_words(*scope))
-            .raw("</label>");
+            .around("for ", words, "</label>");
     }
     html.raw("</fieldset></section>");
 }
@@ -285,18 +285,10 @@ fn answers(html: &mut Html, view: &RequestView, visitor: &Visitor) {
         .raw("<p id=\"status\" role=\"status\" aria-live=\"polite\"></p></section>");
 }
 
-const fn scope_words(scope: RememberScope) -> &'static str {
-    match scope {
-        RememberScope::Host => "for pages of this host without a query, until this conversation ends",
-        RememberScope::Session => "for the rest of this session",
-        RememberScope::ToolWithTargets => "for this tool with these targets",
-        RememberScope::UntilDefinitionChanges => "for this tool, until its definition changes",
-    }
-}
-
 const fn scope_word(scope: RememberScope) -> &'static str {
     match scope {
         RememberScope::Host => "host",
+        RememberScope::Folder => "folder",
         RememberScope::Session => "session",
         RememberScope::ToolWithTargets => "tool-with-targets",
         RememberScope::UntilDefinitionChanges => "until-definition-changes",
