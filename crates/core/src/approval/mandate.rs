@@ -4,11 +4,18 @@
 //! means. It names tools exactly and says of every argument what it may be; an argument it does not name may not be
 //! there.
 
+mod constraint;
+mod standing_permit;
+
+pub use standing_permit::{PermitUse, StandingPermit};
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
+
+use constraint::{Constraint, NoConstraint};
 
 use super::arguments::CanonicalArguments;
 use super::grant::MandatedCall;
@@ -16,7 +23,8 @@ use super::signed::{ActionHash, ServerId, ToolName};
 use crate::annotation::ClassSet;
 use crate::id::{Principal, Timestamp};
 use crate::label::Label;
-use crate::pin::{Json, parse_time};
+use crate::pin::parse_time;
+use crate::profile::ArgumentTypes;
 
 /// The longest that a mandate lasts.
 pub const MAX_MANDATE_MS: u64 = 8 * 60 * 60 * 1000;
@@ -32,17 +40,6 @@ pub struct Mandate {
     agent: Principal,
     max_sensitivity: ClassSet,
     while_tainted: bool,
-}
-
-/// What an argument may be. There are no others, so that a person can tell what they sign.
-#[derive(Clone, Debug)]
-enum Constraint {
-    Const(Value),
-    Enum(Vec<Value>),
-    /// The greatest number. No text is within it: a server may read one as a number.
-    Max(u64),
-    /// How a text begins.
-    Prefix(String),
 }
 
 #[derive(Deserialize)]
@@ -93,6 +90,34 @@ pub enum Unmandated {
     /// The session has read what a stranger may have written.
     #[error("the mandate does not hold in an untrusted session")]
     Tainted,
+    /// A person is wanted at every call.
+    #[error("a person is wanted at every call of the tool")]
+    Person,
+}
+
+/// Why terms are not signed, or not taken from the file, and where in them.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{place}`: {why}")]
+pub struct TermsFault {
+    /// The key.
+    pub place: String,
+    /// What is wrong, and what to write.
+    pub why: String,
+}
+
+/// What is known of a tool that somebody is about to delegate.
+#[derive(Clone, Copy)]
+pub struct DelegatedTool<'a> {
+    /// The types that its definition names.
+    pub types: &'a ArgumentTypes,
+    /// Whether an argument says what is acted on or where.
+    pub is_aim: &'a dyn Fn(&str) -> bool,
+    /// Whether the operator lets it be delegated at all.
+    pub delegable: bool,
+    /// Whether several people must sign for it.
+    pub quorum: bool,
+    /// Whether its server verifies approvals itself.
+    pub verified_by_server: bool,
 }
 
 /// A call that would rest on a mandate.
@@ -106,6 +131,8 @@ pub struct MandateUse<'a> {
     pub delegable: bool,
     /// The arguments.
     pub arguments: &'a CanonicalArguments,
+    /// The types that the tool's definition names.
+    pub types: &'a ArgumentTypes,
     /// Which arguments say what is acted on and where; `None` if nobody knows, which counts as all of them.
     pub aims: Option<&'a [&'a str]>,
     /// What the session has taken in.
@@ -120,16 +147,10 @@ impl Mandate {
     /// Reads the arguments of `highwater/delegate`.
     pub fn read(arguments: &CanonicalArguments) -> Result<Self, Unmandated> {
         let Value::Object(mut members) = arguments.value() else { return Err(Unmandated::Malformed) };
-        // By hand: the library's own reading of values has a key with a meaning of its own.
-        let arguments = match members.remove("arguments") {
-            None => BTreeMap::new(),
-            Some(Value::Object(named)) => named
-                .into_iter()
-                .map(|(name, may)| Constraint::read(may).map(|may| (name, may)))
-                .collect::<Option<_>>()
-                .ok_or(Unmandated::Malformed)?,
-            Some(_) => return Err(Unmandated::Malformed),
-        };
+        let arguments = read_arguments(members.remove("arguments")).map_err(|(_, fault)| match fault {
+            NoConstraint::Malformed => Unmandated::Malformed,
+            NoConstraint::LoosePrefix => Unmandated::LoosePrefix,
+        })?;
         let shape: Shape =
             serde_json::from_value(Value::Object(members)).map_err(|_| Unmandated::Malformed)?;
         let tools: Result<Vec<_>, _> = shape.tools.iter().map(|name| ToolName::exposed(name)).collect();
@@ -141,13 +162,6 @@ impl Mandate {
         }
         if !expires.0.checked_sub(not_before.0).is_some_and(|lasts| (1..=MAX_MANDATE_MS).contains(&lasts)) {
             return Err(Unmandated::Lifetime);
-        }
-        for constraint in arguments.values() {
-            if let Constraint::Prefix(prefix) = constraint
-                && !is_sound_prefix(prefix)
-            {
-                return Err(Unmandated::LoosePrefix);
-            }
         }
         Ok(Self {
             tools,
@@ -186,6 +200,38 @@ impl Mandate {
         self.expires
     }
 
+    /// Refuses what its use would refuse, before anybody signs it. `tool` is one of its tools.
+    pub fn check(&self, name: &ToolName, tool: &DelegatedTool<'_>) -> Result<(), TermsFault> {
+        let name = name.as_str();
+        let refused = |why: String| Err(TermsFault::new("tools", why));
+        if tool.verified_by_server {
+            return refused(format!("the server of `{name}` verifies every approval itself"));
+        }
+        if tool.quorum {
+            return refused(format!("several people must sign for `{name}`, and a mandate is one person's"));
+        }
+        if !tool.delegable {
+            return refused(format!(
+                "`{name}` must not be delegated: `approvals.tools` says so, or it may destroy something and nothing there \
+                 says `delegable: true`"
+            ));
+        }
+        for (argument, may) in &self.arguments {
+            let place = || format!("arguments.{argument}");
+            if let Some(why) = may.misfit(tool.types.of(argument)) {
+                return Err(TermsFault::new(place(), why));
+            }
+            if self.while_tainted && !may.fixes() && (tool.is_aim)(argument) {
+                return Err(TermsFault::new(
+                    place(),
+                    "it says what is acted on or where; with `while_tainted: true` it must be fixed by `const` or listed by \
+                     `enum`",
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// A call that is within it, at this installation. Whether calls are left is the store's to say.
     pub fn call(&self, call: &MandateUse<'_>, server: &ServerId) -> Result<MandatedCall, Unmandated> {
         self.permits(call)?;
@@ -199,6 +245,15 @@ impl Mandate {
             return Err(Unmandated::Tool);
         }
         self.covers(call.principal, call.tool, call.arguments, call.now)?;
+        if let Value::Object(given) = call.arguments.value() {
+            let is_typed = |(name, value): (&String, &Value)| {
+                let may = self.arguments.get(name);
+                may.is_some_and(|may| may.admits_typed(value, call.types.of(name)))
+            };
+            if !given.iter().all(is_typed) {
+                return Err(Unmandated::Argument);
+            }
+        }
         if !self.max_sensitivity.covers(call.label.classes()) {
             return Err(Unmandated::Sensitivity);
         }
@@ -246,61 +301,27 @@ impl Mandate {
     }
 }
 
-// === impl Constraint ===
+// === impl TermsFault ===
 
-impl Constraint {
-    /// Reads an object with one member.
-    fn read(value: Value) -> Option<Self> {
-        let Value::Object(members) = value else { return None };
-        let mut members = members.into_iter();
-        let (kind, value) = members.next()?;
-        let read = match (kind.as_str(), value) {
-            ("const", value) => Self::Const(value),
-            ("enum", Value::Array(values)) => Self::Enum(values),
-            ("max", Value::Number(number)) => Self::Max(number.as_u64()?),
-            ("prefix", Value::String(prefix)) => Self::Prefix(prefix),
-            _ => return None,
-        };
-        members.next().is_none().then_some(read)
-    }
-
-    fn fixes(&self) -> bool {
-        match self {
-            Self::Const(_) | Self::Enum(_) => true,
-            Self::Max(_) | Self::Prefix(_) => false,
-        }
-    }
-
-    fn admits(&self, value: &Value) -> bool {
-        let same = |known: &Value| Json::from(known.clone()) == Json::from(value.clone());
-        match (self, value) {
-            (Self::Const(known), _) => same(known),
-            (Self::Enum(known), _) => known.iter().any(same),
-            (Self::Max(max), Value::Number(number)) => {
-                // Both are at most 2^53 - 1, so a double holds them exactly.
-                number.as_f64().is_some_and(|number| number <= *max as f64)
-            }
-            (Self::Prefix(prefix), Value::String(text)) => text.starts_with(prefix) && is_plain_path(text),
-            (Self::Max(_) | Self::Prefix(_), _) => false,
-        }
+impl TermsFault {
+    pub(crate) fn new(place: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { place: place.into(), why: why.into() }
     }
 }
 
-/// Whether a path or an address says where it leads: nothing in it is left out, taken back or written in another way.
-/// What would have to be normalised is refused instead, since servers do not normalise alike.
-fn is_plain_path(text: &str) -> bool {
-    let behind = text.split_once("://").map_or(text, |(_, behind)| behind);
-    let path = behind.strip_prefix('/').unwrap_or(behind);
-    let path = path.strip_suffix('/').unwrap_or(path);
-    let plain = |c: char| !c.is_control() && !matches!(c, '\\' | '%' | '@');
-    path.chars().all(plain) && path.split('/').all(|segment| !matches!(segment, "" | "." | ".."))
-}
-
-/// A prefix without a `/` behind the host would match other hosts that begin alike.
-fn is_sound_prefix(prefix: &str) -> bool {
-    match prefix.split_once("://") {
-        Some((_, behind)) => behind.contains('/') && is_plain_path(prefix),
-        None => prefix.is_empty() || is_plain_path(prefix),
+/// Reads what arguments may be; on a fault, its place.
+fn read_arguments(arguments: Option<Value>) -> Result<BTreeMap<String, Constraint>, (String, NoConstraint)> {
+    // By hand: the library's own reading of values has a key with a meaning of its own.
+    match arguments {
+        None => Ok(BTreeMap::new()),
+        Some(Value::Object(named)) => named
+            .into_iter()
+            .map(|(name, may)| match Constraint::read(may) {
+                Ok(may) => Ok((name, may)),
+                Err(fault) => Err((format!("arguments.{name}"), fault)),
+            })
+            .collect(),
+        Some(_) => Err(("arguments".to_owned(), NoConstraint::Malformed)),
     }
 }
 

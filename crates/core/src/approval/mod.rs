@@ -59,7 +59,9 @@ pub use grant::{
     GRANT_LIFETIME_MS, Grant, GrantOutcome, MandateOutcome, MandatedCall, SpentGrant, SpentMandate,
 };
 pub use iso::{from_iso, to_iso};
-pub use mandate::{MAX_MANDATE_MS, Mandate, MandateUse, Unmandated};
+pub use mandate::{
+    DelegatedTool, MAX_MANDATE_MS, Mandate, MandateUse, PermitUse, StandingPermit, TermsFault, Unmandated,
+};
 pub use quorum::{Partial, PartialAnswer, Quorum, QuorumState};
 pub use reason::{ApprovalReason, Rejection};
 pub use registration::{Registration, verify_registration, verify_stored_attestation};

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::Effect;
 use super::finding::{Finding, FindingId, Reason};
 use super::flow::FlowRule;
+use super::gates::judge;
 use super::verdict::Judgement;
 use crate::label::{Label, LabelDigest};
+use crate::policy::{Facts, Policy};
 
 /// What a person was told: every finding that made an action a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +51,23 @@ impl Told {
         }
         let answered = |id: &FindingId| id.flow().is_some_and(|rule| rule.gate().answered_under_way);
         Self::of_those(judgement, |finding| !answered(&finding.id) || finding.effect > Effect::Confirm)
+    }
+
+    /// What makes the next action like this one a question once its own reply is in the session, with the label that its
+    /// contract predicts. Nothing where more than a word would be asked for then.
+    pub fn with_reply(policy: &Policy, facts: &Facts<'_>, reply: &Label) -> Option<Self> {
+        let session = facts.session.clone().joined(reply);
+        let judgement = judge(policy, &facts.under(&session));
+        (judgement.effect() <= Effect::Confirm).then(|| Self::of(&judgement))
+    }
+
+    /// This and everything of the other.
+    #[must_use]
+    pub fn joined(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self.0.sort();
+        self.0.dedup();
+        self
     }
 
     fn of_those(judgement: &Judgement, counts: impl Fn(&Finding) -> bool) -> Self {

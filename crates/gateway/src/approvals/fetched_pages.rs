@@ -4,7 +4,7 @@ use highwater_core::approval::CanonicalArguments;
 use highwater_mcp::text::{members, quote, unquote};
 use serde::{Deserialize, Serialize};
 
-use super::remember::hashed;
+use super::scope::hashed;
 
 /// Pages of one host, fetched in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,11 @@ impl Pages {
             }
         }
         Some(Self { host: host?, others: hashed(&others) })
+    }
+
+    /// The host, with its scheme and port.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
     }
 
     /// How an answer about them is kept. No digest of arguments has a blank in it.

@@ -1,6 +1,7 @@
 //! Mandates: a person signs what an agent may do by itself, and every use is counted and leaves a receipt of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
 
 use highwater_core::approval::receipt::{ChainLink, Circumstances, Receipt, UseOf};
 use highwater_core::approval::{
@@ -8,11 +9,12 @@ use highwater_core::approval::{
     ToolName, Unmandated,
 };
 use highwater_core::audit::ApprovalNote;
-use highwater_core::id::{ChallengeId, Principal, UpstreamId, UserId};
+use highwater_core::id::{ChallengeId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::label::Label;
 use highwater_core::pin::PinDigest;
 use highwater_store::{ReceiptDraft, StoredMandate};
 
+use super::kept_label::{is_nothing_new, predicted};
 use super::options::ChallengeEnvelope;
 use super::view::MandateView;
 use super::{Around, By, Desk, DeskFault, random_id};
@@ -28,8 +30,54 @@ pub(crate) struct Mandated<'a> {
     pub(crate) delegable: bool,
     /// Which arguments say what is acted on and where.
     pub(crate) aims: &'a [&'a str],
+    pub(crate) session: &'a SessionKey,
     pub(crate) label: &'a Label,
+    /// The label that its reply is predicted to have.
+    pub(crate) reply: &'a Label,
     pub(crate) around: &'a Around,
+}
+
+/// The sessions in which mandates were used here. What the calls themselves answered, as it was predicted, is nothing new to
+/// a mandate; otherwise it would end with its first use. What is forgotten asks again.
+#[derive(Debug, Default)]
+pub(super) struct MandateSessions(Mutex<HashMap<(String, SessionKey), UsedSession>>);
+
+/// A session before a mandate was used in it, and what the calls were predicted to answer.
+#[derive(Debug)]
+struct UsedSession {
+    was: Label,
+    own: Vec<Label>,
+}
+
+/// How many of them are remembered.
+const MOST_SESSIONS: usize = 1024;
+
+// === impl MandateSessions ===
+
+impl MandateSessions {
+    /// What a session holds, without what calls under this mandate have answered in it, where that is all that came.
+    fn without_own(&self, mandate: &str, session: &SessionKey, now: &Label) -> Label {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(&(mandate.to_owned(), session.clone())) {
+            Some(used) if is_nothing_new(&used.was, &used.own, now) => used.was.clone(),
+            _ => now.clone(),
+        }
+    }
+
+    /// Notes a use, in a session that held this apart from answers to others.
+    fn note(&self, mandate: &str, session: &SessionKey, was: Label, reply: &Label) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (mandate.to_owned(), session.clone());
+        if !known.contains_key(&key) && known.len() >= MOST_SESSIONS {
+            let any = known.keys().next().cloned();
+            any.map(|key| known.remove(&key));
+        }
+        let used = known.entry(key).or_insert_with(|| UsedSession { was: was.clone(), own: Vec::new() });
+        if used.was != was {
+            *used = UsedSession { was, own: Vec::new() };
+        }
+        used.own.extend(predicted(reply).filter(|reply| !used.own.contains(reply)));
+    }
 }
 
 // === impl Desk ===
@@ -111,7 +159,8 @@ impl Desk {
             if stored.revoked.is_some() {
                 continue;
             }
-            let Some(covered) = self.covered(&stored, call) else { continue };
+            let held = self.mandate_sessions.without_own(&stored.id, call.session, call.label);
+            let Some(covered) = self.covered(&stored, call, &held) else { continue };
             let draft = self.draft_use(&stored, call)?;
             let used = self.store.use_mandate(&stored.id, &draft, now()).await?;
             if let (Ok(spent), Some(receipt)) = (covered.spend(used.outcome), &used.receipt) {
@@ -127,6 +176,7 @@ impl Desk {
                     ..ApprovalNote::default()
                 };
                 self.record(call.around.decision.as_ref(), note)?;
+                self.mandate_sessions.note(&stored.id, call.session, held, call.reply);
                 return Ok(Some((stored, spent, receipt.receipt().id.clone())));
             }
         }
@@ -134,7 +184,7 @@ impl Desk {
     }
 
     /// The call, if it keeps within a mandate and the tool is still the one that was delegated.
-    fn covered(&self, stored: &StoredMandate, call: &Mandated<'_>) -> Option<MandatedCall> {
+    fn covered(&self, stored: &StoredMandate, call: &Mandated<'_>, held: &Label) -> Option<MandatedCall> {
         let definitions: BTreeMap<String, String> =
             serde_json::from_str(&stored.definitions).unwrap_or_default();
         let (then, now_is) = (definitions.get(call.tool.as_str())?, call.definition?);
@@ -147,7 +197,7 @@ impl Desk {
             delegable: call.delegable,
             arguments: call.arguments,
             aims: Some(call.aims),
-            label: call.label,
+            label: held,
             now: now(),
         };
         Mandate::read(&stored.terms).ok()?.call(&within, self.server()).ok()

@@ -6,6 +6,8 @@ mod ceremony;
 mod enroll;
 mod fault;
 mod fetched_pages;
+mod folder;
+mod kept_label;
 mod look;
 mod mandate;
 mod methods;
@@ -15,6 +17,7 @@ mod records;
 mod recovery;
 mod remember;
 mod requests;
+mod scope;
 mod sealing;
 mod sign_in;
 mod view;
@@ -35,10 +38,12 @@ pub use view::{
 
 pub(crate) use ceremony::{Around, Proposed};
 pub(crate) use enroll::with_one;
+pub(crate) use folder::common_folder;
 pub(crate) use mandate::Mandated;
 pub(crate) use methods::PREFIX as APPROVAL_METHODS;
-pub(crate) use remember::{Offer, Recalled, Rememberable};
+pub(crate) use remember::{Offer, Recalled};
 pub(crate) use requests::{AskAnswer, NewAsk, rules_of, told_of};
+pub(crate) use scope::{AskedCall, Rememberable, Surface, is_content};
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -54,6 +59,7 @@ use tokio::sync::broadcast;
 
 use crate::gateway::now;
 use attention::Attention;
+use mandate::MandateSessions;
 use sign_in::SignIns;
 use webhook::Messages;
 
@@ -78,6 +84,7 @@ pub struct Desk {
     sign_ins: SignIns,
     attention: Arc<Attention>,
     messages: Messages,
+    mandate_sessions: MandateSessions,
     /// How tools are defined now.
     catalog: OnceLock<Catalog>,
 }
@@ -150,6 +157,7 @@ impl Desk {
             sign_ins: SignIns::default(),
             attention,
             messages,
+            mandate_sessions: MandateSessions::default(),
             catalog: OnceLock::new(),
         });
         waiting.send_for(&desk);

@@ -110,7 +110,7 @@ pub struct ContextView {
     /// The agent session.
     pub session: Option<String>,
     /// What must be the same for the answer to be remembered; nothing where it may not be.
-    pub rememberable: Option<super::remember::Rememberable>,
+    pub rememberable: Option<super::scope::Rememberable>,
     /// The conversation that the session stands for.
     pub conversation: Option<ConversationView>,
 }
@@ -248,9 +248,11 @@ pub struct NeedView {
 pub enum RememberScope {
     /// For pages of this host without a query, until the conversation ends.
     Host,
-    /// For exactly this call in this session.
+    /// For this tool with files below this folder, until the conversation ends.
+    Folder,
+    /// For this tool with these target arguments, until the conversation ends.
     Session,
-    /// For this tool with these target arguments.
+    /// For this tool with these target arguments, for a month.
     ToolWithTargets,
     /// For this tool with these target arguments, until its definition changes.
     UntilDefinitionChanges,
@@ -259,28 +261,22 @@ pub enum RememberScope {
 // === impl RememberScope ===
 
 impl RememberScope {
-    /// Those that any call may be remembered for, the narrowest first.
-    pub const ALL: [Self; 3] = [Self::Session, Self::ToolWithTargets, Self::UntilDefinitionChanges];
-
     /// As it is written on the wire.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Host => "host",
+            Self::Folder => "folder",
             Self::Session => "session",
             Self::ToolWithTargets => "tool-with-targets",
             Self::UntilDefinitionChanges => "until-definition-changes",
         }
     }
 
-    /// What a yes of this scope covers, and until when. `call` is the tool with the values that must stay the same.
-    pub fn says(self, call: &str) -> String {
+    /// Whether it ends with the conversation at the latest.
+    pub const fn ends_with_conversation(self) -> bool {
         match self {
-            Self::Host => "every page of this host without a query, until this conversation ends".to_owned(),
-            Self::Session => format!("{call}, until this conversation ends, for at most 24 hours"),
-            Self::ToolWithTargets => format!("{call}, in every conversation, for 30 days"),
-            Self::UntilDefinitionChanges => {
-                format!("{call}, in every conversation, until the server changes this tool")
-            }
+            Self::Host | Self::Folder | Self::Session => true,
+            Self::ToolWithTargets | Self::UntilDefinitionChanges => false,
         }
     }
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::annotation::DataClass;
+use crate::profile::ArgumentType;
 use crate::trust::TrustLevel;
 
 const BEGIN: Timestamp = Timestamp(1_794_744_000_000);
@@ -26,6 +27,13 @@ fn mandate(change: impl FnOnce(&mut Value)) -> Result<Mandate, Unmandated> {
 }
 
 const WITHIN: &str = r#"{"path":"build/a","content":"abcd","mode":"new","owner":{"id":1.0},"count":7}"#;
+
+/// What the tool's definition says.
+fn types() -> ArgumentTypes {
+    let text = ["path", "content", "mode"].map(|name| (name, ArgumentType::Text));
+    let [path, content, mode] = text;
+    [path, content, mode, ("owner", ArgumentType::Object), ("count", ArgumentType::Number)].into()
+}
 
 /// A call within the mandate, before it is changed.
 struct Use {
@@ -52,6 +60,7 @@ fn used(mandate: &Mandate, arguments: &str, change: impl FnOnce(&mut Use)) -> Re
         tool: &ToolName::exposed(call.tool).unwrap(),
         delegable: call.delegable,
         arguments: &CanonicalArguments::read(Some(arguments)).unwrap(),
+        types: &types(),
         aims: call.aims,
         label: &call.label,
         now: call.now,
@@ -94,6 +103,103 @@ fn a_greatest_number_admits_numbers_alone() {
     for count in [r#""999""#, r#""7""#, r#""""#, "null", "true", "[]", "[7]", "{}"] {
         assert_eq!(with(count), Err(Unmandated::Argument), "{count}");
     }
+}
+
+/// Of the value's type the definition is asked, and not the constraint alone.
+#[test]
+fn limits_are_of_the_type_that_the_definition_names() {
+    let limited = |may: Value| mandate(|value| value["arguments"] = json!({ "x": may })).unwrap();
+    let admits = |mandate: &Mandate, types: &[(&str, ArgumentType)], x: &str| {
+        let types = match types {
+            [(name, kind)] => ArgumentTypes::from([(*name, *kind)]),
+            _ => ArgumentTypes::default(),
+        };
+        let arguments = CanonicalArguments::read(Some(&format!(r#"{{"x":{x}}}"#))).unwrap();
+        let call = MandateUse {
+            principal: &Principal::new("agent"),
+            tool: &ToolName::exposed("files__write").unwrap(),
+            delegable: true,
+            arguments: &arguments,
+            types: &types,
+            aims: Some(&[]),
+            label: &Label::bottom(),
+            now: BEGIN,
+        };
+        mandate.permits(&call).is_ok()
+    };
+    let (number, whole) = ([("x", ArgumentType::Number)], [("x", ArgumentType::Integer)]);
+    let amount = limited(json!({ "min": 0, "max": 50 }));
+    for (x, as_number, as_whole) in [
+        ("50", true, true),
+        ("50.0", true, true),
+        ("0.5", true, false),
+        ("5e1", true, true),
+        ("51", false, false),
+        ("-1", false, false),
+        ("-5000000", false, false),
+        (r#""50""#, false, false),
+        (r#""999""#, false, false),
+    ] {
+        assert_eq!(admits(&amount, &number, x), as_number, "{x}");
+        assert_eq!(admits(&amount, &whole, x), as_whole, "{x}");
+        assert!(!admits(&amount, &[], x), "{x}: of no type");
+        assert!(!admits(&amount, &[("x", ArgumentType::Text)], x), "{x}: of another type");
+    }
+    let note = limited(json!({ "max_length": 3 }));
+    let text = [("x", ArgumentType::Text)];
+    for (x, is_within) in [
+        (r#""abc""#, true),
+        (r#""äöü""#, true),
+        (r#""""#, true),
+        (r#""abcd""#, false),
+        ("123", false),
+        ("[]", false),
+    ] {
+        assert_eq!(admits(&note, &text, x), is_within, "{x}");
+        assert!(!admits(&note, &[], x), "{x}: of no type");
+    }
+}
+
+#[test]
+fn what_use_would_refuse_is_refused_at_signing_with_its_place() {
+    let types = types();
+    let usual = DelegatedTool {
+        types: &types,
+        is_aim: &|name| name == "path",
+        delegable: true,
+        quorum: false,
+        verified_by_server: false,
+    };
+    let name = ToolName::exposed("files__write").unwrap();
+    let check = |mandate: &Mandate, tool: &DelegatedTool<'_>| {
+        mandate.check(&name, tool).err().map(|fault| fault.to_string())
+    };
+    let plain = mandate(|_| ()).unwrap();
+    assert_eq!(check(&plain, &usual), None);
+    for (tool, says) in [
+        (DelegatedTool { delegable: false, ..usual }, "`tools`: `files__write` must not be delegated"),
+        (DelegatedTool { quorum: true, ..usual }, "`tools`: several people must sign"),
+        (
+            DelegatedTool { verified_by_server: true, ..usual },
+            "`tools`: the server of `files__write` verifies",
+        ),
+        (
+            DelegatedTool { types: &ArgumentTypes::default(), ..usual },
+            "`arguments.count`: the tool's definition",
+        ),
+    ] {
+        let said = check(&plain, &tool).unwrap();
+        assert!(said.starts_with(says), "{said}");
+    }
+    let text = ArgumentTypes::from([("count", ArgumentType::Text), ("path", ArgumentType::Text)]);
+    let said = check(&plain, &DelegatedTool { types: &text, ..usual }).unwrap();
+    assert!(said.starts_with("`arguments.count`: it is of type `string`, and `min` and `max`"), "{said}");
+    let bold = mandate(|value| value["while_tainted"] = json!(true)).unwrap();
+    let said = check(&bold, &usual).unwrap();
+    assert!(said.starts_with("`arguments.path`: it says what is acted on or where"), "{said}");
+    let listed = mandate(|value| value["arguments"]["mode"] = json!({ "enum": ["new", 1] })).unwrap();
+    let said = check(&listed, &usual).unwrap();
+    assert!(said.starts_with("`arguments.mode`: it is of type `string`"), "{said}");
 }
 
 #[test]
@@ -181,7 +287,12 @@ fn a_key_that_the_json_library_treats_specially_is_a_key() {
 
 #[test]
 fn what_is_not_in_the_form_of_a_mandate_is_none() {
-    let changes: [fn(&mut Value); 9] = [
+    let changes: [fn(&mut Value); 14] = [
+        |value| value["arguments"]["count"] = json!({ "min": 2, "max": 1 }),
+        |value| value["arguments"]["count"] = json!({ "max": "7" }),
+        |value| value["arguments"]["path"] = json!({ "max_length": -1 }),
+        |value| value["arguments"]["path"] = json!({}),
+        |value| value["arguments"]["mode"] = json!({ "enum": [] }),
         |value| value["tools"] = json!([]),
         |value| value["tools"] = json!(["files__*"]),
         |value| value["tools"] = json!(["highwater/delegate"]),

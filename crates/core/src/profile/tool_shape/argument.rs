@@ -22,6 +22,17 @@ pub(super) struct Argument {
     pub(super) single: bool,
     /// It is where the results are put.
     pub(super) output: bool,
+    /// Whether it is text that is put into something, by its name.
+    pub(super) content: Option<Content>,
+}
+
+/// How an argument is called that is text to be put into something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// As nothing else is called.
+    Plainly,
+    /// As the thing itself may be called where nothing is sent: a message, a note, a title.
+    IfSent,
 }
 
 /// What kind of program an argument holds.
@@ -101,6 +112,12 @@ const OF_CODE: WordList = WordList(
 /// Last words by which it is a query, where queries are run.
 const QUERY: WordList = WordList("aql cql graphql pipeline q queries query statement statements");
 
+/// Last words by which it is text that is put into something.
+const CONTENT: WordList = WordList("body content contents description html markdown summary text");
+
+/// The same where something is sent.
+const SENT: WordList = WordList("caption comment message note subject title");
+
 /// Words by which the results are put somewhere.
 const OUTPUT: WordList = WordList("dest destination export into out outdir outfile output save target");
 
@@ -151,6 +168,7 @@ impl Argument {
         let code = name.code();
         let path = is_leaf && !url && !address && (name.is_path() || is_moved);
         let object = is_leaf && !url && !address && code.is_none() && (name.is_object() || is_end);
+        let content = name.content().filter(|_| is_leaf && code.is_none());
         Self {
             pointer: pointer.to_owned(),
             url,
@@ -160,6 +178,7 @@ impl Argument {
             path,
             single: is_leaf && !pointer.split('/').any(|token| token == "*"),
             output: kind != Kind::Boolean && name.has(OUTPUT),
+            content,
         }
     }
 }
@@ -263,6 +282,15 @@ impl Name {
             self.has(NO_OBJECT) && !(last == "page" && self.kind == Kind::Other && self.words.len() == 1);
         let is_page_id = last == "id" && self.words.first().is_some_and(|word| word == "page");
         is_listed && (!is_other || is_page_id)
+    }
+
+    fn content(&self) -> Option<Content> {
+        match self.last() {
+            _ if self.kind != Kind::Other => None,
+            last if CONTENT.contains(last) => Some(Content::Plainly),
+            last if SENT.contains(last) => Some(Content::IfSent),
+            _ => None,
+        }
     }
 
     fn is_path(&self) -> bool {

@@ -10,15 +10,17 @@ mod name;
 mod naming;
 mod schema;
 mod split;
+mod types;
 mod verbs;
 
 use std::collections::BTreeSet;
 
-use argument::Code;
+use argument::{Code, Content};
 use database::{Database, database, is_sql_word};
 use name::ToolName;
 pub use naming::Naming;
 use schema::Arguments;
+pub use types::{ArgumentType, ArgumentTypes};
 
 /// What a tool's name and input schema tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub struct ToolShape {
     commands: Vec<String>,
     walk: Option<Walk>,
     namings: Vec<Naming>,
+    contents: Vec<String>,
+    types: ArgumentTypes,
     open: bool,
 }
 
@@ -112,9 +116,12 @@ impl ToolShape {
             let held = arguments.all.iter().filter(|argument| holds(argument));
             held.map(|argument| argument.pointer.clone()).collect::<BTreeSet<_>>().into_iter().collect()
         };
+        let exit = exit(&tool, &arguments);
         Self {
             reads: tool.reads(),
-            exit: exit(&tool, &arguments),
+            contents: contents(&arguments, exit.is_some()),
+            types: ArgumentTypes::read(input_schema),
+            exit,
             engine: engine(&tool, &arguments, database(server, name).or_else(|| unnamed_database(&tool))),
             objects: pointers(|argument| argument.object),
             paths: pointers(|argument| argument.path),
@@ -186,11 +193,44 @@ impl ToolShape {
         &self.namings
     }
 
+    /// Pointers of the arguments that are text to be put into something, and say neither where nor what, as far as their
+    /// names tell. None where nothing beside them says it: then a text may be what names the thing.
+    pub fn contents(&self) -> &[String] {
+        &self.contents
+    }
+
+    /// Which types its arguments have.
+    pub fn types(&self) -> &ArgumentTypes {
+        &self.types
+    }
+
     /// Whether calls may hold values in places that the definition does not tell: members of objects that it leaves
     /// open, or a schema that could not be read. Then other objects and paths may be among them.
     pub fn is_open(&self) -> bool {
         self.open
     }
+}
+
+/// The arguments that are text to be put into something.
+fn contents(arguments: &Arguments, sends: bool) -> Vec<String> {
+    let names_something = |argument: &argument::Argument| {
+        argument.url || argument.address || argument.object || argument.code.is_some()
+    };
+    if !arguments.known || !arguments.all.iter().any(names_something) {
+        return Vec::new();
+    }
+    let is_content = |argument: &argument::Argument| match argument.content {
+        Some(Content::Plainly) => true,
+        Some(Content::IfSent) => sends,
+        None => false,
+    };
+    let places: BTreeSet<&str> = arguments.all.iter().map(|argument| argument.pointer.as_str()).collect();
+    // An alternative of the schema may say more of the same place.
+    let held = |place: &&str| {
+        let mut said = arguments.all.iter().filter(|argument| argument.pointer == **place);
+        said.all(|argument| is_content(argument) && !names_something(argument))
+    };
+    places.into_iter().filter(held).map(str::to_owned).collect()
 }
 
 fn walk(tool: &ToolName) -> Option<Walk> {

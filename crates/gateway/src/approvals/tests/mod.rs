@@ -16,13 +16,14 @@ use highwater_core::decide::{Effect, QuestionDigest, Told};
 use highwater_core::id::{ApprovalId, ChallengeId, DecisionId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::label::Label;
 use highwater_core::pin::PinDigest;
+use highwater_core::profile::ToolShape;
 use highwater_store::{ApprovalRequest, AuditLog, DataDir, Store, StoreOptions, StorePlace};
 use highwater_testkit::passkey::Passkey;
 use serde_json::Value;
 
 use super::requests::{AskAnswer, NewAsk, told_of};
 use super::view::ContextView;
-use super::{Desk, DeskFault, DeskParts, EnrollFrom, Rememberable};
+use super::{AskedCall, Desk, DeskFault, DeskParts, EnrollFrom, Rememberable};
 
 const ORIGIN: &str = "http://localhost:7412";
 
@@ -84,10 +85,10 @@ impl Room {
     async fn ask(&self, call: &Call) -> AskAnswer {
         let (tool, arguments) = (call.tool(), call.arguments());
         let principal = Principal::new(call.principal);
-        let context = ContextView {
-            rememberable: Rememberable::of(&arguments, true, &Contract::unknown(), call.page, &call.label),
-            ..ContextView::default()
-        };
+        let (contract, shape, reply) = unlabelled();
+        let asked = call.asked(&arguments, (&contract, &shape, &reply));
+        let context =
+            ContextView { rememberable: Rememberable::of(tool.as_str(), &asked), ..ContextView::default() };
         let ask = NewAsk {
             kind: call.kind,
             user: UserId::new("owner"),
@@ -155,6 +156,11 @@ async fn open(folder: &tempfile::TempDir, settings: ApprovalSettings) -> Arc<Des
     Desk::new(parts, store, audit, settings)
 }
 
+/// What is known of the tool that is called.
+fn unlabelled() -> (Contract, ToolShape, Label) {
+    (Contract::unknown(), ToolShape::read("up", "delete", Some(r#"{"type":"object"}"#)), Label::bottom())
+}
+
 fn digest(byte: u8) -> PinDigest {
     PinDigest::parse(&format!("{byte:02x}").repeat(32)).unwrap()
 }
@@ -184,6 +190,26 @@ impl Call {
     fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
+    }
+
+    fn asked<'a>(
+        &'a self,
+        arguments: &'a CanonicalArguments,
+        (contract, shape, reply): (&'a Contract, &'a ToolShape, &'a Label),
+    ) -> AskedCall<'a> {
+        AskedCall {
+            arguments,
+            is_direct: true,
+            contract,
+            shape,
+            page: self.page,
+            files: &[],
+            folder: None,
+            label: &self.label,
+            reply,
+            told: &self.told,
+            told_with_reply: None,
+        }
     }
 
     fn tool(&self) -> ToolName {

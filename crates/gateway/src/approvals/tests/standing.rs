@@ -1,29 +1,25 @@
 //! What stands longer than one request: remembered answers, mandates, and starting over.
 
-use highwater_core::annotation::{Contract, DataClass};
+use highwater_core::annotation::DataClass;
 use highwater_core::approval::{ApprovalReason, CanonicalArguments, to_iso};
 use highwater_core::decide::Effect;
 use highwater_core::id::{ChallengeId, Principal, SessionKey, Timestamp, UpstreamId, UserId};
 use highwater_core::label::Label;
 
-use super::{Call, Room, digest, json};
+use super::{Call, Room, digest, json, unlabelled};
 use crate::approvals::{Around, AskAnswer, By, DeskFault, Mandated, Recalled, RememberScope, told_of};
 use crate::gateway::now;
 
 async fn recalls(room: &Room, call: &Call) -> bool {
     let (tool, arguments) = (call.tool(), call.arguments());
+    let (contract, shape, reply) = unlabelled();
     let recalled = Recalled {
         principal: &Principal::new(call.principal),
         session: &SessionKey::new(call.session),
         tool: &tool,
         upstream: Some(&UpstreamId::new("up")),
         definition: Some(digest(call.definition)),
-        arguments: &arguments,
-        is_direct: true,
-        contract: &Contract::unknown(),
-        page: call.page,
-        label: &call.label,
-        told: &call.told,
+        call: call.asked(&arguments, (&contract, &shape, &reply)),
     };
     room.desk.recall(&recalled).await.unwrap().is_some()
 }
@@ -38,13 +34,14 @@ async fn pages_of_a_host_are_remembered_also_where_strangers_were_read_and_for_n
             it.arguments = arguments;
             it.page = Some("url");
             it.label = private();
+            it.told = told_of(r#"[["flow.write",["not-cleared"]]]"#);
         })
     };
     let request = room.open(&fetch("https://example.com/a")).await;
     let offered = room.desk.inbox().await.unwrap().pending.remove(0).remember;
-    assert_eq!(offered, [RememberScope::Host]);
+    assert_eq!(offered, [RememberScope::Host, RememberScope::Session]);
     let by = || By::Operator("op");
-    assert!(room.desk.confirm(&request.id, by(), Some(RememberScope::Session)).await.is_err());
+    assert!(room.desk.confirm(&request.id, by(), Some(RememberScope::ToolWithTargets)).await.is_err());
     room.desk.confirm(&request.id, by(), Some(RememberScope::Host)).await.unwrap();
     assert!(recalls(&room, &fetch("https://example.com/b/c")).await);
     let more_strangers = private().with_origin("mcp:web:other");
@@ -136,7 +133,9 @@ async fn uses(room: &Room, path: &str, definition: u8, label: &Label) -> bool {
         arguments: &arguments,
         delegable: true,
         aims: &["path"],
+        session: &SessionKey::new("s1"),
         label,
+        reply: &Label::bottom(),
         around: &Around::default(),
     };
     room.desk.use_mandate(&mandated).await.unwrap().is_some()

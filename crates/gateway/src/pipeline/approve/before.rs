@@ -1,7 +1,13 @@
 //! What was agreed to before the call came: an answer that is remembered, and a mandate.
 
-use highwater_core::annotation::ArgumentRole;
-use highwater_core::decide::{Answer, Effect, Escalation, Proof};
+use std::path::Path;
+use std::sync::Arc;
+
+use highwater_core::annotation::{ArgumentRole, Destination};
+use highwater_core::approval::CanonicalArguments;
+use highwater_core::decide::{Answer, Effect, Escalation, Proof, Told};
+use highwater_core::label::Label;
+use highwater_core::profile::{Named, Profile};
 use highwater_mcp::text::members;
 
 use super::super::judge::Settled;
@@ -12,7 +18,9 @@ use super::Approvals;
 use super::desk::{AtDesk, failed};
 use super::native::around;
 use super::signable::Signable;
-use crate::approvals::{Mandated, Offer, Recalled, Rememberable};
+use crate::approvals::{
+    AskedCall, Mandated, Offer, Recalled, Rememberable, Surface, common_folder, is_content,
+};
 
 // === impl Approvals ===
 
@@ -34,7 +42,7 @@ impl Approvals {
         let settled = self.approved_before(&here, arrival, proposed, escalation).await?;
         let offer = match &settled {
             Settled::Granted(..) => None,
-            Settled::Open(proposed, escalation) => offer(&here, proposed, escalation).map(Box::new),
+            Settled::Open(proposed, escalation) => self.offer(&here, proposed, escalation).map(Box::new),
         };
         Ok((settled, offer))
     }
@@ -80,19 +88,14 @@ impl Approvals {
         if escalation.grade() != Effect::Confirm {
             return Ok(Settled::Open(proposed, escalation));
         }
-        let (told, scope) = (escalation.told(), proposed.scope());
+        let (told, scope, reply) = (escalation.told(), proposed.scope(), predicted_reply(&proposed));
         let call = Recalled {
             principal: &proposed.caller.principal,
             session: &scope,
             tool: &here.signable.tool,
             upstream: Some(proposed.action.upstream()),
             definition: here.signable.definition,
-            arguments: &here.signable.arguments,
-            is_direct: here.signable.is_direct,
-            contract: &proposed.contract,
-            page: here.signable.page(&proposed),
-            label: proposed.label(),
-            told: &told,
+            call: asked_call(&proposed, &here.signable, &told, &reply),
         };
         let recalled = here.desk.recall(&call).await.map_err(|fault| failed(&proposed, &fault))?;
         let Some(answer) = recalled else { return Ok(Settled::Open(proposed, escalation)) };
@@ -118,17 +121,10 @@ impl Approvals {
         let Some(called) = signable.called(&proposed, here.desk.server()) else {
             return Ok(Settled::Open(proposed, escalation));
         };
-        let names: Vec<String> =
-            members(called.arguments.as_str()).map(|(name, _)| name.into_owned()).collect();
-        let aims: Vec<&str> = names
-            .iter()
-            .map(String::as_str)
-            .filter(|name| match proposed.contract.role(&name.replace('~', "~0").replace('/', "~1")) {
-                ArgumentRole::Scalar | ArgumentRole::Content => false,
-                ArgumentRole::Query | ArgumentRole::Object | ArgumentRole::Target => true,
-            })
-            .collect();
+        let aims = aims(&proposed, called.arguments);
+        let aims: Vec<&str> = aims.iter().map(String::as_str).collect();
         let around = around(arrival, &proposed, &escalation);
+        let (session, reply) = (proposed.scope(), predicted_reply(&proposed));
         let call = Mandated {
             principal: &proposed.caller.principal,
             tool: &called.tool,
@@ -137,7 +133,9 @@ impl Approvals {
             arguments: called.arguments,
             delegable: here.delegable,
             aims: &aims,
+            session: &session,
             label: proposed.label(),
+            reply: &reply,
             around: &around,
         };
         let used = here.desk.use_mandate(&call).await.map_err(|fault| failed(&proposed, &fault))?;
@@ -150,24 +148,89 @@ impl Approvals {
         let signed = escalation.signed(Proof::Mandate(spent), called.hash);
         self.judge.judge_answered(proposed, signed, basis).await
     }
+
+    /// What may be kept of a yes to this question that is given in a form, if anything.
+    fn offer(&self, here: &AtDesk<'_>, proposed: &Proposed, escalation: &Escalation) -> Option<Offer> {
+        if escalation.grade() != Effect::Confirm {
+            return None;
+        }
+        let (signable, told) = (&here.signable, escalation.told());
+        Some(Offer {
+            user: proposed.standing.user.clone(),
+            principal: proposed.caller.principal.clone(),
+            session: proposed.scope(),
+            tool: signable.tool.clone(),
+            upstream: Some(proposed.action.upstream().clone()),
+            // Of a sealed call nothing is kept that could be compared.
+            definition: signable.definition.filter(|_| !proposed.sealed)?,
+            same: self
+                .rememberable(proposed, signable, &told)
+                .filter(|same| !same.scopes(Surface::Form).is_empty())?,
+            told: serde_json::to_string(&told).ok()?.into(),
+        })
+    }
+
+    /// What a yes to a question may cover beyond this one call, if anything.
+    pub(super) fn rememberable(
+        &self,
+        proposed: &Proposed,
+        signable: &Signable,
+        told: &Told,
+    ) -> Option<Rememberable> {
+        let reply = predicted_reply(proposed);
+        let told_with_reply = Told::with_reply(&proposed.policy, &proposed.facts(), &reply);
+        let call = asked_call(proposed, signable, told, &reply);
+        let places = Arc::clone(&self.judge.world.load().places);
+        let home = places.home.as_deref().and_then(|home| Path::new(home).canonicalize().ok());
+        let home = home.as_deref().and_then(Path::to_str);
+        let folder = common_folder(call.files, &places, home);
+        let call = AskedCall { folder: folder.as_deref(), told_with_reply: told_with_reply.as_ref(), ..call };
+        Rememberable::of(signable.tool.as_str(), &call)
+    }
 }
 
-/// What may be kept of a yes to this question, if anything.
-fn offer(here: &AtDesk<'_>, proposed: &Proposed, escalation: &Escalation) -> Option<Offer> {
-    if escalation.grade() != Effect::Confirm {
-        return None;
+/// A call whose answer may be remembered, or may have been.
+fn asked_call<'a>(
+    proposed: &'a Proposed,
+    signable: &'a Signable,
+    told: &'a Told,
+    reply: &'a Label,
+) -> AskedCall<'a> {
+    let known = proposed.known();
+    // Paths are those of this machine only at a server of this machine.
+    let are_told =
+        known.profile == Profile::Local && matches!(proposed.local.named, Named::Things | Named::InProjects);
+    AskedCall {
+        arguments: &signable.arguments,
+        is_direct: signable.is_direct,
+        contract: &proposed.contract,
+        shape: &known.shape,
+        page: signable.page(proposed),
+        files: if are_told { &proposed.files.real } else { &[] },
+        folder: None,
+        label: proposed.label(),
+        reply,
+        told,
+        told_with_reply: None,
     }
-    let (signable, label) = (&here.signable, proposed.label());
-    Some(Offer {
-        user: proposed.standing.user.clone(),
-        principal: proposed.caller.principal.clone(),
-        session: proposed.scope(),
-        tool: signable.tool.clone(),
-        upstream: Some(proposed.action.upstream().clone()),
-        // Of a sealed call nothing is kept that could be compared.
-        definition: signable.definition.filter(|_| !proposed.sealed)?,
-        // A form is the client's word, and whole hosts are not left to it.
-        same: Rememberable::of(&signable.arguments, signable.is_direct, &proposed.contract, None, label)?,
-        told: serde_json::to_string(&escalation.told()).ok()?.into(),
-    })
+}
+
+/// What the call adds to the session by the contract of its reply.
+fn predicted_reply(proposed: &Proposed) -> Label {
+    let contract = &proposed.reply_contract;
+    let reply = contract.reply_label().clone();
+    let goes_out = contract.destination().contains(Destination::Public);
+    if goes_out { reply.with_wrote_externally() } else { reply }
+}
+
+/// The names of the arguments that say what is acted on and where.
+fn aims(proposed: &Proposed, arguments: &CanonicalArguments) -> Vec<String> {
+    let (contract, shape) = (&proposed.contract, &proposed.known().shape);
+    members(arguments.as_str())
+        .filter(|(name, value)| {
+            let role = contract.role(&name.replace('~', "~0").replace('/', "~1"));
+            role != ArgumentRole::Scalar && !is_content(contract, shape, name, value)
+        })
+        .map(|(name, _)| name.into_owned())
+        .collect()
 }

@@ -12,7 +12,7 @@ use super::signable::Signable;
 use super::words;
 use crate::approvals::{
     AbsentView, AskView, ContextView, ConversationView, EarlierMatters, EarlierView, FieldView, OriginView,
-    Rememberable, ServerSays, Undo,
+    ServerSays, Undo,
 };
 use crate::session::{Story, rests_on};
 
@@ -71,10 +71,7 @@ pub(super) fn around(
         server_says: definition.map(server_says),
         decision: Some(proposed.decision.to_string()),
         session: Some(proposed.session().key().to_string()),
-        rememberable: {
-            let page = signable.page(proposed);
-            Rememberable::of(arguments, signable.is_direct, &proposed.contract, page, label)
-        },
+        rememberable: None,
         conversation: Some(conversation(proposed)),
     }
 }

@@ -167,8 +167,9 @@ impl Approvals {
             context::around(proposed, findings, &here.signable, story, definition.as_deref())
         });
         // What is remembered is compared, and so would have to be kept.
-        let context =
-            ContextView { rememberable: context.rememberable.filter(|_| !proposed.sealed), ..context };
+        let rememberable =
+            (!proposed.sealed).then(|| self.rememberable(proposed, &here.signable, &told)).flatten();
+        let context = ContextView { rememberable, ..context };
         let ask = NewAsk {
             kind: escalation.grade(),
             user: proposed.standing.user.clone(),

@@ -1,5 +1,7 @@
 //! The form that a person fills in, and how its answer is read. Only an explicit yes is a yes.
 
+use std::borrow::Cow;
+
 use highwater_core::decide::Answer;
 use highwater_core::id::DecisionId;
 use highwater_mcp::error_code::result_response;
@@ -12,10 +14,6 @@ pub(in crate::pipeline) const APPROVAL: &str = "highwater_approval";
 
 /// One box that nothing ticks by default: a client that accepts forms by itself approves nothing.
 const SCHEMA: &str = r#"{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Tick to allow exactly this call, once."}},"required":["allow"]}"#;
-
-/// The same where the answer may be remembered: until the conversation ends, since a form is the client's word, and once
-/// unless that is chosen.
-const OFFERING: &str = r#"{"type":"object","properties":{"allow":{"type":"boolean","title":"Allow this call","description":"Tick to allow exactly this call."},"remember":{"type":"string","title":"For how long","description":"once: this call alone. session: also further calls of this tool with the same targets, whatever else they say, until this conversation ends.","enum":["once","session"],"default":"once"}},"required":["allow"]}"#;
 
 /// What a person is shown by their client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +34,8 @@ pub(super) struct Page {
 pub(super) struct Form {
     /// What the person reads.
     pub(super) text: String,
-    /// Whether they may choose for how long the answer counts.
-    pub(super) offers: bool,
+    /// What else than this one call the answer may be chosen to cover, each with its sentence.
+    pub(super) offers: Vec<(RememberScope, String)>,
 }
 
 /// The parameters of `elicitation/create`.
@@ -77,7 +75,7 @@ fn required(params: &str, state: &str, meta: &str) -> String {
 impl Form {
     /// One whose answer counts once.
     pub(super) fn once(text: String) -> Self {
-        Self { text, offers: false }
+        Self { text, offers: Vec::new() }
     }
 
     /// The parameters of the question in a result.
@@ -86,8 +84,24 @@ impl Form {
         format!(r#"{{"mode":"form","message":{text},"requestedSchema":{schema}}}"#)
     }
 
-    fn schema(&self) -> &'static str {
-        if self.offers { OFFERING } else { SCHEMA }
+    /// Once, unless something else is chosen.
+    fn schema(&self) -> Cow<'static, str> {
+        if self.offers.is_empty() {
+            return SCHEMA.into();
+        }
+        let mut says = "once: this call alone.".to_owned();
+        let mut words = vec![quote("once")];
+        for (scope, sentence) in &self.offers {
+            let word = serde_json::to_string(scope).unwrap_or_default();
+            says.push_str(&format!(" {}: {sentence}.", word.trim_matches('"')));
+            words.push(word);
+        }
+        format!(
+            r#"{{"type":"object","properties":{{"allow":{{"type":"boolean","title":"Allow this call","description":"Tick to allow exactly this call."}},"remember":{{"type":"string","title":"What a yes covers","description":{},"enum":[{}],"default":"once"}}}},"required":["allow"]}}"#,
+            quote(&says),
+            words.join(",")
+        )
+        .into()
     }
 }
 
@@ -143,13 +157,16 @@ mod tests {
 
     #[test]
     fn what_is_offered_is_what_is_read_and_everything_else_counts_once() {
-        let form = Form { text: String::new(), offers: true };
+        let offers =
+            [RememberScope::Folder, RememberScope::Session].map(|scope| (scope, "any \"x\"".to_owned()));
+        let form = Form { text: String::new(), offers: offers.to_vec() };
         let offered: serde_json::Value = serde_json::from_str(&params(&form)).unwrap();
         let offered = &offered["requestedSchema"]["properties"]["remember"];
         let words: Vec<&str> =
             offered["enum"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
         let read = |word: &str| scope(Some(&format!(r#"{{"content":{{"remember":{}}}}}"#, quote(word))));
-        assert_eq!(words.iter().filter_map(|word| read(word)).collect::<Vec<_>>(), [RememberScope::Session]);
+        let offers = [RememberScope::Folder, RememberScope::Session];
+        assert_eq!(words.iter().filter_map(|word| read(word)).collect::<Vec<_>>(), offers);
         assert_eq!((words.first(), &offered["default"]), (Some(&"once"), &"once".into()));
         for none in ["", "once", "always", "Session", "tool-with-targets", "until-definition-changes"] {
             assert_eq!(read(none), None, "{none}");

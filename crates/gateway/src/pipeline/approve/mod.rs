@@ -220,7 +220,7 @@ impl Approvals {
                             Settled::Open(proposed, escalation) => (proposed, escalation),
                         };
                         let arguments = arguments.as_deref().unwrap_or_default();
-                        let form = self.form(&proposed, &escalation, arguments, offer.is_some());
+                        let form = self.form(&proposed, &escalation, arguments, offer.as_deref());
                         self.judge.recorder.asked(&proposed, escalation.question(), "form")?;
                         let Way::Inline(session) = way else {
                             let asked =
@@ -288,9 +288,16 @@ impl Approvals {
         }
     }
 
-    fn form(&self, proposed: &Proposed, escalation: &Escalation, arguments: &str, offers: bool) -> Form {
+    fn form(
+        &self,
+        proposed: &Proposed,
+        escalation: &Escalation,
+        arguments: &str,
+        offer: Option<&Offer>,
+    ) -> Form {
+        let offers = offer.map(Offer::for_form).unwrap_or_default();
         let question = self.judge.sessions.stories.with(proposed.session().key(), |story| {
-            words::question(proposed, escalation.findings(), story, offers)
+            words::question(proposed, escalation.findings(), story, !offers.is_empty())
         });
         Form { text: arguments::with_arguments(&question, arguments), offers }
     }

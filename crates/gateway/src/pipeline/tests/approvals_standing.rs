@@ -53,28 +53,46 @@ async fn an_answer_is_found_behind_every_gateway_that_shares_the_store_and_used_
 }
 
 #[tokio::test]
-async fn a_yes_in_a_form_is_remembered_until_the_conversation_ends_and_no_longer() {
-    // What a form does not offer counts once.
-    for (scope, kept) in [
-        ("session", true),
-        ("tool-with-targets", false),
-        ("until-definition-changes", false),
-        ("host", false),
-    ] {
-        let (stage, _approver) = stage("confirm").await;
-        let remember = json!({ "action": "accept", "content": { "allow": true, "remember": scope } });
-        let (answer, asked) = call(&stage, "one", act("a"), remember).await;
+async fn a_yes_in_a_form_covers_the_same_call_until_the_conversation_ends_and_no_other() {
+    let (stage, _approver) = stage("confirm").await;
+    let remember =
+        |scope: &str| json!({ "action": "accept", "content": { "allow": true, "remember": scope } });
+    let (answer, asked) = call(&stage, "one", act("a"), remember("session")).await;
+    text(&answer);
+    let offered = &asked[0]["params"]["requestedSchema"]["properties"]["remember"];
+    assert_eq!(offered["enum"], json!(["once", "session"]), "{asked:?}");
+    let words = "session: exactly this call of `up__act` with `path` “a”, until this conversation ends";
+    assert!(offered["description"].as_str().unwrap().contains(words), "{offered}");
+    let (answer, asked) = call(&stage, "one", act("a"), yes()).await;
+    text(&answer);
+    assert!(asked.is_empty(), "{asked:?}");
+    let no = json!({ "action": "decline" });
+    for (context, path) in [("one", "b"), ("two", "a")] {
+        let (_, asked) = call(&stage, context, act(path), no.clone()).await;
+        assert_eq!(asked.len(), 1, "{context} {path}");
+    }
+    // What a form may not offer counts once.
+    for scope in ["tool-with-targets", "until-definition-changes", "host"] {
+        let (answer, _) = call(&stage, "three", act("c"), remember(scope)).await;
         text(&answer);
-        let offered = &asked[0]["params"]["requestedSchema"]["properties"]["remember"]["enum"];
-        assert_eq!(*offered, json!(["once", "session"]), "{asked:?}");
-        let (answer, asked) = call(&stage, "one", act("a"), yes()).await;
-        text(&answer);
-        assert_eq!(asked.is_empty(), kept, "{scope}: {asked:?}");
-        let no = json!({ "action": "decline" });
-        let (_, asked) = call(&stage, "one", act("b"), no.clone()).await;
-        assert_eq!(asked.len(), 1, "{scope}: another target");
-        let (_, asked) = call(&stage, "two", act("a"), no).await;
-        assert_eq!(asked.len(), 1, "{scope}: another conversation");
+        let (_, asked) = call(&stage, "three", act("c"), yes()).await;
+        assert_eq!(asked.len(), 1, "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn a_yes_on_the_page_may_outlast_the_conversation() {
+    for scope in [RememberScope::ToolWithTargets, RememberScope::UntilDefinitionChanges] {
+        let (stage, approver) = stage("confirm").await;
+        let of = |context| ClientOptions { era: ERAS[1], context: Some(context), ..ClientOptions::default() };
+        let running = stage.agent(of("one")).start("tools/call", act("a"));
+        approver.confirm(&approver.asked().await.id, Some(scope)).await.unwrap();
+        text(&running.finish().await.answer);
+        let other = stage.agent(of("two"));
+        text(&other.send("tools/call", act("a")).await.answer);
+        let running = other.start("tools/call", act("b"));
+        approver.decline(&approver.asked().await.id).await;
+        refusal(&running.finish().await.answer);
     }
 }
 

@@ -9,6 +9,7 @@ mod tools;
 
 mod approvals_form;
 mod approvals_page;
+mod approvals_scope;
 mod approvals_standing;
 mod asking;
 mod departing;

@@ -94,25 +94,6 @@ pub(super) fn glimpse(view: &RequestView) -> String {
     told
 }
 
-/// What a remembered yes would be for: the tool, and the values that must stay the same.
-pub(super) fn covered(view: &RequestView) -> String {
-    let tool = plain(&view.tool).text;
-    let arguments = arguments(view).filter(|_| !view.context.wrapped);
-    let Some(arguments) = arguments else { return format!("exactly this call of {tool}") };
-    let fields = &view.context.fields;
-    let is_fixed =
-        |name: &str| fields.iter().find(|field| field.name == name).is_none_or(|field| field.fixed);
-    let named = in_order(view, &arguments);
-    let (fixed, free): (Vec<_>, Vec<_>) = named.into_iter().partition(|(name, _)| is_fixed(name));
-    let same = fixed.iter().map(|(name, value)| format!("{} {}", plain(name).text, glance(value)));
-    let same = same.collect::<Vec<_>>().join(" and ");
-    match (fixed.is_empty(), free.is_empty()) {
-        (true, _) => format!("any call of {tool}"),
-        (false, true) => format!("any call of {tool} with {same}"),
-        (false, false) => format!("any call of {tool} with {same}, whatever the rest"),
-    }
-}
-
 /// What our own actions do.
 fn reserved(tool: &str) -> Option<&'static str> {
     let word = tool.strip_prefix("highwater/")?;

@@ -5,7 +5,7 @@ use highwater_core::id::Timestamp;
 
 use super::super::html::Html;
 use super::super::visitors::Visitor;
-use super::headline::{Headline, covered};
+use super::headline::Headline;
 use super::keys::may_approve;
 use super::{Frame, conversation, describe, given, left, reasons, state_word, time};
 use crate::approvals::{
@@ -208,13 +208,13 @@ fn remember(html: &mut Html, view: &RequestView) {
     if view.remember.is_empty() || view.kind != Kind::Confirm {
         return;
     }
-    let call = covered(view);
     html.raw("<details class=\"scope\"><summary>Your yes is for <strong id=\"scope\">only this once</strong></summary>")
         .raw("<fieldset class=\"remember\"><legend>Your yes is for</legend>")
         .raw("<label><input type=\"radio\" name=\"remember\" value=\"\" checked> <span>only this once</span></label>");
     for scope in &view.remember {
+        let words = view.context.rememberable.as_ref().map(|same| same.words(*scope)).unwrap_or_default();
         html.around("<label><input type=\"radio\" name=\"remember\" value=\"", scope.word(), "\"> <span>")
-            .text(scope.says(&call))
+            .text(words)
             .raw("</span></label>");
     }
     html.raw("</fieldset></details>");

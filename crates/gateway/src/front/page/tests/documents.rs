@@ -279,17 +279,27 @@ fn d9_passkeys_say_what_they_are_and_what_they_approve() {
 
 #[test]
 fn d14_a_scope_says_what_it_covers_and_until_when() {
-    let page = shown(&example(Kind::Confirm));
+    let mut view = example(Kind::Confirm);
+    let same = serde_json::json!({ "targets": "digest", "tool": "files__delete",
+        "fixed": [["path", "“<b>notes</b>”"]], "free": ["note"] });
+    view.context.rememberable = serde_json::from_value(same).unwrap();
+    let page = shown(&view);
     for words in [
-        "any call of files__delete with path “&lt;b&gt;notes&lt;/b&gt;”, whatever the rest, until this conversation ends",
-        "whatever the rest, in every conversation, for 30 days",
-        "until the server changes this tool",
+        "any `files__delete` with `path` “&lt;b&gt;notes&lt;/b&gt;”, whatever `note` says, until this conversation ends",
+        "in every conversation of this agent, for 30 days",
+        "until the tool&#39;s definition changes",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
     let remember = page.find("name=\"remember\"").unwrap();
     assert!(page.find("aria-label=\"Your answer\"").unwrap() < remember, "beside the button");
-    for scope in RememberScope::ALL.into_iter().chain([RememberScope::Host]) {
+    for scope in [
+        RememberScope::Host,
+        RememberScope::Folder,
+        RememberScope::Session,
+        RememberScope::ToolWithTargets,
+        RememberScope::UntilDefinitionChanges,
+    ] {
         assert_eq!(serde_json::to_value(scope).unwrap(), scope.word());
     }
 }
