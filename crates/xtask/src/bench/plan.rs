@@ -49,10 +49,10 @@ pub(super) fn calls() -> Vec<Point> {
     points.push(call(8, 10 * 1024, Part::Main));
     points.push(call(4, 1024 * 1024, Part::Main));
     points.push(Point { ask: Ask::Keep, ..call(8, 100, Part::Main) });
-    points.push(Point { ask: Ask::Keep, ..call(8, 10 * 1024, Part::Main) });
     for sessions in [8, 64] {
         points.push(Point { era: Era::Modern, ..call(sessions, 100, Part::Full) });
     }
+    points.push(Point { ask: Ask::Keep, ..call(8, 10 * 1024, Part::Full) });
     points.push(Point { ask: Ask::Upload, ..call(8, 10 * 1024, Part::Full) });
     points.push(Point { ask: Ask::Upload, ..call(4, 1024 * 1024, Part::Full) });
     for size in SIZES {
