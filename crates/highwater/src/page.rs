@@ -86,6 +86,15 @@ mod tests {
     }
 
     #[test]
+    fn the_address_that_is_advised_is_free() {
+        let listeners = http::bind(Listen::Localhost { port: 0 }).unwrap();
+        let taken = listeners.first().unwrap().local_addr().unwrap().port();
+        let advised = free_beside(Listen::Localhost { port: taken - 1 });
+        assert_ne!(advised.port(), taken);
+        assert!(http::bind(advised).is_ok());
+    }
+
+    #[test]
     fn a_chosen_port_that_is_taken_keeps_the_gateway_from_starting() {
         let first = Page::open(&at(Listen::Localhost { port: 0 })).ok().flatten().expect("a page");
         assert_eq!(first.origin.as_str(), format!("http://localhost:{}", first.port));

@@ -20,8 +20,8 @@ pub(crate) struct ApprovalsFile {
     #[schemars(with = "String")]
     pub(crate) listen: Field<Scalar>,
 
-    /// Under which URL people reach the page, if not on this machine: `https`, a name that browsers accept for
-    /// passkeys, perhaps a port, no path. Passkeys are made for this name. Whoever changes it enrolls all passkeys anew.
+    /// Under which URL people reach the page, if not at `listen`: `https`, a name that browsers accept for passkeys, perhaps
+    /// a port, no path; `http` for `localhost` alone. Passkeys are made for this name. Whoever changes it enrolls all passkeys anew.
     #[schemars(extend("examples" = ["https://approve.example.com"]))]
     pub(crate) public_url: Field<String>,
 
@@ -43,12 +43,12 @@ pub(crate) struct ApprovalsFile {
     #[schemars(extend("default" = "4m"))]
     pub(crate) hold_with_progress: Field<Period>,
 
-    /// Whether the page is opened in the browser of whoever runs the gateway when somebody must be asked, at most every
-    /// ten seconds.
+    /// Whether the page is opened in the browser of whoever runs the gateway when `owner` must be asked: not where their
+    /// client was given the address, and not while a page is open.
     #[schemars(extend("default" = true))]
     pub(crate) open_browser: Field<bool>,
 
-    /// Whether a notification of the desktop says that somebody must be asked.
+    /// Whether a notification of the desktop says that `owner` must be asked, unless their client was given the address.
     #[schemars(extend("default" = true))]
     pub(crate) notify: Field<bool>,
 

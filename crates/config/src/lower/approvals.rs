@@ -230,27 +230,60 @@ fn webhook_key(text: &str) -> Option<Vec<u8>> {
     (key.len() >= SHORTEST).then_some(key)
 }
 
-/// An origin that browsers make passkeys for.
+/// An origin that browsers make passkeys for, as they write it.
 fn public_origin(url: &str) -> Result<String, Refused> {
-    let refuse = |why: &str| {
-        Err(Refused::new(
-            format!("`approvals.public_url` {why}"),
-            "write `https`, a full name and perhaps a port: `https://approve.example.com`",
-        ))
-    };
+    let refuse =
+        |why: &str, help: &'static str| Err(Refused::new(format!("`approvals.public_url` {why}"), help));
     let lower = url.to_ascii_lowercase();
-    let lower = lower.strip_suffix('/').unwrap_or(&lower);
-    let Some(rest) = lower.strip_prefix("https://") else { return refuse("does not begin with `https://`") };
-    let Ok(_) = listen::origin(lower) else { return refuse("is not an origin") };
-    let (host, _) = listen::split_port(rest);
+    let Some((scheme, rest)) =
+        lower.split_once("://").filter(|(scheme, _)| matches!(*scheme, "https" | "http"))
+    else {
+        return refuse("does not begin with `https://`", WHOLE_URL);
+    };
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    if rest.contains(['?', '#']) {
+        return refuse("has a query or a fragment", NO_PATH);
+    }
+    if rest.contains('/') {
+        return refuse("has a path", NO_PATH);
+    }
+    if rest.contains('@') {
+        return refuse("has the name of a user", WHOLE_URL);
+    }
+    let (host, port) = listen::split_port(rest);
     if host.starts_with('[') || host.parse::<IpAddr>().is_ok() {
-        return refuse("is an address, and browsers make passkeys for names alone");
+        return refuse("is an address, and browsers make passkeys for names alone", NAME);
     }
-    if !host.contains('.') || host.ends_with(".local") {
-        return refuse("has a name that browsers make no passkeys for");
+    if listen::origin(&format!("{scheme}://{rest}")).is_err() {
+        return refuse("is not an origin", WHOLE_URL);
     }
-    Ok(lower.to_owned())
+    match (scheme, host) {
+        (_, "localhost") => {}
+        ("http", _) => {
+            return refuse("is not `https`, and browsers make passkeys on secure pages alone", WHOLE_URL);
+        }
+        _ if !host.contains('.') => {
+            return refuse("has a name without a dot, for which browsers make no passkeys", NAME);
+        }
+        _ if host.ends_with(".local") => {
+            return refuse("has a name under `.local`, for which browsers make no passkeys", NAME);
+        }
+        _ => {}
+    }
+    // Browsers leave the usual port out, and what they sign is compared letter by letter.
+    let usual = if scheme == "https" { "443" } else { "80" };
+    Ok(match port.filter(|port| *port != usual) {
+        Some(port) => format!("{scheme}://{host}:{port}"),
+        None => format!("{scheme}://{host}"),
+    })
 }
+
+/// What to write for `public_url`.
+const WHOLE_URL: &str = "write `https`, a full name and perhaps a port: `https://approve.example.com`";
+const NO_PATH: &str =
+    "the page is at the root of its origin: give it a name or a port of its own, and end the URL there";
+const NAME: &str =
+    "use a full name that leads to this machine, such as `https://approve.example.com`, or `localhost`";
 
 #[cfg(test)]
 mod tests {
@@ -271,6 +304,15 @@ mod tests {
             ("https://approve.example.com", Some("https://approve.example.com")),
             ("https://Approve.Example.com:8443/", Some("https://approve.example.com:8443")),
             ("http://approve.example.com", None),
+            ("https://approve.example.com:443", Some("https://approve.example.com")),
+            ("http://localhost:9000", Some("http://localhost:9000")),
+            ("http://localhost:80/", Some("http://localhost")),
+            ("https://localhost", Some("https://localhost")),
+            ("http://127.0.0.1:9000", None),
+            ("ftp://approve.example.com", None),
+            ("https://approve.example.com?a=b", None),
+            ("https://approve.example.com/#a", None),
+            ("https://approve.example.com:port", None),
             ("https://approve.example.com/page", None),
             ("https://192.0.2.1", None),
             ("https://[2001:db8::1]:8443", None),
@@ -280,6 +322,23 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(public_origin(url).ok().as_deref(), accepted, "{url}");
+        }
+    }
+
+    #[test]
+    fn each_way_in_which_a_public_url_cannot_be_is_named() {
+        for (url, named) in [
+            ("http://approve.example.com", "not `https`"),
+            ("approve.example.com", "does not begin"),
+            ("https://approve.example.com/page", "has a path"),
+            ("https://approve.example.com/?a", "query"),
+            ("https://192.0.2.1:8443", "an address"),
+            ("https://intranet", "without a dot"),
+            ("https://printer.local", "`.local`"),
+            ("https://me@example.com", "name of a user"),
+        ] {
+            let refused = public_origin(url).unwrap_err();
+            assert!(refused.message.contains(named), "{url}: {}", refused.message);
         }
     }
 }

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use highwater_core::approval::{
-    ActionHash, ApprovalReason, CanonicalArguments, Rejection, ToolName, to_iso,
-};
+use highwater_core::approval::{ActionHash, ApprovalReason, CanonicalArguments, Rejection, ToolName, to_iso};
 use highwater_core::id::UpstreamId;
 use highwater_core::pin::{PinDigest, PinKind};
 use highwater_mcp::era::Era;
@@ -114,7 +112,8 @@ impl Gateway {
         let asked = asked.ok_or_else(not_gated)?;
         let tool = ToolName::exposed(&name).map_err(|_| not_gated())?;
         if asked.by_several {
-            let url = desk.url_for(&caller.principal, ActionHash::of(&tool, &canonical, desk.server())).await?;
+            let url =
+                desk.url_for(&caller.principal, ActionHash::of(&tool, &canonical, desk.server())).await?;
             let reason = ApprovalReason::NoEligibleCredential;
             let data = format!(r#"{{"reason":"{reason}","approvalUrl":{}}}"#, quote(&url));
             return Err(Unmet { data: Some(data), ..Rejection::from(reason).into() });

@@ -279,3 +279,27 @@ async fn every_question_is_announced_once_and_only_once() {
     assert!(line.contains("up__act on up") && line.contains(urls[0]) && line.contains("owner"), "{line}");
     assert!(!line.contains("path"), "nothing of the arguments: {line}");
 }
+
+/// D16: what is signed through a variant is the whole call or nothing, and where several sign the page says where.
+#[tokio::test]
+async fn a_challenge_is_refused_for_what_its_call_could_not_be_and_says_where_several_sign() {
+    let rule = json!({ "name": "ask", "effect": "passkey", "when": { "tool.id": ACT } });
+    let quorum = json!({ "up:act": { "quorum": { "n": 2, "approvers": ["ada", "ben"] } } });
+    let setup = Setup::usual().rule(rule).with_page();
+    let stage = setup.with(|config| config["approvals"]["tools"] = quorum).open().await;
+    let agent = stage.agent(ClientOptions { speaks_approval: true, ..ClientOptions::default() });
+    let asking = json!({ "toolName": ACT, "arguments": { "path": "a" } });
+    let refused = agent.send(CHALLENGE, asking.clone()).await.answer;
+    let data = &refused["error"]["data"];
+    assert_eq!(data["reason"], "no_eligible_credential", "{refused}");
+    assert!(data["approvalUrl"].as_str().unwrap().ends_with("/inbox"), "{refused}");
+    // Once its call waits, it is the page of that.
+    let missing = agent.send("tools/call", act("a")).await.answer;
+    let refused = agent.send(CHALLENGE, asking).await.answer;
+    assert_eq!(refused["error"]["data"]["approvalUrl"], missing["error"]["data"]["approvalUrl"], "{refused}");
+
+    let inner = json!({ "name": ACT, "arguments": { "path": "a" }, "also": 1 });
+    let refused = agent.send(CHALLENGE, json!({ "toolName": "call_tool_write", "arguments": inner })).await;
+    assert_eq!(refused.answer["error"]["code"], -32602, "{refused:?}");
+    assert!(refused.answer["error"]["message"].as_str().unwrap().contains("\"also\""), "{refused:?}");
+}

@@ -111,3 +111,24 @@ fn every_changed_byte_of_a_sealed_receipt_fails_and_names_its_part() {
         }
     }
 }
+
+/// D16: whoever verifies on another port than the usual one was told neither what was expected nor what to say.
+#[test]
+fn a_receipt_of_another_page_says_of_which() {
+    let (mut notary, passkey) = (Notary::new(RP_ID, ORIGIN), Passkey::new(Algorithm::Es256));
+    let text = notary.receipt(&passkey, "files__delete", r#"{"path":"a"}"#).to_text();
+    let verified = |origin: &str| {
+        let expected = Expected {
+            rp_id: RP_ID,
+            origins: &[origin],
+            gateway_key: None,
+            enrollments: None,
+            auditor: None,
+            opened: &[],
+        };
+        let other = checked(&text, &expected).other_origin(&[origin.to_owned()]).map(str::to_owned);
+        other
+    };
+    assert_eq!(verified("http://localhost:1").as_deref(), Some(ORIGIN));
+    assert_eq!(verified(ORIGIN), None);
+}
