@@ -135,7 +135,7 @@ async fn an_answer_that_is_remembered_is_not_asked_for_again_and_other_targets_a
         stage.go_to_request().await;
         stage.browser.click(".scope summary").await.unwrap();
         stage.browser.click(&format!("input[value='{scope}']")).await.unwrap();
-        let chosen = if scope.is_empty() { "only this once" } else { "for 30 days" };
+        let chosen = if scope.is_empty() { "only this call" } else { "for 30 days" };
         stage.wait_text("#scope", chosen).await;
         stage.browser.run("document.getElementById('end').scrollIntoView()", json!([])).await.unwrap();
         stage.browser.click("#confirm").await.unwrap();

@@ -21,7 +21,7 @@ async fn the_first_passkey_counts_by_the_code_and_the_second_by_the_first() {
     browser.click("#enroll button").await.unwrap();
     stage.wait("#vouch:not([hidden])").await;
     let says = browser.text("#vouch-says").await.unwrap();
-    assert_eq!(says, "Add the passkey on your phone or tablet, for owner.");
+    assert_eq!(says, "Add the passkey of your phone or password manager, for owner.");
     browser.click("#vouch-exact").await.unwrap();
     let shown = browser.text("#vouch-text").await.unwrap();
     assert!(shown.contains("highwater/enroll") && shown.contains("publicKey"), "{shown}");

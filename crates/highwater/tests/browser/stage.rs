@@ -52,10 +52,10 @@ impl Stage {
     }
 
     /// With one server of this name, these tools and these labels.
-    pub(crate) async fn serving(server: &str, tools: &Value, labels: &Value) -> Self {
+    pub(crate) async fn serving(server: &str, tools: &str, labels: &Value) -> Self {
         Self::of(|folder, port| {
             let mut config = config(folder, port, &json!({}));
-            std::fs::write(folder.join("script.json"), script_of(&tools.to_string())).unwrap();
+            std::fs::write(folder.join("script.json"), script_of(tools)).unwrap();
             let mut entry = config["servers"]["files"].take();
             entry["labels"] = labels.clone();
             config["servers"] = json!({ server: entry });

@@ -154,8 +154,8 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "browser",
-        about: "the approval page in a real browser, with passkeys that exist in it alone",
-        needs: &[Need::Build, Need::Browser],
+        about: "the approval page in a real browser, with passkeys that exist in it alone, and under the rules of axe",
+        needs: &[Need::Build, Need::Browser, Need::Peers(Group::Node), Need::Peers(Group::Approval)],
         ordinary: true,
         run: rust::browser,
     },

@@ -21,7 +21,6 @@ use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use highwater_core::approval::plain;
 use highwater_core::id::ApprovalId;
 use http::request::Parts;
 use http::{Method, Request, StatusCode};
@@ -252,22 +251,20 @@ impl<C: Counter> Page<C> {
     async fn request_document(&self, asked: &Asked<'_>, id: &str) -> Answer {
         let csrf = self.visitors.csrf(&asked.head.headers);
         match self.counter.view(&ApprovalId::new(id)).await {
-            Ok(Some(view)) => {
-                let title = format!("{} {}", document::state_word(view.state), plain(&view.tool).text);
-                match asked.visitor.as_ref().filter(|visitor| visitor.may_see(&view)) {
-                    Some(visitor) => {
-                        let frame = self.frame(&title, "request", &csrf, asked);
-                        match self.request_of(&frame, &view, visitor).await {
-                            Ok(document) => answer::document(StatusCode::OK, document),
-                            Err(refusal) => self.trouble(asked, &refusal),
-                        }
-                    }
-                    None => {
-                        let frame = self.frame("Sign in", "sign-in", &csrf, asked);
-                        answer::document(StatusCode::OK, document::sign_in::before_request(&frame, &view))
+            Ok(Some(view)) => match asked.visitor.as_ref().filter(|visitor| visitor.may_see(&view)) {
+                Some(visitor) => {
+                    let title = document::request::title(&view);
+                    let frame = self.frame(&title, "request", &csrf, asked);
+                    match self.request_of(&frame, &view, visitor).await {
+                        Ok(document) => answer::document(StatusCode::OK, document),
+                        Err(refusal) => self.trouble(asked, &refusal),
                     }
                 }
-            }
+                None => {
+                    let frame = self.frame("Sign in", "sign-in", &csrf, asked);
+                    answer::document(StatusCode::OK, document::sign_in::before_request(&frame, &view))
+                }
+            },
             Ok(None) => {
                 let frame = self.frame("No such request", "none", &csrf, asked);
                 let words = "This request does not exist, or it ended long ago. Nothing is approved here.";

@@ -54,6 +54,7 @@ pub(super) fn around(
         .collect();
     // What is unusual comes first.
     asks.sort_by_key(|(rank, _)| *rank);
+    say_once(&mut asks, &words::doubtful(label, story));
     let origins = story.of(|_| true).into_iter().take(MAX_ORIGINS);
     ContextView {
         display: proposed.known().display.as_ref().map(|sentence| sentence.as_str().to_owned()),
@@ -103,6 +104,17 @@ pub(super) fn conversation(proposed: &Proposed) -> ConversationView {
             Earlier::Asks(_) => EarlierMatters::Asks,
             Earlier::Blocks => EarlierMatters::Blocks,
         },
+    }
+}
+
+/// Where one reason begins with a sentence, no other ends with it.
+fn say_once(asks: &mut [(u8, AskView)], sentence: &str) {
+    if asks.iter().any(|(_, ask)| ask.says.starts_with(sentence)) {
+        for (_, ask) in asks {
+            if let Some(rest) = ask.says.strip_suffix(sentence).filter(|rest| !rest.is_empty()) {
+                ask.says = rest.trim_end().to_owned();
+            }
+        }
     }
 }
 
@@ -208,6 +220,17 @@ mod tests {
     use highwater_core::approval::CanonicalArguments;
 
     use super::*;
+
+    #[test]
+    fn a_sentence_is_said_once() {
+        let ask = |says: &str| (0, AskView { rule: String::new(), says: says.to_owned() });
+        let mut asks = [ask("It holds data. Strangers write."), ask("Strangers write. They may want this.")];
+        say_once(&mut asks, "Strangers write.");
+        assert_eq!(asks.map(|(_, ask)| ask.says), ["It holds data.", "Strangers write. They may want this."]);
+        let mut alone = [ask("It holds data. Strangers write.")];
+        say_once(&mut alone, "Strangers write.");
+        assert_eq!(alone[0].1.says, "It holds data. Strangers write.");
+    }
 
     #[test]
     fn what_is_absent_is_shown_with_its_default() {

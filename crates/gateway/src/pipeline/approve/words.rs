@@ -170,9 +170,14 @@ fn private(session: &Label, story: &Story, consequence: &str) -> String {
     text
 }
 
-fn doubtful(session: &Label, story: &Story) -> String {
-    let mut text = "This conversation has read text that strangers may have written".to_owned();
-    from(&mut text, &story.of(Label::untrusted));
+/// What of a conversation strangers may have written: which tools brought it, where that is known.
+pub(super) fn doubtful(session: &Label, story: &Story) -> String {
+    let mut read = String::new();
+    from(&mut read, &story.of(Label::untrusted));
+    let mut text = match read.strip_prefix(", from ") {
+        Some(origins) => format!("This conversation has read {origins}, where strangers may write"),
+        None => "This conversation has read text that strangers may have written".to_owned(),
+    };
     text.push('.');
     if session.malicious() {
         text.push_str(" Some of it was reported as malicious");
@@ -244,7 +249,7 @@ fn classes(classes: ClassSet) -> String {
     let words: Vec<&str> = classes
         .iter()
         .map(|class| match class {
-            DataClass::User => "data of the user",
+            DataClass::User => "data of yours",
             DataClass::Pii => "personal data",
             DataClass::Financial => "financial data",
             DataClass::Credentials => "credentials",

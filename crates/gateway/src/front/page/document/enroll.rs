@@ -1,6 +1,6 @@
 //! Passkeys: adding one, and making those count that wait for it.
 
-use highwater_core::approval::plain;
+use highwater_core::approval::{AuthenticatorClass, plain};
 
 use super::super::html::Html;
 use super::{Frame, keys, time, vouch};
@@ -36,15 +36,24 @@ pub(in super::super) fn document(
             "<h1>Passkeys</h1><p class=\"lead\">A passkey lets you approve calls that need more than a ",
         )
         .raw("button. It stays on your device or security key; the gateway keeps the public half alone.</p>");
-        if !matches!(stage, Stage::Done) {
-            which(html);
-        }
         match stage {
             Stage::First => {
+                which(html);
                 first(html, "Add your first of two passkeys", user);
                 second_is_needed(html);
             }
-            Stage::Second => second(html, user),
+            Stage::Second => {
+                let fits = |key: &CredentialView| {
+                    key.counts() && keys::may_approve(key, AuthenticatorClass::CrossPlatform)
+                };
+                if !credentials.iter().any(|key| fits(key)) {
+                    html.raw("<p class=\"banner warn\"><strong>This passkey approves nothing yet.</strong> It is built ")
+                        .raw("into a device, and no tool takes that unless your configuration says so. Take a ")
+                        .raw("security key or a phone for the second.</p>");
+                }
+                second(html, user);
+                which(html);
+            }
             Stage::Done => {
                 html.raw("<p class=\"banner good\"><strong>Finished.</strong> Two or more of your passkeys ")
                     .raw("count. If one is lost, take it back with another.</p>");

@@ -4,6 +4,10 @@ use highwater_core::approval::{AuthenticatorClass, Transports, plain};
 
 use crate::approvals::CredentialView;
 
+const PHONE: &str = "Phone or password manager";
+const SECURITY_KEY: &str = "Security key";
+const BUILT_IN: &str = "Built into a device";
+
 /// Whether a passkey may approve what asks for this class.
 pub(super) fn may_approve(key: &CredentialView, class: AuthenticatorClass) -> bool {
     Transports::new(key.transports.clone()).is_ok_and(|transports| class.admits(&transports))
@@ -12,12 +16,12 @@ pub(super) fn may_approve(key: &CredentialView, class: AuthenticatorClass) -> bo
 /// What it is, by the ways in which it is reached.
 pub(in super::super) fn kind(key: &CredentialView) -> &'static str {
     let has = |way: &str| key.transports.iter().any(|named| named == way);
-    if has("usb") || has("nfc") || has("ble") {
-        "Security key"
-    } else if has("hybrid") {
-        "Phone or tablet"
+    if has("hybrid") {
+        PHONE
+    } else if has("usb") || has("nfc") || has("ble") {
+        SECURITY_KEY
     } else if has("internal") {
-        "Built into a device"
+        BUILT_IN
     } else {
         "Passkey"
     }
@@ -37,9 +41,9 @@ pub(in super::super) fn approves(key: &CredentialView) -> &'static str {
 pub(in super::super) fn to_be_added(key: &CredentialView) -> String {
     let user = plain(key.user.as_str()).text;
     match kind(key) {
-        "Security key" => format!("Add the security key you just touched, for {user}"),
-        "Phone or tablet" => format!("Add the passkey on your phone or tablet, for {user}"),
-        "Built into a device" => format!("Add the passkey built into this device, for {user}"),
+        SECURITY_KEY => format!("Add the security key you just touched, for {user}"),
+        PHONE => format!("Add the passkey of your phone or password manager, for {user}"),
+        BUILT_IN => format!("Add the passkey built into this device, for {user}"),
         _ => format!("Add the passkey you just made, for {user}"),
     }
 }

@@ -71,6 +71,17 @@ pub(in super::super) fn document(
     })
 }
 
+/// What stands in the tab.
+pub(in super::super) fn title(view: &RequestView) -> String {
+    let state = match view.state {
+        State::Pending => "Waiting",
+        State::Approved | State::Consumed => "Approved",
+        State::Declined => "Declined",
+        State::Expired => "Expired",
+    };
+    format!("{state}: {}", Headline::of(view).text())
+}
+
 fn is_pending(view: &RequestView) -> bool {
     view.state == State::Pending
 }
@@ -208,9 +219,9 @@ fn remember(html: &mut Html, view: &RequestView) {
     if view.remember.is_empty() || view.kind != Kind::Confirm {
         return;
     }
-    html.raw("<details class=\"scope\"><summary>Your yes is for <strong id=\"scope\">only this once</strong></summary>")
-        .raw("<fieldset class=\"remember\"><legend>Your yes is for</legend>")
-        .raw("<label><input type=\"radio\" name=\"remember\" value=\"\" checked> <span>only this once</span></label>");
+    html.raw("<details class=\"scope\"><summary>Your yes covers <strong id=\"scope\">only this call</strong></summary>")
+        .raw("<fieldset class=\"remember\"><legend>Your yes covers</legend>")
+        .raw("<label><input type=\"radio\" name=\"remember\" value=\"\" checked> <span>only this call</span></label>");
     for scope in &view.remember {
         let words = view.context.rememberable.as_ref().map(|same| same.words(*scope)).unwrap_or_default();
         html.around("<label><input type=\"radio\" name=\"remember\" value=\"", scope.word(), "\"> <span>")

@@ -255,7 +255,7 @@ fn d9_who_has_no_passkey_that_fits_is_told_before_they_try() {
             vec![CredentialView { user: UserId::new("alice"), ..counting("usb") }],
             "You have no passkey that counts.",
         ),
-        (vec![counting("internal")], "None of your passkeys may approve this tool."),
+        (vec![counting("internal")], "None of your passkeys may approve this tool"),
     ] {
         let page = fits(&passkeys);
         assert!(page.contains(why), "{why}: {page}");
@@ -273,6 +273,9 @@ fn d9_passkeys_say_what_they_are_and_what_they_approve() {
         "{page}"
     );
     assert!(page.contains("Approves every tool") && page.contains("Approves only tools that"));
+    let one = enroll::document(&frame, None, &[&counting("internal")]);
+    assert!(one.contains("This passkey approves nothing yet."), "{one}");
+    assert!(!enroll::document(&frame, None, &[&counting("usb")]).contains("approves nothing yet"));
     let nobody = Frame { visitor: None, ..frame };
     assert!(enroll::document(&nobody, None, &[]).contains("Which one to take"));
 }
