@@ -17,6 +17,7 @@ mod reset;
 mod rounds;
 mod rounds_heard;
 mod rounds_lasting;
+mod scopes;
 mod sealed;
 mod sent;
 mod stage;
