@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
-use highwater_config::{Auth, Listen, Prefix, Settings, Transport, load, schema};
+use highwater_config::{Auth, Listen, Prefix, Settings, Surroundings, Transport, check, load, schema};
 use highwater_core::annotation::{Authority, Axis, Contract, Destination, Outcome, Possible};
 use highwater_core::id::UpstreamId;
 use highwater_core::label::TextSet;
@@ -46,6 +46,39 @@ fn what_debug_hides_is_there() {
     let shown = format!("{settings:?}");
     for secret in ["ghp_secret", "api-secret", "key=none", "8080"] {
         assert!(!shown.contains(secret), "{secret} is shown");
+    }
+}
+
+#[test]
+fn a_permit_that_is_none_is_refused_with_its_place_and_one_for_nobody_is_a_warning() {
+    let with = |permit: &str| format!("servers: {{ mail: {{ command: x }} }}\npermits:\n  nightly: {permit}\n");
+    for (permit, says) in [
+        ("{ token: agent, until: 2030-01-01 }", "permit `nightly` has no `tool`"),
+        ("{ tool: 'mail:send', until: 2030-01-01 }", "permit `nightly` has no `token`"),
+        ("{ token: agent, tool: 'mail:send' }", "permit `nightly` has no `until`"),
+        ("{ token: agent, tool: send, until: 2030-01-01 }", "`send` names no server"),
+        ("{ token: agent, tool: 'mail:send', until: soon }", "`soon` is no day"),
+        (
+            "{ token: agent, tool: 'mail:send', until: 2030-01-01, arguments: { to: { regex: a } } }",
+            "permit `nightly`: `arguments.to`",
+        ),
+        (
+            "{ token: agent, tool: 'mail:send', until: 2030-01-01, arguments: { to: { prefix: 'https://a' } } }",
+            "permit `nightly`: `arguments.to`",
+        ),
+    ] {
+        let refused = load("highwater.yaml", &with(permit), &environment).unwrap_err().to_string();
+        assert!(refused.contains(says), "{refused}");
+    }
+    let right = with("{ token: agent, tool: 'mail:send', until: 2030-01-01, arguments: { n: { max: 5 } } }");
+    assert_eq!(settings(&right).permits.len(), 1);
+    let none = |_: &str| Err(String::new());
+    let surroundings = Surroundings { environment: &environment, files: &none };
+    let doubtful = with("{ token: nobody, tool: 'post:send', until: 2030-01-01 }");
+    let checked = check("highwater.yaml", &doubtful, &surroundings).unwrap();
+    let warnings: Vec<String> = checked.warnings.iter().map(|it| it.as_warning().to_string()).collect();
+    for says in ["token `nobody`, which is not in this file", "server `post`, which is not configured"] {
+        assert!(warnings.iter().any(|warning| warning.contains(says)), "{warnings:?}");
     }
 }
 

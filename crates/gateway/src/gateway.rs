@@ -10,7 +10,8 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_config::{Era, Expose, ServerSettings, Settings, Start, Transport, Writes};
-use highwater_core::id::{Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::approval::ToolName;
+use highwater_core::id::{Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::pin::PinKind;
 use highwater_core::seal::Seal;
 use highwater_store::{
@@ -23,7 +24,7 @@ use highwater_upstream::{
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-use crate::approvals::{Desk, DeskParts};
+use crate::approvals::{Catalog, CatalogTool, Desk, DeskParts};
 use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
 use crate::decision_ids::DecisionIds;
 use crate::front::http::Workers;
@@ -260,6 +261,9 @@ impl Gateway {
                 tokio::spawn(async move { station.ensure_stocked().await });
             }
         }
+        for permit in settings.permits.iter().filter(|permit| permit.is_over(now())) {
+            tracing::warn!(permit = permit.name(), "a permit is over and does nothing");
+        }
         let drain = settings.limits.drain;
         let origins_matter = looks_at_origins(&policy, &settings);
         let offers_search = settings.virtual_servers.iter().any(|server| server.expose != Expose::Direct);
@@ -270,6 +274,7 @@ impl Gateway {
             offers_search,
             ordered_writes,
             places: Arc::new(places(&settings.projects, &self.own_files, self.home())),
+            permits: settings.permits.as_slice().into(),
             stations,
             virtual_servers,
         });
@@ -338,15 +343,27 @@ impl Gateway {
     /// Tells the desk where to look up how a tool is defined now.
     fn introduce_catalog(&self) {
         let Some(desk) = &self.desk else { return };
-        let gateway = self.myself();
-        desk.know(Box::new(move |tool| {
+        let (gateway, tokens) = (self.myself(), self.myself());
+        let tool = move |tool: &ToolName| {
             let world = gateway.upgrade()?.world.load_full();
             world.virtual_servers.values().find_map(|server| {
                 let names = server.known();
                 let entry = &names.tools.get(tool.as_str())?.entry;
-                names.contracts(&entry.upstream)?.definition(PinKind::Tool, &entry.name)
+                let contracts = names.contracts(&entry.upstream)?;
+                let known = contracts.tool(&entry.name);
+                Some(CatalogTool {
+                    definition: contracts.definition(PinKind::Tool, &entry.name)?,
+                    upstream: entry.upstream.clone(),
+                    own: Arc::from(&*entry.name),
+                    contract: known.contract.clone(),
+                    shape: Arc::clone(&known.shape),
+                    gated: known.gated,
+                })
             })
-        }));
+        };
+        let is_agent =
+            move |name: &Principal| tokens.upgrade().is_some_and(|gateway| gateway.tokens.is_agent(name));
+        desk.know(Catalog { tool: Box::new(tool), is_agent: Box::new(is_agent) });
     }
 
     /// A handle that does not keep the gateway alive.
@@ -369,6 +386,7 @@ impl World {
             offers_search: false,
             ordered_writes: false,
             places: Arc::default(),
+            permits: Arc::default(),
             stations: BTreeMap::new(),
             virtual_servers: BTreeMap::new(),
         }

@@ -285,6 +285,13 @@ impl Tokens {
         !self.index.load().by_digest.is_empty()
     }
 
+    /// Whether calls of an agent of this name may come.
+    pub(crate) fn is_agent(&self, name: &Principal) -> bool {
+        let own = [&self.agent, &self.anonymous, &self.local];
+        own.iter().any(|token| token.principal == *name)
+            || self.index.load().by_name.contains_key(name.as_str())
+    }
+
     /// What the store had when it was last looked at.
     pub(crate) fn records(&self) -> Vec<TokenRecord> {
         self.index.load().records.clone()

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use highwater_core::approval::StandingPermit;
 use highwater_core::decide::{FlowPolicies, Overlooked};
 use highwater_core::id::{UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
@@ -30,6 +31,8 @@ pub(crate) struct World {
     pub(crate) ordered_writes: bool,
     /// The folders that the operator calls projects, and our own files.
     pub(crate) places: Arc<Places>,
+    /// What agents may do that nobody watches.
+    pub(crate) permits: Arc<[StandingPermit]>,
     pub(crate) stations: BTreeMap<UpstreamId, Arc<Station>>,
     pub(crate) virtual_servers: BTreeMap<VirtualServerId, Arc<VirtualServer>>,
 }

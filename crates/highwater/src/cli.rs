@@ -4,12 +4,12 @@ use clap::{Parser, Subcommand};
 
 use crate::command::{
     approvals, check, docs, example_server, explain, manifest, marks, receipts, report, schema, serve,
-    servers, session, stdio, stdio_gateway, test, token,
+    servers, session, status, stdio, stdio_gateway, test, token,
 };
 use crate::command::{
     approvals::ApprovalsArgs, check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs,
     explain::ExplainArgs, manifest::ManifestArgs, marks::MarksArgs, receipts::ReceiptsArgs,
-    report::ReportArgs, serve::ServeArgs, servers::ServersArgs, session::SessionArgs, stdio::StdioArgs,
+    report::ReportArgs, serve::ServeArgs, servers::ServersArgs, session::SessionArgs, status::StatusArgs, stdio::StdioArgs,
     stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
 };
 use crate::exit::Failure;
@@ -61,6 +61,9 @@ enum Command {
     /// For a time of observing (`flow: observe`). Reads the audit log of the data directory, whether a gateway runs or
     /// not, and tries each label on it before it names it.
     Report(ReportArgs),
+
+    /// Show whether a gateway runs, by which configuration, and what agents may do that nobody watches.
+    Status(StatusArgs),
 
     /// Show agent sessions and their labels, take a label down, make a context.
     ///
@@ -131,6 +134,7 @@ impl Cli {
             Command::Servers(args) => servers::run(args),
             Command::Explain(args) => explain::run(args),
             Command::Report(args) => report::run(args),
+            Command::Status(args) => status::run(args),
             Command::Session(args) => session::run(args),
             Command::Marks(args) => marks::run(args),
             Command::Token(args) => token::run(args),
@@ -164,6 +168,7 @@ impl Command {
             | Self::Servers(_)
             | Self::Explain(_)
             | Self::Report(_)
+            | Self::Status(_)
             | Self::Session(_)
             | Self::Marks(_)
             | Self::Token(_)

@@ -6,6 +6,7 @@ mod approvals;
 pub(crate) mod foreign;
 mod judgement;
 pub(crate) mod label;
+mod permit;
 pub(crate) mod rule;
 mod server;
 mod token;
@@ -18,6 +19,7 @@ pub(crate) use self::approvals::{
     ApprovalsFile, AuthenticatorFile, QuorumFile, ToolApprovalFile, WebhookFile,
 };
 pub(crate) use self::judgement::{ClearanceFile, FlowWord, StoreFile, TrustFile};
+pub(crate) use self::permit::PermitFile;
 pub(crate) use self::server::{KindFile, RetryFile, ServerFile, TimeoutsFile};
 pub(crate) use self::token::AgentTokenFile;
 use crate::human::{Period, Scalar, Size};
@@ -126,6 +128,13 @@ pub(crate) struct ConfigFile {
     #[schemars(with = "Vec<rule::WaiverFile>")]
     #[schemars(extend("default" = []))]
     pub(crate) waivers: Field<Tree>,
+
+    /// What agents may do that nobody watches, by a name of your choice that stands in the record of every use: the way for
+    /// an operator without a passkey; a mandate is the same, signed. A permit holds also after strangers' text was read. It
+    /// answers confirmations alone, never a passkey, never in a session with credentials or regulated data or after a
+    /// malicious flag, and never what a tool, a server or a token asks for at every call.
+    #[schemars(extend("examples" = [{ "nightly-report": { "token": "nightly", "tool": "mail:send", "arguments": { "to": { "const": "team@example.com" }, "body": { "max_length": 4000 } }, "until": "2027-01-31" } }]))]
+    pub(crate) permits: Field<Entries<Field<PermitFile>>>,
 
     /// What tells one agent session from another, where the address does not say it with `/c/CONTEXT`. All that
     /// an agent reads in one session counts for everything it does in that session, so a wider session is the

@@ -12,6 +12,7 @@ mod label;
 mod labels;
 pub(crate) mod listen;
 mod manifest;
+mod permits;
 mod projects;
 mod remote;
 pub(crate) mod rules;
@@ -70,6 +71,7 @@ pub(crate) fn lower<'r>(
     let common = Common { prefix, expose: file.expose.value().copied().unwrap_or(Expose::Direct), flow };
     let virtual_servers = lowering.virtual_servers(file, common, &names, &servers);
     let agent_tokens = lowering.agent_tokens(file, &names, &virtual_servers);
+    let permits = lowering.permits(file, &names, &agent_tokens);
     let allowed_hosts = lowering.each(&file.allowed_hosts, |host| listen::host(&host.value));
     let allowed_origins = lowering.each(&file.allowed_origins, |origin| listen::origin(&origin.value));
     let auth = file.auth.value().copied().unwrap_or(Auth::Token);
@@ -90,6 +92,7 @@ pub(crate) fn lower<'r>(
         servers,
         virtual_servers,
         agent_tokens,
+        permits,
         approvals,
         rules: rules?,
         rules_files,

@@ -13,6 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use highwater_core::approval::StandingPermit;
 use highwater_core::decide::FlowPolicy;
 use highwater_core::grant::{self, Grant};
 use highwater_core::id::UserId;
@@ -47,6 +48,8 @@ pub struct Settings {
     pub virtual_servers: Vec<VirtualServer>,
     /// What the tokens of agents grant, in the order of the file.
     pub agent_tokens: Vec<AgentToken>,
+    /// What agents may do that nobody watches.
+    pub permits: Vec<StandingPermit>,
     /// How people are asked, and who must sign.
     pub approvals: ApprovalSettings,
     /// The operator's rules and waivers, of all files.

@@ -1,6 +1,6 @@
 //! Why the desk did not do what it was asked.
 
-use highwater_core::approval::{ApprovalReason, Rejection, Unmandated};
+use highwater_core::approval::{ApprovalReason, Rejection, TermsFault, Unmandated};
 use highwater_store::{AuditError, StoreError};
 use thiserror::Error;
 
@@ -54,6 +54,9 @@ pub enum DeskFault {
     /// The mandate is none.
     #[error("{0}")]
     Mandate(Unmandated),
+    /// The mandate would be refused when it is used.
+    #[error("{0}")]
+    Terms(TermsFault),
     /// What is to be sealed cannot be, so there would be no receipt.
     #[error("its receipt cannot be sealed: no auditor's key is configured any more")]
     Unsealable,
@@ -87,7 +90,7 @@ impl DeskFault {
             Self::TooMany => "too_many",
             Self::Resetting => "resetting",
             Self::NotDue(_) => "not_due",
-            Self::Mandate(_) => "mandate",
+            Self::Mandate(_) | Self::Terms(_) => "mandate",
             Self::Unsealable | Self::NoEntropy | Self::Store(_) | Self::Audit(_) => "unavailable",
         }
     }

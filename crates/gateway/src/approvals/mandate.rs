@@ -5,17 +5,21 @@ use std::sync::{Mutex, PoisonError};
 
 use highwater_core::approval::receipt::{ChainLink, Circumstances, Receipt, UseOf};
 use highwater_core::approval::{
-    ApprovalReason, CanonicalArguments, Mandate, MandateUse, MandatedCall, ReservedAction, SpentMandate,
-    ToolName, Unmandated,
+    ApprovalReason, CanonicalArguments, DelegatedTool, Mandate, MandateUse, MandatedCall, ReservedAction,
+    SpentMandate, TermsFault, ToolName, Unmandated,
 };
+use highwater_core::annotation::ArgumentRole;
 use highwater_core::audit::ApprovalNote;
+use highwater_core::grant::CallVariant;
 use highwater_core::id::{ChallengeId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::label::Label;
 use highwater_core::pin::PinDigest;
+use highwater_core::profile::ArgumentTypes;
 use highwater_store::{ReceiptDraft, StoredMandate};
 
 use super::kept_label::{is_nothing_new, predicted};
 use super::options::ChallengeEnvelope;
+use super::scope::is_content;
 use super::view::MandateView;
 use super::{Around, By, Desk, DeskFault, random_id};
 use crate::gateway::now;
@@ -27,6 +31,8 @@ pub(crate) struct Mandated<'a> {
     pub(crate) upstream: Option<&'a UpstreamId>,
     pub(crate) definition: Option<PinDigest>,
     pub(crate) arguments: &'a CanonicalArguments,
+    /// The types that the tool's definition names.
+    pub(crate) types: &'a ArgumentTypes,
     pub(crate) delegable: bool,
     /// Which arguments say what is acted on and where.
     pub(crate) aims: &'a [&'a str],
@@ -91,7 +97,7 @@ impl Desk {
     ) -> Result<ChallengeEnvelope, DeskFault> {
         let terms =
             CanonicalArguments::read(Some(terms)).map_err(|_| DeskFault::Mandate(Unmandated::Malformed))?;
-        Mandate::read(&terms).map_err(DeskFault::Mandate)?;
+        self.checked(&Mandate::read(&terms).map_err(DeskFault::Mandate)?)?;
         self.issue_own(ReservedAction::Delegate, user, &terms).await
     }
 
@@ -103,12 +109,8 @@ impl Desk {
     ) -> Result<MandateView, DeskFault> {
         let act = self.sign_own(ReservedAction::Delegate, challenge, response).await?;
         let mandate = Mandate::read(&act.arguments).map_err(DeskFault::Mandate)?;
-        // It ends when one of its tools changes; a tool that nobody has cannot be delegated.
-        let mut definitions = BTreeMap::new();
-        for tool in mandate.tools() {
-            let digest = self.definition(tool).ok_or(DeskFault::Mandate(Unmandated::Tool))?;
-            definitions.insert(tool.as_str().to_owned(), digest.to_string());
-        }
+        // It ends when one of its tools changes.
+        let definitions = self.checked(&mandate)?;
         let stored = StoredMandate {
             id: random_id()?,
             receipt: act.receipt.receipt().id.clone(),
@@ -134,6 +136,38 @@ impl Desk {
         };
         self.record(None, note)?;
         Ok(MandateView::of(stored))
+    }
+
+    /// The definitions of a mandate's tools, where its use would not be refused for what is known now.
+    fn checked(&self, mandate: &Mandate) -> Result<BTreeMap<String, String>, DeskFault> {
+        let refused = |place: &str, why: String| DeskFault::Terms(TermsFault { place: place.to_owned(), why });
+        if !self.is_agent(mandate.agent()) {
+            let why = format!("there is no token `{}`; `highwater token list` names all", mandate.agent());
+            return Err(refused("agent", why));
+        }
+        let settings = self.settings();
+        let mut definitions = BTreeMap::new();
+        for name in mandate.tools() {
+            let Some(tool) = self.tool(name) else {
+                return Err(refused("tools", format!("no server offers `{}` now", name.as_str())));
+            };
+            let said = settings.tool(&tool.upstream, &tool.own);
+            let destructive = tool.contract.variant() == CallVariant::Destructive;
+            let is_aim = |argument: &str| {
+                let role = tool.contract.role(&argument.replace('~', "~0").replace('/', "~1"));
+                role != ArgumentRole::Scalar && !is_content(&tool.contract, &tool.shape, argument, "\"\"")
+            };
+            let delegated = DelegatedTool {
+                types: tool.shape.types(),
+                is_aim: &is_aim,
+                delegable: said.and_then(|said| said.delegable).unwrap_or(!destructive),
+                quorum: said.is_some_and(|said| said.quorum.is_some()),
+                verified_by_server: tool.gated,
+            };
+            mandate.check(name, &delegated).map_err(DeskFault::Terms)?;
+            definitions.insert(name.as_str().to_owned(), tool.definition.to_string());
+        }
+        Ok(definitions)
     }
 
     /// Every mandate.
@@ -196,6 +230,7 @@ impl Desk {
             tool: call.tool,
             delegable: call.delegable,
             arguments: call.arguments,
+            types: call.types,
             aims: Some(call.aims),
             label: held,
             now: now(),

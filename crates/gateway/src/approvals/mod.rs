@@ -52,8 +52,10 @@ use arc_swap::ArcSwap;
 use highwater_config::{ApprovalFlow, ApprovalSettings};
 use highwater_core::approval::{Nonce, RelyingParty, ServerId, ToolName};
 use highwater_core::audit::{ApprovalNote, AuditEvent, Happened};
-use highwater_core::id::{ApprovalId, DecisionId, UserId};
+use highwater_core::annotation::Contract;
+use highwater_core::id::{ApprovalId, DecisionId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_core::profile::ToolShape;
 use highwater_store::{AskLimits, AuditLog, ReceiptKey, Store};
 use tokio::sync::broadcast;
 
@@ -89,8 +91,25 @@ pub struct Desk {
     catalog: OnceLock<Catalog>,
 }
 
-/// Says how a tool is defined now, by the name clients call it.
-type Catalog = Box<dyn Fn(&ToolName) -> Option<PinDigest> + Send + Sync>;
+/// Says what is known of tools and agents now.
+pub(crate) struct Catalog {
+    /// A tool, by the name clients call it.
+    pub(crate) tool: Box<dyn Fn(&ToolName) -> Option<CatalogTool> + Send + Sync>,
+    /// Whether there is an agent of this name.
+    pub(crate) is_agent: Box<dyn Fn(&Principal) -> bool + Send + Sync>,
+}
+
+/// A tool as it is known now.
+pub(crate) struct CatalogTool {
+    pub(crate) definition: PinDigest,
+    pub(crate) upstream: UpstreamId,
+    /// Its server's own name for it.
+    pub(crate) own: Arc<str>,
+    pub(crate) contract: Contract,
+    pub(crate) shape: Arc<ToolShape>,
+    /// Whether its server verifies approvals itself.
+    pub(crate) gated: bool,
+}
 
 /// From where a passkey is registered.
 #[derive(Clone, Copy, Debug)]
@@ -177,8 +196,12 @@ impl Desk {
         self.catalog.set(catalog).ok();
     }
 
-    fn definition(&self, tool: &ToolName) -> Option<PinDigest> {
-        self.catalog.get().and_then(|catalog| catalog(tool))
+    fn tool(&self, tool: &ToolName) -> Option<CatalogTool> {
+        self.catalog.get().and_then(|catalog| (catalog.tool)(tool))
+    }
+
+    fn is_agent(&self, principal: &Principal) -> bool {
+        self.catalog.get().is_some_and(|catalog| (catalog.is_agent)(principal))
     }
 
     /// Where the page is: scheme, host and port.

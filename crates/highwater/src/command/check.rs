@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::announce::count;
 use crate::command::print;
+use crate::command::status::{permit_json, permit_text};
 use crate::configuration;
 use crate::exit::Failure;
 use crate::place::found_config;
@@ -108,6 +109,10 @@ impl Outcome {
         now: Timestamp,
     ) -> Result<(), Failure> {
         writeln!(self.text, "ok: {}, {name}", count(&checked.settings)).unwrap_or_default();
+        let permits = &checked.settings.permits;
+        for permit in permits {
+            writeln!(self.text, "   = permit {}", permit_text(permit, now)).unwrap_or_default();
+        }
         let mut warnings = checked.warnings.clone();
         let mut gave_up = false;
         match checked.analyse(now) {
@@ -132,6 +137,9 @@ impl Outcome {
             "warnings": warnings.iter().map(finding).collect::<Vec<_>>(),
             "complete": !gave_up,
         });
+        if !permits.is_empty() {
+            put(&mut found, "permits", permits.iter().map(|permit| permit_json(permit, now)).collect());
+        }
         let mut leaks = Vec::new();
         for condition in &args.leak {
             let answer =

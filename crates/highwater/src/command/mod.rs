@@ -13,6 +13,7 @@ pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod session;
+pub(crate) mod status;
 pub(crate) mod stdio;
 pub(crate) mod stdio_gateway;
 pub(crate) mod test;

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
+use highwater_core::action::ActionKind;
 use highwater_core::audit::{Recorded, RecordedDecision};
-use highwater_core::decide::{Effect, FindingId, FlowMode};
-use highwater_core::id::{DecisionId, SessionKey, Timestamp, UpstreamId};
+use highwater_core::decide::{Effect, Finding, FindingId, FlowMode, Reason};
+use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
 
 use super::period::Period;
 use crate::explain::{Log, record};
@@ -59,6 +60,18 @@ pub(crate) struct Report {
     pub(crate) span: Option<(Timestamp, Timestamp)>,
     /// Whether anything at all is on record, in the period or not.
     pub(crate) is_any: bool,
+    /// The calls about which nobody could be asked, by who made them and of which tool.
+    unanswered: BTreeMap<(Principal, UpstreamId, String), usize>,
+}
+
+/// Calls about which nobody could be asked, that a permit could answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unanswered {
+    pub(crate) token: Principal,
+    pub(crate) upstream: UpstreamId,
+    /// The server's own name of the tool.
+    pub(crate) tool: String,
+    pub(crate) calls: usize,
 }
 
 // === impl Report ===
@@ -76,6 +89,7 @@ impl Report {
                 (Recorded::Decision(decision), Some(id)) => {
                     calls.insert(id.clone(), decision.clone());
                     if period.contains(record.time) {
+                        report.note_unanswered(&decision);
                         let known = places.get(&id).copied().flatten();
                         let place = report.decided(record.time, decision, known);
                         places.insert(id, place);
@@ -116,6 +130,40 @@ impl Report {
         };
         self.events.push(Event::Decided { time, decision, effect });
         Some(self.events.len() - 1)
+    }
+
+    fn note_unanswered(&mut self, decision: &RecordedDecision) {
+        let mut findings = decision.findings.iter().filter(|finding| !finding.dry_run);
+        let nobody = |finding: &Finding| {
+            finding.id == FindingId::Unapproved && finding.reasons.contains(&Reason::NobodyToAsk)
+        };
+        // What takes a passkey, or a person at every call, no permit answers.
+        let may_be_permitted = |finding: &Finding| match &finding.id {
+            FindingId::Unapproved => true,
+            FindingId::Flow(_) | FindingId::Rule(_) => finding.effect <= Effect::Confirm,
+            _ => finding.effect < Effect::Confirm,
+        };
+        let is_call = decision.kind == ActionKind::CallTool;
+        if is_call && findings.clone().any(nobody) && findings.all(may_be_permitted) {
+            let key = (decision.principal.clone(), decision.upstream.clone(), decision.target.clone());
+            *self.unanswered.entry(key).or_default() += 1;
+        }
+    }
+
+    /// The calls about which nobody could be asked, most first.
+    pub(crate) fn unanswered(&self) -> Vec<Unanswered> {
+        let mut all: Vec<Unanswered> = self
+            .unanswered
+            .iter()
+            .map(|((token, upstream, tool), calls)| Unanswered {
+                token: token.clone(),
+                upstream: upstream.clone(),
+                tool: tool.clone(),
+                calls: *calls,
+            })
+            .collect();
+        all.sort_by_key(|unanswered| std::cmp::Reverse(unanswered.calls));
+        all
     }
 
     /// Leaves out the oldest decisions where there are too many; what was read with them still counts.
@@ -165,7 +213,7 @@ pub(super) fn is_stopped(effect: Effect) -> bool {
 fn reason(decision: &RecordedDecision) -> Option<FindingId> {
     let counted = decision.findings.iter().filter(|finding| !finding.dry_run);
     let counted = counted.filter(|finding| finding.id != FindingId::Unapproved);
-    let effect = |finding: &&highwater_core::decide::Finding| match (decision.mode, finding.would) {
+    let effect = |finding: &&Finding| match (decision.mode, finding.would) {
         (FlowMode::Observe, Some(would)) => would.balanced,
         _ => finding.effect,
     };

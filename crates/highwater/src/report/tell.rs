@@ -6,7 +6,7 @@ use highwater_core::decide::FindingId;
 use highwater_core::id::Timestamp;
 use serde_json::{Value, json};
 
-use super::record::{Report, Stop};
+use super::record::{Report, Stop, Unanswered};
 use super::remedies::Found;
 use crate::explain::when::moment;
 use crate::explain::{plain, table};
@@ -51,7 +51,28 @@ fn tell(text: &mut String, report: &Report, tried: Option<&Found>) -> std::fmt::
         ]);
     }
     table(text, "  ", &rows)?;
-    remedies(text, tried, asked + refused)
+    remedies(text, tried, asked + refused)?;
+    permits(text, &report.unanswered())
+}
+
+/// How many permits are proposed.
+const PROPOSED: usize = 3;
+
+/// What an agent that nobody watches could be permitted. Arguments are not on record, so that they are left to be written.
+fn permits(text: &mut String, unanswered: &[Unanswered]) -> std::fmt::Result {
+    for Unanswered { token, upstream, tool, calls } in unanswered.iter().take(PROPOSED) {
+        let (token, tool) = (plain(token.as_str()), plain(tool));
+        let times = count(*calls, "call");
+        writeln!(text, "\nnobody was there to ask about {times} of `{upstream}:{tool}` by token `{token}`")?;
+        writeln!(text, "  if it works alone, permit exactly what it is to do, every target fixed; or sign a mandate")?;
+        writeln!(text, "       permits:")?;
+        writeln!(text, "         {token}-{tool}:")?;
+        writeln!(text, "           token: {token}")?;
+        writeln!(text, "           tool: {upstream}:{tool}")?;
+        writeln!(text, "           arguments: {{}}   # each argument: const, enum, min, max, max_length or prefix")?;
+        writeln!(text, "           until: YYYY-MM-DD")?;
+    }
+    Ok(())
 }
 
 fn remedies(text: &mut String, tried: Option<&Found>, stopped: usize) -> std::fmt::Result {
@@ -99,6 +120,11 @@ pub(crate) fn data(report: &Report, tried: Option<&Found>) -> Value {
                 json!({ "server": stop.upstream, "finding": stop.finding, "asked": stop.asked,
                         "refused": stop.refused })
             })
+            .collect::<Vec<_>>(),
+        "unanswered": report
+            .unanswered()
+            .iter()
+            .map(|it| json!({ "token": it.token.as_str(), "server": it.upstream, "tool": it.tool, "calls": it.calls }))
             .collect::<Vec<_>>(),
         "judgedAgain": tried.map(|tried| tried.understood),
         "remedies": tried.map(|tried| {

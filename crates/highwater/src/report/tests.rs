@@ -85,3 +85,20 @@ fn a_time_in_which_nothing_was_decided_is_said_to_be_so() {
     assert!(report.is_any && report.decisions == 0);
     assert_eq!(text(&report, None), "no decision is on record for this time\n");
 }
+
+#[test]
+fn calls_that_nobody_could_be_asked_about_are_proposed_as_permits() {
+    let mut stage = Stage::with("flow: balanced");
+    stage.call("repo", "list_issues", Person::Absent);
+    for _ in 0..2 {
+        stage.call("repo", "open_pull_request", Person::Absent);
+    }
+    let report = report(&stage, &Period::default());
+    let unanswered = report.unanswered();
+    let found: Vec<_> = unanswered.iter().map(|it| (it.tool.as_str(), it.calls)).collect();
+    assert_eq!(found, [("open_pull_request", 2)]);
+    let said = text(&report, None);
+    assert!(said.contains("nobody was there to ask about 2 calls of `repo:open_pull_request`"), "{said}");
+    assert!(said.contains("tool: repo:open_pull_request\n"), "{said}");
+    assert_eq!(data(&report, None)["unanswered"][0]["tool"], "open_pull_request");
+}

@@ -111,6 +111,8 @@ async fn what_one_road_remembers_holds_on_the_other() {
     let times = filler.times();
     done(&client.call(WRITE, json!({ "path": "b" })).await.unwrap());
     assert_eq!(filler.times(), times);
+    // What a form remembers ends with its conversation.
+    asks(&stage, &client, &filler, json!({ "path": "a" })).await;
 }
 
 #[tokio::test]

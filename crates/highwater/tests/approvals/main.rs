@@ -18,6 +18,7 @@ mod reset;
 mod rounds;
 mod rounds_heard;
 mod rounds_lasting;
+mod scopes;
 mod sealed;
 mod sent;
 mod stage;

@@ -78,13 +78,18 @@ impl Person {
     }
 
     async fn csrf(&self, from: &str) -> String {
-        let browser = Setup::http(&format!("{}{from}", self.address)).connect_silently().await.unwrap();
+        let document = self.document(from).await;
+        let csrf = document.split("data-csrf=\"").nth(1).and_then(|rest| rest.split('"').next());
+        csrf.unwrap_or_else(|| panic!("{document}")).to_owned()
+    }
+
+    /// A document of the page, as the browser gets it.
+    pub(crate) async fn document(&self, path: &str) -> String {
+        let browser = Setup::http(&format!("{}{path}", self.address)).connect_silently().await.unwrap();
         // An empty header is none.
         let headers =
             [("host", self.host()), ("sec-fetch-dest", "document"), ("cookie", self.cookie.as_str())];
-        let document = browser.exchange(Method::GET, String::new(), &headers).await.unwrap();
-        let csrf = document.body.split("data-csrf=\"").nth(1).and_then(|rest| rest.split('"').next());
-        csrf.unwrap_or_else(|| panic!("{}: {}", document.status, document.body)).to_owned()
+        browser.exchange(Method::GET, String::new(), &headers).await.unwrap().body
     }
 
     pub(crate) fn origin(&self) -> &str {

@@ -27,7 +27,7 @@ pub(crate) fn script(words: &str) -> Value {
     let cached = r#""resultType":"complete","ttlMs":0,"cacheScope":"private""#;
     let tool = |name: &str, returns: &str| {
         format!(
-            r#"{{"name":"{name}","description":"{words}","inputSchema":{{"type":"object"}},"annotations":{{"inputMetadata":{{"destination":"ephemeral","sensitivity":["user","pii","financial","credentials"],"outcomes":"benign"}},"returnMetadata":{returns}}}}}"#
+            r#"{{"name":"{name}","description":"{words}","inputSchema":{{"type":"object","properties":{{"path":{{"type":"string"}}}}}},"annotations":{{"inputMetadata":{{"destination":"ephemeral","sensitivity":["user","pii","financial","credentials"],"outcomes":"benign"}},"returnMetadata":{returns}}}}}"#
         )
     };
     let (harmless, private) =

@@ -48,7 +48,7 @@ fn script(words: &str) -> Value {
     let result = |text: &str| vec![format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{text}}}"#)];
     let tool = |name: &str, returns: &str| {
         format!(
-            r#"{{"name":"{name}","description":"{words}","inputSchema":{{"type":"object"}},"annotations":{{"inputMetadata":{{"destination":"ephemeral","sensitivity":["user","pii","financial","credentials"],"outcomes":"benign"}},"returnMetadata":{returns}}}}}"#
+            r#"{{"name":"{name}","description":"{words}","inputSchema":{{"type":"object","properties":{{"path":{{"type":"string"}},"amount":{{"type":"integer"}}}}}},"annotations":{{"inputMetadata":{{"destination":"ephemeral","sensitivity":["user","pii","financial","credentials"],"outcomes":"benign"}},"returnMetadata":{returns}}}}}"#
         )
     };
     let (harmless, private) =

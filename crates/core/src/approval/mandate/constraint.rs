@@ -30,6 +30,9 @@ pub(crate) enum NoConstraint {
 
 // === impl Constraint ===
 
+/// Numbers of JSON are finite.
+impl Eq for Constraint {}
+
 impl Constraint {
     /// Reads an object.
     pub(crate) fn read(value: Value) -> Result<Self, NoConstraint> {

@@ -19,7 +19,7 @@ use crate::label::Label;
 use crate::profile::ArgumentTypes;
 
 /// What an operator permits an agent to do by itself.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandingPermit {
     name: String,
     principal: Principal,

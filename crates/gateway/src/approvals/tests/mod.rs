@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use super::requests::{AskAnswer, NewAsk, told_of};
 use super::view::ContextView;
-use super::{AskedCall, Desk, DeskFault, DeskParts, EnrollFrom, Rememberable};
+use super::{AskedCall, Catalog, CatalogTool, Desk, DeskFault, DeskParts, EnrollFrom, Rememberable};
 
 const ORIGIN: &str = "http://localhost:7412";
 
@@ -58,7 +58,19 @@ impl Room {
     async fn with(settings: ApprovalSettings) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let desk = open(&folder, settings).await;
-        desk.know(Box::new(|tool| (tool.as_str() != "gone").then(|| digest(1))));
+        let tool = |tool: &ToolName| {
+            let schema = r#"{"type":"object","properties":{"path":{"type":"string"},"text":{}}}"#;
+            (tool.as_str() != "gone").then(|| CatalogTool {
+                definition: digest(1),
+                upstream: UpstreamId::new("up"),
+                own: tool.as_str().trim_start_matches("up__").into(),
+                contract: Contract::unknown(),
+                shape: Arc::new(ToolShape::read("up", "delete", Some(schema))),
+                gated: false,
+            })
+        };
+        let is_agent = |name: &Principal| name.as_str() == "agent";
+        desk.know(Catalog { tool: Box::new(tool), is_agent: Box::new(is_agent) });
         Self { desk, folder }
     }
 

@@ -5,6 +5,7 @@ use highwater_core::approval::{ApprovalReason, CanonicalArguments, to_iso};
 use highwater_core::decide::Effect;
 use highwater_core::id::{ChallengeId, Principal, SessionKey, Timestamp, UpstreamId, UserId};
 use highwater_core::label::Label;
+use highwater_core::profile::ArgumentType;
 
 use super::{Call, Room, digest, json, unlabelled};
 use crate::approvals::{Around, AskAnswer, By, DeskFault, Mandated, Recalled, RememberScope, told_of};
@@ -131,6 +132,7 @@ async fn uses(room: &Room, path: &str, definition: u8, label: &Label) -> bool {
         upstream: Some(&UpstreamId::new("up")),
         definition: Some(digest(definition)),
         arguments: &arguments,
+        types: &[("path", ArgumentType::Text)].into(),
         delegable: true,
         aims: &["path"],
         session: &SessionKey::new("s1"),
@@ -156,7 +158,35 @@ async fn a_mandate_is_signed_counted_and_taken_back() {
         }
     };
     assert!(matches!(signed("{}".to_owned()).await.unwrap_err(), DeskFault::Mandate(_)));
-    assert!(matches!(signed(terms("gone", 1)).await.unwrap_err(), DeskFault::Mandate(_)));
+    // What use would refuse is refused before anybody signs, and the place is named.
+    let usual = terms("up__delete", 1);
+    let tainted = usual.replace(r#""agent":"agent""#, r#""agent":"agent","while_tainted":true"#);
+    for (terms, says) in [
+        (terms("gone", 1), "`tools`: no server offers `gone` now"),
+        (usual.replace(r#""agent":"agent""#, r#""agent":"nobody""#), "`agent`: there is no token `nobody`"),
+        (usual.replace(r#"{"prefix":"build/"}"#, r#"{"max":50}"#), "`arguments.path`: it is of type `string`"),
+        (usual.replace(r#""path":"#, r#""text":"#), "`arguments.text`: the tool's definition does not name one type"),
+        (tainted, "`arguments.path`: it says what is acted on or where"),
+    ] {
+        let refused = signed(terms).await.unwrap_err();
+        assert!(matches!(refused, DeskFault::Terms(_)) && refused.to_string().starts_with(says), "{refused}");
+    }
+    let settings = |tools: &str| {
+        let config = format!(r#"{{"servers":{{}},"approvals":{{"tools":{{"up:delete":{tools}}}}}}}"#);
+        let mut loaded = highwater_config::load("test", &config.replace("{}", r#"{"up":{"command":"x"}}"#), &|_| None).unwrap();
+        loaded.approvals.open_browser = false;
+        loaded.approvals.notify = false;
+        loaded.approvals
+    };
+    for (tools, says) in [
+        (r#"{"quorum":{"n":2,"approvers":["ada","ben"]}}"#, "`tools`: several people must sign for `up__delete`"),
+        (r#"{"delegable":false}"#, "`tools`: `up__delete` must not be delegated"),
+    ] {
+        room.desk.under(settings(tools));
+        let refused = signed(usual.clone()).await.unwrap_err();
+        assert!(refused.to_string().starts_with(says), "{refused}");
+    }
+    room.desk.under(settings(r#"{"delegable":true}"#));
     let mandate = signed(terms("up__delete", 2)).await.unwrap();
     let clean = Label::bottom();
     assert!(!uses(&room, "src/a", 1, &clean).await, "another path");

@@ -102,7 +102,8 @@ fn refused(fault: &DeskFault) -> Response<ResponseBody> {
         | DeskFault::NotRememberable
         | DeskFault::NeedsWord
         | DeskFault::NotPresumed
-        | DeskFault::Mandate(_) => StatusCode::BAD_REQUEST,
+        | DeskFault::Mandate(_)
+        | DeskFault::Terms(_) => StatusCode::BAD_REQUEST,
         DeskFault::Unsealable | DeskFault::NoEntropy | DeskFault::Store(_) | DeskFault::Audit(_) => {
             StatusCode::SERVICE_UNAVAILABLE
         }

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use highwater_core::action::ActionKind;
 use highwater_core::annotation::{ArgumentRole, Destination};
-use highwater_core::approval::CanonicalArguments;
+use highwater_core::approval::{CanonicalArguments, PermitUse};
 use highwater_core::decide::{Answer, Effect, Escalation, Proof, Told};
 use highwater_core::label::Label;
 use highwater_core::profile::{Named, Profile};
-use highwater_mcp::text::members;
+use highwater_mcp::text::{member, members};
 
 use super::super::judge::Settled;
 use super::super::permitted::Basis;
@@ -18,6 +19,7 @@ use super::Approvals;
 use super::desk::{AtDesk, failed};
 use super::native::around;
 use super::signable::Signable;
+use crate::gateway::now;
 use crate::approvals::{
     AskedCall, Mandated, Offer, Recalled, Rememberable, Surface, common_folder, is_content,
 };
@@ -60,6 +62,44 @@ impl Approvals {
             self.judge.recorder.answer_by(&proposed, question, Answer::Approve, "with its challenge")?;
         }
         self.judge.judge_answered(proposed, approved, Basis::default()).await
+    }
+
+    /// A permit of the operator's file that covers the call. It is a word and no signature, so that it answers no more than
+    /// a confirmation.
+    pub(super) async fn permitted_by_file(
+        &self,
+        proposed: Proposed,
+        escalation: Escalation,
+    ) -> Result<Settled, Refusal> {
+        let world = self.judge.world.load_full();
+        let is_call = proposed.action.kind() == ActionKind::CallTool && proposed.relayed.is_none();
+        if world.permits.is_empty() || !is_call || escalation.grade() != Effect::Confirm {
+            return Ok(Settled::Open(proposed, escalation));
+        }
+        let Ok(arguments) = CanonicalArguments::read(member(proposed.action.params(), "arguments")) else {
+            return Ok(Settled::Open(proposed, escalation));
+        };
+        let (aims, told) = (aims(&proposed, &arguments), escalation.told());
+        let aims: Vec<&str> = aims.iter().map(String::as_str).collect();
+        let call = PermitUse {
+            principal: &proposed.caller.principal,
+            upstream: proposed.action.upstream(),
+            tool: proposed.action.target(),
+            arguments: &arguments,
+            types: proposed.known().shape.types(),
+            aims: &aims,
+            label: proposed.label(),
+            told: &told,
+            now: now(),
+        };
+        let Some(permit) = world.permits.iter().find(|permit| permit.admits(&call).is_ok()) else {
+            return Ok(Settled::Open(proposed, escalation));
+        };
+        let by = format!("permit {}", permit.name());
+        let question = escalation.question();
+        self.judge.recorder.answer_by(&proposed, question, Answer::Approve, &by)?;
+        let answered = escalation.answered(question, Answer::Approve);
+        self.judge.judge_answered(proposed, answered, Basis::on_record(by)).await
     }
 
     /// Looks for a yes that was given before and covers this call.
@@ -131,6 +171,7 @@ impl Approvals {
             upstream: Some(proposed.action.upstream()),
             definition: signable.definition,
             arguments: called.arguments,
+            types: proposed.known().shape.types(),
             delegable: here.delegable,
             aims: &aims,
             session: &session,

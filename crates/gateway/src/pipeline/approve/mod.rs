@@ -204,6 +204,10 @@ impl Approvals {
                     Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
                     Settled::Open(proposed, escalation) => (proposed, escalation),
                 };
+                (proposed, escalation) = match self.permitted_by_file(proposed, escalation).await? {
+                    Settled::Granted(proposed, granted) => return Ok(Approved::of(proposed, granted)),
+                    Settled::Open(proposed, escalation) => (proposed, escalation),
+                };
             }
             let (question, answer, kept) = match form.take() {
                 Some(form) => (form.question, form.answer, form.kept),

@@ -228,3 +228,96 @@ async fn after_a_strangers_page_sixty_acts_with_five_recipients_folders_and_chan
         asks(&agent, &approver, other).await;
     }
 }
+
+/// An agent that nobody watches, with permits for two recipients.
+fn headless(permits: Value) -> Setup {
+    let text = || json!({ "type": "string" });
+    let mail = tool("send_mail", json!({ "to": text(), "body": text(), "copies": { "type": "integer" } }), json!({}));
+    let open = json!({ "readOnlyHint": true, "openWorldHint": true });
+    let setup = Setup::usual().server("web", Script::of([tool("get_page", json!({}), open)]));
+    setup.server("mail", Script::of([mail])).with(|config| {
+        config["permits"] = permits;
+        config["servers"]["mail"]["labels"] = json!({ "send_mail": {
+            "roles": { "copies": "scalar" }, "returnMetadata": { "source": "system", "sensitivity": "none" } } });
+    })
+}
+
+fn permit(until: &str) -> Value {
+    json!({ "nightly-mail": { "token": "agent", "tool": "mail:send_mail", "until": until, "arguments": {
+        "to": { "enum": ["ada@example.com", "ben@example.com"] }, "body": { "max_length": 20 },
+        "copies": { "min": 1, "max": 3 },
+    } } })
+}
+
+fn send(to: &str, body: &str, copies: Value) -> Value {
+    json!({ "to": to, "body": body, "copies": copies })
+}
+
+#[tokio::test]
+async fn after_strangers_text_an_agent_alone_does_what_its_permit_lists_and_nothing_beside_it() {
+    // With a page and without: nobody need be there.
+    for with_page in [false, true] {
+        let setup = headless(permit("2999-01-01"));
+        let stage = if with_page { setup.with_page() } else { setup }.open().await;
+        let agent = stage.of_era(ERAS[1]);
+        text(&agent.call(PAGE, json!({})).await);
+        for (to, copies) in [("ada@example.com", json!(1)), ("ben@example.com", json!(3.0))] {
+            text(&agent.call("mail__send_mail", send(to, "all is well", copies)).await);
+        }
+        let long = "a".repeat(21);
+        for beside in [
+            send("eve@example.com", "all is well", json!(1)),
+            send("ada@example.com", &long, json!(1)),
+            send("ada@example.com", "all is well", json!(4)),
+            send("ada@example.com", "all is well", json!(0)),
+            send("ada@example.com", "all is well", json!("1")),
+            send("ada@example.com", "all is well", json!(1.5)),
+            json!({ "to": "ada@example.com", "body": "all is well" }),
+            json!({ "to": "ada@example.com", "body": "all is well", "copies": 1, "cc": "eve@example.com" }),
+        ] {
+            let mut finished = pin!(agent.start_call("mail__send_mail", beside.clone()).finish());
+            // Where there is a page, somebody is asked there; without one it is refused at once.
+            if tokio::time::timeout(Duration::from_millis(50), &mut finished).await.is_ok_and(|it| it.answer["result"]["isError"] != true) {
+                panic!("{beside} ran");
+            }
+        }
+        assert_eq!(stage.server("mail").runs("send_mail"), 2);
+        let uses = stage.audit().into_iter().filter(|record| record["by"] == "permit nightly-mail");
+        assert_eq!(uses.count(), 2, "{:?}", stage.audit());
+    }
+}
+
+#[tokio::test]
+async fn a_permit_answers_no_passkey_nothing_of_every_call_no_credentials_and_nothing_after_its_end() {
+    let run = |setup: Setup, first: Option<&'static str>| async move {
+        let stage = setup.open().await;
+        let agent = stage.of_era(ERAS[1]);
+        text(&agent.call(PAGE, json!({})).await);
+        if let Some(first) = first {
+            text(&agent.call(first, json!({})).await);
+        }
+        agent.call("mail__send_mail", send("ada@example.com", "all is well", json!(1))).await;
+        stage.server("mail").runs("send_mail")
+    };
+    let usual = || headless(permit("2999-01-01"));
+    assert_eq!(run(usual(), None).await, 1);
+    assert_eq!(run(headless(permit("2020-01-01")), None).await, 0, "it is over");
+    let passkey = json!({ "name": "sign", "effect": "passkey", "when": { "tool.id": "mail__send_mail" } });
+    assert_eq!(run(usual().rule(passkey), None).await, 0, "a passkey is wanted");
+    let confirm = json!({ "name": "look", "effect": "confirm", "when": { "tool.id": "mail__send_mail" } });
+    assert_eq!(run(usual().rule(confirm), None).await, 1, "a rule of the operator's own");
+    let every = usual().with(|config| {
+        config["servers"]["mail"]["labels"]["send_mail"]["approval"] = json!("confirm");
+    });
+    assert_eq!(run(every, None).await, 0, "a person is wanted at every call");
+    let keys = usual().with(|config| {
+        config["servers"]["up"]["labels"] =
+            json!({ "look": { "returnMetadata": { "source": "user", "sensitivity": "credentials" } } });
+        config["servers"]["mail"]["labels"]["send_mail"]["inputMetadata"] =
+            json!({ "destination": "user", "sensitivity": ["credentials"], "outcomes": "consequential" });
+        config["clearance"] = json!({ "user": "any" });
+    });
+    assert_eq!(run(keys, Some(LOOK)).await, 0, "the session holds credentials");
+    let other = headless(json!({ "p": { "token": "other", "tool": "mail:send_mail", "until": "2999-01-01" } }));
+    assert_eq!(run(other, None).await, 0, "it is for another token");
+}

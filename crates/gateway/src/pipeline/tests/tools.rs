@@ -39,13 +39,19 @@ fn tool(name: &str, destination: &str, outcomes: &str, returns: Value) -> Value 
     })
 }
 
+/// The same with an argument that is known to be a text.
+fn with_path(mut tool: Value) -> Value {
+    tool["inputSchema"]["properties"] = json!({ "path": { "type": "string" } });
+    tool
+}
+
 /// The server with all of them.
 pub(super) fn stocked() -> Script {
     Script::of([
         reader("look", "system", "none"),
         reader("fetch", "untrustedPublic", "none"),
         reader("inbox", "user", "pii"),
-        doer("act", "internal", "consequential"),
+        with_path(doer("act", "internal", "consequential")),
         doer("send", "public", "irreversible"),
     ])
 }
