@@ -99,7 +99,7 @@ impl Lowering<'_> {
                     "outside-domain",
                     written.span,
                     format!("`clearance.{destination}`{subject} lists too much"),
-                    &format!(
+                    format!(
                         "at most {} of a kind, each of at most {} bytes",
                         TextSet::LIMIT,
                         TextSet::LONGEST

@@ -27,7 +27,7 @@ pub(super) fn each_word(text: &str, each: &mut impl FnMut(&[u8]) -> ControlFlow<
         } else if is_hidden(letter) {
             continue;
         } else if letter.is_alphanumeric() {
-            if stands_alone(letter) && end(&mut word, each).is_break() {
+            if stands_alone(letter) && !end(&mut word, each) {
                 return;
             }
             for lower in letter.to_lowercase() {
@@ -37,21 +37,21 @@ pub(super) fn each_word(text: &str, each: &mut impl FnMut(&[u8]) -> ControlFlow<
                 continue;
             }
         }
-        if end(&mut word, each).is_break() {
+        if !end(&mut word, each) {
             return;
         }
     }
-    // Whoever has heard enough now has heard all.
-    let _: ControlFlow<()> = end(&mut word, each);
+    end(&mut word, each);
 }
 
-fn end(word: &mut Vec<u8>, each: &mut impl FnMut(&[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
+/// Ends a word, and says whether more are wanted.
+fn end(word: &mut Vec<u8>, each: &mut impl FnMut(&[u8]) -> ControlFlow<()>) -> bool {
     if word.is_empty() {
-        return ControlFlow::Continue(());
+        return true;
     }
     let heard = each(word);
     word.clear();
-    heard
+    heard.is_continue()
 }
 
 /// The first letter of a text that is not plain, and what follows it. What stands for no letter parts words.
