@@ -150,10 +150,10 @@ impl Announcement<'_> {
         let of_tokens = self.settings.agent_tokens.iter().filter(|token| token.forms == Forms::Person);
         let named: Vec<String> = of_tokens.map(|token| format!("of token `{}`", token.name)).collect();
         let own = match self.settings.own_forms() {
-            Forms::Person => "of clients with the agent token count as your answer",
-            Forms::Never => "of clients on this machine that join by `highwater stdio` count as your answer",
+            Forms::Person => "of clients that use the first token below count as your answer",
+            Forms::Never => "of clients that join by `highwater stdio` on this machine count as your answer",
         };
-        writeln!(text, "forms           {own}; others are asked on the page")?;
+        writeln!(text, "forms           {own}; you are asked on the page otherwise")?;
         for line in named {
             writeln!(text, "                {line}, too, as the configuration says")?;
         }

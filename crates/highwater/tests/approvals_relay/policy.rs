@@ -20,9 +20,15 @@ async fn g17_a_client_that_cannot_carry_the_approval_is_told_what_to_do() {
             assert!(text.contains(part), "{text}");
         }
         assert_eq!(stage.called(), 0);
-        // Whoever has asked for a challenge can carry it (G19).
+        // A connection that has asked for a challenge can carry it (G19); a request of the modern era says so itself.
         stage.challenge(&client, &json!({ "id": "a" })).await;
-        rejected(&client.call(WIPE, json!({ "id": "a" })).await.unwrap(), "missing_evidence");
+        let answer = client.call(WIPE, json!({ "id": "a" })).await.unwrap();
+        match era {
+            Era::Legacy => rejected(&answer, "missing_evidence"),
+            Era::Modern => assert!(answer.text().unwrap().contains("SEP-2672"), "{}", answer.raw()),
+        }
+        let native = stage.native(era).await;
+        rejected(&native.call(WIPE, json!({ "id": "a" })).await.unwrap(), "missing_evidence");
     }
 }
 
