@@ -30,7 +30,7 @@ impl Html {
     pub(super) fn prose(&mut self, sentence: &str) -> &mut Self {
         let parts: Vec<&str> = sentence.split('`').collect();
         // One without its partner is no name.
-        if parts.len() % 2 == 0 {
+        if parts.len().is_multiple_of(2) {
             return self.text(sentence);
         }
         for (at, part) in parts.into_iter().enumerate() {

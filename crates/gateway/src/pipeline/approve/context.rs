@@ -140,7 +140,7 @@ fn destination(proposed: &Proposed) -> String {
         Destination::Internal => "stays inside your organisation",
         Destination::Public => "may be seen by anybody",
     };
-    let words: Vec<&str> = members.iter().map(|destination| says(destination)).collect();
+    let words: Vec<&str> = members.iter().map(says).collect();
     match words.as_slice() {
         [] => "What it is given goes nowhere.".to_owned(),
         some => format!("What it is given {}.", some.join(", or ")),
