@@ -258,3 +258,25 @@ async fn d8_the_outcome_is_in_view_and_has_the_focus_and_the_next_is_offered() {
     let title = browser.run("return document.title", json!([])).await.unwrap();
     assert_eq!(title, "(1) Inbox · Highwater");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d15_a_mandate_is_signed_by_a_form_that_an_approved_call_fills_in() {
+    let stage = Stage::with(json!({ "tools": { "files:wipe": { "delegable": true } } })).await;
+    let browser = &stage.browser;
+    stage.enrolled(&Authenticator::usb()).await;
+    let client = stage.client().await;
+    let held = client.begin(Request::call(WIPE, &json!({ "path": "/a", "count": 3 }))).await.unwrap();
+    stage.go_to_request().await;
+    stage.press_approve().await;
+    assert_eq!(held.answer().await.unwrap().text().unwrap(), "done");
+    stage.wait_text("#outcome", "let through").await;
+    browser.click("#outcome a[href^='/mandate']").await.unwrap();
+    stage.wait("#terms-form").await;
+    browser.click("#terms-form button").await.unwrap();
+    stage.wait_text("#vouch-says", "Let token agent make up to 10 calls of files__wipe until").await;
+    browser.click("#vouch-button").await.unwrap();
+    stage.wait_text("#status", "Signed.").await;
+    let (_, listed) = stage.api(Method::GET, "/api/v1/approvals/mandates", None).await;
+    let terms: serde_json::Value = serde_json::from_str(listed[0]["terms"].as_str().unwrap()).unwrap();
+    assert_eq!(terms["arguments"], json!({ "path": { "const": "/a" }, "count": { "const": 3 } }), "{listed}");
+}

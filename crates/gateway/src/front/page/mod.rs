@@ -237,7 +237,7 @@ impl<C: Counter> Page<C> {
             ["approve", id] => self.request_document(asked, id).await,
             ["inbox"] => self.inbox_document(asked).await,
             ["enroll"] => self.enroll_document(asked).await,
-            ["mandate"] => self.mandate_document(asked),
+            ["mandate"] => self.mandate_document(asked).await,
             _ => {
                 let csrf = self.visitors.csrf(headers);
                 let frame = self.frame("Not here", "none", &csrf, asked);
@@ -334,14 +334,22 @@ impl<C: Counter> Page<C> {
         answer::document(StatusCode::OK, document::enroll::document(&frame, named, &theirs))
     }
 
-    fn mandate_document(&self, asked: &Asked<'_>) -> Answer {
+    async fn mandate_document(&self, asked: &Asked<'_>) -> Answer {
         let csrf = self.visitors.csrf(&asked.head.headers);
-        if asked.visitor.is_none() {
+        let Some(visitor) = &asked.visitor else {
             let frame = self.frame("Sign in", "sign-in", &csrf, asked);
             return answer::document(StatusCode::OK, document::sign_in::before_mandate(&frame));
-        }
+        };
+        let query = asked.head.uri.query().unwrap_or_default();
+        let like = match query.split('&').find_map(|part| part.strip_prefix("like=")) {
+            Some(id) => match self.counter.view(&ApprovalId::new(id)).await {
+                Ok(view) => view.filter(|view| visitor.may_see(view)),
+                Err(refusal) => return self.trouble(asked, &refusal),
+            },
+            None => None,
+        };
         let frame = self.frame("Mandate", "mandate", &csrf, asked);
-        answer::document(StatusCode::OK, document::mandate::document(&frame))
+        answer::document(StatusCode::OK, document::mandate::document(&frame, like.as_ref()))
     }
 
     /// A document that says what went wrong.

@@ -345,10 +345,58 @@ function inboxPage() {
   });
 }
 
+/** One limit of an argument, as terms have it. */
+function limit(kind, value) {
+  switch (kind) {
+    case "text":
+      return { const: value };
+    case "number":
+    case "max": {
+      const number = Number(value);
+      if (value.trim() === "" || !Number.isFinite(number)) throw new Refused(`“${value}” is not a number`);
+      return kind === "max" ? { max: number } : { const: number };
+    }
+    case "enum":
+      return { enum: value.split(",").map((one) => one.trim()) };
+    case "prefix":
+      return { prefix: value };
+    default:
+      try {
+        return { const: JSON.parse(value) };
+      } catch {
+        throw new Refused(`“${value}” is not JSON`);
+      }
+  }
+}
+
+/** The terms that the form says. */
+function termsOfForm() {
+  const terms = { tools: byId("tools").value.split(",").map((tool) => tool.trim()), arguments: {} };
+  for (const row of document.querySelectorAll(".limit")) {
+    const [name, kind, value] = [".limit-name", ".limit-kind", ".limit-value"].map((part) => row.querySelector(part).value);
+    if (name.trim()) terms.arguments[name.trim()] = limit(kind, value);
+  }
+  const now = Date.now();
+  const at = (time) => new Date(time).toISOString();
+  terms.max_calls = Number(byId("calls").value);
+  terms.not_before = at(now - 1000);
+  terms.expires = at(now - 1000 + Number(byId("hours").value) * 3600e3);
+  terms.agent = byId("agent").value.trim();
+  if (byId("tainted").checked) terms.while_tainted = true;
+  return JSON.stringify(terms, null, 2);
+}
+
 function mandatePage() {
   // Behind the address, where it is sent to nobody.
-  if (location.hash.length > 1) byId("terms").value = new TextDecoder().decode(decode(location.hash.slice(1)));
+  if (location.hash.length > 1) {
+    byId("terms").value = new TextDecoder().decode(decode(location.hash.slice(1)));
+    byId("written").open = true;
+  }
   const vouch = voucher(() => say("Signed. The inbox shows it, and revokes it.", "good"));
+  on("terms-form", "submit", () => {
+    byId("terms").value = termsOfForm();
+    return vouch({ act: "mandate", terms: byId("terms").value });
+  });
   on("mandate", "submit", () => vouch({ act: "mandate", terms: byId("terms").value }));
 }
 

@@ -194,6 +194,14 @@ fn outcome(html: &mut Html, view: &RequestView, now: Timestamp, waiting: &[Reque
         html.raw(".");
     }
     html.around("</p><p>", next, "</p>");
+    let is_yes = matches!(view.state, State::Approved | State::Consumed);
+    if is_yes && view.kind == Kind::Passkey && !view.arguments.is_empty() {
+        html.around(
+            "<p><a href=\"/mandate?like=",
+            &view.id,
+            "\">Sign a mandate for more calls like this</a></p>",
+        );
+    }
     match waiting {
         [] => {
             html.raw("<p>Nothing else waits for you. You can close this tab.</p>");

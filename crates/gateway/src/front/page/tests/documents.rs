@@ -3,7 +3,7 @@
 use highwater_core::id::{ApprovalId, UserId};
 
 use super::super::document::request::Beside;
-use super::super::document::{Frame, enroll, inbox, request};
+use super::super::document::{Frame, enroll, inbox, mandate, request};
 use super::super::visitors::Visitor;
 use super::counter::{NOW, key, request as example};
 use crate::approvals::{
@@ -318,4 +318,22 @@ fn rows_of_the_inbox_tell_two_calls_of_one_tool_apart() {
     let listed = InboxView { pending: vec![call("/a"), call("/b")], ..InboxView::default() };
     let page = inbox::document(&frame, &listed, &visitor);
     assert!(page.contains("path “/a”") && page.contains("path “/b”"), "{page}");
+}
+
+#[test]
+fn d15_a_mandate_is_a_form_that_a_call_fills_in() {
+    let frame = Frame { title: "t", page: "mandate", csrf: "c", visitor: None, now: NOW };
+    let page = mandate::document(&frame, Some(&example(Kind::Passkey)));
+    assert!(page.contains("id=\"agent\" required spellcheck=\"false\" value=\"laptop\""), "{page}");
+    assert!(
+        page.contains("value=\"files__delete\"") && page.contains("value=\"&lt;b&gt;notes&lt;/b&gt;\""),
+        "{page}"
+    );
+    assert_eq!(page.matches("class=\"limit\"").count(), 2, "one row for each argument");
+    assert_eq!(mandate::document(&frame, None).matches("class=\"limit\"").count(), 4);
+    let terms = r#"{"tools":["a__b"],"max_calls":3,"agent":"bot","expires":"2026-11-18T12:00:00Z"}"#;
+    assert_eq!(
+        mandate::says(terms),
+        "Let token bot make up to 3 calls of a__b until 2026-11-18T12:00:00Z, without asking you"
+    );
 }
