@@ -108,7 +108,7 @@ impl Form {
 /// For how long a yes is to count. Whatever was not offered counts once: the yes was explicit, and once is the least of it.
 pub(super) fn scope(result: Option<&str>) -> Option<RememberScope> {
     let chosen = pointer(result?, &["content", "remember"])?;
-    serde_json::from_str(chosen).ok().filter(|scope| *scope == RememberScope::Session)
+    serde_json::from_str(chosen).ok().filter(|scope: &RememberScope| scope.ends_with_conversation())
 }
 
 /// What a person said, by the JSON text of an elicitation's result. Whatever is no plain yes is a no.
