@@ -113,6 +113,9 @@ impl Announcement<'_> {
                 "  answer questions  open the page of approvals and sign in with the operator token"
             )?;
             writeln!(text, "  enroll a passkey  highwater approvals enroll{data}")?;
+            if matches!(self.source, ConfigSource::Example) {
+                writeln!(text, "  sign with it      have an agent call `mail__delete_message` with `id` m-4")?;
+            }
         }
         match self.source {
             ConfigSource::Example => {
