@@ -100,7 +100,7 @@ impl Asked {
 
     /// One server, whose tools ask for a passkey, for a button, and for nothing.
     fn config(&self, folder: &Path, journal: &Path) -> Value {
-        let token = json!({ "permissions": ["read", "write", "destructive"], "servers": ["files"] });
+        let token = json!({ "permissions": ["read", "write", "destructive"], "servers": ["files"], "forms": "person" });
         let tokens: serde_json::Map<_, _> =
             KINDS.into_iter().map(|kind| (kind.to_owned(), token.clone())).collect();
         json!({

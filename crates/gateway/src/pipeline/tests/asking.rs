@@ -117,7 +117,7 @@ async fn a_form_that_is_answered_after_the_operator_took_the_word_back_counts_no
 
 /// D5: several clients hold one token.
 #[tokio::test]
-async fn only_the_connection_that_used_the_methods_is_told_that_evidence_is_missing() {
+async fn g19_only_the_connection_that_used_the_methods_is_told_that_evidence_is_missing() {
     let (stage, approver) = stage("passkey").await;
     let (native, plain) = (stage.of_era(ERAS[0]), stage.of_era(ERAS[0]));
     let asking = json!({ "toolName": ACT, "arguments": { "path": "a" } });
@@ -147,7 +147,7 @@ async fn only_the_connection_that_used_the_methods_is_told_that_evidence_is_miss
 
 /// D4: there is no challenge for what takes no passkey, so a client that would sign is asked like every other.
 #[tokio::test]
-async fn a_confirmation_reaches_a_client_that_signs_by_itself() {
+async fn g19_a_confirmation_reaches_a_client_that_signs_by_itself() {
     for era in ERAS {
         let (stage, approver) = stage("confirm").await;
         let native = |capabilities: Value| {
