@@ -51,7 +51,8 @@ fn what_debug_hides_is_there() {
 
 #[test]
 fn a_permit_that_is_none_is_refused_with_its_place_and_one_for_nobody_is_a_warning() {
-    let with = |permit: &str| format!("servers: {{ mail: {{ command: x }} }}\npermits:\n  nightly: {permit}\n");
+    let with =
+        |permit: &str| format!("servers: {{ mail: {{ command: x }} }}\npermits:\n  nightly: {permit}\n");
     for (permit, says) in [
         ("{ token: agent, until: 2030-01-01 }", "permit `nightly` has no `tool`"),
         ("{ tool: 'mail:send', until: 2030-01-01 }", "permit `nightly` has no `token`"),

@@ -9,8 +9,8 @@ use crate::command::{
 use crate::command::{
     approvals::ApprovalsArgs, check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs,
     explain::ExplainArgs, manifest::ManifestArgs, marks::MarksArgs, receipts::ReceiptsArgs,
-    report::ReportArgs, serve::ServeArgs, servers::ServersArgs, session::SessionArgs, status::StatusArgs, stdio::StdioArgs,
-    stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
+    report::ReportArgs, serve::ServeArgs, servers::ServersArgs, session::SessionArgs, status::StatusArgs,
+    stdio::StdioArgs, stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
 };
 use crate::exit::Failure;
 use crate::log::LogOptions;

@@ -60,13 +60,21 @@ impl Lowering<'_> {
                 token.span,
                 "permit-token",
                 format!("permit `{owner}` is for token `{}`, which is not in this file", token.value),
-                format!("{}; a token that was made by `highwater token create` is right, too", choose(&token.value, &known)),
+                format!(
+                    "{}; a token that was made by `highwater token create` is right, too",
+                    choose(&token.value, &known)
+                ),
             );
         }
-        let Some((server, own)) = tool.value.split_once(':').filter(|(server, own)| !server.is_empty() && !own.is_empty())
+        let Some((server, own)) =
+            tool.value.split_once(':').filter(|(server, own)| !server.is_empty() && !own.is_empty())
         else {
             let message = format!("`tool` of permit `{owner}`: `{}` names no server", tool.value);
-            self.report(tool.span, message, "write it as `SERVER:TOOL`, by the server's own name for the tool");
+            self.report(
+                tool.span,
+                message,
+                "write it as `SERVER:TOOL`, by the server's own name for the tool",
+            );
             return None;
         };
         if !names.contains(&server) {
@@ -79,7 +87,11 @@ impl Lowering<'_> {
         }
         let Some(end) = end_of(&until.value) else {
             let message = format!("`until` of permit `{owner}`: `{}` is no day", until.value);
-            self.report(until.span, message, "write it as `2027-01-31`; it permits until the end of that day");
+            self.report(
+                until.span,
+                message,
+                "write it as `2027-01-31`; it permits until the end of that day",
+            );
             return None;
         };
         let arguments = match &file.arguments {
@@ -90,7 +102,9 @@ impl Lowering<'_> {
         let tool = (UpstreamId::new(server), own);
         let permit = StandingPermit::new(owner, Principal::new(token.value.as_str()), tool, arguments, end);
         let place = file.arguments.read().map_or(name.span, |written| written.span);
-        permit.map_err(|fault| self.report(place, format!("permit `{owner}`: `{}`", fault.place), fault.why)).ok()
+        permit
+            .map_err(|fault| self.report(place, format!("permit `{owner}`: `{}`", fault.place), fault.why))
+            .ok()
     }
 
     /// A text that must be there: what is permitted is said, never supposed.
@@ -134,9 +148,12 @@ impl Lowering<'_> {
                     }
                 }
             }
-            Value::List(items) => Json::Array(items.iter().map(|item| self.json(item)).collect::<Option<_>>()?),
+            Value::List(items) => {
+                Json::Array(items.iter().map(|item| self.json(item)).collect::<Option<_>>()?)
+            }
             Value::Map(entries) => {
-                let members = entries.iter().map(|(key, value)| Some((key.name().to_owned(), self.json(value)?)));
+                let members =
+                    entries.iter().map(|(key, value)| Some((key.name().to_owned(), self.json(value)?)));
                 Json::Object(members.collect::<Option<_>>()?)
             }
         })

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
+use highwater_core::annotation::ArgumentRole;
 use highwater_core::approval::receipt::{ChainLink, Circumstances, Receipt, UseOf};
 use highwater_core::approval::{
     ApprovalReason, CanonicalArguments, DelegatedTool, Mandate, MandateUse, MandatedCall, ReservedAction,
     SpentMandate, TermsFault, ToolName, Unmandated,
 };
-use highwater_core::annotation::ArgumentRole;
 use highwater_core::audit::ApprovalNote;
 use highwater_core::grant::CallVariant;
 use highwater_core::id::{ChallengeId, Principal, SessionKey, UpstreamId, UserId};
@@ -140,7 +140,8 @@ impl Desk {
 
     /// The definitions of a mandate's tools, where its use would not be refused for what is known now.
     fn checked(&self, mandate: &Mandate) -> Result<BTreeMap<String, String>, DeskFault> {
-        let refused = |place: &str, why: String| DeskFault::Terms(TermsFault { place: place.to_owned(), why });
+        let refused =
+            |place: &str, why: String| DeskFault::Terms(TermsFault { place: place.to_owned(), why });
         if !self.is_agent(mandate.agent()) {
             let why = format!("there is no token `{}`; `highwater token list` names all", mandate.agent());
             return Err(refused("agent", why));

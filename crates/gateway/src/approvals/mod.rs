@@ -51,9 +51,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use highwater_config::ApprovalSettings;
+use highwater_core::annotation::Contract;
 use highwater_core::approval::{Nonce, RelyingParty, ServerId, ToolName};
 use highwater_core::audit::{ApprovalNote, AuditEvent, Happened};
-use highwater_core::annotation::Contract;
 use highwater_core::id::{ApprovalId, DecisionId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
 use highwater_core::profile::ToolShape;

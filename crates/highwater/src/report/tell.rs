@@ -64,12 +64,18 @@ fn permits(text: &mut String, unanswered: &[Unanswered]) -> std::fmt::Result {
         let (token, tool) = (plain(token.as_str()), plain(tool));
         let times = count(*calls, "call");
         writeln!(text, "\nnobody was there to ask about {times} of `{upstream}:{tool}` by token `{token}`")?;
-        writeln!(text, "  if it works alone, permit exactly what it is to do, every target fixed; or sign a mandate")?;
+        writeln!(
+            text,
+            "  if it works alone, permit exactly what it is to do, every target fixed; or sign a mandate"
+        )?;
         writeln!(text, "       permits:")?;
         writeln!(text, "         {token}-{tool}:")?;
         writeln!(text, "           token: {token}")?;
         writeln!(text, "           tool: {upstream}:{tool}")?;
-        writeln!(text, "           arguments: {{}}   # each argument: const, enum, min, max, max_length or prefix")?;
+        writeln!(
+            text,
+            "           arguments: {{}}   # each argument: const, enum, min, max, max_length or prefix"
+        )?;
         writeln!(text, "           until: YYYY-MM-DD")?;
     }
     Ok(())

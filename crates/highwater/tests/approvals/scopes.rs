@@ -88,9 +88,10 @@ async fn after_a_strangers_page_sixty_acts_with_five_recipients_folders_and_chan
     assert_eq!(read.len(), 5);
     let covers = ["ada@example.com", "ben@example.com", "desk/letters", "desk/plans", "#team"];
     for (page, covered) in read.iter().zip(covers) {
-        let offered = page.split("name=\"remember\"").skip(1).any(|choice| {
-            choice.contains(covered) && choice.contains("until this conversation ends")
-        });
+        let offered = page
+            .split("name=\"remember\"")
+            .skip(1)
+            .any(|choice| choice.contains(covered) && choice.contains("until this conversation ends"));
         assert!(offered, "{covered}: {page}");
     }
     // One recipient more.

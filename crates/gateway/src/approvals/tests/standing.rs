@@ -164,8 +164,14 @@ async fn a_mandate_is_signed_counted_and_taken_back() {
     for (terms, says) in [
         (terms("gone", 1), "`tools`: no server offers `gone` now"),
         (usual.replace(r#""agent":"agent""#, r#""agent":"nobody""#), "`agent`: there is no token `nobody`"),
-        (usual.replace(r#"{"prefix":"build/"}"#, r#"{"max":50}"#), "`arguments.path`: it is of type `string`"),
-        (usual.replace(r#""path":"#, r#""text":"#), "`arguments.text`: the tool's definition does not name one type"),
+        (
+            usual.replace(r#"{"prefix":"build/"}"#, r#"{"max":50}"#),
+            "`arguments.path`: it is of type `string`",
+        ),
+        (
+            usual.replace(r#""path":"#, r#""text":"#),
+            "`arguments.text`: the tool's definition does not name one type",
+        ),
         (tainted, "`arguments.path`: it says what is acted on or where"),
     ] {
         let refused = signed(terms).await.unwrap_err();
@@ -173,13 +179,18 @@ async fn a_mandate_is_signed_counted_and_taken_back() {
     }
     let settings = |tools: &str| {
         let config = format!(r#"{{"servers":{{}},"approvals":{{"tools":{{"up:delete":{tools}}}}}}}"#);
-        let mut loaded = highwater_config::load("test", &config.replace("{}", r#"{"up":{"command":"x"}}"#), &|_| None).unwrap();
+        let mut loaded =
+            highwater_config::load("test", &config.replace("{}", r#"{"up":{"command":"x"}}"#), &|_| None)
+                .unwrap();
         loaded.approvals.open_browser = false;
         loaded.approvals.notify = false;
         loaded.approvals
     };
     for (tools, says) in [
-        (r#"{"quorum":{"n":2,"approvers":["ada","ben"]}}"#, "`tools`: several people must sign for `up__delete`"),
+        (
+            r#"{"quorum":{"n":2,"approvers":["ada","ben"]}}"#,
+            "`tools`: several people must sign for `up__delete`",
+        ),
         (r#"{"delegable":false}"#, "`tools`: `up__delete` must not be delegated"),
     ] {
         room.desk.under(settings(tools));

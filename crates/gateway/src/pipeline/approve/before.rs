@@ -19,10 +19,10 @@ use super::Approvals;
 use super::desk::{AtDesk, failed};
 use super::native::around;
 use super::signable::Signable;
-use crate::gateway::now;
 use crate::approvals::{
     AskedCall, Mandated, Offer, Recalled, Rememberable, Surface, common_folder, is_content,
 };
+use crate::gateway::now;
 
 // === impl Approvals ===
 

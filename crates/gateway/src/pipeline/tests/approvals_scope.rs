@@ -232,7 +232,11 @@ async fn after_a_strangers_page_sixty_acts_with_five_recipients_folders_and_chan
 /// An agent that nobody watches, with permits for two recipients.
 fn headless(permits: Value) -> Setup {
     let text = || json!({ "type": "string" });
-    let mail = tool("send_mail", json!({ "to": text(), "body": text(), "copies": { "type": "integer" } }), json!({}));
+    let mail = tool(
+        "send_mail",
+        json!({ "to": text(), "body": text(), "copies": { "type": "integer" } }),
+        json!({}),
+    );
     let open = json!({ "readOnlyHint": true, "openWorldHint": true });
     let setup = Setup::usual().server("web", Script::of([tool("get_page", json!({}), open)]));
     setup.server("mail", Script::of([mail])).with(|config| {
@@ -277,7 +281,10 @@ async fn after_strangers_text_an_agent_alone_does_what_its_permit_lists_and_noth
         ] {
             let mut finished = pin!(agent.start_call("mail__send_mail", beside.clone()).finish());
             // Where there is a page, somebody is asked there; without one it is refused at once.
-            if tokio::time::timeout(Duration::from_millis(50), &mut finished).await.is_ok_and(|it| it.answer["result"]["isError"] != true) {
+            if tokio::time::timeout(Duration::from_millis(50), &mut finished)
+                .await
+                .is_ok_and(|it| it.answer["result"]["isError"] != true)
+            {
                 panic!("{beside} ran");
             }
         }
@@ -318,6 +325,7 @@ async fn a_permit_answers_no_passkey_nothing_of_every_call_no_credentials_and_no
         config["clearance"] = json!({ "user": "any" });
     });
     assert_eq!(run(keys, Some(LOOK)).await, 0, "the session holds credentials");
-    let other = headless(json!({ "p": { "token": "other", "tool": "mail:send_mail", "until": "2999-01-01" } }));
+    let other =
+        headless(json!({ "p": { "token": "other", "tool": "mail:send_mail", "until": "2999-01-01" } }));
     assert_eq!(run(other, None).await, 0, "it is for another token");
 }
