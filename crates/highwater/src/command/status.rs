@@ -89,9 +89,8 @@ fn text(
 pub(crate) fn permit_text(permit: &StandingPermit, now: Timestamp) -> String {
     let (server, tool) = permit.tool();
     let (name, token, until) = (permit.name(), permit.principal(), moment(permit.until()));
-    let end = if permit.is_over(now) { "is over since" } else { "until" };
-    let rest = if permit.is_over(now) { ", and does nothing" } else { "" };
-    format!("`{name}`: `{server}:{tool}` for token `{token}`, {end} {until}{rest}")
+    let end = if permit.is_over(now) { "does nothing any more, over since" } else { "until" };
+    format!("`{name}`: `{server}:{tool}` for token `{token}`, {end} {until}")
 }
 
 /// The same for programs.
