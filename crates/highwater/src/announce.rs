@@ -114,7 +114,10 @@ impl Announcement<'_> {
             )?;
             writeln!(text, "  enroll a passkey  highwater approvals enroll{data}")?;
             if matches!(self.source, ConfigSource::Example) {
-                writeln!(text, "  sign with it      have an agent call `mail__delete_message` with `id` m-4")?;
+                writeln!(
+                    text,
+                    "  sign with it      have an agent call `mail__delete_message` with `id` m-4"
+                )?;
             }
         }
         match self.source {

@@ -94,10 +94,13 @@ pub struct Desk {
 /// Says what is known of tools and agents now.
 pub(crate) struct Catalog {
     /// A tool, by the name clients call it.
-    pub(crate) tool: Box<dyn Fn(&ToolName) -> Option<CatalogTool> + Send + Sync>,
+    pub(crate) tool: FindTool,
     /// Whether there is an agent of this name.
     pub(crate) is_agent: Box<dyn Fn(&Principal) -> bool + Send + Sync>,
 }
+
+/// Finds a tool by the name clients call it.
+type FindTool = Box<dyn Fn(&ToolName) -> Option<CatalogTool> + Send + Sync>;
 
 /// A tool as it is known now.
 pub(crate) struct CatalogTool {

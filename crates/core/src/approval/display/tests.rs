@@ -41,7 +41,7 @@ fn unescaped(shown: &str, quoted: bool) -> String {
     while let Some(first) = rest.chars().next() {
         let slashes = rest.chars().take_while(|letter| *letter == '\\').count();
         if slashes > 0 {
-            rest = &rest[slashes..];
+            rest = rest.get(slashes..).unwrap();
             let next = rest.chars().next();
             let special = match next {
                 Some(next) => is_sign(next) || (quoted && next == '"'),
@@ -50,11 +50,11 @@ fn unescaped(shown: &str, quoted: bool) -> String {
             text.push_str(&"\\".repeat(if special { slashes / 2 } else { slashes }));
             if special && slashes % 2 == 1 {
                 text.extend(next);
-                rest = &rest[next.map_or(0, char::len_utf8)..];
+                rest = rest.get(next.map_or(0, char::len_utf8)..).unwrap();
             }
             continue;
         }
-        rest = &rest[first.len_utf8()..];
+        rest = rest.get(first.len_utf8()..).unwrap();
         match first {
             '\u{27e6}' => {
                 let (inside, after) = rest.split_once('\u{27e7}').unwrap();
