@@ -126,8 +126,7 @@ fn a_receipt_of_another_page_says_of_which() {
             auditor: None,
             opened: &[],
         };
-        let other = checked(&text, &expected).other_origin(&[origin.to_owned()]).map(str::to_owned);
-        other
+        checked(&text, &expected).other_origin(&[origin.to_owned()]).map(str::to_owned)
     };
     assert_eq!(verified("http://localhost:1").as_deref(), Some(ORIGIN));
     assert_eq!(verified(ORIGIN), None);
