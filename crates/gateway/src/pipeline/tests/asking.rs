@@ -233,7 +233,7 @@ async fn a_client_that_is_known_to_wait_is_held_for_longer() {
     }
 }
 
-fn in_context(stage: &Stage, context: &'static str) -> Agent {
+fn in_context(stage: &Stage, context: &str) -> Agent {
     stage.agent(ClientOptions { context: Some(context), ..ClientOptions::default() })
 }
 
@@ -271,11 +271,10 @@ async fn every_question_is_announced_once_and_only_once() {
     for path in ["a", "b", "c", "a"] {
         agent.send("tools/call", act(path)).await;
     }
-    let waiting = approver.waiting().await;
-    let announced = announced.lock().unwrap();
+    let announced = announced.lock().unwrap().clone();
     let mut urls: Vec<&str> = announced.iter().map(|question| question.url.as_str()).collect();
     urls.dedup();
-    assert_eq!((urls.len(), announced.len(), waiting), (3, 3, 3), "{announced:?}");
+    assert_eq!((urls.len(), announced.len(), approver.waiting().await), (3, 3, 3), "{announced:?}");
     let line = announced[0].line();
     assert!(line.contains("up__act on up") && line.contains(urls[0]) && line.contains("owner"), "{line}");
     assert!(!line.contains("path"), "nothing of the arguments: {line}");
