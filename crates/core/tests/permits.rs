@@ -1,6 +1,5 @@
 //! What a mandate and a permit admit: nothing of another type, nothing beyond a limit, whatever it is spelt like; and a
 //! narrower one never admits more.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use highwater_core::approval::{CanonicalArguments, PermitUse, StandingPermit};
 use highwater_core::decide::Told;

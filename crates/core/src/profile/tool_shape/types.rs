@@ -121,9 +121,7 @@ fn add(schema: &Value, found: &mut Vec<ArgumentType>) -> Option<()> {
         (None, Some(Value::Array(alternatives))) => {
             for alternative in alternatives {
                 // Alternatives of alternatives are nothing that people write for a plain value.
-                if alternative.get("type").is_none() {
-                    return None;
-                }
+                alternative.get("type")?;
                 add(alternative, found)?;
             }
         }
