@@ -91,16 +91,15 @@ pub struct Desk {
     catalog: OnceLock<Catalog>,
 }
 
+/// Looks a tool up by the name clients call it.
+type FindTool = dyn Fn(&ToolName) -> Option<CatalogTool> + Send + Sync;
+
 /// Says what is known of tools and agents now.
 pub(crate) struct Catalog {
-    /// A tool, by the name clients call it.
-    pub(crate) tool: FindTool,
+    pub(crate) tool: Box<FindTool>,
     /// Whether there is an agent of this name.
     pub(crate) is_agent: Box<dyn Fn(&Principal) -> bool + Send + Sync>,
 }
-
-/// Finds a tool by the name clients call it.
-type FindTool = Box<dyn Fn(&ToolName) -> Option<CatalogTool> + Send + Sync>;
 
 /// A tool as it is known now.
 pub(crate) struct CatalogTool {
