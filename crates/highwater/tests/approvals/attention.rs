@@ -33,7 +33,7 @@ impl Desktop {
             std::fs::write(&program, script).unwrap();
             std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
         }
-        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+        let path = format!("{}:/usr/bin:/bin", folder.display());
         (home.env("PATH", &path).env("DISPLAY", ":99"), Self { folder })
     }
 
