@@ -76,7 +76,7 @@ fn row(html: &mut Html, number: usize, name: &str, value: Option<&Value>) {
         Some(other) => ("json", other.to_string()),
     };
     html.raw("<div class=\"limit\">")
-        .around("<input class=\"limit-name mono\" spellcheck=\"false\" aria-label=\"Argument ", number, "\"")
+        .around("<input class=\"limit-name mono\" placeholder=\"name\" spellcheck=\"false\" aria-label=\"Argument ", number, "\"")
         .around(" value=\"", name, "\">")
         .around("<select class=\"limit-kind\" aria-label=\"How argument ", number, " is limited\">");
     for (kind, words) in LIMITS {
@@ -84,7 +84,7 @@ fn row(html: &mut Html, number: usize, name: &str, value: Option<&Value>) {
         html.raw(words).raw("</option>");
     }
     html.around(
-        "</select><input class=\"limit-value\" spellcheck=\"false\" aria-label=\"Value of argument ",
+        "</select><input class=\"limit-value\" placeholder=\"value\" spellcheck=\"false\" aria-label=\"Value of argument ",
         number,
         "\"",
     )
