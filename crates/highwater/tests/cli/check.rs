@@ -18,6 +18,32 @@ fn a_right_file_is_counted() {
     assert_eq!(output.status.code(), Some(0));
 }
 
+/// A permit is a standing yes, so that it is listed, also once it is over.
+#[test]
+fn permits_are_listed_by_check_and_by_status() {
+    let site = Site::new();
+    site.write(
+        "permits.yaml",
+        "servers: { mail: { command: a } }\npermits:\n  \
+         old: { token: agent, tool: 'mail:send', until: 2020-01-31 }\n  \
+         new: { token: agent, tool: 'mail:send', until: 2999-01-31, arguments: { to: { const: ada } } }\n",
+    );
+    let old =
+        "`old`: `mail:send` for token `agent`, does nothing any more, over since 2020-02-01 00:00:00 UTC\n";
+    let new = "`new`: `mail:send` for token `agent`, until 2999-02-01 00:00:00 UTC\n";
+    for arguments in
+        [&["check", "permits.yaml"][..], &["status", "--config", "permits.yaml", "--data-dir", "data"]]
+    {
+        let output = site.run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let said = text(&output.stdout);
+        assert!(said.contains(old) && said.contains(new), "{said}");
+    }
+    let output = site.run(&["status", "--config", "permits.yaml", "--data-dir", "data", "--json"]);
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&status["gateway"], &status["permits"][0]["over"]), (&Value::Null, &json!(true)));
+}
+
 #[test]
 fn a_wrong_file_is_shown_with_line_and_caret() {
     let site = Site::new();

@@ -13,6 +13,7 @@ fn help_says_what_there_is() {
         "servers",
         "explain",
         "report",
+        "status",
         "session",
         "marks",
         "marks clear",
