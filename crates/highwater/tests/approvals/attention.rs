@@ -19,10 +19,6 @@ struct Desktop {
 // === impl Desktop ===
 
 impl Desktop {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "programs of the desktop stand before those of the machine"
-    )]
     fn in_home(home: Home) -> (Home, Self) {
         let folder = home.path().join("desktop");
         std::fs::create_dir(&folder).unwrap();
