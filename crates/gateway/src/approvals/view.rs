@@ -125,8 +125,6 @@ pub struct FieldView {
     pub title: Option<String>,
     /// What the server says of it.
     pub description: Option<String>,
-    /// Whether it says where or to what something is done, so that a remembered answer is for this value alone.
-    pub fixed: bool,
 }
 
 /// Whether what a call does can be undone.

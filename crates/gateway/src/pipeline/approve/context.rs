@@ -1,7 +1,7 @@
 //! What a person is shown around a call, from our own state: why it is asked, what is in the session and where it came
 //! from, what the server is. What the server wrote stands apart.
 
-use highwater_core::annotation::{ArgumentRole, Authority, Axis, Destination, Outcome};
+use highwater_core::annotation::{Authority, Axis, Destination, Outcome};
 use highwater_core::audit::label_words;
 use highwater_core::decide::{Finding, FindingId};
 use highwater_core::policy::Effect;
@@ -58,7 +58,7 @@ pub(super) fn around(
     let origins = story.of(|_| true).into_iter().take(MAX_ORIGINS);
     ContextView {
         display: proposed.known().display.as_ref().map(|sentence| sentence.as_str().to_owned()),
-        fields: definition.map(|definition| fields(proposed, definition)).unwrap_or_default(),
+        fields: definition.map(fields).unwrap_or_default(),
         wrapped,
         undo: undo(proposed),
         asks: asks.into_iter().map(|(_, ask)| ask).collect(),
@@ -161,14 +161,10 @@ fn undo(proposed: &Proposed) -> Undo {
 }
 
 /// The arguments that a tool declares, in its order.
-fn fields(proposed: &Proposed, definition: &str) -> Vec<FieldView> {
+fn fields(definition: &str) -> Vec<FieldView> {
     let properties = member(definition, "inputSchema").and_then(|schema| member(schema, "properties"));
     let words = |property: &str, key: &str| {
         string_member(property, key).map(|text| text.chars().take(MAX_WORDS).collect::<String>())
-    };
-    let fixed = |name: &str| match proposed.contract.role(&name.replace('~', "~0").replace('/', "~1")) {
-        ArgumentRole::Scalar | ArgumentRole::Content => false,
-        ArgumentRole::Query | ArgumentRole::Object | ArgumentRole::Target => true,
     };
     properties
         .into_iter()
@@ -177,7 +173,6 @@ fn fields(proposed: &Proposed, definition: &str) -> Vec<FieldView> {
         .map(|(name, property)| FieldView {
             title: words(property, "title"),
             description: words(property, "description"),
-            fixed: fixed(&name),
             name: name.into_owned(),
         })
         .collect()

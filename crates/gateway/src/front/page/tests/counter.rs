@@ -86,7 +86,7 @@ pub(super) fn request(kind: RequestKind) -> RequestView {
         context: ContextView {
             fields: vec![
                 field("why", Some("Reason"), Some("Why it is <i>done</i>")),
-                FieldView { fixed: true, ..field("path", None, None) },
+                field("path", None, None),
                 field("recursive", None, None),
             ],
             asks: vec![
@@ -125,7 +125,7 @@ pub(super) fn request(kind: RequestKind) -> RequestView {
 
 fn field(name: &str, title: Option<&str>, description: Option<&str>) -> FieldView {
     let [title, description] = [title, description].map(|words| words.map(str::to_owned));
-    FieldView { name: name.to_owned(), title, description, fixed: false }
+    FieldView { name: name.to_owned(), title, description }
 }
 
 pub(super) fn key(user: &str) -> CredentialView {
