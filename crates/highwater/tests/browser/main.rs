@@ -12,7 +12,7 @@ mod answer;
 mod attested;
 mod doors;
 mod enroll;
-mod five;
+mod five_requests;
 mod native;
 mod shown;
 mod stage;

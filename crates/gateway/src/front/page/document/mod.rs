@@ -1,9 +1,9 @@
 //! The documents: what they have in common, and how times are written in them.
 
+mod argument_rows;
 mod conversation;
 mod describe;
 pub(super) mod enroll;
-mod given;
 mod headline;
 pub(super) mod inbox;
 pub(super) mod keys;

@@ -7,7 +7,7 @@ use super::super::html::Html;
 use super::super::visitors::Visitor;
 use super::headline::Headline;
 use super::keys::may_approve;
-use super::{Frame, conversation, describe, given, left, reasons, state_word, time};
+use super::{Frame, argument_rows, conversation, describe, left, reasons, state_word, time};
 use crate::approvals::{
     ApprovalState as State, CredentialView, EarlierMatters, RequestKind as Kind, RequestView, Undo,
 };
@@ -43,7 +43,7 @@ pub(in super::super) fn document(
                     conversation::section(html, conversation);
                 }
             })
-            .part(|html| given::rows(html, view))
+            .part(|html| argument_rows::rows(html, view))
             .part(|html| reasons::why(html, view))
             .part(|html| reasons::signatures(html, &view.need))
             .part(|html| {
@@ -60,8 +60,8 @@ pub(in super::super) fn document(
                     describe::section(html, server, known);
                 }
             })
-            .part(|html| given::exact(html, view))
-            .part(|html| given::server_words(html, view))
+            .part(|html| argument_rows::exact(html, view))
+            .part(|html| argument_rows::server_words(html, view))
             .part(|html| {
                 if is_pending(view) {
                     answers(html, view, visitor, beside);
