@@ -28,6 +28,7 @@ mod fault;
 mod grant;
 mod iso;
 mod mandate;
+pub mod question;
 mod quorum;
 mod reason;
 pub mod receipt;
