@@ -37,8 +37,6 @@ pub const MAX_OPENINGS: u8 = 3;
 pub enum Yes {
     /// To the execution that this is a further round of.
     Round,
-    /// Filled in in a form of the client.
-    Form,
     /// To the challenge of a server that verifies approvals itself.
     Challenge,
     /// Written into the configuration by the operator.
@@ -49,6 +47,8 @@ pub enum Yes {
     Remembered,
     /// Signed in advance.
     Mandate,
+    /// Filled in in a form of the client.
+    Form,
     /// Given on the approval page, by the button or by passkeys.
     Grant,
 }
@@ -75,8 +75,10 @@ pub enum Channel {
 pub struct Situation {
     /// What an approval has to be worth.
     pub grade: Effect,
-    /// The yes that the request brings along: a form that was filled in, a round, a signature.
-    pub brought: Option<Yes>,
+    /// Whether the request goes on with an execution that a person agreed to.
+    pub is_round: bool,
+    /// Whether the call brings a signature along.
+    pub is_signed: bool,
     /// Whether its server verifies approvals itself.
     pub relayed: bool,
     /// Whether it is a call of a tool.
@@ -241,16 +243,9 @@ enum State {
 // === impl Yes ===
 
 impl Yes {
-    /// All kinds, in the order in which they are looked for. A grant is not looked for: asking finds it.
-    pub const IN_ORDER: [Self; 7] = [
-        Self::Round,
-        Self::Form,
-        Self::Challenge,
-        Self::Permit,
-        Self::Evidence,
-        Self::Remembered,
-        Self::Mandate,
-    ];
+    /// All kinds, in the order in which they are looked for. The answers to a question are not: they come by its channel.
+    pub const IN_ORDER: [Self; 6] =
+        [Self::Round, Self::Challenge, Self::Permit, Self::Evidence, Self::Remembered, Self::Mandate];
 
     /// Whether a person gave it to this very call while its client waited. Nothing is begun for a client that has gone: the
     /// answer stays for the identical call that comes next.
@@ -291,13 +286,13 @@ impl Situation {
     fn may_rest_on(&self, yes: Yes) -> bool {
         let word = self.grade <= Effect::Confirm;
         match yes {
-            Yes::Round | Yes::Evidence => self.brought == Some(yes),
-            Yes::Form => self.brought == Some(yes) && word,
+            Yes::Round => self.is_round,
+            Yes::Evidence => self.is_signed,
             Yes::Challenge => self.relayed,
             Yes::Permit => self.is_call && !self.relayed && word,
             Yes::Remembered => self.signable && self.channel.is_some() && word,
             Yes::Mandate => self.signable && self.is_call && !self.quorum && self.channel.is_some(),
-            Yes::Grant => false,
+            Yes::Form | Yes::Grant => false,
         }
     }
 
@@ -320,6 +315,11 @@ impl Question {
         (question, step)
     }
 
+    /// Takes a question up again whose answer a later request brings.
+    pub fn resume(situation: Situation, channel: Channel) -> (Self, Step) {
+        (Self { situation, openings: 1, state: State::Waiting(channel) }, Step::Wait(channel))
+    }
+
     /// Takes what came of the last step, and says what to do next.
     pub fn apply(&mut self, event: Event) -> (Transition, Step) {
         match (self.state, event) {
@@ -327,10 +327,6 @@ impl Question {
                 self.go(State::Judging(Some(yes)), Transition::FoundBefore, Step::JudgeAgain(Some(yes)))
             }
             (State::Looking(yes), Event::NotFound) => self.look(Some(yes)),
-            // The form that the request brings back says no.
-            (State::Looking(Yes::Form), Event::Declined) => {
-                self.refuse(Transition::Declined, Unanswered::Declined)
-            }
 
             (State::Asking(channel), Event::Put) => {
                 self.go(State::Waiting(channel), Transition::Put, Step::Wait(channel))
@@ -371,7 +367,14 @@ impl Question {
             (State::Spending(yes), Event::Spent) => {
                 self.go(State::Deciding(yes), Transition::Spent, Step::JudgeWith(yes))
             }
-            (State::Spending(_), Event::NotSpent(now)) => self.open_again(now, Transition::SpentElsewhere),
+            (State::Spending(Yes::Grant), Event::NotSpent(now)) => {
+                self.open_again(now, Transition::SpentElsewhere)
+            }
+            // Nothing else has changed: the next kind of yes may do.
+            (State::Spending(yes), Event::NotSpent(_)) => {
+                let (_, step) = self.look(Some(yes));
+                (Transition::SpentElsewhere, step)
+            }
             (State::Spending(_), Event::Declined) => self.refuse(Transition::Declined, Unanswered::Declined),
 
             (State::Deciding(_), Event::Allowed) => {
@@ -400,13 +403,13 @@ impl Question {
         }
     }
 
-    /// Opens the question anew, as it is now. What the request brought along was for the question before.
+    /// Opens the question anew, as it is now. A round goes on with the question before, or not at all.
     fn open_again(&mut self, now: Situation, transition: Transition) -> (Transition, Step) {
         if self.openings >= MAX_OPENINGS {
             return self.refuse(Transition::GivenUp, Unanswered::AskedTooOften);
         }
         self.openings = self.openings.saturating_add(1);
-        self.situation = Situation { brought: None, ..now };
+        self.situation = Situation { is_round: false, ..now };
         let (_, step) = self.look(None);
         (transition, step)
     }

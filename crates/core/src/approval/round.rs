@@ -348,7 +348,8 @@ impl ResumedRound {
         &self.round.sealed.principal
     }
 
-    pub(crate) fn action(&self) -> ActionHash {
+    /// The action that was approved, as it is signed.
+    pub fn action(&self) -> ActionHash {
         self.round.action
     }
 

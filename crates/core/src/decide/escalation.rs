@@ -280,17 +280,22 @@ impl Escalation {
         }
     }
 
-    /// Takes what a person agreed to when the challenge of this very call was asked for: they saw its tool and its
+    /// Whether a person agreed to this when the challenge of this very call was asked for: they saw its tool and its
     /// arguments then (G17). What is found now and they were not told is a new question. That somebody must look at the
     /// tool's calls is none: somebody has.
-    pub fn agreed(self, relayed: &RelayedApproval) -> Result<Approval, Unapproved> {
+    pub fn is_agreed_with(&self, relayed: &RelayedApproval) -> bool {
         let covers = |agreement: &Agreement| {
             *relayed.principal() == self.asker.principal
                 && agreement.grade >= self.grade()
                 && self.grade() <= Effect::Passkey
                 && agreement.told.covers_call(&self.told())
         };
-        if relayed.agreement().is_some_and(covers) {
+        relayed.agreement().is_some_and(covers)
+    }
+
+    /// Takes that agreement.
+    pub fn agreed(self, relayed: &RelayedApproval) -> Result<Approval, Unapproved> {
+        if self.is_agreed_with(relayed) {
             let grade = self.grade();
             Ok(self.approved(grade, None, Answers::Told))
         } else {

@@ -35,7 +35,7 @@ pub(crate) struct Mandated<'a> {
     pub(crate) types: &'a ArgumentTypes,
     pub(crate) delegable: bool,
     /// Which arguments say what is acted on and where.
-    pub(crate) aims: &'a [&'a str],
+    pub(crate) aims: &'a [String],
     pub(crate) session: &'a SessionKey,
     pub(crate) label: &'a Label,
     /// The label that its reply is predicted to have.
@@ -190,12 +190,7 @@ impl Desk {
         &self,
         call: &Mandated<'_>,
     ) -> Result<Option<(StoredMandate, SpentMandate, String)>, DeskFault> {
-        for stored in self.store.mandates(Some(call.principal), MOST).await? {
-            if stored.revoked.is_some() {
-                continue;
-            }
-            let held = self.mandate_sessions.without_own(&stored.id, call.session, call.label);
-            let Some(covered) = self.covered(&stored, call, &held) else { continue };
+        for (stored, held, covered) in self.covering(call).await? {
             let draft = self.draft_use(&stored, call)?;
             let used = self.store.use_mandate(&stored.id, &draft, now()).await?;
             if let (Ok(spent), Some(receipt)) = (covered.spend(used.outcome), &used.receipt) {
@@ -218,6 +213,27 @@ impl Desk {
         Ok(None)
     }
 
+    /// Whether a mandate covers the call. None is used.
+    pub(crate) async fn has_mandate(&self, call: &Mandated<'_>) -> Result<bool, DeskFault> {
+        Ok(!self.covering(call).await?.is_empty())
+    }
+
+    /// The mandates that cover the call, each with what the session held apart from what it was used for.
+    async fn covering(
+        &self,
+        call: &Mandated<'_>,
+    ) -> Result<Vec<(StoredMandate, Label, MandatedCall)>, DeskFault> {
+        let stored = self.store.mandates(Some(call.principal), MOST).await?.into_iter();
+        Ok(stored
+            .filter(|stored| stored.revoked.is_none())
+            .filter_map(|stored| {
+                let held = self.mandate_sessions.without_own(&stored.id, call.session, call.label);
+                let covered = self.covered(&stored, call, &held)?;
+                Some((stored, held, covered))
+            })
+            .collect())
+    }
+
     /// The call, if it keeps within a mandate and the tool is still the one that was delegated.
     fn covered(&self, stored: &StoredMandate, call: &Mandated<'_>, held: &Label) -> Option<MandatedCall> {
         let definitions: BTreeMap<String, String> =
@@ -226,13 +242,14 @@ impl Desk {
         if *then != now_is.to_string() {
             return None;
         }
+        let aims: Vec<&str> = call.aims.iter().map(String::as_str).collect();
         let within = MandateUse {
             principal: call.principal,
             tool: call.tool,
             delegable: call.delegable,
             arguments: call.arguments,
             types: call.types,
-            aims: Some(call.aims),
+            aims: Some(&aims),
             label: held,
             now: now(),
         };

@@ -10,10 +10,6 @@ use super::*;
 /// More events than any question takes, however often it is opened.
 const LONGEST: usize = 64;
 
-fn any_yes() -> impl Strategy<Value = Yes> {
-    prop::sample::select(Yes::IN_ORDER.to_vec())
-}
-
 fn any_channel() -> impl Strategy<Value = Channel> {
     use Channel::{FormRequest, FormResult, MissingEvidence, Page, UrlRequest, UrlResult};
     prop::sample::select(vec![FormRequest, FormResult, UrlRequest, UrlResult, Page, MissingEvidence])
@@ -22,14 +18,14 @@ fn any_channel() -> impl Strategy<Value = Channel> {
 prop_compose! {
     fn any_situation()(
         passkey in any::<bool>(),
-        brought in prop::option::of(any_yes()),
+        (is_round, is_signed) in any::<(bool, bool)>(),
         (relayed, is_call, signable, quorum) in any::<(bool, bool, bool, bool)>(),
         channel in prop::option::weighted(0.9, any_channel()),
     ) -> Situation {
         let grade = if passkey { Effect::Passkey } else { Effect::Confirm };
         // What the driver guarantees: a form asks for no passkey.
         let channel = channel.filter(|channel| !(passkey && channel.is_form()));
-        Situation { grade, brought, relayed, is_call, signable, quorum, channel }
+        Situation { grade, is_round, is_signed, relayed, is_call, signable, quorum, channel }
     }
 }
 
@@ -60,7 +56,8 @@ fn any_event() -> impl Strategy<Value = Event> {
 fn expected(step: Step) -> Vec<Event> {
     let situation = Situation {
         grade: Effect::Confirm,
-        brought: None,
+        is_round: false,
+        is_signed: false,
         relayed: false,
         is_call: true,
         signable: true,
@@ -68,7 +65,6 @@ fn expected(step: Step) -> Vec<Event> {
         channel: Some(Channel::Page),
     };
     match step {
-        Step::LookFor(Yes::Form) => vec![Event::Found, Event::NotFound, Event::Declined],
         Step::LookFor(_) => vec![Event::Found, Event::NotFound],
         Step::Ask(channel) if channel.is_form() => vec![Event::Put, Event::NotPut, Event::Declined],
         Step::Ask(_) => vec![Event::Put, Event::Collected, Event::NotPut, Event::Declined],
@@ -154,13 +150,13 @@ proptest! {
     #[test]
     fn a_word_is_never_looked_for_where_a_passkey_is_asked_for(situation in any_situation()) {
         let situation = Situation { grade: Effect::Passkey, ..situation };
-        for yes in [Yes::Form, Yes::Permit, Yes::Remembered] {
+        for yes in [Yes::Permit, Yes::Remembered] {
             prop_assert!(!situation.may_rest_on(yes));
         }
     }
 
     #[test]
-    fn what_the_request_brought_is_for_the_first_question_alone(
+    fn a_round_goes_on_with_the_first_question_alone(
         situation in any_situation(),
         now in any_situation(),
     ) {
@@ -168,16 +164,17 @@ proptest! {
         let Step::LookFor(_) = step else { return Ok(()) };
         question.apply(Event::Found);
         question.apply(Event::Changed(now));
-        prop_assert_eq!(question.situation.brought, None);
+        prop_assert!(!question.situation.is_round);
     }
 }
 
 #[test]
 fn every_transition_is_taken_and_has_a_name_of_its_own() {
     let mut taken = BTreeSet::from([Transition::OutOfOrder]);
-    let open = |brought, channel, signable| Situation {
+    let open = |(is_round, is_signed), channel, signable| Situation {
         grade: Effect::Confirm,
-        brought,
+        is_round,
+        is_signed,
         relayed: true,
         is_call: true,
         signable,
@@ -185,7 +182,7 @@ fn every_transition_is_taken_and_has_a_name_of_its_own() {
         channel,
     };
     let mut waiting: Vec<(Question, Step)> = Vec::new();
-    for brought in [None, Some(Yes::Form), Some(Yes::Round), Some(Yes::Evidence)] {
+    for brought in [(false, false), (true, false), (false, true)] {
         for channel in [None, Some(Channel::Page), Some(Channel::FormRequest)] {
             waiting.extend([true, false].map(|signable| Question::open(open(brought, channel, signable))));
         }

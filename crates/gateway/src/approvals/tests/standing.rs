@@ -134,7 +134,7 @@ async fn uses(room: &Room, path: &str, definition: u8, label: &Label) -> bool {
         arguments: &arguments,
         types: &[("path", ArgumentType::Text)].into(),
         delegable: true,
-        aims: &["path"],
+        aims: &["path".to_owned()],
         session: &SessionKey::new("s1"),
         label,
         reply: &Label::bottom(),

@@ -1,85 +1,71 @@
-//! What was agreed to before the call came: an answer that is remembered, and a mandate.
+//! Looks for a yes that was given before the call came, of each kind. Nothing is used up here.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{ArgumentRole, Destination};
-use highwater_core::approval::{CanonicalArguments, PermitUse};
-use highwater_core::decide::{Answer, Effect, Escalation, Proof, Told};
+use highwater_core::approval::question::Yes;
+use highwater_core::approval::{ActionHash, CanonicalArguments, Evidence, PermitUse};
+use highwater_core::audit::label_words;
+use highwater_core::decide::{Effect, Escalation, Told};
+use highwater_core::id::SessionKey;
 use highwater_core::label::Label;
 use highwater_core::profile::{Named, Profile};
 use highwater_mcp::text::{member, members};
 
-use super::super::judge::Settled;
-use super::super::permitted::Basis;
 use super::super::proposed::Proposed;
 use super::super::{Arrival, Refusal};
-use super::Approvals;
 use super::desk::{AtDesk, failed};
-use super::native::around;
-use super::signable::Signable;
+use super::given::Given;
+use super::signable::{Called, Signable};
+use super::{Approvals, HeldCall};
 use crate::approvals::{
-    AskedCall, Mandated, Offer, Recalled, Rememberable, Surface, common_folder, is_content,
+    Around, AskedCall, Mandated, Offer, Recalled, Rememberable, Surface, common_folder, is_content, rules_of,
 };
 use crate::gateway::now;
+
+/// A call as mandates are held against it: by the tool's own name, whichever way the client made it.
+pub(super) struct DelegatedCall<'a> {
+    called: Called<'a>,
+    aims: Vec<String>,
+    around: Around,
+    session: SessionKey,
+    reply: Label,
+}
 
 // === impl Approvals ===
 
 impl Approvals {
-    /// Looks for a yes that was given before, for a client that would show a form, and for what may be offered there: the
-    /// same as on the page, and never more.
-    pub(super) async fn before_form(
+    /// Looks for a yes of one kind that covers the call. Nothing is used up.
+    pub(super) async fn look_for(
         &self,
-        arrival: &Arrival,
-        proposed: Proposed,
-        escalation: Escalation,
-    ) -> Result<(Settled, Option<Box<Offer>>), Refusal> {
-        // What cannot be signed is asked about as it came, and nothing of it is remembered.
-        let here = self.judge.service.as_ref().and_then(|desk| {
-            let signable = Signable::of(arrival, &proposed, desk.server()).ok()?;
-            Some(AtDesk::of(desk, signable, &proposed))
-        });
-        let Some(here) = here else { return Ok((Settled::Open(proposed, escalation), None)) };
-        let settled = self.approved_before(&here, arrival, proposed, escalation).await?;
-        let offer = match &settled {
-            Settled::Granted(..) => None,
-            Settled::Open(proposed, escalation) => self.offer(&here, proposed, escalation).map(Box::new),
-        };
-        Ok((settled, offer))
-    }
-
-    /// A yes that was given when the challenge of this call was asked for: one call is one question.
-    pub(super) async fn agreed_with_challenge(
-        &self,
-        proposed: Proposed,
-        escalation: Escalation,
-    ) -> Result<Settled, Refusal> {
-        let Some(relayed) = &proposed.relayed else { return Ok(Settled::Open(proposed, escalation)) };
-        let question = escalation.question();
-        let approved = escalation.agreed(relayed);
-        if approved.is_ok() {
-            self.judge.recorder.answer_by(&proposed, question, Answer::Approve, "with its challenge")?;
+        yes: Yes,
+        call: &mut HeldCall<'_>,
+        proposed: &Proposed,
+        escalation: &Escalation,
+    ) -> Result<Option<Given>, Refusal> {
+        match yes {
+            Yes::Round => self.find_round(call, proposed),
+            Yes::Challenge => Ok(agreed_with_challenge(proposed, escalation)),
+            Yes::Permit => Ok(self.permitted_by_file(proposed, escalation)),
+            Yes::Evidence => self.find_evidence(call, proposed, escalation),
+            Yes::Remembered => self.find_remembered(call, proposed, escalation).await,
+            Yes::Mandate => self.find_mandate(call, proposed, escalation).await,
+            // They come by the channel of their question.
+            Yes::Form | Yes::Grant => Ok(None),
         }
-        self.judge.judge_answered(proposed, approved, Basis::default()).await
     }
 
     /// A permit of the operator's file that covers the call. It is a word and no signature, so that it answers no more than
     /// a confirmation.
-    pub(super) async fn permitted_by_file(
-        &self,
-        proposed: Proposed,
-        escalation: Escalation,
-    ) -> Result<Settled, Refusal> {
+    fn permitted_by_file(&self, proposed: &Proposed, escalation: &Escalation) -> Option<Given> {
         let world = self.judge.world.load_full();
-        let is_call = proposed.action.kind() == ActionKind::CallTool && proposed.relayed.is_none();
-        if world.permits.is_empty() || !is_call || escalation.grade() != Effect::Confirm {
-            return Ok(Settled::Open(proposed, escalation));
+        if world.permits.is_empty() || proposed.action.kind() != ActionKind::CallTool {
+            return None;
         }
-        let Ok(arguments) = CanonicalArguments::read(member(proposed.action.params(), "arguments")) else {
-            return Ok(Settled::Open(proposed, escalation));
-        };
-        let (aims, told) = (aims(&proposed, &arguments), escalation.told());
+        let arguments = CanonicalArguments::read(member(proposed.action.params(), "arguments")).ok()?;
+        let (aims, told) = (aims(proposed, &arguments), escalation.told());
         let aims: Vec<&str> = aims.iter().map(String::as_str).collect();
         let call = PermitUse {
             principal: &proposed.caller.principal,
@@ -92,106 +78,61 @@ impl Approvals {
             told: &told,
             now: now(),
         };
-        let Some(permit) = world.permits.iter().find(|permit| permit.admits(&call).is_ok()) else {
-            return Ok(Settled::Open(proposed, escalation));
-        };
-        let by = format!("permit {}", permit.name());
-        let question = escalation.question();
-        self.judge.recorder.answer_by(&proposed, question, Answer::Approve, &by)?;
-        let answered = escalation.answered(question, Answer::Approve);
-        self.judge.judge_answered(proposed, answered, Basis::on_record(by)).await
+        let permit = world.permits.iter().find(|permit| permit.admits(&call).is_ok())?;
+        Some(Given::Permit(escalation.question(), format!("permit {}", permit.name())))
     }
 
-    /// Looks for a yes that was given before and covers this call.
-    pub(super) async fn approved_before(
+    /// The signature that the call brings along, read (checks 1 to 3).
+    fn find_evidence(
         &self,
-        here: &AtDesk<'_>,
-        arrival: &Arrival,
-        proposed: Proposed,
-        escalation: Escalation,
-    ) -> Result<Settled, Refusal> {
-        match self.remembered(here, proposed, escalation).await? {
-            Settled::Open(proposed, escalation) if here.signable.is_call && here.quorum.is_none() => {
-                self.mandated(here, arrival, proposed, escalation).await
-            }
-            settled => Ok(settled),
-        }
+        call: &HeldCall<'_>,
+        proposed: &Proposed,
+        escalation: &Escalation,
+    ) -> Result<Option<Given>, Refusal> {
+        let Some(evidence) = call.evidence else { return Ok(None) };
+        self.judge.recorder.asked(proposed, escalation.question(), "evidence")?;
+        let evidence = Evidence::parse(Some(evidence));
+        let evidence = evidence.map_err(|reason| Refusal::rejected(&reason.into(), None))?;
+        Ok(Some(Given::Evidence(Box::new(evidence))))
     }
 
-    /// An answer that is remembered. Never one for a passkey.
-    async fn remembered(
+    /// An answer that is remembered.
+    async fn find_remembered(
         &self,
-        here: &AtDesk<'_>,
-        proposed: Proposed,
-        escalation: Escalation,
-    ) -> Result<Settled, Refusal> {
-        if escalation.grade() != Effect::Confirm {
-            return Ok(Settled::Open(proposed, escalation));
-        }
-        let (told, scope, reply) = (escalation.told(), proposed.scope(), predicted_reply(&proposed));
-        let call = Recalled {
-            principal: &proposed.caller.principal,
-            session: &scope,
-            tool: &here.signable.tool,
-            upstream: Some(proposed.action.upstream()),
-            definition: here.signable.definition,
-            call: asked_call(&proposed, &here.signable, &told, &reply),
-        };
-        let recalled = here.desk.recall(&call).await.map_err(|fault| failed(&proposed, &fault))?;
-        let Some(answer) = recalled else { return Ok(Settled::Open(proposed, escalation)) };
-        let beside = here.desk.use_beside(&call, here.signable.hash).await;
-        beside.map_err(|fault| failed(&proposed, &fault))?;
-        let by = format!("remembered {} by {}", answer.id, answer.user);
-        let question = escalation.question();
-        self.judge.recorder.answer_by(&proposed, question, Answer::Approve, &by)?;
-        let approved = escalation.answered(question, Answer::Approve);
-        let proposed = if approved.is_ok() { self.judge.renewed(proposed)? } else { proposed };
-        self.judge.judge_answered(proposed, approved, Basis::on_record(by)).await
+        call: &HeldCall<'_>,
+        proposed: &Proposed,
+        escalation: &Escalation,
+    ) -> Result<Option<Given>, Refusal> {
+        let Ok(here) = &call.at_desk else { return Ok(None) };
+        let (told, scope, reply) = (escalation.told(), proposed.scope(), predicted_reply(proposed));
+        let recalled = here.desk.recall(&recalled(here, proposed, &told, &scope, &reply)).await;
+        let recalled = recalled.map_err(|fault| failed(proposed, &fault))?;
+        Ok(recalled.map(|answer| {
+            Given::Remembered(escalation.question(), format!("remembered {} by {}", answer.id, answer.user))
+        }))
     }
 
-    /// A mandate that covers the call, used once.
-    async fn mandated(
+    /// A mandate that covers the call.
+    async fn find_mandate(
         &self,
-        here: &AtDesk<'_>,
-        arrival: &Arrival,
-        proposed: Proposed,
-        escalation: Escalation,
-    ) -> Result<Settled, Refusal> {
-        let signable = &here.signable;
-        let Some(called) = signable.called(&proposed, here.desk.server()) else {
-            return Ok(Settled::Open(proposed, escalation));
-        };
-        let aims = aims(&proposed, called.arguments);
-        let aims: Vec<&str> = aims.iter().map(String::as_str).collect();
-        let around = around(arrival, &proposed, &escalation);
-        let (session, reply) = (proposed.scope(), predicted_reply(&proposed));
-        let call = Mandated {
-            principal: &proposed.caller.principal,
-            tool: &called.tool,
-            upstream: Some(proposed.action.upstream()),
-            definition: signable.definition,
-            arguments: called.arguments,
-            types: proposed.known().shape.types(),
-            delegable: here.delegable,
-            aims: &aims,
-            session: &session,
-            label: proposed.label(),
-            reply: &reply,
-            around: &around,
-        };
-        let used = here.desk.use_mandate(&call).await.map_err(|fault| failed(&proposed, &fault))?;
-        let Some((mandate, spent, receipt)) = used else {
-            return Ok(Settled::Open(proposed, escalation));
-        };
-        let by = format!("mandate {} of {}", mandate.id, mandate.user);
-        self.judge.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, &by)?;
-        let basis = Basis::on_record(by).with_receipts(vec![receipt]);
-        let signed = escalation.signed(Proof::Mandate(spent), called.hash);
-        self.judge.judge_answered(proposed, signed, basis).await
+        call: &HeldCall<'_>,
+        proposed: &Proposed,
+        escalation: &Escalation,
+    ) -> Result<Option<Given>, Refusal> {
+        let Ok(here) = &call.at_desk else { return Ok(None) };
+        let Some(call) = DelegatedCall::of(here, call.arrival, proposed, escalation) else { return Ok(None) };
+        let found = here.desk.has_mandate(&call.held_against(here, proposed)).await;
+        let found = found.map_err(|fault| failed(proposed, &fault))?;
+        Ok(found.then(|| Given::Mandate(escalation.question())))
     }
 
     /// What may be kept of a yes to this question that is given in a form, if anything.
-    fn offer(&self, here: &AtDesk<'_>, proposed: &Proposed, escalation: &Escalation) -> Option<Offer> {
+    pub(super) fn offer(
+        &self,
+        here: &AtDesk<'_>,
+        proposed: &Proposed,
+        escalation: &Escalation,
+    ) -> Option<Offer> {
         if escalation.grade() != Effect::Confirm {
             return None;
         }
@@ -230,6 +171,83 @@ impl Approvals {
     }
 }
 
+// === impl DelegatedCall ===
+
+impl<'a> DelegatedCall<'a> {
+    pub(super) fn of(
+        here: &'a AtDesk<'_>,
+        arrival: &Arrival,
+        proposed: &Proposed,
+        escalation: &Escalation,
+    ) -> Option<Self> {
+        let called = here.signable.called(proposed, here.desk.server())?;
+        Some(Self {
+            aims: aims(proposed, called.arguments),
+            around: around(arrival, proposed, escalation),
+            session: proposed.scope(),
+            reply: predicted_reply(proposed),
+            called,
+        })
+    }
+
+    pub(super) fn held_against(&'a self, here: &'a AtDesk<'_>, proposed: &'a Proposed) -> Mandated<'a> {
+        Mandated {
+            principal: &proposed.caller.principal,
+            tool: &self.called.tool,
+            upstream: Some(proposed.action.upstream()),
+            definition: here.signable.definition,
+            arguments: self.called.arguments,
+            types: proposed.known().shape.types(),
+            delegable: here.delegable,
+            aims: &self.aims,
+            session: &self.session,
+            label: proposed.label(),
+            reply: &self.reply,
+            around: &self.around,
+        }
+    }
+
+    /// The hash of the call by the tool's own name.
+    pub(super) fn hash(&self) -> ActionHash {
+        self.called.hash
+    }
+}
+
+/// A yes that was given when the challenge of this call was asked for: one call is one question.
+fn agreed_with_challenge(proposed: &Proposed, escalation: &Escalation) -> Option<Given> {
+    let relayed = proposed.relayed.as_ref()?;
+    escalation.is_agreed_with(relayed).then_some(Given::Challenge)
+}
+
+/// A call as remembered answers are held against it.
+pub(super) fn recalled<'a>(
+    here: &'a AtDesk<'_>,
+    proposed: &'a Proposed,
+    told: &'a Told,
+    scope: &'a SessionKey,
+    reply: &'a Label,
+) -> Recalled<'a> {
+    Recalled {
+        principal: &proposed.caller.principal,
+        session: scope,
+        tool: &here.signable.tool,
+        upstream: Some(proposed.action.upstream()),
+        definition: here.signable.definition,
+        call: asked_call(proposed, &here.signable, told, reply),
+    }
+}
+
+/// What a receipt says beyond what was signed.
+pub(super) fn around(arrival: &Arrival, proposed: &Proposed, escalation: &Escalation) -> Around {
+    Around {
+        caller: arrival.caller_name(),
+        rules: rules_of(&escalation.told()),
+        labels: label_words(&proposed.label().told()).map(str::to_owned).collect(),
+        decision: Some(proposed.decision.clone()),
+        sealed: proposed.sealed,
+    }
+}
+
 /// A call whose answer may be remembered, or may have been.
 fn asked_call<'a>(
     proposed: &'a Proposed,
@@ -257,7 +275,7 @@ fn asked_call<'a>(
 }
 
 /// What the call adds to the session by the contract of its reply.
-fn predicted_reply(proposed: &Proposed) -> Label {
+pub(super) fn predicted_reply(proposed: &Proposed) -> Label {
     let contract = &proposed.reply_contract;
     let reply = contract.reply_label().clone();
     let goes_out = contract.destination().contains(Destination::Public);

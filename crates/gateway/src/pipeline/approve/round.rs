@@ -1,20 +1,18 @@
 //! A call that a person approved and whose server asks for more goes on without asking them again (G25): what it needs is
 //! sealed when the question leaves, and taken once when the answers come.
 
-use highwater_core::approval::{LeftOpen, Round, RoundCall, RoundFault, RoundOutcome};
-use highwater_core::decide::{Answer, Escalation, Proof};
+use highwater_core::approval::{LeftOpen, RoundCall, RoundFault};
 use highwater_core::id::Timestamp;
 use highwater_mcp::era::reply as shape;
 use highwater_upstream::Reply;
 
-use super::super::judge::Settled;
-use super::super::permitted::{Basis, Permitted};
+use super::super::permitted::Permitted;
 use super::super::proposed::Proposed;
 use super::super::seals::foreign_state;
 use super::super::{Arrival, Refusal};
-use super::Approvals;
-use super::desk::failed;
+use super::given::Given;
 use super::signable::Signable;
+use super::{Approvals, HeldCall};
 use crate::gateway::{fresh_id, now};
 
 // === impl Approvals ===
@@ -49,55 +47,27 @@ impl Approvals {
         self.seals.leave_open(consented, &open)
     }
 
-    /// Goes on with an approved call, judged with everything as it is now. What the person was not told is asked.
-    pub(super) async fn go_on(
+    /// The round that the call goes on with, held against the call.
+    pub(super) fn find_round(
         &self,
-        arrival: &Arrival,
-        proposed: Proposed,
-        escalation: Escalation,
-        round: Round,
-    ) -> Result<Settled, Refusal> {
-        let Some(desk) = &self.judge.service else { return Ok(Settled::Open(proposed, escalation)) };
-        let Ok(signable) = Signable::of(arrival, &proposed, desk.server()) else {
-            return Ok(Settled::Open(proposed, escalation));
-        };
-        let proposed = self.judge.sessions.read_again(self.judge.renewed(proposed)?).await;
-        let (proposed, escalation) = match self.judge.judge(proposed).await? {
-            Settled::Open(proposed, escalation) => (proposed, escalation),
-            granted @ Settled::Granted(..) => return Ok(granted),
-        };
-        let hash = signable.hash_for(Some(round.action()), &proposed, desk.server());
-        let call = RoundCall {
+        call: &mut HeldCall<'_>,
+        proposed: &Proposed,
+    ) -> Result<Option<Given>, Refusal> {
+        let (Some(round), Ok(here)) = (call.round.take(), &call.at_desk) else { return Ok(None) };
+        let hash = here.signable.hash_for(Some(round.action()), proposed, here.desk.server());
+        let resumed = round.resume(&RoundCall {
             principal: &proposed.caller.principal,
             session: proposed.session().key(),
             action: &proposed.action,
             hash,
-            definition: self.definition_now(&proposed, &signable),
+            definition: self.definition_now(proposed, &here.signable),
             now: now(),
-        };
-        let round = round.resume(&call).map_err(|fault| match fault {
-            RoundFault::Foreign => foreign_state(),
-            RoundFault::Expired => Refusal::expired(),
-            RoundFault::Changed => Refusal::changed(&proposed.decision),
-        })?;
-        // Not taken: whoever answers the new question lets this very round go on.
-        if !escalation.goes_on_with(&round) {
-            return Ok(Settled::Open(proposed, escalation));
+        });
+        match resumed {
+            Ok(round) => Ok(Some(Given::Round(Box::new(round)))),
+            Err(RoundFault::Foreign) => Err(foreign_state()),
+            Err(RoundFault::Expired) => Err(Refusal::expired()),
+            Err(RoundFault::Changed) => Err(Refusal::changed(&proposed.decision)),
         }
-        if !arrival.is_awaited() {
-            return Err(Refusal::gone(&proposed.decision));
-        }
-        let taken = desk.take_round(round.id(), round.ends()).await;
-        let taken = taken.map_err(|fault| failed(&proposed, &fault))?;
-        let spent = round.spend(taken).map_err(|outcome| match outcome {
-            RoundOutcome::Expired => Refusal::expired(),
-            RoundOutcome::Taken | RoundOutcome::AlreadyTaken => Refusal::taken(),
-        })?;
-        self.judge.recorder.escalation(&proposed, &escalation)?;
-        let by = format!("continued, {}", spent.round().by());
-        self.judge.recorder.answer_by(&proposed, escalation.question(), Answer::Approve, &by)?;
-        let basis = Basis::on_record(spent.round().by());
-        let signed = escalation.signed(Proof::Round(spent), hash);
-        self.judge.judge_answered(proposed, signed, basis).await
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use highwater_core::approval::question::{Channel, Event};
 use highwater_core::approval::{ApprovalReason, to_iso};
-use highwater_core::decide::{AskKind, Effect};
+use highwater_core::decide::{Answer, Effect, Escalation, QuestionDigest};
 use highwater_mcp::error_code;
-use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, string_member};
 use highwater_store::{ApprovalRequest, RequestState};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -15,11 +15,13 @@ use super::super::ask::put;
 use super::super::proposed::Proposed;
 use super::super::seals::GoesOn;
 use super::super::{Arrival, Delivery, Refusal};
-use super::Approvals;
 use super::desk::{AtDesk, PageAnswer, failed};
-use super::form::APPROVAL;
-use crate::approvals::By;
-use crate::client::{Client, LegacySession, declares};
+use super::form::{APPROVAL, Form};
+use super::given::{Given, Kept};
+use super::retry::{FormAnswer, ask_person};
+use super::{Approvals, HeldCall, PutQuestion, event_of};
+use crate::approvals::{By, Offer};
+use crate::client::{Client, LegacySession};
 
 /// How long a retry that says the page was opened waits for the answer there.
 pub(super) const RETRY_WAIT: Duration = Duration::from_secs(45);
@@ -32,73 +34,108 @@ const HONOURS_PROGRESS: [&str; 1] = ["claude-code"];
 
 /// What came of waiting.
 pub(super) enum Waited {
-    /// A person agreed.
-    Approved(Box<ApprovalRequest>),
+    Event(Event),
+    /// The client does not wait any longer, and this is what it is told.
+    StillOpen(Refusal),
     /// The client's request ends with the question.
-    Asked(Delivery),
-    /// A person said no.
-    Declined,
-    /// Its time is over, or somebody else used it up: it is asked anew.
-    Over,
-}
-
-/// How a client is told where to answer.
-enum Way<'a> {
-    /// It lets calls be signed by itself, so it is told that a signature is missing.
-    Native,
-    /// By a request on the stream of its call.
-    Inline(&'a Arc<LegacySession>),
-    /// By ending its request with the address.
-    Return,
-    /// Not at all: the call is held.
-    Hold,
+    Returned(Delivery),
 }
 
 // === impl Approvals ===
 
 impl Approvals {
-    /// Waits for a person in the way that the client has.
-    pub(super) async fn await_person(
+    /// Waits for the person in the way that the client has.
+    pub(super) async fn wait(
         &self,
-        here: &AtDesk<'_>,
-        arrival: &Arrival,
+        channel: Channel,
+        call: &mut HeldCall<'_>,
+        proposed: &Proposed,
+        escalation: &Escalation,
+    ) -> Result<Waited, Refusal> {
+        if let Some(FormAnswer { question, answer, kept, .. }) = call.filled_in.take() {
+            return self.take_form_answer(call, proposed, (question, answer, kept)).map(Waited::Event);
+        }
+        match call.put.take() {
+            Some(PutQuestion::Form(form, offer)) => {
+                self.wait_for_form(channel, call, proposed, escalation.question(), (form, offer)).await
+            }
+            Some(PutQuestion::Request(request)) => {
+                self.wait_for_page(channel, call, proposed, &request).await
+            }
+            None => Err(Refusal::internal(&proposed.decision)),
+        }
+    }
+
+    /// Waits for a form that is with a legacy client, or ends a modern client's request with it.
+    async fn wait_for_form(
+        &self,
+        channel: Channel,
+        call: &mut HeldCall<'_>,
+        proposed: &Proposed,
+        question: QuestionDigest,
+        (form, offer): (Form, Option<Box<Offer>>),
+    ) -> Result<Waited, Refusal> {
+        match (&call.arrival.client, channel) {
+            (Client::Legacy(session), Channel::FormRequest) => {
+                let (answer, scope) = ask_person(call.arrival, session, &form).await;
+                let filled_in = (question, answer, offer.zip(scope));
+                self.take_form_answer(call, proposed, filled_in).map(Waited::Event)
+            }
+            _ => self.return_question(call.arrival, proposed, question, (form, offer)).map(Waited::Returned),
+        }
+    }
+
+    /// Takes what a person filled in, whatever it says.
+    fn take_form_answer(
+        &self,
+        call: &mut HeldCall<'_>,
+        proposed: &Proposed,
+        (question, answer, kept): (QuestionDigest, Answer, Option<Kept>),
+    ) -> Result<Event, Refusal> {
+        self.judge.recorder.answer(proposed, question, answer)?;
+        call.given = Some(Given::Form(question, kept));
+        Ok(event_of(answer))
+    }
+
+    /// Waits for a request on the page.
+    async fn wait_for_page(
+        &self,
+        channel: Channel,
+        call: &mut HeldCall<'_>,
         proposed: &Proposed,
         request: &ApprovalRequest,
-        said: Option<PageAnswer>,
     ) -> Result<Waited, Refusal> {
-        if !arrival.attended {
-            return Err(Refusal::pending(&proposed.decision, proposed.name(), &pending(here, request)));
-        }
-        let question = request.question;
-        match way(here, arrival, proposed, request.kind) {
-            Way::Native => {
+        let Ok(here) = &call.at_desk else { return Err(Refusal::internal(&proposed.decision)) };
+        let (arrival, question) = (call.arrival, request.question);
+        let (session, longest, how) = match (channel, &arrival.client) {
+            (Channel::MissingEvidence, _) => {
                 self.judge.recorder.asked(proposed, question, "missing-evidence")?;
                 let url = here.desk.url(&request.id);
-                Err(Refusal::rejected(&ApprovalReason::MissingEvidence.into(), Some(&url)))
+                let refusal = Refusal::rejected(&ApprovalReason::MissingEvidence.into(), Some(&url));
+                return Ok(Waited::StillOpen(refusal));
             }
-            Way::Return => {
-                if said == Some(PageAnswer::Opened) {
-                    let waited = held(here, arrival, proposed, request, None, RETRY_WAIT).await?;
-                    if let Some(waited) = waited {
-                        return Ok(waited);
-                    }
+            (Channel::UrlResult, _) => {
+                if call.visit.take() == Some(PageAnswer::Opened)
+                    && let Some(state) = held(here, arrival, proposed, request, None, RETRY_WAIT).await?
+                {
+                    return Ok(Waited::Event(take_state(&mut call.given, state)));
                 }
                 self.judge.recorder.asked(proposed, question, "url")?;
-                self.send_to_page(here, arrival, proposed, request).map(Waited::Asked)
+                return self.send_to_page(here, arrival, proposed, request).map(Waited::Returned);
             }
-            Way::Inline(session) => {
-                self.judge.recorder.asked(proposed, question, "url")?;
-                let longest = hold(here, arrival, &session.name, true);
-                let waited = held(here, arrival, proposed, request, Some(session), longest).await?;
-                or_pending(waited, here, proposed, request)
+            (Channel::UrlRequest, Client::Legacy(session)) => {
+                (Some(session), hold(here, arrival, &session.name, true), "url")
             }
-            Way::Hold => {
-                self.judge.recorder.asked(proposed, question, "page")?;
-                let longest = hold(here, arrival, &arrival.caller_name(), false);
-                let waited = held(here, arrival, proposed, request, None, longest).await?;
-                or_pending(waited, here, proposed, request)
+            _ => (None, hold(here, arrival, &arrival.caller_name(), false), "page"),
+        };
+        self.judge.recorder.asked(proposed, question, how)?;
+        Ok(match held(here, arrival, proposed, request, session, longest).await? {
+            Some(state) => Waited::Event(take_state(&mut call.given, state)),
+            None => {
+                let pending = pending(here, request);
+                Waited::StillOpen(Refusal::pending(&proposed.decision, proposed.name(), &pending))
             }
-        }
+        })
     }
 
     /// Ends a modern client's request with the address of the page.
@@ -122,13 +159,27 @@ impl Approvals {
     }
 }
 
-fn or_pending(
-    waited: Option<Waited>,
-    here: &AtDesk<'_>,
-    proposed: &Proposed,
-    request: &ApprovalRequest,
-) -> Result<Waited, Refusal> {
-    waited.ok_or_else(|| Refusal::pending(&proposed.decision, proposed.name(), &pending(here, request)))
+/// How a request stands that waits no longer.
+enum Settled {
+    Approved(Box<ApprovalRequest>),
+    Declined,
+    /// Its time is over, or another call rests on it.
+    Over,
+}
+
+/// Keeps the yes that came, and says what happened.
+fn take_state(given: &mut Option<Given>, state: Settled) -> Event {
+    match state {
+        Settled::Approved(request) => {
+            *given = Some(Given::Grant(request));
+            Event::Agreed
+        }
+        Settled::Declined => Event::Declined,
+        Settled::Over => {
+            *given = None;
+            Event::Expired
+        }
+    }
 }
 
 /// Holds a call until its request is answered; nothing if it is still open when the time is over.
@@ -139,7 +190,7 @@ async fn held(
     request: &ApprovalRequest,
     session: Option<&Arc<LegacySession>>,
     longest: Duration,
-) -> Result<Option<Waited>, Refusal> {
+) -> Result<Option<Settled>, Refusal> {
     let url = here.desk.url(&request.id);
     let settled = here.desk.settled(&request.id, Instant::now() + longest);
     tokio::pin!(settled);
@@ -177,10 +228,10 @@ async fn held(
         arrival.outlet.send(told.into()).await.ok();
     }
     Ok(match (state, settled) {
-        (RequestState::Approved, Some(request)) => Some(Waited::Approved(Box::new(request))),
+        (RequestState::Approved, Some(request)) => Some(Settled::Approved(Box::new(request))),
         (RequestState::Pending, _) => None,
-        (RequestState::Declined, _) => Some(Waited::Declined),
-        (RequestState::Approved | RequestState::Consumed | RequestState::Expired, _) => Some(Waited::Over),
+        (RequestState::Declined, _) => Some(Settled::Declined),
+        (RequestState::Approved | RequestState::Consumed | RequestState::Expired, _) => Some(Settled::Over),
     })
 }
 
@@ -242,38 +293,6 @@ fn message(request: &ApprovalRequest, proposed: &Proposed) -> String {
         _ => "Approve or decline",
     };
     format!("{how}: {} on {}", proposed.name(), proposed.action.upstream())
-}
-
-fn way<'a>(here: &AtDesk<'_>, arrival: &'a Arrival, proposed: &Proposed, grade: Effect) -> Way<'a> {
-    let client = &arrival.client;
-    let native = client.speaks_approval() || proposed.standing.native || here.desk.is_native_only();
-    // A call that brings what its server verifies has no room for a signature of ours.
-    let is_open = here.signable.is_call && proposed.relayed.is_none();
-    // What takes no passkey has no challenge: such a client is asked like every other (§4.2).
-    if native && is_open && grade == Effect::Passkey {
-        return Way::Native;
-    }
-    let pages = declares(client.capabilities(), AskKind::ElicitUrl);
-    match client {
-        Client::Legacy(session) if pages => Way::Inline(session),
-        Client::Modern(_) if returns_page(arrival) => Way::Return,
-        Client::Legacy(_) | Client::Modern(_) => Way::Hold,
-    }
-}
-
-/// Whether this client is given the address of the page, or lets its own person sign: nobody else needs to call them.
-pub(super) fn has_link(here: &AtDesk<'_>, arrival: &Arrival, proposed: &Proposed, grade: Effect) -> bool {
-    match way(here, arrival, proposed, grade) {
-        Way::Native | Way::Inline(_) | Way::Return => true,
-        Way::Hold => false,
-    }
-}
-
-/// Whether a request may end with the address of a page: only the modern era has that, and only these methods.
-pub(super) fn returns_page(arrival: &Arrival) -> bool {
-    matches!(arrival.client, Client::Modern(_))
-        && declares(arrival.client.capabilities(), AskKind::ElicitUrl)
-        && matches!(arrival.method, Some(Method::CallTool | Method::GetPrompt | Method::ReadResource))
 }
 
 /// How long a call is held: longer for a client that is shown progress and goes by it, and for one that was given the

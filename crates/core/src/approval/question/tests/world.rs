@@ -69,7 +69,8 @@ fn situation(policy: Policy, store: &Store) -> Option<(Situation, u8)> {
     let Policy::Asks(question) = policy else { return None };
     let situation = Situation {
         grade: Effect::Confirm,
-        brought: None,
+        is_round: false,
+        is_signed: false,
         relayed: false,
         is_call: true,
         signable: true,

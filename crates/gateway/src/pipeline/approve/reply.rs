@@ -1,9 +1,12 @@
-//! A reply that a person must see first, at the desk: the call has run, so the reply waits here and nothing is run again.
+//! A reply that a person must see first: the call has run, so the reply waits here and nothing is run again.
 
 use std::sync::Arc;
 
+use highwater_core::approval::question::Channel;
 use highwater_core::approval::{ActionHash, CanonicalArguments, ReservedAction, ToolName};
-use highwater_core::decide::{Answer, HeldReply, Proof};
+use highwater_core::decide::{
+    Answer, ApprovedReply, HeldReply, Pass, Proof, ReplyVerdict, decide_reply_approved,
+};
 use highwater_core::id::ApprovalId;
 use highwater_store::{ApprovalRequest, RequestState};
 use tokio::time::Instant;
@@ -13,14 +16,25 @@ use super::super::permitted::Permitted;
 use super::super::resume::Resumed;
 use super::super::sent::Sent;
 use super::super::{Arrival, Delivery, Refusal};
+use super::channel::shown_in_form;
 use super::desk::{PageAnswer, failed, granted};
-use super::form::{Page, Shown, input_required_again};
+use super::form::{Form, Page, Shown, input_required_again};
 use super::pending::{Subject, WaitingReply};
+use super::retry::ask_person;
 use super::wait::RETRY_WAIT;
-use super::{Approvals, ReplyApproved};
+use super::{Approvals, arguments, words};
 use crate::approvals::{
     AskAnswer, AskView, By, ContextView, ConversationView, Desk, DeskFault, NewAsk, rules_of,
 };
+use crate::client::Client;
+
+/// What becomes of a reply that a person must see.
+pub(in crate::pipeline) enum ReplyApproved {
+    /// They agreed.
+    Passed(Sent, Pass<Answered>),
+    /// The client's request ends with the question.
+    Asked(Delivery),
+}
 
 /// How a person is led to the page by the address that their client was given, for the record.
 const URL: &str = "url";
@@ -28,8 +42,82 @@ const URL: &str = "url";
 // === impl Approvals ===
 
 impl Approvals {
+    /// Holds a reply until a person has answered. The call has run.
+    pub(in crate::pipeline) async fn approve_reply(
+        &self,
+        arrival: &Arrival,
+        mut sent: Sent,
+        held: HeldReply<Answered>,
+    ) -> Result<ReplyApproved, Refusal> {
+        let permitted = Arc::clone(&sent.permitted);
+        let asks = words::question_about_reply(
+            &permitted,
+            held.escalation().findings(),
+            held.is_flagged().then(|| held.label()),
+        );
+        let question = held.escalation().question();
+        let arguments = shown_in_form(&permitted, held.escalation());
+        let form = Form::once(arguments::with_arguments(&asks, arguments.as_deref().unwrap_or_default()));
+        let channel = self.reply_channel(arrival, &permitted, held.escalation());
+        match (channel, &arrival.client, &self.judge.service) {
+            (Some(Channel::FormRequest), Client::Legacy(session), _) => {
+                self.judge.recorder.asked(&permitted, question, "form")?;
+                let (answer, _) = ask_person(arrival, session, &form).await;
+                self.release_answered(sent, held, answer).await
+            }
+            (Some(Channel::FormResult), ..) => {
+                self.judge.recorder.asked(&permitted, question, "form")?;
+                let waiting = WaitingReply { sent, held };
+                let (subject, shown) = (Subject::Reply(Box::new(waiting)), Shown::Form(form));
+                let state = self.keep_question(arrival, &permitted, subject, &shown)?;
+                // The call has run, so nothing here says that it has not.
+                let asked = input_required_again(arrival.id(), &shown, &state);
+                Ok(ReplyApproved::Asked(Delivery::ours(asked, None)))
+            }
+            (Some(Channel::UrlResult), _, Some(desk)) => {
+                self.send_reply_to_page(desk, arrival, sent, held).await.map(ReplyApproved::Asked)
+            }
+            (Some(_), _, Some(desk)) => self.release_at_desk(desk, arrival, sent, held).await,
+            (None, ..) | (_, _, None) => Err(sent.withhold(&held.unasked())),
+        }
+    }
+
+    /// Releases a reply if a person said so, judged again with everything as it is now.
+    pub(in crate::pipeline) async fn release_answered(
+        &self,
+        mut sent: Sent,
+        held: HeldReply<Answered>,
+        answer: Answer,
+    ) -> Result<ReplyApproved, Refusal> {
+        let question = held.escalation().question();
+        self.judge.recorder.answer(&sent.permitted, question, answer)?;
+        match held.answered(question, answer) {
+            Ok(approved) => self.release(sent, approved).await,
+            Err(denial) => Err(sent.withhold(&denial)),
+        }
+    }
+
+    /// Judges a reply that a person agreed to once more, with everything as it is now.
+    async fn release(
+        &self,
+        mut sent: Sent,
+        approved: ApprovedReply<Answered>,
+    ) -> Result<ReplyApproved, Refusal> {
+        let permitted = Arc::clone(&sent.permitted);
+        let policy = Arc::clone(&self.judge.world.load().policy);
+        let now = self.judge.sessions.current(permitted.session()).await;
+        let standing = permitted.caller.standing();
+        let session = now.possible();
+        let facts = permitted.facts_of_reply(&session, &standing.grant);
+        match decide_reply_approved(&policy, &facts, approved) {
+            ReplyVerdict::Pass(pass) => Ok(ReplyApproved::Passed(sent, pass)),
+            ReplyVerdict::Hold(held) => Err(sent.withhold(&held.unasked())),
+            ReplyVerdict::Withhold(denial) => Err(sent.withhold(&denial)),
+        }
+    }
+
     /// Holds a reply until a person has answered at the desk, and releases it if they agreed.
-    pub(super) async fn release_at_desk(
+    async fn release_at_desk(
         &self,
         desk: &Arc<Desk>,
         arrival: &Arrival,
@@ -64,7 +152,7 @@ impl Approvals {
 
     /// Ends a modern client's request with the address of the page. The reply stays here until the answer is fetched, and
     /// what goes out holds nothing of it.
-    pub(super) async fn send_reply_to_page(
+    async fn send_reply_to_page(
         &self,
         desk: &Arc<Desk>,
         arrival: &Arrival,
