@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use super::driver::Driver;
 use crate::wait::PATIENCE;
 
+/// How often a page that reloads itself is left before that is given up.
+const MOST_TRIES: usize = 5;
+
 /// How often a page is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -26,13 +29,20 @@ impl Browser {
         Ok(Self { driver: Driver::start().await? })
     }
 
-    /// Opens a page and waits until it is loaded.
+    /// Opens a page and waits until it is loaded. A page that reloads itself at that moment wins against being left, so
+    /// whoever is still there is sent off again.
     pub async fn open(&self, url: &str) -> anyhow::Result<()> {
-        self.driver
-            .post("url", &json!({ "url": url }))
-            .await
-            .with_context(|| format!("cannot open {url}"))?;
-        Ok(())
+        let left = self.url().await?;
+        for _ in 0..MOST_TRIES {
+            self.driver
+                .post("url", &json!({ "url": url }))
+                .await
+                .with_context(|| format!("cannot open {url}"))?;
+            if left == url || self.url().await? != left {
+                return Ok(());
+            }
+        }
+        bail!("{left} cannot be left for {url}")
     }
 
     /// Where the browser is.
