@@ -24,6 +24,7 @@ pub mod answer;
 pub mod binding;
 pub mod call_meta;
 pub mod command_line;
+pub mod connect;
 pub mod event;
 pub mod host;
 mod payload;
