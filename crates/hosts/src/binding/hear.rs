@@ -122,8 +122,10 @@ impl Binding {
         let before = self.run_by(process, key);
         let was_confirmed = before.as_ref().is_some_and(|before| self.is_confirmed(before));
         // One process has one conversation at a time.
-        if let Some(before) = before.as_ref().and_then(|before| self.conversations.get_mut(before)) {
-            before.alive = false;
+        for (other, found) in &mut self.conversations {
+            if other != key && process.is_some() && found.process == process {
+                found.alive = false;
+            }
         }
         if self.conversations.contains_key(key) {
             return self.go_on(key, carrier, doubt);

@@ -28,7 +28,8 @@ pub fn preview(file: &str, before: Option<&str>, after: Option<&str>, secrets: &
         let count = |mark: Mark, lines: &[(Mark, &str)]| {
             lines.iter().filter(|(found, _)| *found == Mark::Same || *found == mark).count()
         };
-        let (ahead, shown) = (lines.get(..hunk.start).unwrap_or_default(), lines.get(hunk).unwrap_or_default());
+        let (ahead, shown) =
+            (lines.get(..hunk.start).unwrap_or_default(), lines.get(hunk).unwrap_or_default());
         out.push_str(&format!(
             "@@ -{},{} +{},{} @@\n",
             count(Mark::Removed, ahead) + 1,
@@ -142,6 +143,9 @@ mod tests {
         new.insert(30, "more".into());
         let shown = preview("f", Some(&old.join("\n")), Some(&new.join("\n")), &[]);
         assert_eq!(shown.matches("@@ -").count(), 2);
-        assert!(shown.contains("@@ -2,5 +2,5 @@\n 1\n 2\n-3\n+three\n 4\n 5\n@@ -29,4 +29,5 @@\n"), "{shown}");
+        assert!(
+            shown.contains("@@ -2,5 +2,5 @@\n 1\n 2\n-3\n+three\n 4\n 5\n@@ -29,4 +29,5 @@\n"),
+            "{shown}"
+        );
     }
 }

@@ -90,7 +90,8 @@ pub(super) fn codex_server(install: &Install) -> Entry<'_> {
             let mut members =
                 vec![("command".to_owned(), string(command)), ("args".to_owned(), list(arguments))];
             if !environment.is_empty() {
-                let pairs = environment.iter().map(|(name, value)| format!("{} = {}", key(name), string(value)));
+                let pairs =
+                    environment.iter().map(|(name, value)| format!("{} = {}", key(name), string(value)));
                 let pairs: Vec<_> = pairs.collect();
                 members.push(("env".to_owned(), format!("{{ {} }}", pairs.join(", "))));
             }
@@ -98,7 +99,10 @@ pub(super) fn codex_server(install: &Install) -> Entry<'_> {
         }
         Endpoint::Http { url, token } => vec![
             ("url".to_owned(), string(url)),
-            ("http_headers".to_owned(), format!("{{ Authorization = {} }}", string(&format!("Bearer {token}")))),
+            (
+                "http_headers".to_owned(),
+                format!("{{ Authorization = {} }}", string(&format!("Bearer {token}"))),
+            ),
         ],
     };
     Entry { name: &install.name, members }

@@ -42,45 +42,71 @@ pub(super) fn install(
 }
 
 /// The text without what was installed.
-pub(super) fn remove(
-    place: &Place<'_>,
-    contents: &str,
-    undo: &Undo,
-) -> Result<Disconnected, ConnectError> {
+pub(super) fn remove(place: &Place<'_>, contents: &str, undo: &Undo) -> Result<Disconnected, ConnectError> {
     let mut text = contents.to_owned();
     let mut left = Vec::new();
     for step in undo.steps.iter().rev() {
         let root = read(place, &text)?;
         let mut expected = root.value();
-        let path = match &step.purpose {
-            Purpose::Member { path, value, before } => {
+        let (path, made) = match &step.purpose {
+            Purpose::Member { path, value, before, made } => {
                 if lookup(&expected, path) != Some(value) {
                     left.extend(lookup(&expected, path).map(|_| path.join(".")));
                     continue;
                 }
                 unset(&mut expected, path, before.as_ref());
-                path
+                (path.as_slice(), *made)
             }
-            Purpose::Item { path, value } => {
+            Purpose::Item { path, value, made } => {
                 let Some(index) = index_of(&expected, path, value) else { continue };
                 drop_item(&mut expected, path, index);
-                path
+                (path.as_slice(), *made)
             }
             Purpose::Frame | Purpose::SectionRemoved | Purpose::Section { .. } => continue,
         };
         // What was inserted may have brought the objects around it; where they hold nothing else they go too.
         if let Some(whole) = step.edit.take_back_anywhere(&text)
-            && let Ok(found) = parse(&whole)
-            && without_empty(found.value(), path) == without_empty(expected.clone(), path)
+            && let Some(found) = value_after(&text, &whole)
+            && without_empty(found, path) == without_empty(expected.clone(), path)
         {
             text = whole;
             continue;
         }
         let edit = removal(&text, &root, &step.purpose).ok_or_else(|| place.unsupported(&path.join(".")))?;
         text = checked(place, &edit, &text, &expected)?;
+        let list = usize::from(matches!(step.purpose, Purpose::Member { .. }));
+        let around = path.get(..path.len().saturating_sub(list)).unwrap_or_default();
+        text = prune(place, text, around, made)?;
     }
-    let is_empty = read(place, &text)?.value() == Value::Object(Map::new());
-    Ok(Disconnected { contents: (!(undo.created && is_empty)).then_some(text), left })
+    let is_gone = undo.created && is_empty(&read(place, &text)?.value());
+    Ok(Disconnected { contents: (!is_gone).then_some(text), left })
+}
+
+/// The text without the innermost objects and lists of a path that were made for what is gone, as far as
+/// they are empty now.
+fn prune(place: &Place<'_>, mut text: String, path: &[String], made: usize) -> Result<String, ConnectError> {
+    for length in (1..=path.len()).rev().take(made) {
+        let path = path.get(..length).unwrap_or_default();
+        let root = read(place, &text)?;
+        let mut expected = root.value();
+        if !lookup(&expected, path).is_some_and(is_empty) {
+            break;
+        }
+        unset(&mut expected, path, None);
+        let value = Value::Null;
+        let gone = Purpose::Member { path: path.to_vec(), value, before: None, made: 0 };
+        let edit = removal(&text, &root, &gone).ok_or_else(|| place.unsupported(&path.join(".")))?;
+        text = checked(place, &edit, &text, &expected)?;
+    }
+    Ok(text)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
 }
 
 /// The text without what is ours by its looks, for files of which no record is left.
@@ -96,7 +122,7 @@ pub(super) fn remove_ours(
         let Some(purpose) = find_ours(&expected, is_ours) else { return Ok(text) };
         match &purpose {
             Purpose::Member { path, .. } => unset(&mut expected, path, None),
-            Purpose::Item { path, value } => {
+            Purpose::Item { path, value, .. } => {
                 let Some(index) = index_of(&expected, path, value) else { return Ok(text) };
                 drop_item(&mut expected, path, index);
             }
@@ -112,7 +138,7 @@ fn find_ours(root: &Value, is_ours: &dyn Fn(&[String], &Value) -> bool) -> Optio
     for (name, value) in servers {
         let path = vec!["mcpServers".to_owned(), name.clone()];
         if is_ours(&path, value) {
-            return Some(Purpose::Member { path, value: value.clone(), before: None });
+            return Some(Purpose::Member { path, value: value.clone(), before: None, made: 0 });
         }
     }
     let hooks = root.get("hooks").and_then(Value::as_object).into_iter().flatten();
@@ -120,7 +146,7 @@ fn find_ours(root: &Value, is_ours: &dyn Fn(&[String], &Value) -> bool) -> Optio
         let path = vec!["hooks".to_owned(), event.clone()];
         let ours = groups.as_array().and_then(|groups| groups.iter().find(|group| is_ours(&path, group)));
         if let Some(value) = ours {
-            return Some(Purpose::Item { path, value: value.clone() });
+            return Some(Purpose::Item { path, value: value.clone(), made: 0 });
         }
     }
     None
@@ -164,12 +190,20 @@ fn edit_for(
     let (edit, purpose) = match (wanted, missing.split_first()) {
         (Wanted::Member(path, value), Some((name, deeper))) => {
             let edit = add_member(text, &style, part, name, &nested(deeper, value.clone()));
-            (edit, Purpose::Member { path: path.clone(), value: value.clone(), before: None })
+            (
+                edit,
+                Purpose::Member {
+                    path: path.clone(),
+                    value: value.clone(),
+                    before: None,
+                    made: deeper.len(),
+                },
+            )
         }
         (Wanted::Item(path, value), Some((name, deeper))) => {
             let list = Value::Array(vec![value.clone()]);
             let edit = add_member(text, &style, part, name, &nested(deeper, list));
-            (edit, Purpose::Item { path: path.clone(), value: value.clone() })
+            (edit, Purpose::Item { path: path.clone(), value: value.clone(), made: missing.len() })
         }
         (Wanted::Member(path, value), None) => {
             let before = part.value();
@@ -177,7 +211,10 @@ fn edit_for(
                 return Ok(None);
             }
             let edit = replace(text, &style, part, value);
-            (edit, Purpose::Member { path: path.clone(), value: value.clone(), before: Some(before) })
+            (
+                edit,
+                Purpose::Member { path: path.clone(), value: value.clone(), before: Some(before), made: 0 },
+            )
         }
         (Wanted::Item(path, value), None) => {
             let Kind::Array(items) = &part.kind else {
@@ -187,7 +224,7 @@ fn edit_for(
                 return Ok(None);
             }
             let edit = add_item(text, &style, part, value);
-            (edit, Purpose::Item { path: path.clone(), value: value.clone() })
+            (edit, Purpose::Item { path: path.clone(), value: value.clone(), made: 0 })
         }
     };
     Ok(Some((edit, purpose)))
@@ -196,7 +233,7 @@ fn edit_for(
 /// The edit that takes out what an earlier edit was for.
 fn removal(text: &str, root: &Part, purpose: &Purpose) -> Option<TextEdit> {
     let (path, value) = match purpose {
-        Purpose::Member { path, value, .. } | Purpose::Item { path, value } => (path, value),
+        Purpose::Member { path, value, .. } | Purpose::Item { path, value, .. } => (path, value),
         Purpose::Frame | Purpose::SectionRemoved | Purpose::Section { .. } => return None,
     };
     let (name, outer) = path.split_last()?;
@@ -220,11 +257,19 @@ fn removal(text: &str, root: &Part, purpose: &Purpose) -> Option<TextEdit> {
 
 /// The text after an edit, if it then says what it should.
 fn checked(place: &Place<'_>, edit: &TextEdit, text: &str, expected: &Value) -> Result<String, ConnectError> {
-    let after = edit.apply(text).filter(|after| parse(after).is_ok_and(|root| root.value() == *expected));
+    let after = edit.apply(text).filter(|after| value_after(text, after).as_ref() == Some(expected));
     after.ok_or_else(|| {
         let (line, _) = line_and_column(text, edit.at);
         ConnectError::Unsupported { file: place.shown.to_owned(), line, at: "this place".to_owned() }
     })
+}
+
+/// The value of a text that was changed. A text that every reader takes stays one: a comma before a closing
+/// bracket is tolerated only where something like it was there before.
+fn value_after(before: &str, after: &str) -> Option<Value> {
+    let is_strict = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    let value = parse(after).ok()?.value();
+    (is_strict(after) || !is_strict(before)).then_some(value)
 }
 
 fn nested(path: &[String], value: Value) -> Value {
@@ -281,12 +326,7 @@ fn drop_item(root: &mut Value, path: &[String], index: usize) {
 fn without_empty(mut root: Value, path: &[String]) -> Value {
     for length in (1..=path.len()).rev() {
         let path = path.get(..length).unwrap_or_default();
-        let is_empty = lookup(&root, path).is_some_and(|value| match value {
-            Value::Array(items) => items.is_empty(),
-            Value::Object(members) => members.is_empty(),
-            _ => false,
-        });
-        if is_empty {
+        if lookup(&root, path).is_some_and(is_empty) {
             unset(&mut root, path, None);
         }
     }

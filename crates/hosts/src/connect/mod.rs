@@ -38,8 +38,15 @@ pub struct Install {
 #[derive(Clone, Debug)]
 pub enum Endpoint {
     /// A program that it starts.
-    Program { command: String, arguments: Vec<String>, environment: Vec<(String, String)> },
-    Http { url: String, token: String },
+    Program {
+        command: String,
+        arguments: Vec<String>,
+        environment: Vec<(String, String)>,
+    },
+    Http {
+        url: String,
+        token: String,
+    },
 }
 
 /// A file of a host.

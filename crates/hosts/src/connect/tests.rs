@@ -40,7 +40,9 @@ fn a_server_is_added_in_the_style_of_the_file() {
 
 #[test]
 fn a_file_that_was_not_there_is_deleted_again() {
-    for file in [HostFile::ClaudeServers, HostFile::ClaudeSettings, HostFile::CodexConfig, HostFile::CodexHooks] {
+    for file in
+        [HostFile::ClaudeServers, HostFile::ClaudeSettings, HostFile::CodexConfig, HostFile::CodexHooks]
+    {
         let Connected { contents, undo } = connected(file, None);
         assert!(!undo.is_empty() && contents.ends_with('\n'));
         assert_eq!(back(file, &contents, &undo), None, "{file:?}");
@@ -114,8 +116,12 @@ fn sections_and_values_of_the_same_name_come_back() {
 #[test]
 fn a_form_that_cannot_be_added_to_is_said_and_left_alone() {
     let before = "a = 1\nmcp_servers = { rec = { command = \"x\" } }\n";
-    let error = connect(HostFile::CodexConfig, "~/.codex/config.toml", Some(before), &install(), None).unwrap_err();
-    assert!(error.to_string().starts_with("~/.codex/config.toml, line 2: `mcp_servers` is written in a form"), "{error}");
+    let error =
+        connect(HostFile::CodexConfig, "~/.codex/config.toml", Some(before), &install(), None).unwrap_err();
+    assert!(
+        error.to_string().starts_with("~/.codex/config.toml, line 2: `mcp_servers` is written in a form"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -130,7 +136,10 @@ fn a_file_that_does_not_parse_is_said_with_its_line() {
     assert!(error(HostFile::ClaudeServers, "[1]").starts_with("F, line 1: `the file` is not an object"));
     let list = error(HostFile::ClaudeSettings, "{\"hooks\":\n{\"PreToolUse\": {}}}");
     assert!(list.starts_with("F, line 2: `hooks.PreToolUse` is not a list"), "{list}");
-    assert!(error(HostFile::ClaudeServers, "{\"mcpServers\": 7}").starts_with("F, line 1: `mcpServers` is not an object"));
+    assert!(
+        error(HostFile::ClaudeServers, "{\"mcpServers\": 7}")
+            .starts_with("F, line 1: `mcpServers` is not an object")
+    );
 }
 
 #[test]
@@ -167,7 +176,10 @@ fn what_somebody_changed_of_ours_is_left_and_named() {
 fn without_a_record_ours_is_known_by_its_looks() {
     for (file, before) in [
         (HostFile::ClaudeServers, "{\n  \"mcpServers\": {\n    \"x\": {}\n  }\n}\n"),
-        (HostFile::ClaudeSettings, "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"hooks\": []}\n    ]\n  }\n}\n"),
+        (
+            HostFile::ClaudeSettings,
+            "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"hooks\": []}\n    ]\n  }\n}\n",
+        ),
     ] {
         let Connected { contents, .. } = connected(file, Some(before));
         let out = disconnect(file, "f", Some(&contents), None).unwrap().contents.unwrap();
@@ -185,7 +197,8 @@ fn a_new_token_takes_the_place_of_the_old_one() {
     let first = connected(HostFile::ClaudeServers, Some(before));
     let mut newer = install();
     newer.endpoint = Endpoint::Http { url: "http://localhost:7411/mcp".into(), token: "hwt_2".into() };
-    let second = connect(HostFile::ClaudeServers, "f", Some(&first.contents), &newer, Some(&first.undo)).unwrap();
+    let second =
+        connect(HostFile::ClaudeServers, "f", Some(&first.contents), &newer, Some(&first.undo)).unwrap();
     assert!(second.contents.contains("Bearer hwt_2") && !second.contents.contains("hwt_1"));
     assert_eq!(back(HostFile::ClaudeServers, &second.contents, &second.undo).as_deref(), Some(before));
 }
@@ -210,4 +223,12 @@ fn a_plugin_holds_server_and_hooks() {
     assert_eq!(prompt["server"], "plugin:highwater:highwater");
     let Connected { contents, .. } = connected(HostFile::ClaudePluginSettings, Some("{}"));
     assert_eq!(serde_json::from_str::<Value>(&contents).unwrap(), json!({ "crossSessionInbound": "refuse" }));
+}
+
+#[test]
+fn no_comma_is_left_behind_where_the_host_has_sorted_the_file() {
+    let Connected { contents, undo } = connected(HostFile::ClaudeSettings, Some("{\n  \"hooks\": {}\n}"));
+    let value: Value = serde_json::from_str(&contents).unwrap();
+    let out = back(HostFile::ClaudeSettings, &format!("{value:#}"), &undo).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), json!({ "hooks": {} }));
 }

@@ -79,11 +79,7 @@ pub(super) fn install(
 }
 
 /// The text without what was installed.
-pub(super) fn remove(
-    place: &Place<'_>,
-    contents: &str,
-    undo: &Undo,
-) -> Result<Disconnected, ConnectError> {
+pub(super) fn remove(place: &Place<'_>, contents: &str, undo: &Undo) -> Result<Disconnected, ConnectError> {
     let mut text = contents.to_owned();
     read(place, &text)?;
     let mut left = Vec::new();
@@ -173,10 +169,10 @@ fn collect(text: &str, table: &DeTable<'_>, path: &mut Vec<String>, sections: &m
             let end = text.get(end..).and_then(|rest| rest.find('\n')).map_or(text.len(), |at| end + at + 1);
             sections.push(Section { path: path.clone(), start, end });
         }
-        match value.get_ref() {
-            DeValue::Table(table) => collect(text, table, path, sections),
-            // Lists of tables have headers of their own; a server is none.
-            _ => {}
+        // Lists of tables are passed over: where a server holds one, the outcome is not what it should be, and
+        // the change is refused.
+        if let DeValue::Table(table) = value.get_ref() {
+            collect(text, table, path, sections);
         }
         path.pop();
     }
@@ -194,7 +190,9 @@ fn last_value(text: &str, value: &Spanned<DeValue<'_>>) -> usize {
     let is_own = |value: &&Spanned<DeValue<'_>>| {
         let is_list_of_tables = matches!(value.get_ref(), DeValue::Array(_))
             && text.get(value.span()).is_some_and(|header| header.starts_with("[["))
-            && text.get(..value.span().start).is_none_or(|before| before.ends_with('\n') || before.is_empty());
+            && text
+                .get(..value.span().start)
+                .is_none_or(|before| before.ends_with('\n') || before.is_empty());
         !is_header(text, value) && !is_list_of_tables
     };
     let own = table.values().filter(is_own).map(|value| last_value(text, value));
@@ -209,7 +207,8 @@ fn place_of(root: &DeTable<'_>, name: &str) -> Option<usize> {
 
 impl Entry<'_> {
     fn value(&self) -> Option<Value> {
-        let members: String = self.members.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+        let members: String =
+            self.members.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
         members.parse::<Table>().ok().map(Value::Table)
     }
 

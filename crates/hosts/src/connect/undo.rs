@@ -38,10 +38,11 @@ pub(super) struct Step {
 pub(super) enum Purpose {
     /// An object was put where there was nothing to put members into.
     Frame,
-    /// The member at this path has this value now. `before` is what it had.
-    Member { path: Vec<String>, value: Value, before: Option<Value> },
-    /// The list at this path has this item now.
-    Item { path: Vec<String>, value: Value },
+    /// The member at this path has this value now. `before` is what it had; `made` is how many of the objects
+    /// around it were not there.
+    Member { path: Vec<String>, value: Value, before: Option<Value>, made: usize },
+    /// The list at this path has this item now; `made` counts the list, too.
+    Item { path: Vec<String>, value: Value, made: usize },
     /// An earlier definition of our section was taken out.
     SectionRemoved,
     /// Our section was added, or put in the place of an earlier value.
