@@ -83,14 +83,12 @@ fn codex(meta: &Value) -> Result<CallMeta, EventError> {
     Ok(CallMeta { host: Host::Codex, call, conversation, agent, turn, origin })
 }
 
-/// Triggers of turns that a person at a terminal began.
-const TYPED_TRIGGERS: &[&str] = &[];
-
 fn codex_origin(source: Option<&str>, trigger: Option<&str>) -> PromptOrigin {
     match (source, trigger) {
         (Some("subagent"), _) => PromptOrigin::Subagent,
+        // Typed at a terminal; given to `codex exec`. Both are measured, and nothing else is.
+        (Some("user"), Some("user")) => PromptOrigin::Human,
         (Some("user"), Some("exec")) => PromptOrigin::Sdk,
-        (Some("user"), Some(trigger)) if TYPED_TRIGGERS.contains(&trigger) => PromptOrigin::Human,
         (None, None) => PromptOrigin::Unrecorded,
         (source, trigger) => {
             let told = [source, trigger].into_iter().flatten().collect::<Vec<_>>();
@@ -138,6 +136,8 @@ mod tests {
     #[test]
     fn a_trigger_that_nobody_has_measured_is_no_person() {
         assert_eq!(codex_origin(Some("user"), Some("exec")), PromptOrigin::Sdk);
+        assert_eq!(codex_origin(Some("user"), Some("user")), PromptOrigin::Human);
+        assert_eq!(codex_origin(Some("subagent"), Some("user")), PromptOrigin::Subagent);
         let other = codex_origin(Some("user"), Some("automation"));
         assert_eq!(other, PromptOrigin::Other("user, automation".into()));
     }

@@ -28,6 +28,7 @@ pub mod connect;
 pub mod event;
 pub mod host;
 mod payload;
+pub mod sample;
 pub mod table;
 pub mod transcript;
 pub mod words;

@@ -1,5 +1,7 @@
 //! Connecting and disconnecting again, over generated files.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use highwater_hosts::command_line::HookCommand;
 use highwater_hosts::connect::{Connected, Endpoint, HostFile, Install, connect, disconnect};
 use proptest::prelude::*;
@@ -10,7 +12,7 @@ const JSON_FILES: [HostFile; 4] =
     [HostFile::ClaudeServers, HostFile::ClaudeSettings, HostFile::ClaudePluginSettings, HostFile::CodexHooks];
 
 fn install(token: &str) -> Install {
-    let endpoint = if token.len() % 2 == 0 {
+    let endpoint = if token.len().is_multiple_of(2) {
         Endpoint::Http { url: "http://localhost:7411/mcp".into(), token: token.into() }
     } else {
         Endpoint::Program {
@@ -52,8 +54,18 @@ fn unique(members: Vec<(String, Json)>) -> Vec<(String, Json)> {
 
 /// A file of settings, with and without the parts that we add to.
 fn settings() -> impl Strategy<Value = Json> {
+    let stale = "\"/old/highwater hook claude-code PreToolUse || exit 2\"";
+    let command = |line: &'static str| {
+        let handler = Json::Object(vec![("command".into(), Json::Scalar(line))]);
+        Json::Object(vec![("hooks".into(), Json::List(vec![handler]))])
+    };
+    let by_hand = Json::Object(vec![
+        ("command".into(), Json::Scalar("\"highwater\"")),
+        ("args".into(), Json::List(vec![Json::Scalar("\"stdio\"")])),
+    ]);
     let group = prop_oneof![
         json(),
+        Just(command(stale)),
         Just(Json::Object(vec![
             ("matcher".into(), Json::Scalar("\"Bash\"")),
             (
@@ -71,10 +83,13 @@ fn settings() -> impl Strategy<Value = Json> {
             )
         },
     );
-    let servers = prop::collection::vec((prop::sample::select(vec!["highwater", "rec", "é"]), json()), 0..3)
-        .prop_map(|members| {
-            Json::Object(unique(members.into_iter().map(|(name, value)| (name.into(), value)).collect()))
-        });
+    let servers = prop::collection::vec(
+        (prop::sample::select(vec!["highwater", "rec", "é"]), prop_oneof![json(), Just(by_hand)]),
+        0..3,
+    )
+    .prop_map(|members| {
+        Json::Object(unique(members.into_iter().map(|(name, value)| (name.into(), value)).collect()))
+    });
     let others = prop::collection::vec(("[a-z]{1,3}", json()), 0..3);
     let inbound =
         prop::sample::select(vec![Json::Scalar("\"accept\""), Json::Scalar("\"refuse\""), Json::Scalar("7")]);
@@ -154,7 +169,7 @@ fn text(value: &Json, dice: &[u8], is_plain: bool) -> String {
     let newline = if dice.first().is_some_and(|die| die % 3 == 0) { "\r\n" } else { "\n" };
     let mut layout = Layout { dice: dice.iter().cycle(), newline, is_plain };
     let mut out = String::new();
-    if !is_plain && dice.len() % 4 == 0 {
+    if !is_plain && dice.len().is_multiple_of(4) {
         out.push('\u{feff}');
     }
     layout.blank(&mut out);
@@ -231,7 +246,7 @@ fn without_ours(mut value: Value) -> Value {
         for groups in hooks.values_mut() {
             groups.as_array_mut().unwrap().retain(|group| {
                 let text = group.to_string();
-                !text.contains("highwater__hook") && !text.contains("highwater' hook ")
+                !text.contains("highwater__hook") && !text.contains(" hook c")
             });
         }
         hooks.retain(|_, groups| groups.as_array().is_some_and(|groups| !groups.is_empty()));
@@ -240,6 +255,15 @@ fn without_ours(mut value: Value) -> Value {
         if root.get(name).is_some_and(|part| part.as_object().is_some_and(serde_json::Map::is_empty)) {
             root.remove(name);
         }
+    }
+    value
+}
+
+/// A file without old hooks of ours, which do not come back into a file that somebody has changed.
+fn without_stale(mut value: Value) -> Value {
+    let hooks = value.get_mut("hooks").and_then(Value::as_object_mut).into_iter().flatten();
+    for (_, groups) in hooks {
+        groups.as_array_mut().unwrap().retain(|group| !group.to_string().contains("/old/highwater hook"));
     }
     value
 }
@@ -285,13 +309,13 @@ proptest! {
         let out = disconnect(file, "f", Some(&add(&connected.contents)), Some(&connected.undo)).unwrap();
         let out: Value = serde_json::from_str(&out.contents.unwrap()).unwrap();
         let expected: Value = serde_json::from_str(&add(&before)).unwrap();
-        prop_assert_eq!(out, expected);
+        prop_assert_eq!(without_stale(out), without_stale(expected));
         // The host writes the whole file in its own way.
         let rewritten: Value = serde_json::from_str(&connected.contents).unwrap();
         let out = disconnect(file, "f", Some(&format!("{rewritten:#}")), Some(&connected.undo)).unwrap();
         let expected: Value = serde_json::from_str(&before).unwrap();
         let out: Value = serde_json::from_str(&out.contents.unwrap()).unwrap();
-        prop_assert_eq!(out, expected);
+        prop_assert_eq!(without_stale(out), without_stale(expected));
     }
 
     #[test]

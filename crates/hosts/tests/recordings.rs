@@ -1,5 +1,7 @@
 //! Every line that was recorded of real hosts becomes the event that it is.
 
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
+
 use highwater_hosts::call_meta::{CallMeta, read_meta};
 use highwater_hosts::event::{EventKind, HostEvent, Outcome, StartSource};
 use highwater_hosts::host::{HookName, Host};
@@ -148,6 +150,13 @@ fn codex_says_in_each_call_whose_it_is() {
         assert_eq!(meta.turn.unwrap().as_str(), "01a1e41c-fda5-7d13-aead-48cfe4da3180");
         assert_eq!((meta.agent, meta.origin), (None, PromptOrigin::Sdk));
     }
+}
+
+#[test]
+fn codex_tells_what_was_typed_at_a_terminal() {
+    let metas = metas(include_str!("fixtures/codex-0.166.0.terminal.jsonl"));
+    let origins: Vec<_> = metas.into_iter().map(|meta| meta.origin).collect();
+    assert_eq!(origins, [PromptOrigin::Human]);
 }
 
 #[test]

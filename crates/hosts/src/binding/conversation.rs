@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{ConversationKey, HostProcess, MAX_AGENTS, MAX_PROMPTS, Node};
+use super::{ConversationKey, HostProcess, KeptPrompt, MAX_AGENTS, MAX_PROMPTS, Node};
 use crate::event::{AgentId, HostEvent, TurnId};
+use crate::words::PromptOrigin;
 
 /// What was heard of one conversation.
 #[derive(Debug)]
@@ -14,11 +15,14 @@ pub(super) struct Conversation {
     pub(super) asked: bool,
     /// The process that runs it.
     pub(super) process: Option<HostProcess>,
+    /// Where it works, and since when.
+    pub(super) folder: Option<String>,
+    pub(super) since: u64,
     pub(super) last_heard: u64,
     /// When it last ran a command of the shell.
     pub(super) last_command: Option<u64>,
     agents: BTreeMap<AgentId, Child>,
-    prompts: VecDeque<HostEvent>,
+    prompts: VecDeque<KeptPrompt>,
 }
 
 /// A sub-agent.
@@ -38,6 +42,8 @@ impl Conversation {
             confirmed,
             asked: false,
             process,
+            folder: None,
+            since: now,
             last_heard: now,
             last_command: None,
             agents: BTreeMap::new(),
@@ -68,7 +74,7 @@ impl Conversation {
         if self.agents.len() >= MAX_AGENTS {
             return false;
         }
-        let request = self.prompts.back().and_then(|prompt| prompt.turn.clone());
+        let request = self.prompts.back().and_then(|prompt| prompt.event.turn.clone());
         self.agents.insert(agent.clone(), Child { alive: true, request });
         true
     }
@@ -80,30 +86,42 @@ impl Conversation {
         }
     }
 
-    /// Keeps a prompt. Whether it is the first of its turn, or the same one again.
+    /// Keeps a prompt. Whether it is the first of its turn, or the same one again. Tasks of sub-agents are
+    /// nobody's words, and many of them would push the request out: they are not kept.
     pub(super) fn keep_prompt(&mut self, event: &HostEvent) -> bool {
-        let Some(turn) = &event.turn else { return true };
+        let Some(turn) = event.turn.as_ref().filter(|_| event.agent.is_none()) else { return true };
         if let Some(known) = self.prompt(turn) {
-            return known.kind == event.kind && known.agent == event.agent;
+            return known.event.kind == event.kind;
         }
-        self.prompts.push_back(event.clone());
+        self.prompts.push_back(KeptPrompt { event: event.clone(), origin: PromptOrigin::Unrecorded });
         if self.prompts.len() > MAX_PROMPTS {
             self.prompts.pop_front();
         }
         true
     }
 
-    pub(super) fn prompt(&self, turn: &TurnId) -> Option<&HostEvent> {
-        self.prompts.iter().find(|prompt| prompt.turn.as_ref() == Some(turn))
+    pub(super) fn prompt(&self, turn: &TurnId) -> Option<&KeptPrompt> {
+        self.prompts.iter().find(|prompt| prompt.event.turn.as_ref() == Some(turn))
+    }
+
+    /// Notes what a host says beside a call of where the prompt of its turn came from. What was said first
+    /// stays, unless it is contradicted.
+    pub(super) fn note_origin(&mut self, turn: &TurnId, origin: &PromptOrigin) {
+        let mut prompts = self.prompts.iter_mut();
+        let Some(prompt) = prompts.find(|prompt| prompt.event.turn.as_ref() == Some(turn)) else { return };
+        if prompt.origin == PromptOrigin::Unrecorded {
+            prompt.origin = origin.clone();
+        } else if prompt.origin != *origin {
+            prompt.origin = PromptOrigin::Other("contradictory".to_owned());
+        }
     }
 
     /// The turn of the request that a call serves. A sub-agent may have turns of its own, whose prompt is
     /// its task; the request is the one that was open when it was started.
     pub(super) fn request_of(&self, agent: Option<&AgentId>, turn: Option<TurnId>) -> Option<TurnId> {
         let Some(child) = agent.and_then(|agent| self.agents.get(agent)) else { return turn };
-        let is_the_users =
-            turn.as_ref().and_then(|turn| self.prompt(turn)).is_some_and(|prompt| prompt.agent.is_none());
-        if is_the_users { turn } else { child.request.clone() }
+        let is_the_conversations = turn.as_ref().is_some_and(|turn| self.prompt(turn).is_some());
+        if is_the_conversations { turn } else { child.request.clone() }
     }
 
     #[cfg(test)]

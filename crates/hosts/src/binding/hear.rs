@@ -58,6 +58,9 @@ impl Binding {
         }
         let Some(conversation) = self.conversations.get_mut(&key) else { return effects };
         conversation.last_heard = now;
+        if conversation.folder.is_none() {
+            conversation.folder = event.folder.clone();
+        }
         if !matches!(event.kind, EventKind::End(_)) {
             conversation.alive = true;
         }

@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::call_meta::CallMeta;
 use crate::event::{AgentId, CallId, ConversationId, HostEvent, TurnId};
 use crate::host::Host;
+use crate::words::PromptOrigin;
 
 use announcements::{Announcements, Claim};
 use conversation::Conversation;
@@ -151,6 +152,24 @@ pub enum Unannounced {
     UsedBefore,
 }
 
+/// The prompt with which a turn began. It is not yet anybody's words: see [`words`](crate::words).
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptPrompt {
+    pub event: HostEvent,
+    /// Where it came from by what the host said beside calls of the same turn. Codex does; for Claude Code
+    /// the transcript is asked.
+    pub origin: PromptOrigin,
+}
+
+/// A conversation that the person has not said is theirs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unconfirmed {
+    pub conversation: ConversationKey,
+    pub folder: Option<String>,
+    /// When it was first heard of.
+    pub since: u64,
+}
+
 /// What was heard of the conversations of one account.
 #[derive(Debug)]
 pub struct Binding {
@@ -228,6 +247,9 @@ impl Binding {
             return self.unannounced(connection, Some(meta), Unannounced::NeverHeard);
         };
         conversation.last_heard = now;
+        if let Some(turn) = meta.turn.as_ref().filter(|_| meta.agent.is_none()) {
+            conversation.note_origin(turn, &meta.origin);
+        }
         let node = conversation.node(&key, agent.as_ref());
         let turn = conversation.request_of(agent.as_ref(), turn).filter(|_| beside.is_empty());
         CallBinding::Announced { node, beside, turn }
@@ -245,14 +267,25 @@ impl Binding {
         self.announcements.note_answer(host, call);
     }
 
-    /// The prompt with which a turn began. It is not yet anybody's words: see [`words`](crate::words).
-    pub fn prompt(&self, conversation: &ConversationKey, turn: &TurnId) -> Option<&HostEvent> {
+    /// The prompt with which a turn of the conversation began.
+    pub fn prompt(&self, conversation: &ConversationKey, turn: &TurnId) -> Option<&KeptPrompt> {
         self.conversations.get(conversation)?.prompt(turn)
     }
 
     /// Whether the conversation is one that the person has opened, as far as anybody can tell.
     pub fn is_confirmed(&self, conversation: &ConversationKey) -> bool {
         self.conversations.get(conversation).is_some_and(|conversation| conversation.confirmed)
+    }
+
+    /// The conversations about which the person can be asked.
+    pub fn unconfirmed(&self) -> Vec<Unconfirmed> {
+        let unconfirmed = self.conversations.iter().filter(|(_, found)| !found.confirmed);
+        let unconfirmed = unconfirmed.map(|(key, found)| Unconfirmed {
+            conversation: key.clone(),
+            folder: found.folder.clone(),
+            since: found.since,
+        });
+        unconfirmed.collect()
     }
 
     /// Whether to ask the person if the conversation is theirs: once, at the first act that needs it.

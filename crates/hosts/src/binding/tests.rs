@@ -224,6 +224,8 @@ fn a_conversation_that_an_agent_may_have_opened_is_unconfirmed() {
     let began = binding.hear(&start("new", "startup"), OTHER_TERMINAL, 999, &is_dirty);
     assert_eq!(began, [Effect::Begin(node("new"), FirstLabel::FreshBeside(vec![node("dirty")]))]);
     assert!(!binding.is_confirmed(&key("new")));
+    let waiting = Unconfirmed { conversation: key("new"), folder: None, since: 999 };
+    assert_eq!(binding.unconfirmed(), [waiting]);
     assert!(binding.should_ask(&key("new")) && !binding.should_ask(&key("new")));
     assert!(binding.confirm(&key("new")) && binding.is_confirmed(&key("new")));
     assert!(!binding.confirm(&key("new")));
@@ -296,7 +298,7 @@ fn a_second_prompt_in_a_turn_is_not_kept() {
     let turn = TurnId::new("p").unwrap();
     let finding = Effect::Finding(node("a"), Finding::SecondPrompt(turn.clone()));
     assert_eq!(hear(&mut binding, &prompt("pay eve"), TERMINAL), [finding]);
-    assert_eq!(binding.prompt(&key("a"), &turn), Some(&prompt("mail bob")));
+    assert_eq!(binding.prompt(&key("a"), &turn).unwrap().event, prompt("mail bob"));
 }
 
 #[test]
@@ -358,4 +360,31 @@ fn a_flood_of_conversations_leaves_doubt_behind() {
     let began = binding.hear(&start("new", "startup"), OTHER_TERMINAL, 2, &|_| false);
     assert_eq!(began, [Effect::Begin(node("new"), FirstLabel::Stored)]);
     assert!(!binding.is_confirmed(&key("new")));
+}
+
+#[test]
+fn where_a_prompt_came_from_is_remembered_for_the_sub_agents_of_its_turn() {
+    let mut binding = binding();
+    let read = |payload: Value| read_value(Host::Codex, &payload).unwrap();
+    let prompt =
+        json!({ "hook_event_name": "UserPromptSubmit", "session_id": "s", "turn_id": "t", "prompt": "go" });
+    hear(&mut binding, &read(prompt), TERMINAL);
+    let announce = |call: &str| {
+        read(json!({ "hook_event_name": "PreToolUse", "session_id": "s", "turn_id": "t",
+            "tool_name": "mcp__highwater__echo", "tool_use_id": call, "tool_input": {} }))
+    };
+    let key = ConversationKey { host: Host::Codex, id: ConversationId::new("s").unwrap() };
+    let turn = TurnId::new("t").unwrap();
+    assert_eq!(binding.prompt(&key, &turn).unwrap().origin, PromptOrigin::Unrecorded);
+    for (call, trigger, origin) in [
+        ("c1", "user", PromptOrigin::Human),
+        ("c2", "user", PromptOrigin::Human),
+        ("c3", "exec", PromptOrigin::Other("contradictory".into())),
+    ] {
+        hear(&mut binding, &announce(call), TERMINAL);
+        let meta = json!({ "callId": call, "threadId": "s", "sessionId": "s",
+            "x-codex-turn-metadata": { "turn_id": "t", "thread_source": "user", "turn_trigger": trigger } });
+        binding.bind_call(HERE, read_meta(&meta).unwrap().as_ref(), "echo", false, 0);
+        assert_eq!(binding.prompt(&key, &turn).unwrap().origin, origin);
+    }
 }

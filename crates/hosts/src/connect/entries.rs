@@ -35,8 +35,9 @@ pub const fn installed_hooks(host: Host) -> &'static [(HookName, Road)] {
         ],
         Host::Codex => &[
             (HookName::PreToolUse, Road::Command),
+            // The connection is closed before this one.
+            (HookName::SessionEnd, Road::Command),
             (HookName::SessionStart, Road::Tool),
-            (HookName::SessionEnd, Road::Tool),
             (HookName::UserPromptSubmit, Road::Tool),
             (HookName::PostToolUse, Road::Tool),
             (HookName::SubagentStart, Road::Tool),

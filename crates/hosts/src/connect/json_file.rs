@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::json_edit::{Style, add_item, add_member, remove_item, remove_member, replace};
 use super::json_text::{Kind, Part, line_and_column, parse};
 use super::undo::{Purpose, Step, TextEdit, Undo};
-use super::{ConnectError, Disconnected, Place};
+use super::{ConnectError, Disconnected, Place, is_blank};
 
 /// A value that a file should have.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub(super) fn install(
 ) -> Result<(String, Vec<Step>), ConnectError> {
     let mut steps = Vec::new();
     let mut text = contents.unwrap_or_default().to_owned();
-    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+    if is_blank(&text) {
         // Hosts take an empty file for one without settings.
         let frame = TextEdit::replacing(&text, 0..text.len(), "{}\n".to_owned());
         text = frame.apply(&text).unwrap_or_default();
@@ -62,7 +62,9 @@ pub(super) fn remove(place: &Place<'_>, contents: &str, undo: &Undo) -> Result<D
                 drop_item(&mut expected, path, index);
                 (path.as_slice(), *made)
             }
-            Purpose::Frame | Purpose::SectionRemoved | Purpose::Section { .. } => continue,
+            Purpose::Frame | Purpose::StaleHook | Purpose::SectionRemoved | Purpose::Section { .. } => {
+                continue;
+            }
         };
         // What was inserted may have brought the objects around it; where they hold nothing else they go too.
         if let Some(whole) = step.edit.take_back_anywhere(&text)
@@ -109,27 +111,30 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The text without what is ours by its looks, for files of which no record is left.
+/// The text without what is ours by its looks, for files of which no record is left, and what was done.
 pub(super) fn remove_ours(
     place: &Place<'_>,
     contents: &str,
     is_ours: &dyn Fn(&[String], &Value) -> bool,
-) -> Result<String, ConnectError> {
+) -> Result<(String, Vec<Step>), ConnectError> {
     let mut text = contents.to_owned();
+    let mut steps = Vec::new();
     loop {
         let root = read(place, &text)?;
         let mut expected = root.value();
-        let Some(purpose) = find_ours(&expected, is_ours) else { return Ok(text) };
+        let Some(purpose) = find_ours(&expected, is_ours) else { return Ok((text, steps)) };
         match &purpose {
-            Purpose::Member { path, .. } => unset(&mut expected, path, None),
             Purpose::Item { path, value, .. } => {
-                let Some(index) = index_of(&expected, path, value) else { return Ok(text) };
-                drop_item(&mut expected, path, index);
+                if let Some(index) = index_of(&expected, path, value) {
+                    drop_item(&mut expected, path, index);
+                }
             }
-            Purpose::Frame | Purpose::SectionRemoved | Purpose::Section { .. } => return Ok(text),
+            Purpose::Member { path, .. } => unset(&mut expected, path, None),
+            Purpose::Frame | Purpose::StaleHook | Purpose::SectionRemoved | Purpose::Section { .. } => {}
         }
         let edit = removal(&text, &root, &purpose).ok_or_else(|| place.unsupported("hooks"))?;
         text = checked(place, &edit, &text, &expected)?;
+        steps.push(Step { edit, purpose: Purpose::StaleHook });
     }
 }
 
@@ -234,7 +239,9 @@ fn edit_for(
 fn removal(text: &str, root: &Part, purpose: &Purpose) -> Option<TextEdit> {
     let (path, value) = match purpose {
         Purpose::Member { path, value, .. } | Purpose::Item { path, value, .. } => (path, value),
-        Purpose::Frame | Purpose::SectionRemoved | Purpose::Section { .. } => return None,
+        Purpose::Frame | Purpose::StaleHook | Purpose::SectionRemoved | Purpose::Section { .. } => {
+            return None;
+        }
     };
     let (name, outer) = path.split_last()?;
     let part = |path: &[String]| path.iter().try_fold(root, |part, name| part.member(name));

@@ -237,7 +237,7 @@ mod tests {
         let text = "\u{feff}// top\n{ \"a\" : [1, /* x */ -2.5e3,], \"b\":{\"c\\u0041\":null,}, }\n";
         let part = parse(text).unwrap();
         assert_eq!(part.value(), json!({ "a": [1, -2500.0], "b": { "cA": null } }));
-        assert_eq!(&text[part.member("a").unwrap().span.clone()], "[1, /* x */ -2.5e3,]");
+        assert_eq!(text.get(part.member("a").unwrap().span.clone()), Some("[1, /* x */ -2.5e3,]"));
     }
 
     #[test]

@@ -105,7 +105,7 @@ struct Place<'a> {
 }
 
 /// The contents with everything that belongs into them. `previous` is what an earlier connection did, which is
-/// taken back first; without it, what is ours by its looks is taken out.
+/// taken back first. Hooks of ours that a connection without a record has left are taken out.
 pub fn connect(
     file: HostFile,
     shown: &str,
@@ -115,21 +115,23 @@ pub fn connect(
 ) -> Result<Connected, ConnectError> {
     let place = Place { file, shown };
     let base = match (contents, previous) {
-        (None, _) => None,
         (Some(contents), Some(previous)) => undone(&place, contents, previous)?.contents,
-        (Some(contents), None) => {
-            // What is there already needs no cleaning, and cleaning might not be undone.
-            let (_, missing) = installed(&place, Some(contents), install)?;
-            let is_complete = missing.is_empty();
-            Some(if is_complete { contents.to_owned() } else { cleaned(&place, contents)? })
-        }
+        (contents, _) => contents.map(str::to_owned),
     };
-    let (after, steps) = installed(&place, base.as_deref(), install)?;
+    let (mut after, mut steps) = installed(&place, base.as_deref(), install)?;
+    // Where nothing is missing nothing is stale either.
+    if let Some(base) = base.as_deref().filter(|_| !steps.is_empty()) {
+        let (without, stale) = without_stale_hooks(&place, base)?;
+        if !stale.is_empty() {
+            (after, steps) = installed(&place, Some(&without), install)?;
+            steps.splice(..0, stale);
+        }
+    }
     Ok(Connected { undo: Undo::new(base.is_none(), &after, steps), contents: after })
 }
 
-/// The contents without what was installed. Without an undo what is ours by its looks is taken out, and what
-/// it replaced is not known.
+/// The contents without what was installed. Without an undo what is ours by its looks is taken out: hooks, and
+/// servers that are started as `highwater stdio`. What they replaced is not known then.
 pub fn disconnect(
     file: HostFile,
     shown: &str,
@@ -173,12 +175,28 @@ fn cleaned(place: &Place<'_>, contents: &str) -> Result<String, ConnectError> {
         HostFile::CodexConfig => {
             toml_file::remove_ours(place, contents, &|_, server| entries::is_our_section(server))
         }
-        _ if contents.trim_start_matches('\u{feff}').trim().is_empty() => Ok(contents.to_owned()),
+        _ if is_blank(contents) => Ok(contents.to_owned()),
         file => {
-            let host = file.host();
-            json_file::remove_ours(place, contents, &|path, value| entries::is_ours(host, path, value))
+            let is_ours = |path: &[String], value: &_| entries::is_ours(file.host(), path, value);
+            json_file::remove_ours(place, contents, &is_ours).map(|(text, _)| text)
         }
     }
+}
+
+/// The contents without hooks of ours, and what was done. Servers stay: people enter those by hand.
+fn without_stale_hooks(place: &Place<'_>, contents: &str) -> Result<(String, Vec<undo::Step>), ConnectError> {
+    let holds_servers = matches!(place.file, HostFile::CodexConfig | HostFile::ClaudeServers);
+    if holds_servers || is_blank(contents) {
+        return Ok((contents.to_owned(), Vec::new()));
+    }
+    let host = place.file.host();
+    json_file::remove_ours(place, contents, &|path, value| {
+        path.first().is_some_and(|first| first == "hooks") && entries::is_ours(host, path, value)
+    })
+}
+
+fn is_blank(contents: &str) -> bool {
+    contents.trim_start_matches('\u{feff}').trim().is_empty()
 }
 
 // === impl HostFile ===

@@ -232,3 +232,15 @@ fn no_comma_is_left_behind_where_the_host_has_sorted_the_file() {
     let out = back(HostFile::ClaudeSettings, &format!("{value:#}"), &undo).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), json!({ "hooks": {} }));
 }
+
+#[test]
+fn what_people_entered_by_hand_stays_and_old_hooks_of_ours_go() {
+    let by_hand = "{\"mcpServers\": {\"gate\": {\"command\": \"highwater\", \"args\": [\"stdio\"]}}}";
+    let Connected { contents, undo } = connected(HostFile::ClaudeServers, Some(by_hand));
+    assert!(contents.contains("\"gate\""));
+    assert_eq!(back(HostFile::ClaudeServers, &contents, &undo).as_deref(), Some(by_hand));
+    let old = "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"/old/highwater hook claude-code Stop || exit 0\"}]}]}}";
+    let Connected { contents, undo } = connected(HostFile::ClaudeSettings, Some(old));
+    assert!(!contents.contains("/old/"));
+    assert_eq!(back(HostFile::ClaudeSettings, &contents, &undo).as_deref(), Some(old));
+}

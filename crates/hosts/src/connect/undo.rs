@@ -43,6 +43,8 @@ pub(super) enum Purpose {
     Member { path: Vec<String>, value: Value, before: Option<Value>, made: usize },
     /// The list at this path has this item now; `made` counts the list, too.
     Item { path: Vec<String>, value: Value, made: usize },
+    /// A hook of ours was taken out that a connection without a record had left.
+    StaleHook,
     /// An earlier definition of our section was taken out.
     SectionRemoved,
     /// Our section was added, or put in the place of an earlier value.

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::read_value;
-use crate::event::HostEvent;
+use crate::call_meta::CallMeta;
+use crate::event::{Agent, AgentId, HostEvent};
 use crate::host::{HookName, Host};
 use crate::payload::{EventError, Fields};
 
@@ -12,18 +13,13 @@ pub const TOOL: &str = "highwater__hook";
 
 /// The `input` of an `mcp_tool` hook for one event, as it is written into the host's configuration.
 ///
-/// Hosts put members of their payload in the place of `${name}`. Only members that the event has are
-/// asked for: a missing one arrives as an empty text and would look like an empty value.
+/// Hosts put members of their payload in the place of `${name}`. Where one is missing, Claude Code puts an empty
+/// text and Codex does not make the call at all: Codex is asked only for what the event always has.
 pub fn arguments(host: Host, hook: HookName) -> Value {
     let mut input = Map::new();
     input.insert("host".to_owned(), json!(host.name()));
     input.insert("hook_event_name".to_owned(), json!(hook.name()));
-    let turn = match host {
-        Host::ClaudeCode => "prompt_id",
-        Host::Codex => "turn_id",
-    };
-    let common = ["session_id", turn, "transcript_path", "cwd", "agent_id", "agent_type"];
-    for name in common.iter().chain(members(hook)) {
+    for name in common(host, hook).iter().chain(members(host, hook)) {
         input.insert((*name).to_owned(), json!(place(name)));
     }
     Value::Object(input)
@@ -34,8 +30,22 @@ fn place(name: &str) -> String {
     format!("${{{name}}}")
 }
 
+fn common(host: Host, hook: HookName) -> &'static [&'static str] {
+    match (host, hook) {
+        (Host::ClaudeCode, _) => {
+            &["session_id", "prompt_id", "transcript_path", "cwd", "agent_id", "agent_type"]
+        }
+        (Host::Codex, HookName::SessionStart | HookName::SessionEnd) => &["session_id", "cwd"],
+        (Host::Codex, HookName::SubagentStart | HookName::SubagentStop) => {
+            &["session_id", "cwd", "turn_id", "agent_id", "agent_type"]
+        }
+        // Which thread it is the request itself says.
+        (Host::Codex, _) => &["session_id", "cwd", "turn_id"],
+    }
+}
+
 /// The members of one event that are used.
-fn members(hook: HookName) -> &'static [&'static str] {
+fn members(host: Host, hook: HookName) -> &'static [&'static str] {
     match hook {
         HookName::SessionStart => &["source"],
         HookName::SessionEnd => &["reason"],
@@ -43,15 +53,17 @@ fn members(hook: HookName) -> &'static [&'static str] {
         HookName::PreToolUse => &["tool_name", "tool_input", "tool_use_id"],
         HookName::PostToolUse => &["tool_name", "tool_input", "tool_use_id", "tool_response"],
         HookName::PostToolUseFailure => &["tool_name", "tool_input", "tool_use_id", "error"],
-        HookName::SubagentStop => &["last_assistant_message"],
+        // A sub-agent may end without a message.
+        HookName::SubagentStop if host == Host::ClaudeCode => &["last_assistant_message"],
         _ => &[],
     }
 }
 
 /// The event that arguments of the hidden tool tell.
 ///
-/// An object arrives from Claude Code as JSON text and from Codex as itself; a missing member as `""`.
-pub fn read_arguments(arguments: &Value) -> Result<HostEvent, EventError> {
+/// An object arrives from Claude Code as JSON text and from Codex as itself; a missing member as `""`. `meta` is
+/// what the request says of itself: Codex names the thread there, and a thread of its own is a sub-agent.
+pub fn read_arguments(arguments: &Value, meta: Option<&CallMeta>) -> Result<HostEvent, EventError> {
     let fields = Fields::of(arguments, "")?;
     let host = Host::from_name(fields.text("host")?)
         .ok_or_else(|| EventError::Garbled { at: "/host".to_owned(), expected: "the name of a host" })?;
@@ -71,7 +83,15 @@ pub fn read_arguments(arguments: &Value) -> Result<HostEvent, EventError> {
             *value = parsed;
         }
     }
-    read_value(host, &Value::Object(payload))
+    let mut event = read_value(host, &Value::Object(payload))?;
+    if host == Host::Codex && event.agent.is_none() {
+        let thread = meta.and_then(|meta| meta.conversation.as_ref());
+        let thread = thread.ok_or_else(|| EventError::Missing { at: "/_meta/threadId".to_owned() })?;
+        if *thread != event.conversation {
+            event.agent = AgentId::new(thread.as_str()).map(|id| Agent { id, sort: None });
+        }
+    }
+    Ok(event)
 }
 
 /// An object or a list that was sent as text. Other text is text.
@@ -83,6 +103,7 @@ fn json_text(text: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call_meta::read_meta;
     use crate::event::{EventKind, Outcome};
 
     /// Puts a payload's members in their places, as the host does.
@@ -118,8 +139,22 @@ mod tests {
                 if hook == HookName::PostToolBatch {
                     continue;
                 }
-                let told = filled(&arguments(host, hook), payload, objects_as_text);
+                let template = arguments(host, hook);
+                let told = filled(&template, payload, objects_as_text);
+                // Codex makes no call where a member is missing.
+                let asked = template.as_object().unwrap().keys();
+                let is_there =
+                    |name: &&String| payload.get(name.as_str()).is_some() || name.as_str() == "host";
+                assert!(host == Host::ClaudeCode || asked.clone().all(|name| is_there(&name)), "{hook}");
+                let thread = payload.get("agent_id").or(payload.get("session_id"));
+                let meta = read_meta(&json!({ "threadId": thread })).unwrap();
                 let mut direct = read_value(host, payload).unwrap();
+                if host == Host::Codex {
+                    direct.transcript = None;
+                    let is_named = template.get("agent_type").is_some();
+                    direct.agent =
+                        direct.agent.map(|agent| Agent { sort: agent.sort.filter(|_| is_named), ..agent });
+                }
                 // The server's name is in the tool's name too, and is not asked for.
                 if let EventKind::Before(call) | EventKind::After(call, _) = &mut direct.kind {
                     call.server = None;
@@ -130,7 +165,7 @@ mod tests {
                         *result = parsed;
                     }
                 }
-                assert_eq!(read_arguments(&told).unwrap(), direct, "{host} {hook}");
+                assert_eq!(read_arguments(&told, meta.as_ref()).unwrap(), direct, "{host} {hook}");
                 compared += 1;
             }
         }
@@ -141,14 +176,19 @@ mod tests {
     fn an_empty_prompt_is_a_prompt() {
         let told = json!({ "host": "codex", "hook_event_name": "UserPromptSubmit", "session_id": "s",
             "turn_id": "t", "agent_id": "", "prompt": "" });
-        assert_eq!(read_arguments(&told).unwrap().kind, EventKind::Prompt(String::new()));
+        let meta = read_meta(&json!({ "threadId": "s" })).unwrap();
+        let event = read_arguments(&told, meta.as_ref()).unwrap();
+        assert_eq!((event.agent, event.kind), (None, EventKind::Prompt(String::new())));
+        // Without the thread nobody can tell whether it is a sub-agent's task.
+        assert_eq!(read_arguments(&told, None).unwrap_err().to_string(), "`/_meta/threadId` is missing");
     }
 
     #[test]
     fn a_template_that_was_not_filled_in_is_garbled() {
-        let error = read_arguments(&json!({ "host": "emacs", "hook_event_name": "Stop", "session_id": "s" }));
+        let other = json!({ "host": "emacs", "hook_event_name": "Stop", "session_id": "s" });
+        let error = read_arguments(&other, None);
         assert_eq!(error.unwrap_err().to_string(), "`/host` is not the name of a host");
-        let error = read_arguments(&arguments(Host::Codex, HookName::Stop)).unwrap_err().to_string();
+        let error = read_arguments(&arguments(Host::Codex, HookName::Stop), None).unwrap_err().to_string();
         assert!(error.ends_with("is not filled in by the host"), "{error}");
     }
 }
