@@ -7,6 +7,9 @@ use crate::event::{AgentId, CallId, ConversationId, TurnId};
 /// More than this is not read. A tool's result may be a whole file, so there is room for one.
 pub const MAX_PAYLOAD: usize = 32 << 20;
 
+/// Longer names and paths than this are garbled; the longest path that Linux takes has room.
+const MAX_NAME: usize = 4_096;
+
 /// Why a hook's input is not an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EventError {
@@ -77,6 +80,18 @@ impl<'a> Fields<'a> {
         value.as_str().map(Some).ok_or_else(|| self.garbled(key, "a text"))
     }
 
+    /// A name or a path, which is kept and therefore bounded.
+    pub(crate) fn optional_name(&self, key: &str) -> Result<Option<&'a str>, EventError> {
+        match self.optional_text(key)? {
+            Some(text) if text.len() > MAX_NAME => Err(self.garbled(key, NAME)),
+            text => Ok(text),
+        }
+    }
+
+    pub(crate) fn name(&self, key: &str) -> Result<&'a str, EventError> {
+        self.optional_name(key)?.ok_or_else(|| EventError::Missing { at: self.pointer(key) })
+    }
+
     /// A member that is an object; what it holds is the tool's own.
     pub(crate) fn object(&self, key: &str) -> Result<&'a Value, EventError> {
         let value = self.value(key)?;
@@ -113,5 +128,7 @@ impl<'a> Fields<'a> {
         AgentId::new(text).map(Some).ok_or_else(|| self.garbled(key, ID))
     }
 }
+
+const NAME: &str = "a text of at most 4096 bytes";
 
 const ID: &str = "an id (1 to 256 bytes, no control characters)";

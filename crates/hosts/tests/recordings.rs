@@ -209,6 +209,8 @@ fn garbled_input_is_refused_and_the_place_is_said() {
             "`/tool_use_id` is not an id (1 to 256 bytes, no control characters)",
         ),
         ("tool_name", json!([]), "`/tool_name` is not a text"),
+        ("tool_name", json!("x".repeat(5_000)), "`/tool_name` is not a text of at most 4096 bytes"),
+        ("cwd", json!("x".repeat(5_000)), "`/cwd` is not a text of at most 4096 bytes"),
         ("agent_id", json!({}), "`/agent_id` is not a text"),
         ("mcp_server", json!({ "name": 1 }), "`/mcp_server/name` is not a text"),
         (

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{ConversationKey, HostProcess, KeptPrompt, MAX_AGENTS, MAX_PROMPTS, Node};
-use crate::event::{AgentId, HostEvent, TurnId};
-use crate::words::PromptOrigin;
+use crate::event::{AgentId, EventKind, HostEvent, TurnId};
+use crate::words::{MAX_PROMPT, PromptOrigin};
 
 /// What was heard of one conversation.
 #[derive(Debug)]
@@ -90,10 +90,11 @@ impl Conversation {
     /// nobody's words, and many of them would push the request out: they are not kept.
     pub(super) fn keep_prompt(&mut self, event: &HostEvent) -> bool {
         let Some(turn) = event.turn.as_ref().filter(|_| event.agent.is_none()) else { return true };
+        let event = bounded(event);
         if let Some(known) = self.prompt(turn) {
             return known.event.kind == event.kind;
         }
-        self.prompts.push_back(KeptPrompt { event: event.clone(), origin: PromptOrigin::Unrecorded });
+        self.prompts.push_back(KeptPrompt { event, origin: PromptOrigin::Unrecorded });
         if self.prompts.len() > MAX_PROMPTS {
             self.prompts.pop_front();
         }
@@ -128,4 +129,17 @@ impl Conversation {
     pub(super) fn sizes(&self) -> (usize, usize) {
         (self.agents.len(), self.prompts.len())
     }
+}
+
+/// A prompt as it is kept. One that is too long to be anybody's words stays too long, and no longer than that.
+fn bounded(event: &HostEvent) -> HostEvent {
+    let mut event = event.clone();
+    if let EventKind::Prompt(text) = &mut event.kind
+        && text.len() > MAX_PROMPT
+    {
+        let end = (MAX_PROMPT + 1..text.len()).find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(text.len()));
+        text.shrink_to_fit();
+    }
+    event
 }

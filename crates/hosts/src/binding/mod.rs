@@ -100,7 +100,8 @@ pub enum Effect {
     Begin(Node, FirstLabel),
     /// The label of the first is joined into that of the second.
     Join(Node, Node),
-    /// Labels of these are judged beside the first until the conversation is confirmed.
+    /// Labels of these are judged beside the first until the conversation is confirmed. Where none is named,
+    /// they are forgotten: whatever the account has read lately counts.
     Beside(Node, Vec<Node>),
     /// The conversation is over.
     End(Node),

@@ -388,3 +388,15 @@ fn where_a_prompt_came_from_is_remembered_for_the_sub_agents_of_its_turn() {
         assert_eq!(binding.prompt(&key, &turn).unwrap().origin, origin);
     }
 }
+
+#[test]
+fn a_prompt_is_kept_no_longer_than_it_must_be() {
+    let mut binding = binding();
+    let long = "ä".repeat(crate::words::MAX_PROMPT);
+    let prompt = event("UserPromptSubmit", "a", json!({ "prompt_id": "p", "prompt": long }));
+    hear(&mut binding, &prompt, TERMINAL);
+    assert_eq!(hear(&mut binding, &prompt, TERMINAL), [], "the same again is no second prompt");
+    let kept = binding.prompt(&key("a"), &TurnId::new("p").unwrap()).unwrap();
+    let crate::event::EventKind::Prompt(text) = &kept.event.kind else { panic!("{kept:?}") };
+    assert_eq!(text.len(), crate::words::MAX_PROMPT + 2);
+}

@@ -47,14 +47,14 @@ pub fn read_value(host: Host, value: &Value) -> Result<HostEvent, EventError> {
         conversation,
         turn,
         agent,
-        transcript: fields.optional_text("transcript_path")?.map(str::to_owned),
-        folder: fields.optional_text("cwd")?.map(str::to_owned),
+        transcript: fields.optional_name("transcript_path")?.map(str::to_owned),
+        folder: fields.optional_name("cwd")?.map(str::to_owned),
         kind,
     })
 }
 
 fn agent(fields: &Fields<'_>) -> Result<Option<Agent>, EventError> {
-    let sort = fields.optional_text("agent_type")?.map(str::to_owned);
+    let sort = fields.optional_name("agent_type")?.map(str::to_owned);
     Ok(fields.optional_agent("agent_id")?.map(|id| Agent { id, sort }))
 }
 
@@ -74,12 +74,12 @@ fn prompt(fields: &Fields<'_>) -> Result<EventKind, EventError> {
 
 fn tool_call(fields: &Fields<'_>) -> Result<ToolCall, EventError> {
     let server = match fields.optional_fields("mcp_server")? {
-        Some(server) => server.optional_text("name")?.map(str::to_owned),
+        Some(server) => server.optional_name("name")?.map(str::to_owned),
         None => None,
     };
     Ok(ToolCall {
         id: fields.call("tool_use_id")?,
-        tool: fields.text("tool_name")?.to_owned(),
+        tool: fields.name("tool_name")?.to_owned(),
         input: fields.object("tool_input")?.clone(),
         server,
     })
@@ -93,7 +93,7 @@ fn after(fields: &Fields<'_>) -> Result<EventKind, EventError> {
 
 fn permission(fields: &Fields<'_>) -> Result<EventKind, EventError> {
     Ok(EventKind::Permission {
-        tool: fields.text("tool_name")?.to_owned(),
+        tool: fields.name("tool_name")?.to_owned(),
         input: fields.object("tool_input")?.clone(),
     })
 }

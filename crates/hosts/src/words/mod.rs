@@ -55,7 +55,9 @@ pub enum AcceptedWords {
 #[derive(Clone, Debug)]
 pub struct Circumstances<'a> {
     pub accepted: AcceptedWords,
-    /// Whether another prompt came under this turn's id before, or too many turns to tell.
+    /// Whether another prompt came under this turn's id before. What [`Binding::prompt`] returns is the first.
+    ///
+    /// [`Binding::prompt`]: crate::binding::Binding::prompt
     pub turn_was_seen: bool,
     pub origin: &'a PromptOrigin,
     /// The prompt as the second voice has it, where it has it.
