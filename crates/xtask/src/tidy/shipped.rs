@@ -3,7 +3,8 @@
 use super::files::Files;
 
 /// The crates that are part of the program.
-const SHIPPED: [&str; 8] = ["core", "mcp", "config", "store", "sandbox", "upstream", "gateway", "highwater"];
+const SHIPPED: [&str; 9] =
+    ["core", "mcp", "hosts", "config", "store", "sandbox", "upstream", "gateway", "highwater"];
 
 /// The lines of each shipped crate.
 pub(super) fn lines(files: &Files) -> Vec<(&'static str, usize)> {
