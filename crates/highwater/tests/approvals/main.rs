@@ -4,8 +4,6 @@
 
 mod attention;
 mod bound;
-mod bound_at_once;
-mod bound_collected;
 mod changed;
 mod forms;
 mod held;
