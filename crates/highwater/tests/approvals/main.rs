@@ -8,6 +8,7 @@ mod changed;
 mod forms;
 mod held;
 mod killed;
+mod killed_questions;
 mod mandated;
 mod person;
 mod released;
