@@ -134,7 +134,7 @@ proofs! {
     /// The button, after the client was told to call again.
     button_that_the_next_call_collects => LaterButton usual(AskedAnew, AskedAnew, Refused, AskedAnew);
     /// A form on the stream of the call.
-    form_of_a_legacy_client => InlineForm usual(AskedAnew, AskedAnew, AsShown, AskedAnew);
+    form_of_a_legacy_client => InlineForm usual(AskedAnew, AskedAnew, Refused, AskedAnew);
     /// A form that ended the request of a modern client.
     form_of_a_modern_client => ReturnedForm usual(Refused, Refused, AsShown, AskedAnew);
     /// An answer that is remembered for exactly this.
