@@ -325,7 +325,7 @@ impl Hands<'_> {
     }
 
     async fn mandate(&self, path: &str) {
-        sign_as(&self.stage, &json!("agent"), &json!({ "path": { "const": path } }), 1).await;
+        sign_as(self.stage, &json!("agent"), &json!({ "path": { "const": path } }), 1).await;
     }
 
     fn ran(&self, path: &str) -> usize {
