@@ -136,7 +136,7 @@ proofs! {
     /// A form on the stream of the call.
     form_of_a_legacy_client => InlineForm usual(AskedAnew, AskedAnew, Refused, AskedAnew);
     /// A form that ended the request of a modern client.
-    form_of_a_modern_client => ReturnedForm usual(Refused, Refused, AsShown, AskedAnew);
+    form_of_a_modern_client => ReturnedForm usual(Refused, Refused, Refused, AskedAnew);
     /// An answer that is remembered for exactly this.
     remembered_answer => RememberedCall ASKS;
     /// An answer that is remembered for one recipient.
