@@ -20,6 +20,7 @@ use super::proposed::{EffectiveContract, Proposed};
 use super::record::Recorder;
 use super::sessions::{Sessions, is_unread};
 use crate::approvals::Desk;
+use crate::catalog::Contracts;
 use crate::decision_ids::DecisionIds;
 use crate::gateway::now;
 use crate::world::CurrentWorld;
@@ -127,10 +128,14 @@ impl Judge {
         let server = world.virtual_server(&proposed.caller.virtual_server).ok_or_else(gone)?;
         let names = server.known();
         let contracts = names.contracts(proposed.action.upstream()).ok_or_else(gone)?;
-        if let Some(tool) = &proposed.route.tool
-            && contracts.tool(&tool.own).contract != proposed.known().contract
-        {
-            return Err(gone());
+        if let Some(tool) = &proposed.route.tool {
+            let was = &proposed.route.contracts;
+            let defined = |contracts: &Contracts| contracts.definition(PinKind::Tool, &tool.own);
+            if contracts.tool(&tool.own).contract != proposed.known().contract
+                || defined(contracts) != defined(was)
+            {
+                return Err(gone());
+            }
         }
         Ok(proposed.by(Arc::clone(&world.policy)))
     }

@@ -162,6 +162,44 @@ async fn no_form_serves_a_passkey_and_none_offers_more_than_the_page() {
     }
 }
 
+/// E01, E02, E07: a script with an agent's token answers its own forms, and wants that remembered for as long as it can.
+#[tokio::test]
+async fn whoever_has_a_token_alone_answers_no_question_about_their_own_call() {
+    let everything = json!({ "permissions": ["read", "write", "destructive"], "servers": ["*"] });
+    let stage =
+        Stage::standing(BRIEFLY, |config| config["agent_tokens"] = json!({ "other": everything })).await;
+    let secret = token(&stage, "other").await;
+    let script = Filler::of(json!({ "allow": true, "remember": "until-definition-changes" }));
+    for era in ERAS {
+        let client = script.before(stage.setup(era).token(&secret)).await;
+        for path in ["a", "b"] {
+            waits(&client.call(WRITE, json!({ "path": path })).await.unwrap());
+        }
+    }
+    assert_eq!((stage.ran("write"), script.times()), (0, 0));
+    let (_, inbox) = stage.api(Method::GET, "inbox", None).await;
+    assert_eq!(inbox["remembered"], json!([]), "{inbox}");
+}
+
+/// D3, E06: a form that asked about a payment did not say to whom.
+#[tokio::test]
+async fn a_form_shows_every_argument_of_the_call() {
+    for era in ERAS {
+        let stage = Stage::new(BRIEFLY).await;
+        let filler = Filler::of(json!({ "allow": false }));
+        let client = filler.before(stage.setup(era)).await;
+        let answer = client.call(WRITE, json!({ "path": "the/ledger", "amount": 1250 })).await.unwrap();
+        assert!(answer.is_tool_error(), "{}", answer.raw());
+        let asked = filler.asked.lock().unwrap().clone();
+        let message = asked[0]["message"].as_str().unwrap();
+        assert!(message.contains("the/ledger") && message.contains("1250"), "{era:?}: {message}");
+        assert!(message.contains("path") && message.contains("amount"), "{era:?}: {message}");
+        // What it cannot show all of it does not ask about.
+        waits(&client.call(WRITE, json!({ "path": "a".repeat(2_500) })).await.unwrap());
+        assert_eq!((filler.times(), stage.ran("write")), (1, 0), "{era:?}");
+    }
+}
+
 async fn token(stage: &Stage, name: &str) -> String {
     let url = stage.gateway.endpoint().replace("/mcp", "/api/v1/tokens");
     let person = Setup::http(&url).token(stage.gateway.operator_token()).connect_silently().await.unwrap();

@@ -1,8 +1,8 @@
 //! Clients that can do nothing of it: the call is held, then told to come again.
 
-use highwater_testkit::client::Request;
+use highwater_testkit::client::{Client, Request, Setup};
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::stage::{BRIEFLY, DELETE, ERAS, HELD, Stage, WRITE, done, waits};
 
@@ -153,4 +153,38 @@ async fn g16_what_is_called_through_a_variant_is_signed_as_the_client_called_it(
     assert_eq!(status, 200, "{said}");
     done(&client.call("call_tool_destructive", call).await.unwrap());
     assert_eq!(stage.ran(r#""arguments":{"path":"a"}"#), 1);
+}
+
+/// A client in a conversation of its own.
+async fn in_context(stage: &Stage) -> Client {
+    let url = stage.gateway.endpoint().replace("/mcp", "/api/v1/contexts");
+    let person = Setup::http(&url).token(stage.gateway.operator_token()).connect_silently().await.unwrap();
+    let made = person.exchange(Method::POST, r#"{"note":"a test"}"#, &[]).await.unwrap();
+    let made: Value = serde_json::from_str(&made.body).unwrap();
+    let url = format!("{}/c/{}", stage.gateway.endpoint(), made["id"].as_str().unwrap());
+    let setup = Setup::http(&url).era(ERAS[1]).token(stage.gateway.agent_token()).without_stream();
+    setup.connect().await.unwrap()
+}
+
+/// E23: another conversation of the same token collected it.
+#[tokio::test]
+async fn a_yes_is_collected_by_the_conversation_that_asked_and_by_no_other() {
+    let stage = Stage::new("50ms").await;
+    let (one, other) = (in_context(&stage).await, in_context(&stage).await);
+    for tool in [WRITE, DELETE] {
+        let call = async |client: &Client| client.call(tool, json!({ "path": "a" })).await.unwrap();
+        let id = waits(&call(&one).await);
+        let agreed = match tool {
+            WRITE => stage.person.confirm(&id, None).await,
+            _ => stage.person.sign(&id, &stage.passkey).await,
+        };
+        assert_eq!(agreed.0, 200, "{}", agreed.1);
+        let theirs = waits(&call(&other).await);
+        assert_ne!(theirs, id, "{tool}: it asks for itself");
+        let own = tool.strip_prefix("files__").unwrap();
+        assert_eq!(stage.ran(own), 0, "{tool}");
+        done(&call(&one).await);
+        assert_eq!(waits(&call(&other).await), theirs, "{tool}");
+        assert_eq!(stage.ran(own), 1, "{tool}");
+    }
 }

@@ -4,12 +4,11 @@
 
 mod attention;
 mod bound;
-mod bound_at_once;
-mod bound_collected;
 mod changed;
 mod forms;
 mod held;
 mod killed;
+mod killed_questions;
 mod mandated;
 mod person;
 mod released;

@@ -44,7 +44,7 @@ pub(crate) struct Stage {
 }
 
 /// What the server says. `write` and `delete` are described in these words.
-fn script(words: &str) -> Value {
+pub(crate) fn script(words: &str) -> Value {
     let result = |text: &str| vec![format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{text}}}"#)];
     let tool = |name: &str, returns: &str| {
         format!(

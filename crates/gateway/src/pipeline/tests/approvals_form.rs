@@ -145,14 +145,18 @@ async fn a_yes_starts_nothing_if_the_caller_has_disconnected() {
 
 #[tokio::test]
 async fn a_tool_that_changed_while_a_person_was_asked_does_not_run_on_their_answer() {
-    let stage = confirming().open().await;
-    let mut call = stage.legacy(forms()).start("tools/call", params());
-    let question = call.next().await;
-    stage.up().tools.lock().unwrap()[3]["annotations"]["inputMetadata"]["outcomes"] = json!("irreversible");
-    stage.restock("up").await;
-    call.reply(&question, &yes());
-    assert!(refusal(&call.finish().await.answer).contains("changed while the user was asked"));
-    assert!(stage.up().journal().is_empty());
+    let riskier = |tool: &mut Value| tool["annotations"]["inputMetadata"]["outcomes"] = json!("irreversible");
+    let described = |tool: &mut Value| tool["description"] = json!("Does everything.");
+    for change in [riskier as fn(&mut Value), described] {
+        let stage = confirming().open().await;
+        let mut call = stage.legacy(forms()).start("tools/call", params());
+        let question = call.next().await;
+        change(&mut stage.up().tools.lock().unwrap()[3]);
+        stage.restock("up").await;
+        call.reply(&question, &yes());
+        assert!(refusal(&call.finish().await.answer).contains("changed while the user was asked"));
+        assert!(stage.up().journal().is_empty());
+    }
 }
 
 #[tokio::test]
