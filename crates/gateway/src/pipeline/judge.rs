@@ -140,6 +140,12 @@ impl Judge {
         Ok(proposed.by(Arc::clone(&world.policy)))
     }
 
+    /// How the tool that is called is defined now.
+    pub(super) fn tool_definition(&self, proposed: &Proposed) -> Option<PinDigest> {
+        let tool = proposed.route.tool.as_ref()?;
+        self.definition_now(proposed, PinKind::Tool, &tool.own)
+    }
+
     /// How something of the action's server is defined now (G16).
     pub(super) fn definition_now(&self, proposed: &Proposed, kind: PinKind, name: &str) -> Option<PinDigest> {
         let world = self.world.load_full();

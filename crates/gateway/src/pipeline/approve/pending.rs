@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use highwater_core::action::Action;
 use highwater_core::decide::{HeldReply, QuestionDigest};
 use highwater_core::id::{ApprovalId, Principal};
+use highwater_core::pin::PinDigest;
 
 use super::super::gather::Answered;
 use super::super::sent::Sent;
@@ -35,6 +36,8 @@ pub(super) enum Subject {
     Call {
         action: Arc<Action>,
         question: QuestionDigest,
+        /// The definition of the tool as it was when it was asked (G16).
+        definition: Option<PinDigest>,
         /// What may be kept of a yes.
         offer: Option<Box<Offer>>,
     },

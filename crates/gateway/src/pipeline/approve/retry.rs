@@ -5,6 +5,7 @@ use std::sync::Arc;
 use highwater_core::action::Action;
 use highwater_core::approval::Round;
 use highwater_core::decide::{Answer, Escalation, QuestionDigest};
+use highwater_core::pin::PinDigest;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::text::{member, quote};
 
@@ -54,6 +55,7 @@ pub(in crate::pipeline) struct FormAnswer {
     /// Exactly what was asked about.
     action: Arc<Action>,
     pub(super) question: QuestionDigest,
+    pub(super) definition: Option<PinDigest>,
     pub(super) answer: Answer,
     pub(super) kept: Option<Kept>,
 }
@@ -122,7 +124,8 @@ impl Approvals {
         question: QuestionDigest,
         (form, offer): (Form, Option<Box<Offer>>),
     ) -> Result<Delivery, Refusal> {
-        let subject = Subject::Call { action: Arc::clone(&proposed.action), question, offer };
+        let definition = self.judge.tool_definition(proposed);
+        let subject = Subject::Call { action: Arc::clone(&proposed.action), question, definition, offer };
         let shown = Shown::Form(form.clone());
         let state = self.keep_question(arrival, proposed, subject, &shown)?;
         Ok(Delivery::ours(form::input_required(arrival.id(), &proposed.decision, &form, &state), None))
@@ -162,9 +165,9 @@ impl Approvals {
         // Taken, and so used up, whatever the answer is.
         let (answer, scope) = (form::answer(Some(answer)), form::scope(Some(answer)));
         Ok(Some(match self.questions.take(id).ok_or_else(Refusal::expired)?.subject {
-            Subject::Call { action, question, offer } => {
+            Subject::Call { action, question, definition, offer } => {
                 let kept = offer.zip(scope);
-                Resolved::Call(Consent::Form(FormAnswer { action, question, answer, kept }))
+                Resolved::Call(Consent::Form(FormAnswer { action, question, definition, answer, kept }))
             }
             Subject::Reply(waiting) => Resolved::Reply(waiting, answer),
             // Answered at the page and nowhere else.

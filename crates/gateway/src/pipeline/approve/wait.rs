@@ -52,7 +52,10 @@ impl Approvals {
         proposed: &Proposed,
         escalation: &Escalation,
     ) -> Result<Waited, Refusal> {
-        if let Some(FormAnswer { question, answer, kept, .. }) = call.filled_in.take() {
+        if let Some(FormAnswer { question, answer, kept, definition, .. }) = call.filled_in.take() {
+            if definition != self.judge.tool_definition(proposed) {
+                return Err(Refusal::changed(&proposed.decision));
+            }
             return self.take_form_answer(call, proposed, (question, answer, kept)).map(Waited::Event);
         }
         match call.put.take() {
