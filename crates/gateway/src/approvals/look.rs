@@ -8,6 +8,7 @@ use highwater_store::{
     ApprovalRequest, AskLimits, Recovery, RememberedAnswer, RequestState, StoredCredential, StoredMandate,
 };
 
+use super::passkey_name::name;
 use super::view::{
     ContextView, CredentialView, InboxView, MandateView, NeedView, PausedView, RememberedView, RequestKind,
     RequestView, ResetView, WindowView,
@@ -73,7 +74,7 @@ impl Desk {
     }
 
     /// Who has signed a request so far, without those whose passkeys are being reset.
-    async fn signers(&self, id: &ApprovalId) -> Result<Vec<UserId>, DeskFault> {
+    pub(super) async fn signers(&self, id: &ApprovalId) -> Result<Vec<UserId>, DeskFault> {
         let receipts = self.store.receipts_of(id).await?;
         let resets = self.store.resets().await?;
         let read = receipts.iter().filter_map(|stored| SignedReceipt::parse(&stored.text));
@@ -141,6 +142,7 @@ impl CredentialView {
         let credential = &stored.credential;
         Self {
             id: credential.id.to_string(),
+            name: name(&stored.name, credential.transports.names(), stored.created),
             user: credential.user.clone(),
             standing: match credential.standing {
                 CredentialStanding::Dormant => "dormant",
