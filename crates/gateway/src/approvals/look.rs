@@ -97,6 +97,7 @@ impl Desk {
             None => Vec::new(),
         };
         let remember = self.scopes(&request, &context);
+        let asked = request.user.clone();
         Ok(RequestView {
             url: self.url(&request.id),
             kind: match request.kind {
@@ -124,7 +125,7 @@ impl Desk {
                     .need
                     .quorum
                     .iter()
-                    .flat_map(|quorum| quorum.approvers.iter().cloned())
+                    .flat_map(|quorum| quorum.approvers.iter().filter(|user| quorum.counts(user, &asked)).cloned())
                     .collect::<Vec<UserId>>(),
                 signed,
             },

@@ -234,7 +234,7 @@ pub struct NeedView {
     pub class: AuthenticatorClass,
     /// How many people.
     pub n: usize,
-    /// Who may; empty where it is the asked person alone.
+    /// Whose signatures count; empty where it is the asked person's alone.
     pub approvers: Vec<UserId>,
     /// Who has signed.
     pub signed: Vec<UserId>,

@@ -40,7 +40,8 @@ impl<'a> Bundle<'a> {
         }
         let differing = differing(&kept);
         let mut members: Vec<&RequestView> = kept.into_iter().map(|(view, _)| view).collect();
-        members.sort_by_key(|view| view.created);
+        // A row keeps its number, whichever of them the page was opened for.
+        members.sort_by(|a, b| (a.created, a.id.as_str()).cmp(&(b.created, b.id.as_str())));
         (members.len() > 1).then_some(Self { members, differing })
     }
 }
