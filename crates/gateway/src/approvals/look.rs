@@ -125,7 +125,9 @@ impl Desk {
                     .need
                     .quorum
                     .iter()
-                    .flat_map(|quorum| quorum.approvers.iter().filter(|user| quorum.counts(user, &asked)).cloned())
+                    .flat_map(|quorum| {
+                        quorum.approvers.iter().filter(|user| quorum.counts(user, &asked)).cloned()
+                    })
                     .collect::<Vec<UserId>>(),
                 signed,
             },

@@ -104,7 +104,8 @@ impl Desk {
     pub(crate) fn sign_in_by_ticket(&self, ticket: &str) -> Result<(), DeskFault> {
         match self.tickets.take(ticket, now()) {
             Some(Gives::SignIn) => {
-                let note = ApprovalNote { act: "signed-in", by: "operator ticket", ..ApprovalNote::default() };
+                let note =
+                    ApprovalNote { act: "signed-in", by: "operator ticket", ..ApprovalNote::default() };
                 self.record(None, note)
             }
             Some(Gives::Code(_)) | None => Err(DeskFault::Unknown),

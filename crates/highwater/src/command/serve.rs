@@ -69,7 +69,9 @@ fn may_enroll(source: &ConfigSource) -> bool {
 /// Says what was opened, and what is typed if that page did not come up.
 fn opened(window: &WindowOpened) -> String {
     let (url, code) = (&window.url, window.code.as_deref().unwrap_or_default());
-    format!("\nYour browser shows the page on which you make your first passkey. If not: {url}, with code {code}\n")
+    format!(
+        "\nYour browser shows the page on which you make your first passkey. If not: {url}, with code {code}\n"
+    )
 }
 
 /// Who would lose their say with one passkey.

@@ -1,7 +1,7 @@
 //! From `serve` with nothing configured to the first call that a passkey approved, through the shipped program at a
 //! terminal: every line that a person types, every press of a button and every gesture at an authenticator is an act.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -60,7 +60,11 @@ impl Desktop {
         // A terminal, so that the program knows that somebody sits there.
         command.args(["--quiet", "--flush", "--command", &program]).arg(self.path("terminal"));
         command.current_dir(self.folder.path()).env_clear();
-        command.env("HOME", self.folder.path()).env("PATH", path).env("DISPLAY", ":99").env("SHELL", "/bin/sh");
+        command
+            .env("HOME", self.folder.path())
+            .env("PATH", path)
+            .env("DISPLAY", ":99")
+            .env("SHELL", "/bin/sh");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         self.terminal = Some(command.spawn().unwrap());
     }
@@ -71,7 +75,9 @@ impl Desktop {
             let text = String::from_utf8_lossy(&std::fs::read(self.path("terminal")).ok()?).replace('\r', "");
             text.contains(part).then_some(text)
         });
-        shown.await.unwrap_or_else(|error| panic!("{error:#}: {:?}", std::fs::read_to_string(self.path("terminal"))))
+        shown
+            .await
+            .unwrap_or_else(|error| panic!("{error:#}: {:?}", std::fs::read_to_string(self.path("terminal"))))
     }
 
     /// A page comes up in the browser, which is nobody's act.
@@ -103,7 +109,8 @@ impl Desktop {
 impl Drop for Desktop {
     fn drop(&mut self) {
         let notice = self.path(".local/share/highwater/gateway.json");
-        let running = std::fs::read_to_string(notice).ok().and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        let running =
+            std::fs::read_to_string(notice).ok().and_then(|text| serde_json::from_str::<Value>(&text).ok());
         if let Some(pid) = running.and_then(|running| running["pid"].as_i64()) {
             Command::new("kill").arg(pid.to_string()).status().ok();
         }
@@ -132,7 +139,8 @@ fn mail_calls(home: &Path) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn from_nothing_to_the_first_call_by_passkey_in_seven_acts() {
     // A gateway of another test may have the usual port for a moment.
-    let free = until("the usual port is free", async || std::net::TcpListener::bind(USUAL_PAGE).ok().map(drop));
+    let free =
+        until("the usual port is free", async || std::net::TcpListener::bind(USUAL_PAGE).ok().map(drop));
     free.await.unwrap();
     let mut person = Desktop::new().await;
     let key = person.browser.add(&Authenticator::usb()).await.unwrap();

@@ -1,6 +1,6 @@
 //! Pages that commands open: nothing is typed on them, and what makes that so counts once.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 
 use highwater_testkit::webdriver::Authenticator;
 use serde_json::json;

@@ -103,7 +103,9 @@ async fn passkeys_are_enrolled_listed_and_taken_back() {
     said(&stage, &["approvals", "credentials", "--rename", id, "--name", "Blue key"]);
     let words = said(&stage, &["approvals", "credentials"]);
     assert!(words.lines().any(|line| line.starts_with("Blue key  ")), "{words}");
-    assert!(failed(&stage, &["approvals", "credentials", "--rename", id, "--name", " "], 1).contains("one line"));
+    assert!(
+        failed(&stage, &["approvals", "credentials", "--rename", id, "--name", " "], 1).contains("one line")
+    );
     said(&stage, &["approvals", "credentials", "--revoke", id, "--reason", "lost"]);
     assert!(said(&stage, &["approvals", "credentials"]).contains("revoked"));
     failed(&stage, &["approvals", "credentials", "--revoke", id], 1);

@@ -109,7 +109,11 @@ async fn several_people_sign_and_each_leaves_a_receipt() {
     // One person is one: a second signature is refused before it is made, and one that was made before is not taken.
     assert!(matches!(signs(0).await.unwrap_err(), DeskFault::AlreadySigned));
     let view = room.desk.view(&request.id).await.unwrap().unwrap();
-    assert_eq!(view.need.approvers, ["ada", "ben"].map(UserId::new), "the one who asks is not among those who may");
+    assert_eq!(
+        view.need.approvers,
+        ["ada", "ben"].map(UserId::new),
+        "the one who asks is not among those who may"
+    );
     assert!(view.need.signed.contains(&UserId::new("ada")));
     assert_eq!(signs(1).await.unwrap(), ApprovalState::Approved);
     let receipts = room.desk.receipts(0, 100).await.unwrap();

@@ -57,11 +57,8 @@ fn is_alike(one: &RequestView, other: &RequestView) -> bool {
             && view.need.approvers.is_empty()
             && conversation.is_none_or(|it| it.matters == EarlierMatters::No)
     };
-    let around = |view: &RequestView| ContextView {
-        decision: None,
-        rememberable: None,
-        ..view.context.clone()
-    };
+    let around =
+        |view: &RequestView| ContextView { decision: None, rememberable: None, ..view.context.clone() };
     plain(one)
         && plain(other)
         && one.kind == other.kind

@@ -278,7 +278,8 @@ impl<C: Counter> Page<C> {
             }
             "ticket" => {
                 let ByTicket { ticket } = read(bytes)?;
-                let code = self.counter.code_of_ticket(own_ticket(asked, &ticket)?).map_err(|_| no_ticket())?;
+                let code =
+                    self.counter.code_of_ticket(own_ticket(asked, &ticket)?).map_err(|_| no_ticket())?;
                 Ok(answer::json(StatusCode::OK, &json!({ "code": code })))
             }
             "code" => {

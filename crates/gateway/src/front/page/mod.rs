@@ -310,7 +310,8 @@ impl<C: Counter> Page<C> {
     async fn bundle_document(&self, asked: &Asked<'_>, id: &str) -> Answer {
         let alone = format!("/approve/{id}");
         let Some(visitor) = &asked.visitor else { return answer::redirect(&alone) };
-        let (view, inbox) = match (self.counter.view(&ApprovalId::new(id)).await, self.counter.inbox().await) {
+        let (view, inbox) = match (self.counter.view(&ApprovalId::new(id)).await, self.counter.inbox().await)
+        {
             (Ok(Some(view)), Ok(inbox)) if visitor.may_see(&view) => (view, inbox),
             (Ok(_), Ok(_)) => return answer::redirect(&alone),
             (Err(refusal), _) | (_, Err(refusal)) => return self.trouble(asked, &refusal),

@@ -17,12 +17,16 @@ class Refused extends Error {
  * What the program that opened this page put behind its address, where it is sent to nobody. It is taken out at once, so
  * that it stays in no history and in no tab that somebody copies.
  */
+const HANDED = /^#(sign-in|enroll)=([\w-]+)$/;
 const handed = (() => {
-  const found = /^#(sign-in|enroll)=([\w-]+)$/.exec(location.hash);
+  const found = HANDED.exec(location.hash);
   if (!found) return {};
   history.replaceState(null, "", location.pathname + location.search);
   return { [found[1]]: found[2] };
 })();
+
+// In a tab that shows the page already nothing is loaded, and this would not run again.
+window.addEventListener("hashchange", () => HANDED.test(location.hash) && location.reload());
 
 async function post(path, value = {}) {
   const headers = { "content-type": "application/json", "highwater-csrf": csrf };

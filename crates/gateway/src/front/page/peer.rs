@@ -67,7 +67,8 @@ mod tests {
              \u{20}  1: 0100007F:1CF4 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 2\n\
              \u{20}  2: 0100007F:C350 0100007F:1CF4 01 00000000:00000000 00:00000000 00000000  1001        0 3\n\
              \u{20}  3: 0100007F:C351 0100007F:0050 01 00000000:00000000 00:00000000 00000000  1000        0 4\n";
-        let ends = |peer: &str| Ends { peer: peer.parse().unwrap(), local: "127.0.0.1:7412".parse().unwrap() };
+        let ends =
+            |peer: &str| Ends { peer: peer.parse().unwrap(), local: "127.0.0.1:7412".parse().unwrap() };
         assert_eq!(ends("127.0.0.1:50000").owner(table), Some(1001), "another user of this machine");
         assert_eq!(ends("127.0.0.1:50001").owner(table), None, "a connection to another port");
         assert_eq!(ends("192.0.2.1:50000").owner(table), None, "not of this machine");

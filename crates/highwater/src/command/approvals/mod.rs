@@ -127,7 +127,13 @@ enum ApprovalsCommand {
     Credentials {
         /// The passkey to name.
         // Ids may begin with a hyphen.
-        #[arg(long, value_name = "ID", allow_hyphen_values = true, requires = "name", conflicts_with = "revoke")]
+        #[arg(
+            long,
+            value_name = "ID",
+            allow_hyphen_values = true,
+            requires = "name",
+            conflicts_with = "revoke"
+        )]
         rename: Option<String>,
 
         /// What it is to be called.
@@ -235,7 +241,9 @@ pub(crate) fn run(args: &ApprovalsArgs) -> Result<(), Failure> {
             let missing = || Failure::failed(format_args!("there is no passkey `{id}` that counts"));
             change(by, ask, || format!("took passkey `{id}` back"), missing)
         }
-        Some(ApprovalsCommand::Mandate { new: true, no_open, by, .. }) => page(&by.common, "mandate", *no_open),
+        Some(ApprovalsCommand::Mandate { new: true, no_open, by, .. }) => {
+            page(&by.common, "mandate", *no_open)
+        }
         Some(ApprovalsCommand::Mandate { revoke: Some(id), by, .. }) => {
             let ask = AskDesk::RevokeMandate { id: id.clone(), person: by.name() };
             let missing = || Failure::failed(format_args!("there is no mandate `{id}` that counts"));

@@ -96,7 +96,11 @@ pub(super) fn window(window: &WindowOpened, opened: bool) -> String {
                 plain(code),
                 left(window.expires)
             ));
-            let typed = if opened { "The code is filled in on the page; if not, type it." } else { "Type the code into the page." };
+            let typed = if opened {
+                "The code is filled in on the page; if not, type it."
+            } else {
+                "Type the code into the page."
+            };
             text.push_str(&format!("\n{typed} Add a second passkey when you can, on another device or key: with one alone, losing it means to start over.\n"));
         }
         None => {
@@ -118,7 +122,8 @@ pub(super) fn credentials(credentials: &[CredentialView]) -> String {
         return "no passkeys; add two with `highwater approvals enroll`\n".to_owned();
     }
     let name = |credential: &CredentialView| plain(&credential.name);
-    let width = credentials.iter().map(|credential| name(credential).chars().count()).max().unwrap_or(0).max(4);
+    let width =
+        credentials.iter().map(|credential| name(credential).chars().count()).max().unwrap_or(0).max(4);
     let mut text = format!(
         "{:<width$}  {:<12}  {:<8}  {:<9}  {:<20}  {:<24}  ID\n",
         "NAME", "USER", "STANDING", "ALGORITHM", "TRANSPORTS", "SINCE"

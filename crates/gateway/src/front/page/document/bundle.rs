@@ -8,9 +8,7 @@ use super::super::visitors::Visitor;
 use super::headline::Headline;
 use super::request::{who, why_not};
 use super::{Frame, argument_rows, left, reasons, state_word};
-use crate::approvals::{
-    ApprovalState as State, CredentialView, RequestKind as Kind, RequestView, Undo,
-};
+use crate::approvals::{ApprovalState as State, CredentialView, RequestKind as Kind, RequestView, Undo};
 
 /// What stands in the tab.
 pub(in super::super) fn title(bundle: &Bundle<'_>) -> String {
@@ -97,20 +95,24 @@ fn outcome(html: &mut Html, bundle: &Bundle<'_>) {
     let count = |wanted: &[State]| bundle.members.iter().filter(|view| wanted.contains(&view.state)).count();
     let yes = count(&[State::Approved, State::Consumed]);
     let class = if yes > 0 { "good" } else { "" };
-    html.around("<div id=\"outcome\" class=\"banner ", class, "\" role=\"status\" tabindex=\"-1\"><p><strong>")
-        .text(format_args!("{} of {all} answered.", all - waiting))
-        .raw("</strong> ")
-        .text(format_args!(
-            "{yes} approved, {} declined, {} expired.",
-            count(&[State::Declined]),
-            count(&[State::Expired])
-        ))
-        .raw("</p><p>")
-        .raw(match waiting {
-            0 => "Nothing of this waits for you any more. <a href=\"/inbox\">Go to the inbox</a>",
-            _ => "The rest waits below.",
-        })
-        .raw("</p></div>");
+    html.around(
+        "<div id=\"outcome\" class=\"banner ",
+        class,
+        "\" role=\"status\" tabindex=\"-1\"><p><strong>",
+    )
+    .text(format_args!("{} of {all} answered.", all - waiting))
+    .raw("</strong> ")
+    .text(format_args!(
+        "{yes} approved, {} declined, {} expired.",
+        count(&[State::Declined]),
+        count(&[State::Expired])
+    ))
+    .raw("</p><p>")
+    .raw(match waiting {
+        0 => "Nothing of this waits for you any more. <a href=\"/inbox\">Go to the inbox</a>",
+        _ => "The rest waits below.",
+    })
+    .raw("</p></div>");
 }
 
 /// What all of them are given alike.
@@ -136,11 +138,18 @@ fn call(
     may_sign: bool,
 ) {
     let is_pending = view.state == State::Pending;
-    html.around("<li class=\"call\" data-id=\"", &view.id, "\"")
-        .around(" data-state=\"", state_word(view.state), "\">");
+    html.around("<li class=\"call\" data-id=\"", &view.id, "\"").around(
+        " data-state=\"",
+        state_word(view.state),
+        "\">",
+    );
     if is_pending && view.kind == Kind::Confirm {
-        html.around("<label class=\"check\"><input type=\"checkbox\" class=\"tick\" id=\"tick-", number, "\"> ")
-            .around("<span>Call ", number, "</span></label>");
+        html.around(
+            "<label class=\"check\"><input type=\"checkbox\" class=\"tick\" id=\"tick-",
+            number,
+            "\"> ",
+        )
+        .around("<span>Call ", number, "</span></label>");
     } else {
         html.around("<p class=\"number\">Call ", number, "</p>");
     }
@@ -159,7 +168,11 @@ fn call(
         return;
     }
     html.raw("<details><summary>The exact call</summary>")
-        .around("<pre class=\"display\" tabindex=\"0\" role=\"group\" aria-label=\"The exact text of call ", number, "\">")
+        .around(
+            "<pre class=\"display\" tabindex=\"0\" role=\"group\" aria-label=\"The exact text of call ",
+            number,
+            "\">",
+        )
         .text(&view.display_text)
         .raw("</pre></details><div class=\"buttons\">");
     match view.kind {

@@ -143,8 +143,11 @@ fn head(html: &mut Html, view: &RequestView, now: Timestamp, beside: &Beside<'_>
     }
     warnings(html, view);
     if beside.alike > 1 {
-        html.around("<p class=\"alike\">", beside.alike, " calls like this wait. ")
-            .around("<a href=\"/approve/", &view.id, "/together\">Answer them on one page</a></p>");
+        html.around("<p class=\"alike\">", beside.alike, " calls like this wait. ").around(
+            "<a href=\"/approve/",
+            &view.id,
+            "/together\">Answer them on one page</a></p>",
+        );
     }
     html.raw("</header>");
 }
@@ -279,7 +282,11 @@ fn answers(html: &mut Html, view: &RequestView, visitor: &Visitor, beside: &Besi
 }
 
 /// Why a person cannot sign, said before they try, and whether another passkey would help.
-pub(super) fn why_not(view: &RequestView, visitor: &Visitor, passkeys: &[CredentialView]) -> Option<(String, bool)> {
+pub(super) fn why_not(
+    view: &RequestView,
+    visitor: &Visitor,
+    passkeys: &[CredentialView],
+) -> Option<(String, bool)> {
     let need = &view.need;
     // The operator sits in for whoever is asked; that person's passkey is still needed.
     let signer = if visitor.operator { &view.user } else { &visitor.user };

@@ -6,9 +6,7 @@ use super::super::bundle::Bundle;
 use super::super::document::{Frame, bundle, inbox};
 use super::super::visitors::Visitor;
 use super::counter::{NOW, key, request as example};
-use crate::approvals::{
-    ApprovalState as State, CredentialView, InboxView, RequestKind as Kind, RequestView,
-};
+use crate::approvals::{ApprovalState as State, CredentialView, InboxView, RequestKind as Kind, RequestView};
 
 fn call(id: &str, kind: Kind, arguments: &str) -> RequestView {
     let mut view = RequestView {
@@ -30,7 +28,9 @@ fn three(kind: Kind) -> Vec<RequestView> {
 }
 
 fn ids(one: &RequestView, all: &[RequestView]) -> Vec<String> {
-    Bundle::of(one, all).map(|it| it.members.iter().map(|view| view.id.to_string()).collect()).unwrap_or_default()
+    Bundle::of(one, all)
+        .map(|it| it.members.iter().map(|view| view.id.to_string()).collect())
+        .unwrap_or_default()
 }
 
 fn page(all: &[RequestView]) -> String {
@@ -70,7 +70,10 @@ fn calls_of_one_conversation_that_differ_in_a_few_values_are_together() {
 fn everything_that_is_answered_is_shown_and_each_has_its_own_answer() {
     let html = page(&three(Kind::Confirm));
     let (same, rows) = html.split_once("Each call").unwrap();
-    assert_eq!((same.matches("tidy").count(), rows.matches("<span class=\"text\" dir=\"auto\">tidy").count()), (1, 0));
+    assert_eq!(
+        (same.matches("tidy").count(), rows.matches("<span class=\"text\" dir=\"auto\">tidy").count()),
+        (1, 0)
+    );
     for id in ["a", "b", "c"] {
         assert!(rows.contains(&format!("data-id=\"{id}\" data-state=\"pending\"")), "{rows}");
         assert!(rows.contains(&format!("<span class=\"text\" dir=\"auto\">/{id}</span>")), "{rows}");
@@ -104,6 +107,9 @@ fn the_inbox_has_one_entry_for_them() {
     let frame = Frame { title: "t", page: "inbox", csrf: "c", visitor: Some(&visitor), now: NOW };
     let inbox = InboxView { pending: three(Kind::Confirm), ..InboxView::default() };
     let html = inbox::document(&frame, &inbox, &visitor);
-    assert!(html.contains("<a href=\"/approve/a/together\"><span class=\"name\">3 calls of files__delete"), "{html}");
+    assert!(
+        html.contains("<a href=\"/approve/a/together\"><span class=\"name\">3 calls of files__delete"),
+        "{html}"
+    );
     assert_eq!(html.matches("href=\"/approve/").count(), 1, "{html}");
 }

@@ -256,7 +256,11 @@ impl Counter for Written {
 
     fn code_of_ticket(&self, ticket: &str) -> Result<String, Refusal> {
         self.note(format!("code_of_ticket {ticket}"));
-        if ticket == TICKET { Ok("AAAA".to_owned()) } else { Err(Refusal::new(StatusCode::NOT_FOUND, "unknown")) }
+        if ticket == TICKET {
+            Ok("AAAA".to_owned())
+        } else {
+            Err(Refusal::new(StatusCode::NOT_FOUND, "unknown"))
+        }
     }
 
     async fn enroll_finish(

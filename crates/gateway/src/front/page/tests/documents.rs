@@ -287,9 +287,13 @@ fn a_passkey_is_added_by_its_name() {
 
 #[test]
 fn d16_who_does_not_count_is_not_offered_the_button() {
-    let need = NeedView { n: 2, approvers: ["ada", "ben"].map(UserId::new).to_vec(), ..example(Kind::Passkey).need };
+    let need =
+        NeedView { n: 2, approvers: ["ada", "ben"].map(UserId::new).to_vec(), ..example(Kind::Passkey).need };
     let page = shown(&RequestView { need: need.clone(), ..example(Kind::Passkey) });
-    assert!(page.contains("Your signature does not count for this") && !page.contains("id=\"approve\""), "{page}");
+    assert!(
+        page.contains("Your signature does not count for this") && !page.contains("id=\"approve\""),
+        "{page}"
+    );
     let signed = vec![UserId::new("owner")];
     let page = shown(&RequestView { need: NeedView { signed, ..need }, ..example(Kind::Passkey) });
     assert!(page.contains("You have signed") && !page.contains("id=\"approve\""), "{page}");

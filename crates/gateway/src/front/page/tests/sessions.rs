@@ -137,7 +137,8 @@ async fn registering_lets_nobody_in_and_the_code_or_a_passkey_does() {
     let csrf = stand.csrf("").await;
     let begun = stand.send(&stand.post("/enroll/begin", &csrf, r#"{"user":" owner "}"#)).await;
     assert!(begun.body.contains("\"ticket\":") && begun.header("set-cookie").is_none(), "{}", begun.body);
-    let registered = stand.post("/enroll/finish", &csrf, r#"{"ticket":"t","response":{ "x":1.0 },"name":" Blue "}"#);
+    let registered =
+        stand.post("/enroll/finish", &csrf, r#"{"ticket":"t","response":{ "x":1.0 },"name":" Blue "}"#);
     assert_eq!(stand.send(&registered).await.header("set-cookie"), None);
     let code = stand.send(&stand.post("/enroll/code", &csrf, r#"{"id":"k","code":" AB-CD "}"#)).await;
     assert!(code.header("set-cookie").is_some() && code.body.contains("secret"), "{}", code.body);
@@ -207,7 +208,9 @@ async fn a_passkey_is_renamed_by_our_page_and_not_by_a_cookie_alone() {
     let stand = Stand::open().await;
     let (cookie, secret) = stand.operator().await;
     let csrf = stand.csrf(&cookie).await;
-    let ask = || stand.post("/act", &csrf, r#"{"act":"rename-key","id":"k","name":"Blue"}"#).with("cookie", &cookie);
+    let ask = || {
+        stand.post("/act", &csrf, r#"{"act":"rename-key","id":"k","name":"Blue"}"#).with("cookie", &cookie)
+    };
     assert_eq!(stand.send(&ask()).await.status, 403);
     assert_eq!(stand.send(&ask().with("highwater-page-secret", &secret)).await.status, 200);
     assert_eq!(stand.counter.asked(), [r#"act RenameKey { id: "k", name: "Blue" } operator page"#]);
