@@ -416,7 +416,7 @@ function enrollPage() {
         byId("code").value = code;
         byId("steps").hidden = true;
         byId("code-note").textContent = "Filled in by the program that opened this page.";
-        document.querySelector("#enroll button").focus();
+        document.querySelector("#enroll button").focus({ preventScroll: true });
       },
       () => say("The code was not filled in. Type the one that was printed."),
     );
