@@ -73,11 +73,21 @@ impl Desk {
         Ok(InboxView { pending, recent, credentials, windows, mandates, remembered, paused, resets })
     }
 
-    /// Who has signed a request so far, without those whose passkeys are being reset.
+    /// Who has signed a request so far: without those whose passkeys are being reset, and without passkeys that were taken
+    /// back since, whose owners may sign again with another.
     pub(super) async fn signers(&self, id: &ApprovalId) -> Result<Vec<UserId>, DeskFault> {
         let receipts = self.store.receipts_of(id).await?;
         let resets = self.store.resets().await?;
-        let read = receipts.iter().filter_map(|stored| SignedReceipt::parse(&stored.text));
+        let known = self.store.credentials(None).await?;
+        let counts = |receipt: &SignedReceipt| {
+            receipt.receipt().signed.as_ref().is_none_or(|signed| {
+                known.iter().any(|stored| {
+                    stored.credential.standing == CredentialStanding::Active
+                        && stored.credential.id.to_string() == signed.credential_id
+                })
+            })
+        };
+        let read = receipts.iter().filter_map(|stored| SignedReceipt::parse(&stored.text)).filter(counts);
         let users = read.map(|receipt| UserId::new(receipt.receipt().user_ref.as_str()));
         Ok(users.filter(|user| resets.iter().all(|reset| reset.user != *user)).collect())
     }

@@ -144,6 +144,13 @@ async fn d16_a_second_signature_of_the_same_person_is_answered_honestly() {
     assert_eq!(take(0).await.unwrap(), ApprovalState::Pending);
     assert!(matches!(take(1).await.unwrap_err(), DeskFault::AlreadySigned));
     assert_eq!(room.desk.receipts(0, 10).await.unwrap().len(), 1);
+    // A passkey that was taken back has not signed, and its owner may again with another.
+    let [only] = &*room.desk.credentials().await.unwrap() else { panic!("one passkey") };
+    room.desk.revoke_credential(&only.id, "ada", "lost").await.unwrap();
+    let another = room.first_passkey("ada").await;
+    assert_eq!(room.sign(&request.id, "ada", &another).await.unwrap(), ApprovalState::Pending);
+    let view = room.desk.view(&request.id).await.unwrap().unwrap();
+    assert_eq!(view.need.signed, [ada]);
 }
 
 #[tokio::test]
