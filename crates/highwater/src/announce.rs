@@ -110,9 +110,12 @@ impl Announcement<'_> {
         if self.inbox.is_some() {
             writeln!(
                 text,
-                "  answer questions  open the page of approvals and sign in with the operator token"
+                "  answer questions  the page opens by itself; `highwater approvals open{data}` opens it, signed in"
             )?;
-            writeln!(text, "  enroll a passkey  highwater approvals enroll{data}")?;
+            writeln!(
+                text,
+                "  enroll a passkey  highwater approvals enroll{data}; nothing is typed on the page it opens"
+            )?;
             if matches!(self.source, ConfigSource::Example) {
                 writeln!(
                     text,

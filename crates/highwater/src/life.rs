@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use highwater_config::Settings;
+use highwater_config::{OWNER, Settings};
 use highwater_core::id::UserId;
 use highwater_gateway::front::{http, page};
+use highwater_gateway::{Desk, DeskFault, WindowOpened};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
+use crate::command::approvals::browser;
 use crate::exit::Failure;
 use crate::local::attend::{Clients, House};
 use crate::local::socket::Opened;
@@ -58,11 +60,37 @@ pub(crate) struct Life<'a> {
     pub(crate) announce: Announce,
 }
 
+/// What is known of passkeys when a gateway is ready.
+#[derive(Default)]
+pub(crate) struct Passkeys {
+    /// Everybody who has one and no other.
+    pub(crate) alone: Vec<UserId>,
+    /// The enrollment that was opened for the owner, in a browser.
+    pub(crate) opened: Option<WindowOpened>,
+}
+
+// === impl Passkeys ===
+
+impl Passkeys {
+    async fn of(desk: &Desk, may_enroll: bool) -> Result<Self, DeskFault> {
+        let alone = desk.with_one_passkey().await?;
+        if !may_enroll || !desk.credentials().await?.is_empty() {
+            return Ok(Self { alone, opened: None });
+        }
+        let window = desk.open_window(&UserId::new(OWNER), "serve").await?;
+        let url = desk.enrollment_url(&window)?;
+        // A browser may take its time, and clients can come meanwhile.
+        std::thread::spawn(move || browser::open(&url));
+        Ok(Self { alone, opened: Some(window) })
+    }
+}
+
 // === impl Life ===
 
 impl Life<'_> {
-    /// Runs the gateway. `ready` is called once clients can come, with everybody who has one passkey and no other.
-    pub(crate) async fn live(self, ready: impl FnOnce(&[UserId])) -> Result<(), Failure> {
+    /// Runs the gateway. `ready` is called once clients can come, with what is known of passkeys then. Where nobody has one
+    /// and `may_enroll`, the page is shown on which the owner makes the first.
+    pub(crate) async fn live(self, may_enroll: bool, ready: impl FnOnce(&Passkeys)) -> Result<(), Failure> {
         let Self { plan, held, settings, listeners, endpoint, page, until, announce } = self;
         raise_open_files();
         let mut signals = Signals::listen().context("signals cannot be received")?;
@@ -98,12 +126,12 @@ impl Life<'_> {
             tokio::spawn(page::serve(gateway, page.origin, page.listeners, stopping))
         });
         let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listeners, stopping));
-        let alone = match gateway.desk() {
+        let passkeys = match gateway.desk() {
             // Only a hint; a store that cannot say it now is told of by whatever needs it.
-            Some(desk) => desk.with_one_passkey().await.unwrap_or_default(),
-            None => Vec::new(),
+            Some(desk) => Passkeys::of(desk, may_enroll).await.unwrap_or_default(),
+            None => Passkeys::default(),
         };
-        ready(&alone);
+        ready(&passkeys);
 
         let all_left = async {
             match until {

@@ -1,7 +1,8 @@
 //! Tells people that a question waits: each once, in the terminal of the gateway, by a notification of the desktop, and in
 //! the browser of whoever sits there. What comes within a moment is one notification that says how many.
 
-use std::process::{Command, Stdio};
+use std::io::{self, Write as _};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -143,10 +144,16 @@ impl Desk {
         if !is_ours || !(desktop.notify || desktop.open_browser) || !self.attention.keep(question) {
             return;
         }
-        let attention = Arc::clone(&self.attention);
+        let (attention, tickets) = (Arc::clone(&self.attention), Arc::clone(&self.tickets));
         tokio::spawn(async move {
             tokio::time::sleep(MOMENT).await;
-            attention.tell(desktop).into_iter().for_each(|act| run(act.command()));
+            for act in attention.tell(desktop) {
+                // The owner's own browser: they need not sign in to see what is asked.
+                run(match act {
+                    Act::Open(url) => Act::Open(tickets.signed_in(&url)),
+                    notify @ Act::Notify(_) => notify,
+                });
+            }
         });
     }
 }
@@ -172,10 +179,11 @@ impl NewQuestion {
 // === impl Act ===
 
 impl Act {
-    fn command(&self) -> Command {
+    fn run(&self) -> io::Result<ExitStatus> {
         match self {
-            Self::Notify(text) => notification(text),
-            Self::Open(url) => browser(url),
+            Self::Notify(text) => quietly(notification(text)),
+            Self::Open(url) if cfg!(target_os = "macos") => open_location(url),
+            Self::Open(url) => quietly(browser(url)),
         }
     }
 }
@@ -183,16 +191,23 @@ impl Act {
 /// Opens the page where there is a screen that a person may sit in front of: without one a browser would open in a
 /// terminal.
 fn browser(url: &str) -> Command {
-    let mut command;
-    if cfg!(target_os = "macos") {
-        command = Command::new("open");
-        command.arg(url);
-    } else {
-        command = Command::new("sh");
-        // As an argument, so that no address can be part of the script.
-        command.args(["-c", r#"[ -z "$DISPLAY$WAYLAND_DISPLAY" ] || exec xdg-open "$1""#, "sh", url]);
-    }
+    let mut command = Command::new("sh");
+    // As an argument, so that no address can be part of the script.
+    command.args(["-c", r#"[ -z "$DISPLAY$WAYLAND_DISPLAY" ] || exec xdg-open "$1""#, "sh", url]);
     command
+}
+
+/// Opens an address of ours in the browser of a Mac. It goes through standard input: other users can read the arguments of a
+/// program, and here the page cannot tell whose connection it is.
+pub fn open_location(url: &str) -> io::Result<ExitStatus> {
+    let mut command = Command::new("osascript");
+    command.arg("-").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // Addresses of ours have no quotation marks.
+        writeln!(stdin, "open location \"{url}\"")?;
+    }
+    child.wait()
 }
 
 fn notification(text: &str) -> Command {
@@ -214,14 +229,17 @@ fn notification(text: &str) -> Command {
     }
 }
 
-/// Starts a program of the desktop. Whether it works is of no concern: the page and the inbox are there anyway.
-fn run(mut command: Command) {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+/// Tells the desktop. Whether it works is of no concern: the page and the inbox are there anyway.
+fn run(act: Act) {
     std::thread::spawn(move || {
-        if let Err(error) = command.status() {
+        if let Err(error) = act.run() {
             tracing::debug!(%error, "the desktop could not be told of a request");
         }
     });
+}
+
+fn quietly(mut command: Command) -> io::Result<ExitStatus> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()
 }
 
 #[cfg(test)]

@@ -62,6 +62,7 @@ impl Desk {
         if !is_asked {
             return Err(DeskFault::NotAsked);
         }
+        self.not_yet_signed(&request, user).await?;
         let proposed = Proposed {
             principal: &request.principal,
             user,
@@ -73,6 +74,12 @@ impl Desk {
             arguments: &request.arguments,
         };
         self.issue(&proposed, Some(id)).await
+    }
+
+    /// Of several who must sign each counts once. A second signature would be taken and change nothing, so it is refused.
+    async fn not_yet_signed(&self, request: &ApprovalRequest, user: &UserId) -> Result<(), DeskFault> {
+        let signed = request.need.quorum.is_some() && self.signers(&request.id).await?.contains(user);
+        if signed { Err(DeskFault::AlreadySigned) } else { Ok(()) }
     }
 
     /// Issues a challenge for a call that its own client lets sign, or for an act of our own.
@@ -126,6 +133,11 @@ impl Desk {
     ) -> Result<ApprovalState, DeskFault> {
         let request = self.store.request(id).await?.ok_or(DeskFault::Unknown)?;
         let evidence = Evidence::of_page(challenge.clone(), response)?;
+        if request.need.quorum.is_some()
+            && let (Some((record, _)), _) = self.store.challenge_and_credential(challenge, None).await?
+        {
+            self.not_yet_signed(&request, &record.user).await?;
+        }
         let call = ApprovalCall {
             principal: &request.principal,
             tool: &request.tool,

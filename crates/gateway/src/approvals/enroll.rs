@@ -49,7 +49,7 @@ impl Desk {
         self.record(None, enrollment("window-opened", by, user))?;
         let window = self.store.open_window(user, code.as_deref().map(code_hash), by, now()).await?;
         let url = format!("{}/enroll?user={user}", self.origin());
-        Ok(WindowOpened { user: user.clone(), code, url, expires: window.expires, passkeys })
+        Ok(WindowOpened { user: user.clone(), code, url, opens: None, expires: window.expires, passkeys })
     }
 
     /// Begins the registration of a passkey. Over the protocol it is for the user of the principal.
@@ -325,7 +325,7 @@ fn enrolled_as(stored: &StoredCredential) -> Result<CanonicalArguments, DeskFaul
     CanonicalArguments::read(Some(&text)).map_err(|_| DeskFault::Unknown)
 }
 
-fn enrollment<'a>(act: &'a str, by: &'a str, user: &'a UserId) -> ApprovalNote<'a> {
+pub(super) fn enrollment<'a>(act: &'a str, by: &'a str, user: &'a UserId) -> ApprovalNote<'a> {
     ApprovalNote { act, by, user: Some(user.as_str()), ..ApprovalNote::default() }
 }
 

@@ -24,11 +24,20 @@ pub enum DeskFault {
     /// The person is none of those who are asked.
     #[error("this person is not asked")]
     NotAsked,
+    /// One signature of each person counts.
+    #[error("this person has signed already; it waits for the others")]
+    AlreadySigned,
     /// The code is wrong; so many attempts are left.
     #[error("the code is wrong; {left} attempts are left")]
     WrongCode {
         /// How many.
         left: u32,
+    },
+    /// The name of a passkey does not fit.
+    #[error("a passkey is named in one line of at most {most} characters")]
+    BadName {
+        /// How many.
+        most: usize,
     },
     /// There is no open enrollment for this person.
     #[error("no enrollment is open; open one with `highwater approvals enroll`")]
@@ -83,6 +92,8 @@ impl DeskFault {
             Self::NeedsPasskey => "needs_passkey",
             Self::NotAsked => "not_asked",
             Self::WrongCode { .. } => "wrong_code",
+            Self::AlreadySigned => "already_signed",
+            Self::BadName { .. } => "bad_name",
             Self::NoWindow => "no_window",
             Self::NotRememberable => "not_rememberable",
             Self::NeedsWord => "needs_word",

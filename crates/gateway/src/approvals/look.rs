@@ -8,6 +8,7 @@ use highwater_store::{
     ApprovalRequest, AskLimits, Recovery, RememberedAnswer, RequestState, StoredCredential, StoredMandate,
 };
 
+use super::passkey_name::name;
 use super::view::{
     ContextView, CredentialView, InboxView, MandateView, NeedView, PausedView, RememberedView, RequestKind,
     RequestView, ResetView, WindowView,
@@ -72,11 +73,21 @@ impl Desk {
         Ok(InboxView { pending, recent, credentials, windows, mandates, remembered, paused, resets })
     }
 
-    /// Who has signed a request so far, without those whose passkeys are being reset.
-    async fn signers(&self, id: &ApprovalId) -> Result<Vec<UserId>, DeskFault> {
+    /// Who has signed a request so far: without those whose passkeys are being reset, and without passkeys that were taken
+    /// back since, whose owners may sign again with another.
+    pub(super) async fn signers(&self, id: &ApprovalId) -> Result<Vec<UserId>, DeskFault> {
         let receipts = self.store.receipts_of(id).await?;
         let resets = self.store.resets().await?;
-        let read = receipts.iter().filter_map(|stored| SignedReceipt::parse(&stored.text));
+        let known = self.store.credentials(None).await?;
+        let counts = |receipt: &SignedReceipt| {
+            receipt.receipt().signed.as_ref().is_none_or(|signed| {
+                known.iter().any(|stored| {
+                    stored.credential.standing == CredentialStanding::Active
+                        && stored.credential.id.to_string() == signed.credential_id
+                })
+            })
+        };
+        let read = receipts.iter().filter_map(|stored| SignedReceipt::parse(&stored.text)).filter(counts);
         let users = read.map(|receipt| UserId::new(receipt.receipt().user_ref.as_str()));
         Ok(users.filter(|user| resets.iter().all(|reset| reset.user != *user)).collect())
     }
@@ -96,6 +107,7 @@ impl Desk {
             None => Vec::new(),
         };
         let remember = self.scopes(&request, &context);
+        let asked = request.user.clone();
         Ok(RequestView {
             url: self.url(&request.id),
             kind: match request.kind {
@@ -123,7 +135,9 @@ impl Desk {
                     .need
                     .quorum
                     .iter()
-                    .flat_map(|quorum| quorum.approvers.iter().cloned())
+                    .flat_map(|quorum| {
+                        quorum.approvers.iter().filter(|user| quorum.counts(user, &asked)).cloned()
+                    })
                     .collect::<Vec<UserId>>(),
                 signed,
             },
@@ -141,6 +155,7 @@ impl CredentialView {
         let credential = &stored.credential;
         Self {
             id: credential.id.to_string(),
+            name: name(&stored.name, credential.transports.names(), stored.created),
             user: credential.user.clone(),
             standing: match credential.standing {
                 CredentialStanding::Dormant => "dormant",

@@ -70,10 +70,13 @@ impl Gateway {
         let response =
             response.ok_or_else(|| Unmet::new(INVALID_PARAMS, "`params.response` is not an object"))?;
         let enrolled = desk.enroll_finish(EnrollFrom::Mcp(&caller.principal), response).await?;
+        // It counts once a person has confirmed it, and only the page takes that.
+        let confirm = format!("{}/enroll?user={user}", desk.origin(), user = enrolled.user);
         Ok(format!(
-            r#""success":true,"credentialId":{},"createdAt":{}"#,
+            r#""success":true,"credentialId":{},"createdAt":{},"confirmUrl":{}"#,
             quote(&enrolled.id),
-            quote(&to_iso(enrolled.created))
+            quote(&to_iso(enrolled.created)),
+            quote(&confirm)
         ))
     }
 

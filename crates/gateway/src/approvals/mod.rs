@@ -13,6 +13,7 @@ mod mandate;
 mod methods;
 mod options;
 mod parts;
+mod passkey_name;
 mod records;
 mod recovery;
 mod remember;
@@ -20,10 +21,11 @@ mod requests;
 mod scope;
 mod sealing;
 mod sign_in;
+mod tickets;
 mod view;
 mod webhook;
 
-pub use attention::NewQuestion;
+pub use attention::{NewQuestion, open_location};
 pub use fault::DeskFault;
 pub use options::{
     AuthenticatorSelection, ChallengeEnvelope, CreationOptions, Descriptor, KeyParameter, RequestOptions,
@@ -41,6 +43,7 @@ pub(crate) use enroll::with_one;
 pub(crate) use folder::common_folder;
 pub(crate) use mandate::Mandated;
 pub(crate) use methods::PREFIX as APPROVAL_METHODS;
+pub(crate) use passkey_name::{kind as passkey_kind, parse as parse_passkey_name};
 pub(crate) use remember::{Offer, Recalled};
 pub(crate) use requests::{AskAnswer, NewAsk, rules_of, told_of};
 pub(crate) use scope::{AskedCall, Rememberable, Surface, is_content};
@@ -63,6 +66,7 @@ use crate::gateway::now;
 use attention::Attention;
 use mandate::MandateSessions;
 use sign_in::SignIns;
+use tickets::Tickets;
 use webhook::Messages;
 
 /// How many changes a slow listener may miss before it has to look for itself.
@@ -84,6 +88,7 @@ pub struct Desk {
     /// The same for the pages that are open, which are counted.
     pages: broadcast::Sender<ApprovalId>,
     sign_ins: SignIns,
+    tickets: Arc<Tickets>,
     attention: Arc<Attention>,
     messages: Messages,
     mandate_sessions: MandateSessions,
@@ -163,6 +168,7 @@ impl Desk {
         let DeskParts { installation, key } = parts;
         let origins = std::iter::once(installation.origin.clone()).chain(settings.extra_origins.clone());
         let party = RelyingParty::new(installation.rp_id, origins, installation.server_id);
+        let is_local = settings.public_url.is_none();
         let (messages, waiting) = Messages::new();
         let pages = broadcast::channel(CHANGES).0;
         let attention = Attention::new(&installation.origin, pages.clone());
@@ -176,6 +182,7 @@ impl Desk {
             changes: broadcast::channel(CHANGES).0,
             pages,
             sign_ins: SignIns::default(),
+            tickets: Arc::new(Tickets::new(is_local)),
             attention,
             messages,
             mandate_sessions: MandateSessions::default(),

@@ -234,7 +234,7 @@ pub struct NeedView {
     pub class: AuthenticatorClass,
     /// How many people.
     pub n: usize,
-    /// Who may; empty where it is the asked person alone.
+    /// Whose signatures count; empty where it is the asked person's alone.
     pub approvers: Vec<UserId>,
     /// Who has signed.
     pub signed: Vec<UserId>,
@@ -307,6 +307,9 @@ pub struct InboxView {
 pub struct CredentialView {
     /// Its id, base64url.
     pub id: String,
+    /// What its owner calls it, or else what it is and the day on which it was made.
+    #[serde(default)]
+    pub name: String,
     /// Whose it is.
     pub user: UserId,
     /// `dormant`, `active` or `revoked`.
@@ -356,6 +359,9 @@ pub struct WindowOpened {
     pub code: Option<String>,
     /// The page to open.
     pub url: String,
+    /// The same for a browser that the program opens itself, where the page types the code; said on the local socket alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opens: Option<String>,
     /// Until when.
     pub expires: Timestamp,
     /// How many passkeys of this person count already.

@@ -1,22 +1,24 @@
 //! `highwater serve`: the gateway over HTTP, until it is told to stop.
 
+use std::io::IsTerminal as _;
 use std::net::TcpListener;
 
 use clap::Args;
 use highwater_config::Listen;
 use highwater_core::id::UserId;
+use highwater_gateway::WindowOpened;
 use highwater_gateway::front::http;
 use highwater_store::{DataDir, Secret};
 
 use crate::announce::Announcement;
-use crate::command::approvals::alone;
+use crate::command::approvals::{alone, browser};
 use crate::command::print;
 use crate::exit::Failure;
 use crate::life::{Life, Until, runtime};
 use crate::log::LogOptions;
 use crate::new_question::Announce;
 use crate::page::Page;
-use crate::place::{Places, text};
+use crate::place::{ConfigSource, Places, text};
 use crate::wire::{Held, Plan, program};
 
 /// What `serve` takes.
@@ -48,7 +50,28 @@ pub(crate) fn run(args: &ServeArgs, log: &LogOptions) -> Result<(), Failure> {
     let words = words(&args.places, &plan, &settings, (&endpoint, page.as_ref()), &held.data_dir)?;
     let (endpoint, until, announce) = (Some(endpoint), Until::Told, Announce::of(log));
     let life = Life { plan: &plan, held: &held, settings, listeners, endpoint, page, until, announce };
-    runtime()?.block_on(life.live(|alone| print(&(words + &lonely(alone)))))
+    let may_enroll = may_enroll(&plan.source);
+    runtime()?.block_on(life.live(may_enroll, |first| {
+        let passkeys = match &first.opened {
+            Some(window) => opened(window),
+            None => lonely(&first.alone),
+        };
+        print(&(words + &passkeys));
+    }))
+}
+
+/// Whether the page on which the first passkey is made is shown at once: to a person who tries the built-in example, at a
+/// terminal with a screen.
+fn may_enroll(source: &ConfigSource) -> bool {
+    matches!(source, ConfigSource::Example) && std::io::stdout().is_terminal() && browser::is_there()
+}
+
+/// Says what was opened, and what is typed if that page did not come up.
+fn opened(window: &WindowOpened) -> String {
+    let (url, code) = (&window.url, window.code.as_deref().unwrap_or_default());
+    format!(
+        "\nYour browser shows the page on which you make your first passkey. If not: {url}, with code {code}\n"
+    )
 }
 
 /// Who would lose their say with one passkey.

@@ -119,7 +119,7 @@ fn become_gateway(args: &StdioGatewayArgs) -> Result<(), Failure> {
         // Nobody watches it.
         announce: Announce::Log,
     };
-    runtime()?.block_on(life.live(|_| {
+    runtime()?.block_on(life.live(false, |_| {
         super::print(READY);
         let let_go = File::options().write(true).open("/dev/null").and_then(|null| {
             rustix::stdio::dup2_stdout(&null)?;

@@ -47,12 +47,22 @@ async fn said(desk: &Desk, ask: &AskDesk) -> Result<Value, DeskFault> {
             changed(desk.decline(&ApprovalId::new(id.as_str()), By::Operator(person)).await?)
         }
         AskDesk::Enroll { user, person } => {
-            json!(desk.open_window(&UserId::new(user.as_str()), person).await?)
+            let mut window = desk.open_window(&UserId::new(user.as_str()), person).await?;
+            window.opens = Some(desk.enrollment_url(&window)?);
+            json!(window)
         }
         AskDesk::Credentials => json!(desk.credentials().await?),
         AskDesk::RevokeCredential { id, person, reason } => {
             changed(desk.revoke_credential(id, person, reason).await?)
         }
+        AskDesk::RenameCredential { id, name, person } => {
+            changed(desk.rename_credential(id, name, By::Operator(person)).await?)
+        }
+        // Nowhere but to ourselves.
+        AskDesk::SignedIn { url } if url.starts_with(&format!("{}/", desk.origin())) => {
+            json!(desk.signed_in_url(url))
+        }
+        AskDesk::SignedIn { url } => json!(url),
         AskDesk::Mandates => json!(desk.mandates().await?),
         AskDesk::RevokeMandate { id, person } => {
             changed(desk.revoke_mandate(id, By::Operator(person)).await?)
@@ -95,7 +105,7 @@ fn unknown(ask: &AskDesk) -> &'static str {
         AskDesk::Request { .. } | AskDesk::Deny { .. } => {
             "there is no such request; `highwater approvals list` names them"
         }
-        AskDesk::RevokeCredential { .. } => {
+        AskDesk::RevokeCredential { .. } | AskDesk::RenameCredential { .. } => {
             "there is no such passkey; `highwater approvals credentials` names them"
         }
         AskDesk::RevokeMandate { .. } => "there is no such mandate; `highwater approvals mandate` names them",
@@ -108,6 +118,7 @@ fn unknown(ask: &AskDesk) -> &'static str {
         | AskDesk::Credentials
         | AskDesk::Mandates
         | AskDesk::Page
+        | AskDesk::SignedIn { .. }
         | AskDesk::Receipts { .. }
         | AskDesk::Enrollments => "there is no such thing here",
     }

@@ -200,6 +200,20 @@ pub(crate) enum AskDesk {
         /// Why.
         reason: String,
     },
+    /// Name a passkey.
+    RenameCredential {
+        /// Which.
+        id: String,
+        /// What it is to be called.
+        name: String,
+        /// Who.
+        person: String,
+    },
+    /// The address of a page for a browser that this program opens, which is signed in there.
+    SignedIn {
+        /// The address.
+        url: String,
+    },
     /// Which mandates there are.
     Mandates,
     /// End a mandate.

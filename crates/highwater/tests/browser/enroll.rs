@@ -16,12 +16,14 @@ async fn the_first_passkey_counts_by_the_code_and_the_second_by_the_first() {
     browser.remove(&first).await.unwrap();
     let second = browser.add(&Authenticator::hybrid()).await.unwrap();
     // The page goes straight on to the second: no command, no code.
-    stage.wait_text("#second h2", "Now add your second").await;
+    stage.wait_text("#second h2", "Add your second, now or later").await;
     assert!(!browser.has("#code").await.unwrap() && !browser.has(".banner.good").await.unwrap());
+    browser.fill("#key-name", "My phone").await.unwrap();
     browser.click("#enroll button").await.unwrap();
     stage.wait("#vouch:not([hidden])").await;
     let says = browser.text("#vouch-says").await.unwrap();
-    assert_eq!(says, "Add the passkey of your phone or password manager, for owner.");
+    let named = says.strip_prefix("Add the passkey “").and_then(|rest| rest.strip_suffix("” for owner."));
+    assert_eq!(named, Some("My phone"), "{says}");
     browser.click("#vouch-exact").await.unwrap();
     let shown = browser.text("#vouch-text").await.unwrap();
     assert!(shown.contains("highwater/enroll") && shown.contains("publicKey"), "{shown}");

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use highwater_testkit::client::Request;
 use highwater_testkit::wait::until;
-use highwater_testkit::webdriver::{Authenticator, PHONE, WINDOW};
+use highwater_testkit::webdriver::{Authenticator, Browser, PHONE, WINDOW};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -96,14 +96,14 @@ fn calls() -> [(&'static str, Value); 5] {
 }
 
 /// What is wrong with a page by the rules of axe: WCAG 2.2 AA and good practice.
-async fn violations(stage: &Stage) -> Vec<String> {
+pub(crate) async fn violations_in(browser: &Browser) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let rules = std::fs::read_to_string(root.join(".peers/approval/node_modules/axe-core/axe.min.js"));
     let rules = rules.expect("axe-core is not installed: `cargo xtask test --only browser` fetches it");
-    stage.browser.cdp("Runtime.evaluate", json!({ "expression": rules })).await.unwrap();
+    browser.cdp("Runtime.evaluate", json!({ "expression": rules })).await.unwrap();
     let run = "const { violations } = await axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] }); \
                return violations.map((it) => `${it.id}: ${it.nodes[0].html}`)";
-    let found = stage.browser.run_async(run, json!([])).await.unwrap();
+    let found = browser.run_async(run, json!([])).await.unwrap();
     found.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
 }
 
@@ -153,13 +153,13 @@ async fn five_requests_are_understood_at_first_sight() {
             let waits =
                 browser.run("return document.querySelector('.primary').disabled", json!([])).await.unwrap();
             assert_eq!(waits, matches!(*tool, "send" | "configure"), "{tool} {name}");
-            assert_eq!(violations(&stage).await, Vec::<String>::new(), "{tool} {name}");
+            assert_eq!(violations_in(browser).await, Vec::<String>::new(), "{tool} {name}");
             browser.picture(&pictures().join(format!("five-{tool}-{name}.png"))).await.unwrap();
         }
         for (page, path) in [("inbox", "/inbox"), ("enroll", "/enroll"), ("mandate", "/mandate")] {
             stage.go(path).await;
             stage.wait("html[data-ready]").await;
-            assert_eq!(violations(&stage).await, Vec::<String>::new(), "{page} {name}");
+            assert_eq!(violations_in(browser).await, Vec::<String>::new(), "{page} {name}");
             browser.picture(&pictures().join(format!("five-{page}-{name}.png"))).await.unwrap();
         }
     }

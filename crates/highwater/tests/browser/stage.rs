@@ -11,7 +11,7 @@ use highwater_testkit::webdriver::{Authenticator, AuthenticatorId, Browser};
 use http::Method;
 use serde_json::{Value, json};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_highwater");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_highwater");
 
 /// Where evidence stands.
 const EVIDENCE: &str = "io.modelcontextprotocol/verified-approval";

@@ -181,6 +181,13 @@ fn a_page_that_nobody_chose_is_missed_aloud() {
     assert!(gateway.words.contains("approvals       none: localhost:7412 is taken"), "{}", gateway.words);
     assert!(!gateway.words.contains("enroll a passkey"), "{}", gateway.words);
     assert!(gateway.tools().len() > 10, "it works all the same");
+    // D16: the address that is advised is one that is free, so never the one that is taken.
+    let output = site.run(&["approvals", "enroll", "--no-open"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let (_, advised) = said.split_once("listen: \"localhost:").unwrap();
+    let port: u16 = advised.split('"').next().unwrap().parse().unwrap();
+    assert!(TcpListener::bind(("127.0.0.1", port)).is_ok(), "{said}");
 }
 
 #[test]

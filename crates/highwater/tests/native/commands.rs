@@ -78,7 +78,11 @@ async fn a_browser_is_opened_where_there_is_one() {
     let output = command.env("BROWSER", &browser).output().unwrap();
     let words = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(words.starts_with("opened http://localhost:"), "{words}");
-    assert_eq!(words.strip_prefix("opened ").unwrap(), std::fs::read_to_string(seen).unwrap());
+    // Whoever it is opened for is let in; what lets them in is nowhere but behind the address.
+    let seen = std::fs::read_to_string(seen).unwrap();
+    let (address, ticket) = seen.trim().split_once("#sign-in=").unwrap();
+    assert_eq!(words.strip_prefix("opened ").unwrap().trim(), address);
+    assert!(ticket.len() == 43 && !words.contains(ticket), "{words}");
 }
 
 #[tokio::test]
@@ -94,6 +98,14 @@ async fn passkeys_are_enrolled_listed_and_taken_back() {
     let listed: Value = serde_json::from_str(&said(&stage, &["approvals", "credentials", "--json"])).unwrap();
     let id = listed[0]["id"].as_str().unwrap();
     assert_eq!(listed[0]["standing"], "active");
+    let named = listed[0]["name"].as_str().unwrap();
+    assert!(said(&stage, &["approvals", "credentials"]).contains(named), "{named}");
+    said(&stage, &["approvals", "credentials", "--rename", id, "--name", "Blue key"]);
+    let words = said(&stage, &["approvals", "credentials"]);
+    assert!(words.lines().any(|line| line.starts_with("Blue key  ")), "{words}");
+    assert!(
+        failed(&stage, &["approvals", "credentials", "--rename", id, "--name", " "], 1).contains("one line")
+    );
     said(&stage, &["approvals", "credentials", "--revoke", id, "--reason", "lost"]);
     assert!(said(&stage, &["approvals", "credentials"]).contains("revoked"));
     failed(&stage, &["approvals", "credentials", "--revoke", id], 1);
@@ -149,6 +161,13 @@ async fn a_receipt_of_the_gateway_verifies_elsewhere_with_the_files_alone() {
         words.contains("Verified: signed by keys that were enrolled, as this gateway recorded it."),
         "{words}"
     );
+    // D16: whoever forgets the page is told which one it was, and what to add.
+    let mut command = std::process::Command::new(PROGRAM);
+    command.args(["receipts", "verify", &file("receipts.jsonl")]).env_clear();
+    let output = command.output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{words}");
+    assert!(words.contains(&format!("add `--origin {}`", key["origin"].as_str().unwrap())), "{words}");
     let text = std::fs::read_to_string(file("receipts.jsonl")).unwrap();
     std::fs::write(file("changed.jsonl"), text.replace(r#"{\"path\":\"b\"}"#, r#"{\"path\":\"c\"}"#))
         .unwrap();

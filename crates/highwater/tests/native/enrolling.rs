@@ -68,6 +68,8 @@ async fn s09_s10_s11_s12_s14_s15_s16_s21_s22_a_passkey_is_registered_as_the_text
         assert_eq!(finished["success"], true, "{finished}");
         assert_eq!(finished["credentialId"], response["id"]);
         assert!(from_iso(finished["createdAt"].as_str().unwrap()).is_some(), "{finished}");
+        // D16: it does not count yet, and where that changes is said.
+        assert_eq!(finished["confirmUrl"], format!("{}/enroll?user=owner", page.origin()));
         assert!(finished.get("_meta").is_none(), "there are clients that lose results with one: {finished}");
 
         // The next one is told what is there already.

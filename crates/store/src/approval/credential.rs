@@ -32,6 +32,8 @@ pub struct StoredCredential {
     pub confirmed: Option<(Timestamp, String)>,
     /// Since when it does not count any more.
     pub revoked: Option<Revocation>,
+    /// What its owner calls it; empty while nobody has named it.
+    pub name: String,
 }
 
 /// How a credential ended.

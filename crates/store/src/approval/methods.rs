@@ -136,6 +136,11 @@ impl Store {
         self.0.perform(operation::ConfirmCredential { id: id.clone(), by: by.to_owned(), now }).await
     }
 
+    /// A person names a credential that was not revoked. Whether that changed anything.
+    pub async fn rename_credential(&self, id: &CredentialId, name: &str) -> Result<bool, StoreError> {
+        self.0.perform(operation::RenameCredential { id: id.clone(), name: name.to_owned() }).await
+    }
+
     /// Ends a credential for ever; its row stays. Whether that changed anything.
     pub async fn revoke_credential(
         &self,

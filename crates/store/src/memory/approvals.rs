@@ -82,6 +82,7 @@ impl Approvals {
             enrolled_by: asked.enrolled_by.clone(),
             confirmed: active.then(|| (asked.now, asked.enrolled_by.clone())),
             revoked: None,
+            name: String::new(),
         };
         self.credentials.insert(id, stored);
         Added::Done
@@ -109,6 +110,16 @@ impl Approvals {
             Some(it) if it.revoked.is_none() => {
                 it.credential.standing = CredentialStanding::Revoked;
                 it.revoked = Some(Revocation { at: now, by: by.to_owned(), reason: reason.to_owned() });
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    pub(crate) fn rename_credential(&mut self, id: &CredentialId, name: &str) -> bool {
+        match self.credentials.get_mut(&id.to_string()) {
+            Some(it) if it.revoked.is_none() => {
+                name.clone_into(&mut it.name);
                 true
             }
             Some(_) | None => false,

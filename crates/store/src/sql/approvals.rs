@@ -3,7 +3,7 @@
 macro_rules! credential_columns {
     () => {
         "id,person,handle,cose,counter,transports,aaguid,be,bs,fmt,attestation,client_data,created,enrolled_by,\
-         confirmed,confirmed_by,revoked,revoked_by,revoked_why"
+         confirmed,confirmed_by,revoked,revoked_by,revoked_why,name"
     };
 }
 
@@ -53,11 +53,12 @@ statements! {
     TAKE_ENROLLMENT = "DELETE FROM enrollment WHERE principal=$1 RETURNING person,handle,challenge,expires";
 
     ADD_CREDENTIAL = concat!("INSERT INTO credential(", credential_columns!(), ") \
-            VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,0,'','') ON CONFLICT DO NOTHING");
+            VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,0,'','','') ON CONFLICT DO NOTHING");
     CREDENTIALS = concat!("SELECT ", credential_columns!(), " FROM credential \
             WHERE ($1='' OR person=$1) ORDER BY created,id");
     CREDENTIAL = concat!("SELECT ", credential_columns!(), " FROM credential WHERE id=$1");
     CONFIRM_CREDENTIAL = "UPDATE credential SET confirmed=$1, confirmed_by=$2 WHERE id=$3 AND confirmed=0 AND revoked=0";
+    RENAME_CREDENTIAL = "UPDATE credential SET name=$1 WHERE id=$2 AND revoked=0";
     REVOKE_CREDENTIAL = "UPDATE credential SET revoked=$1, revoked_by=$2, revoked_why=$3 WHERE id=$4 AND revoked=0";
     REVOKE_ALL = "UPDATE credential SET revoked=$1, revoked_by=$2, revoked_why=$3 WHERE person=$4 AND revoked=0";
     /// T1 and T2, after the challenge: stores the counter of an assertion, if it may follow (S50, S53).
@@ -131,7 +132,7 @@ statements! {
             COALESCE(k.transports,''),COALESCE(k.aaguid,''),COALESCE(k.be,0),COALESCE(k.bs,0),COALESCE(k.fmt,''),\
             COALESCE(k.attestation,''),COALESCE(k.client_data,''),COALESCE(k.created,0),COALESCE(k.enrolled_by,''),\
             COALESCE(k.confirmed,0),COALESCE(k.confirmed_by,''),COALESCE(k.revoked,0),COALESCE(k.revoked_by,''),\
-            COALESCE(k.revoked_why,'') FROM challenge c LEFT JOIN credential k ON k.id=$1 WHERE c.id=$2";
+            COALESCE(k.revoked_why,''),COALESCE(k.name,'') FROM challenge c LEFT JOIN credential k ON k.id=$1 WHERE c.id=$2";
     /// T1: consumes a challenge that a native client asked for.
     CONSUME_CHALLENGE = "UPDATE challenge SET consumed=$1, credential=$2 WHERE id=$3 AND principal=$4 AND action=$5 \
             AND approval='' AND consumed=0 AND expires>$1 RETURNING tool";

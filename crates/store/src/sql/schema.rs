@@ -14,7 +14,7 @@ pub(crate) enum Dialect {
 type Migration = &'static [&'static str];
 
 const MIGRATIONS: &[Migration] =
-    &[FIRST, PINS, AGENT_TOKENS, APPROVALS, ROUNDS, BELIEF, MARKS, CONVERSATIONS];
+    &[FIRST, PINS, AGENT_TOKENS, APPROVALS, ROUNDS, BELIEF, MARKS, CONVERSATIONS, PASSKEY_NAMES];
 
 /// Times are milliseconds, `0` where something has not happened. JSON is text: a column declared `JSON` has
 /// numeric affinity in SQLite.
@@ -173,6 +173,9 @@ const CONVERSATIONS: Migration = &[
     "ALTER TABLE context ADD COLUMN label TEXT NOT NULL DEFAULT ''",
     "DROP TABLE principal",
 ];
+
+/// What people call their passkeys; empty where nobody has named one.
+const PASSKEY_NAMES: Migration = &["ALTER TABLE credential ADD COLUMN name TEXT NOT NULL DEFAULT ''"];
 
 /// The version this program writes.
 pub(crate) const fn latest() -> i64 {

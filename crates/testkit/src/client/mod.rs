@@ -118,19 +118,19 @@ impl Client {
             greeting: None,
         };
         if greet {
-            client.greeting = Some(client.greet(&setup.version, setup.standing_stream).await?);
+            client.greeting = Some(client.greet(&setup.version, &setup.name, setup.standing_stream).await?);
         }
         Ok(client)
     }
 
-    async fn greet(&self, version: &str, standing_stream: bool) -> anyhow::Result<Message> {
+    async fn greet(&self, version: &str, name: &str, standing_stream: bool) -> anyhow::Result<Message> {
         if self.era == Era::Modern {
             let answer = self.request("server/discover", json!({})).await?;
             answer.ok()?;
             return Ok(answer.message);
         }
         let params = json!({ "protocolVersion": version, "capabilities": self.capabilities,
-            "clientInfo": { "name": "test", "version": "1" } });
+            "clientInfo": { "name": name, "version": "1" } });
         let answer = self.request("initialize", params).await?;
         answer.ok()?;
         self.notify("notifications/initialized", None).await?;

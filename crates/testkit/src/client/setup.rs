@@ -15,6 +15,7 @@ pub struct Setup {
     pub(super) way: Way,
     pub(super) era: Era,
     pub(super) version: String,
+    pub(super) name: String,
     pub(super) capabilities: Value,
     pub(super) handler: Handler,
     pub(super) patience: Duration,
@@ -44,6 +45,7 @@ impl Setup {
             way,
             era: Era::Legacy,
             version: LEGACY.to_owned(),
+            name: "test".to_owned(),
             capabilities: json!({}),
             handler: question::refusing(),
             patience: PATIENCE,
@@ -60,6 +62,12 @@ impl Setup {
     /// The version a legacy client asks for.
     pub fn version(mut self, version: &str) -> Self {
         self.version = version.to_owned();
+        self
+    }
+
+    /// What a legacy client calls itself.
+    pub fn name(mut self, name: &str) -> Self {
+        self.name = name.to_owned();
         self
     }
 

@@ -106,15 +106,51 @@ async fn several_people_sign_and_each_leaves_a_receipt() {
     // The one who asks does not count.
     assert!(matches!(signs(2).await.unwrap_err(), DeskFault::NotAsked));
     assert_eq!(signs(0).await.unwrap(), ApprovalState::Pending);
-    assert_eq!(signs(0).await.unwrap(), ApprovalState::Pending, "one person is one");
+    // One person is one: a second signature is refused before it is made, and one that was made before is not taken.
+    assert!(matches!(signs(0).await.unwrap_err(), DeskFault::AlreadySigned));
     let view = room.desk.view(&request.id).await.unwrap().unwrap();
+    assert_eq!(
+        view.need.approvers,
+        ["ada", "ben"].map(UserId::new),
+        "the one who asks is not among those who may"
+    );
     assert!(view.need.signed.contains(&UserId::new("ada")));
     assert_eq!(signs(1).await.unwrap(), ApprovalState::Approved);
     let receipts = room.desk.receipts(0, 100).await.unwrap();
     let of_request = |it: &&highwater_core::approval::receipt::SignedReceipt| {
         it.receipt().approval_id.as_deref() == Some(request.id.as_str())
     };
-    assert_eq!(receipts.iter().filter(of_request).count(), 3);
+    assert_eq!(receipts.iter().filter(of_request).count(), 2);
+}
+
+#[tokio::test]
+async fn d16_a_second_signature_of_the_same_person_is_answered_honestly() {
+    let room = Room::new().await;
+    let (ada, key) = (UserId::new("ada"), room.first_passkey("ada").await);
+    let approvers = ["ada", "ben"].map(UserId::new).into();
+    let quorum = Quorum { n: 2, approvers, requester_counts: false };
+    let request = room.open(&Call::new(Effect::Passkey).with(|call| call.quorum = Some(quorum))).await;
+    // Two challenges are open at once, as in two tabs.
+    let mut signed = Vec::new();
+    for _ in 0..2 {
+        let envelope = json(&room.desk.challenge(&request.id, Some(&ada)).await.unwrap());
+        let response = key.get(&envelope["requestOptions"]).unwrap().to_string();
+        signed.push((ChallengeId::new(envelope["challengeId"].as_str().unwrap()), response));
+    }
+    let take = async |at: usize| {
+        let (challenge, response): &(ChallengeId, String) = signed.get(at).unwrap();
+        room.desk.assertion(&request.id, challenge, response).await
+    };
+    assert_eq!(take(0).await.unwrap(), ApprovalState::Pending);
+    assert!(matches!(take(1).await.unwrap_err(), DeskFault::AlreadySigned));
+    assert_eq!(room.desk.receipts(0, 10).await.unwrap().len(), 1);
+    // A passkey that was taken back has not signed, and its owner may again with another.
+    let [only] = &*room.desk.credentials().await.unwrap() else { panic!("one passkey") };
+    room.desk.revoke_credential(&only.id, "ada", "lost").await.unwrap();
+    let another = room.first_passkey("ada").await;
+    assert_eq!(room.sign(&request.id, "ada", &another).await.unwrap(), ApprovalState::Pending);
+    let view = room.desk.view(&request.id).await.unwrap().unwrap();
+    assert_eq!(view.need.signed, [ada]);
 }
 
 #[tokio::test]

@@ -47,9 +47,9 @@ pub(super) struct Act {
     /// The epoch of the session that the person looked at.
     #[serde(default)]
     epoch: Option<u64>,
-    /// The name of a new token.
+    /// The name of a new token, or what a passkey is to be called.
     #[serde(default)]
-    name: Option<String>,
+    pub(super) name: Option<String>,
     /// What a new token grants, unless the configuration says it.
     #[serde(default)]
     terms: Option<TokenTerms>,

@@ -75,6 +75,10 @@ async fn done(desk: &Desk, path: &[&str], act: &Act) -> Result<Response<Response
         ["credentials", id, "revoke"] => {
             changed(desk.revoke_credential(id, act.person(), &act.reason).await?)
         }
+        ["credentials", id, "rename"] => {
+            let name = act.name.as_deref().unwrap_or_default();
+            changed(desk.rename_credential(id, name, by).await?)
+        }
         ["mandates", id, "revoke"] => changed(desk.revoke_mandate(id, by).await?),
         ["remembered", id, "forget"] => changed(desk.forget(id, by).await?),
         ["paused", principal, tool, "resume"] => {
@@ -99,6 +103,8 @@ fn refused(fault: &DeskFault) -> Response<ResponseBody> {
         | DeskFault::NotAsked
         | DeskFault::WrongCode { .. }
         | DeskFault::NoWindow
+        | DeskFault::AlreadySigned
+        | DeskFault::BadName { .. }
         | DeskFault::NotRememberable
         | DeskFault::NeedsWord
         | DeskFault::NotPresumed

@@ -48,6 +48,11 @@ pub(super) enum PlainAct {
     Forget {
         id: String,
     },
+    /// Changes nothing but what people read.
+    RenameKey {
+        id: String,
+        name: String,
+    },
     /// The one that loosens nothing and tightens nothing: the person does without a second passkey.
     AcceptOnePasskey {},
 }
@@ -115,6 +120,12 @@ pub(super) trait Counter: Send + Sync + 'static {
         response: &str,
     ) -> impl Future<Output = Result<UserId, Refusal>> + Send;
 
+    /// Uses up a ticket by which a program of the operator's lets the browser in that it opens.
+    fn sign_in_by_ticket(&self, ticket: &str) -> Result<(), Refusal>;
+
+    /// Uses up a ticket for the code of an enrollment.
+    fn code_of_ticket(&self, ticket: &str) -> Result<String, Refusal>;
+
     /// The options for the browser. What was begun under a ticket is finished under it.
     fn enroll_begin(
         &self,
@@ -123,11 +134,12 @@ pub(super) trait Counter: Send + Sync + 'static {
         signed_in: bool,
     ) -> impl Future<Output = Result<String, Refusal>> + Send;
 
-    /// A passkey that waits to be confirmed.
+    /// A passkey that waits to be confirmed, under the name that it is given.
     fn enroll_finish(
         &self,
         ticket: &str,
         response: &str,
+        name: Option<&str>,
     ) -> impl Future<Output = Result<CredentialView, Refusal>> + Send;
 
     /// Makes a person's first passkey count, by the code that was printed for them.

@@ -13,6 +13,7 @@ use tokio::sync::broadcast;
 use super::counter::{Counter, PlainAct, Refusal, SignedAct};
 use crate::approvals::{
     ApprovalState, By, CredentialView, Desk, DeskFault, EnrollFrom, InboxView, RememberScope, RequestView,
+    parse_passkey_name,
 };
 use crate::describe::WhatItIs;
 use crate::gateway::Gateway;
@@ -110,15 +111,34 @@ impl Counter for Behind {
         Ok(self.desk.sign_in(challenge, response).await?)
     }
 
+    fn sign_in_by_ticket(&self, ticket: &str) -> Result<(), Refusal> {
+        Ok(self.desk.sign_in_by_ticket(ticket)?)
+    }
+
+    fn code_of_ticket(&self, ticket: &str) -> Result<String, Refusal> {
+        Ok(self.desk.code_of_ticket(ticket)?)
+    }
+
     async fn enroll_begin(&self, user: &UserId, ticket: &str, signed_in: bool) -> Result<String, Refusal> {
         let from = EnrollFrom::Page { session: ticket, signed_in };
         written(&self.desk.enroll_begin(Some(user), from).await?)
     }
 
-    async fn enroll_finish(&self, ticket: &str, response: &str) -> Result<CredentialView, Refusal> {
+    async fn enroll_finish(
+        &self,
+        ticket: &str,
+        response: &str,
+        name: Option<&str>,
+    ) -> Result<CredentialView, Refusal> {
         // Whether somebody is signed in counted when it was begun.
         let from = EnrollFrom::Page { session: ticket, signed_in: false };
-        Ok(self.desk.enroll_finish(from, response).await?)
+        let name = name.map(parse_passkey_name).transpose()?;
+        let mut made = self.desk.enroll_finish(from, response).await?;
+        if let Some(name) = name {
+            self.desk.rename_credential(&made.id, &name, By::User(&made.user)).await?;
+            made.name = name;
+        }
+        Ok(made)
     }
 
     async fn confirm_by_code(&self, credential: &str, code: &str) -> Result<CredentialView, Refusal> {
@@ -168,6 +188,7 @@ impl Counter for Behind {
             PlainAct::ResumeTool { principal, tool } => Ok(self.desk.resume(principal, tool, by).await?),
             PlainAct::RevokeMandate { id } => done(self.desk.revoke_mandate(id, by).await?),
             PlainAct::Forget { id } => done(self.desk.forget(id, by).await?),
+            PlainAct::RenameKey { id, name } => done(self.desk.rename_credential(id, name, by).await?),
             PlainAct::AcceptOnePasskey {} => match by {
                 By::User(user) => Ok(self.desk.accept_one_passkey(user).await?),
                 // Nobody accepts that for somebody else.

@@ -50,12 +50,14 @@ struct Describe {
     sends: bool,
 }
 
-/// Either of two proofs of who somebody is.
+/// One of the proofs of who somebody is.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct SignIn {
     #[serde(default)]
     token: Option<String>,
+    #[serde(default)]
+    ticket: Option<String>,
     #[serde(default)]
     challenge_id: Option<String>,
     #[serde(default)]
@@ -73,6 +75,15 @@ struct Enroll {
 struct Registered {
     ticket: String,
     response: Box<RawValue>,
+    /// What the passkey is to be called; what is known of it, if nobody says.
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ByTicket {
+    ticket: String,
 }
 
 #[derive(Deserialize)]
@@ -116,7 +127,7 @@ impl<C: Counter> Page<C> {
         let answered = match path {
             ["approve", id, act] => self.answer(asked, id, act, &bytes).await,
             ["sign-in", "challenge"] => self.sign_in_challenge(&bytes).await,
-            ["sign-in"] => self.sign_in(&bytes).await,
+            ["sign-in"] => self.sign_in(asked, &bytes).await,
             ["sign-out"] => self.sign_out(asked, &bytes),
             ["enroll", act] => self.enroll(asked, act, &bytes).await,
             ["act", "challenge"] => self.act_challenge(asked, &bytes).await,
@@ -139,7 +150,7 @@ impl<C: Counter> Page<C> {
                 self.rates.admit(Known::Person(visitor.user.clone()))
                     && about.is_none_or(|about| self.rates.admit(about))
             }
-            (None, _) => self.rates.admit_unknown(asked.peer),
+            (None, _) => self.rates.admit_unknown(asked.ends.peer.ip()),
         }
     }
 
@@ -207,17 +218,22 @@ impl<C: Counter> Page<C> {
         Ok(answer::json_text(StatusCode::OK, self.counter.sign_in_challenge().await?))
     }
 
-    async fn sign_in(&self, bytes: &[u8]) -> Result<Answer, Refusal> {
-        let SignIn { token, challenge_id, response } = read(bytes)?;
-        let visitor = match (token, challenge_id, response) {
-            (Some(token), None, None) => {
+    async fn sign_in(&self, asked: &Asked<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
+        let SignIn { token, ticket, challenge_id, response } = read(bytes)?;
+        let visitor = match (token, ticket, challenge_id, response) {
+            (None, Some(ticket), None, None) => {
+                let ticket = own_ticket(asked, &ticket)?;
+                self.counter.sign_in_by_ticket(ticket).map_err(|_| no_ticket())?;
+                Visitor { user: UserId::new(super::visitors::OWNER), operator: true }
+            }
+            (Some(token), None, None, None) => {
                 if !self.counter.is_operator(token.trim().as_bytes()) {
                     let words = "this is not the operator token; an agent’s token opens nothing here";
                     return Err(Refusal::new(StatusCode::FORBIDDEN, words));
                 }
                 Visitor { user: UserId::new(super::visitors::OWNER), operator: true }
             }
-            (None, Some(challenge), Some(response)) => {
+            (None, None, Some(challenge), Some(response)) => {
                 let user = self.counter.sign_in(&challenge, response.get()).await?;
                 Visitor { user, operator: false }
             }
@@ -255,9 +271,16 @@ impl<C: Counter> Page<C> {
                 Ok(answer::json_text(StatusCode::OK, said))
             }
             "finish" => {
-                let Registered { ticket, response } = read(bytes)?;
-                let key = self.counter.enroll_finish(&ticket, response.get()).await?;
+                let Registered { ticket, response, name } = read(bytes)?;
+                let name = name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+                let key = self.counter.enroll_finish(&ticket, response.get(), name).await?;
                 Ok(answer::json(StatusCode::OK, &json!({ "id": key.id, "user": key.user.as_str() })))
+            }
+            "ticket" => {
+                let ByTicket { ticket } = read(bytes)?;
+                let code =
+                    self.counter.code_of_ticket(own_ticket(asked, &ticket)?).map_err(|_| no_ticket())?;
+                Ok(answer::json(StatusCode::OK, &json!({ "code": code })))
             }
             "code" => {
                 let KeyByCode { id, code } = read(bytes)?;
@@ -329,6 +352,16 @@ impl Visitor {
 
 fn signed_in<'a>(asked: &'a Asked<'_>) -> Result<&'a Visitor, Refusal> {
     asked.visitor.as_ref().ok_or_else(sign_in_again)
+}
+
+/// A ticket, if the connection is of the user that the gateway runs as: others may have seen it.
+fn own_ticket<'a>(asked: &Asked<'_>, ticket: &'a str) -> Result<&'a str, Refusal> {
+    asked.ends.are_of_our_user().then_some(ticket).ok_or_else(no_ticket)
+}
+
+fn no_ticket() -> Refusal {
+    let words = "this address was used already, or is too old";
+    Refusal { status: StatusCode::FORBIDDEN, reason: Some("no_ticket"), words: words.to_owned() }
 }
 
 fn sign_in_again() -> Refusal {

@@ -2,6 +2,7 @@
 //! answer. Documents are made here; what is decided is decided behind [`counter::Counter`].
 
 mod answer;
+mod bundle;
 mod connections;
 mod counter;
 mod desk;
@@ -11,13 +12,14 @@ mod events;
 mod guard;
 mod html;
 mod origin;
+mod peer;
 mod rates;
 #[cfg(test)]
 mod tests;
 mod visitors;
 
 use std::convert::Infallible;
-use std::net::{IpAddr, TcpListener};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,12 +36,14 @@ use tokio::task::JoinSet;
 pub use self::origin::{BadOrigin, PageOrigin};
 
 use self::answer::Answer;
+use self::bundle::Bundle;
 use self::connections::{Connections, Noted};
 use self::counter::{Counter, Refusal};
 use self::desk::Behind;
 use self::document::Frame;
 use self::document::request::Beside;
 use self::origin::Addressed;
+use self::peer::Ends;
 use self::rates::Rates;
 use self::visitors::{Visitor, Visitors};
 use crate::approvals::{ApprovalState, RequestKind, RequestView};
@@ -67,14 +71,14 @@ struct Page<C> {
 /// One request on its way.
 struct Asked<'a> {
     head: &'a Parts,
-    peer: IpAddr,
+    ends: Ends,
     visitor: Option<Visitor>,
 }
 
 /// Where a connection comes from, and what is noted of it.
 #[derive(Clone)]
 struct From {
-    peer: IpAddr,
+    ends: Ends,
     noted: Noted,
 }
 
@@ -120,7 +124,8 @@ async fn accept<C: Counter>(page: Arc<Page<C>>, listener: TcpListener, mut stop:
         match accepted {
             Ok((stream, peer)) => {
                 let noted = Noted::new();
-                let from = From { peer: peer.ip(), noted: noted.clone() };
+                let local = stream.local_addr().unwrap_or(peer);
+                let from = From { ends: Ends { peer, local }, noted: noted.clone() };
                 connections.add(connection(Arc::clone(&page), stream, from, stop.clone()), noted);
             }
             Err(error) => {
@@ -141,7 +146,7 @@ async fn connection<C: Counter>(
     from: From,
     mut stop: watch::Receiver<bool>,
 ) {
-    let (stopping, peer) = (stop.clone(), from.peer);
+    let (stopping, peer) = (stop.clone(), from.ends.peer);
     let service = service_fn(move |request| {
         let (page, stopping, from) = (Arc::clone(&page), stopping.clone(), from.clone());
         async move {
@@ -196,7 +201,7 @@ impl<C: Counter> Page<C> {
                 return answer::text(StatusCode::MISDIRECTED_REQUEST, "this name is not served here");
             }
         }
-        let asked = Asked { visitor: self.visitors.of(&head.headers), head: &head, peer: from.peer };
+        let asked = Asked { visitor: self.visitors.of(&head.headers), head: &head, ends: from.ends };
         if asked.visitor.is_some() {
             from.noted.is_known();
         }
@@ -235,6 +240,7 @@ impl<C: Counter> Page<C> {
         match path {
             [""] => answer::redirect("/inbox"),
             ["approve", id] => self.request_document(asked, id).await,
+            ["approve", id, "together"] => self.bundle_document(asked, id).await,
             ["inbox"] => self.inbox_document(asked).await,
             ["enroll"] => self.enroll_document(asked).await,
             ["mandate"] => self.mandate_document(asked).await,
@@ -288,14 +294,37 @@ impl<C: Counter> Page<C> {
             RequestKind::Passkey if is_pending => self.counter.credentials().await?,
             RequestKind::Passkey | RequestKind::Confirm => Vec::new(),
         };
-        let mut waiting = Vec::new();
-        if !is_pending {
-            waiting = self.counter.inbox().await?.pending;
-            waiting.retain(|other| other.id != view.id && visitor.may_see(other));
-            waiting.sort_by_key(|other| other.created);
+        let mut waiting = self.counter.inbox().await?.pending;
+        waiting.retain(|other| visitor.may_see(other));
+        waiting.sort_by_key(|other| other.created);
+        let mut alike = 0;
+        if is_pending {
+            alike = Bundle::of(view, &waiting).map_or(0, |bundle| bundle.members.len());
         }
-        let beside = Beside { server: what_it_is.as_ref(), passkeys: &passkeys, waiting: &waiting };
+        waiting.retain(|other| other.id != view.id);
+        let beside = Beside { server: what_it_is.as_ref(), passkeys: &passkeys, alike, waiting: &waiting };
         Ok(document::request::document(frame, view, visitor, &beside))
+    }
+
+    /// Calls that differ in a few values. A call that is alone is shown alone.
+    async fn bundle_document(&self, asked: &Asked<'_>, id: &str) -> Answer {
+        let alone = format!("/approve/{id}");
+        let Some(visitor) = &asked.visitor else { return answer::redirect(&alone) };
+        let (view, inbox) = match (self.counter.view(&ApprovalId::new(id)).await, self.counter.inbox().await)
+        {
+            (Ok(Some(view)), Ok(inbox)) if visitor.may_see(&view) => (view, inbox),
+            (Ok(_), Ok(_)) => return answer::redirect(&alone),
+            (Err(refusal), _) | (_, Err(refusal)) => return self.trouble(asked, &refusal),
+        };
+        let mut all = inbox.pending;
+        all.extend(inbox.recent);
+        all.retain(|other| visitor.may_see(other));
+        let Some(bundle) = Bundle::of(&view, &all) else { return answer::redirect(&alone) };
+        let csrf = self.visitors.csrf(&asked.head.headers);
+        let title = document::bundle::title(&bundle);
+        let frame = self.frame(&title, "bundle", &csrf, asked);
+        let document = document::bundle::document(&frame, &bundle, visitor, &inbox.credentials);
+        answer::document(StatusCode::OK, document)
     }
 
     async fn inbox_document(&self, asked: &Asked<'_>) -> Answer {

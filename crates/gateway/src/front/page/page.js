@@ -13,6 +13,21 @@ class Refused extends Error {
   }
 }
 
+/**
+ * What the program that opened this page put behind its address, where it is sent to nobody. It is taken out at once, so
+ * that it stays in no history and in no tab that somebody copies.
+ */
+const HANDED = /^#(sign-in|enroll)=([\w-]+)$/;
+const handed = (() => {
+  const found = HANDED.exec(location.hash);
+  if (!found) return {};
+  history.replaceState(null, "", location.pathname + location.search);
+  return { [found[1]]: found[2] };
+})();
+
+// In a tab that shows the page already nothing is loaded, and this would not run again.
+window.addEventListener("hashchange", () => HANDED.test(location.hash) && location.reload());
+
 async function post(path, value = {}) {
   const headers = { "content-type": "application/json", "highwater-csrf": csrf };
   // Kept in this origin's storage, which, unlike a cookie, no other port of this machine can read.
@@ -195,18 +210,30 @@ function follow(path, shown) {
 
 // --- the documents
 
-/** Lets the first answer be given once the end of the arguments was in view: at once, where they fit. */
-function whenRead(button) {
+/** Lets a yes be given once the end of the arguments was in view: at once, where they fit. */
+function whenRead(...buttons) {
   const [hint, end, answers] = [byId("hint"), byId("end"), document.querySelector(".answers")];
   const look = () => {
     const seen = end.getBoundingClientRect().top <= answers.getBoundingClientRect().top + 1;
     hint.hidden = seen;
     if (!seen) return;
-    button.disabled = false;
+    for (const button of buttons) button.disabled = false;
     for (const event of ["scroll", "resize"]) window.removeEventListener(event, look);
   };
   for (const event of ["scroll", "resize"]) window.addEventListener(event, look, { passive: true });
   look();
+}
+
+/** Signs one request, if it is the text that the page shows. */
+async function signRequest(id, shown) {
+  say("");
+  // One request and nothing else between the press of the button and the passkey: some browsers insist.
+  const envelope = await post(`/approve/${id}/challenge`);
+  if (envelope.displayText !== shown) throw new Refused("the request is not what this page shows; load it again");
+  say("Waiting for your passkey…");
+  const response = await sign(envelope.requestOptions);
+  await post(`/approve/${id}/assertion`, { challengeId: envelope.challengeId, response });
+  say("Approved.", "good");
 }
 
 function requestPage() {
@@ -224,16 +251,7 @@ function requestPage() {
   );
 
   on("approve", "click", async () => {
-    say("");
-    // One request and nothing else between the press of the button and the passkey: some browsers insist.
-    const envelope = await post(`/approve/${id}/challenge`);
-    if (envelope.displayText !== document.querySelector(".exact .display").textContent) {
-      throw new Refused("the request is not what this page shows; load it again");
-    }
-    say("Waiting for your passkey…");
-    const response = await sign(envelope.requestOptions);
-    await post(`/approve/${id}/assertion`, { challengeId: envelope.challengeId, response });
-    say("Approved.", "good");
+    await signRequest(id, document.querySelector(".exact .display").textContent);
     again();
   });
   on("confirm", "click", async () => {
@@ -264,7 +282,70 @@ function requestPage() {
   });
 }
 
+/** Several calls on one page. Each answer is sent for its own call. */
+function bundlePage() {
+  const rows = [...document.querySelectorAll(".call[data-state=pending]")];
+  const ticked = () => rows.filter((row) => row.querySelector(".tick")?.checked);
+  const events = new EventSource("/inbox/events");
+  let first;
+  events.addEventListener("message", ({ data }) => {
+    first ??= data;
+    if (data === first) return;
+    // What somebody has ticked is not taken away from under their hand.
+    if (ticked().length) return say("Something has changed meanwhile. Load this page again to see it.");
+    events.close();
+    return again();
+  });
+  countDown(again);
+  showOutcome();
+  if (!rows.length) return;
+  const allow = byId("allow-ticked");
+  whenRead(...(allow ? [allow] : document.querySelectorAll(".sign")));
+
+  const answer = (act, value, done) => async () => {
+    const chosen = ticked();
+    if (!chosen.length) throw new Refused("tick the calls that you mean");
+    events.close();
+    let answered = 0;
+    try {
+      for (const row of chosen) {
+        await post(`/approve/${row.dataset.id}/${act}`, value);
+        answered += 1;
+      }
+    } catch (error) {
+      if (!answered) throw error;
+      throw new Refused(`${answered} of ${chosen.length} ${done}; of the next the gateway says: ${error.message}`);
+    }
+    again();
+  };
+  on("allow-ticked", "click", answer("confirm", { remember: null }, "allowed"));
+  on("decline-ticked", "click", answer("decline", {}, "declined"));
+  on("tick-all", "click", () => {
+    rows.forEach((row) => (row.querySelector(".tick").checked = true));
+    say(`${rows.length} ticked.`);
+  });
+  for (const row of rows) {
+    const { id } = row.dataset;
+    const button = (name) => row.querySelector(name)?.id;
+    on(button(".sign"), "click", async () => {
+      await signRequest(id, row.querySelector(".display").textContent);
+      again();
+    });
+    on(button(".refuse"), "click", async () => {
+      await post(`/approve/${id}/decline`);
+      again();
+    });
+  }
+}
+
 function signInPage() {
+  // Opened by a program of the operator's: nothing has to be typed. If it came too late, there are the usual ways.
+  if (handed["sign-in"]) {
+    post("/sign-in", { ticket: handed["sign-in"] }).then(
+      () => location.reload(),
+      (error) => say(words(error)),
+    );
+  }
   on("sign-in", "click", async () => {
     const { challengeId, requestOptions } = await post("/sign-in/challenge");
     say("Waiting for your passkey…");
@@ -313,7 +394,8 @@ function enrollPage() {
   on("enroll", "submit", async () => {
     const { ticket, options } = await post("/enroll/begin", { user: byId("user").value });
     say("Waiting for your device or key…");
-    const { id } = await post("/enroll/finish", { ticket, response: await create(options) });
+    const name = byId("key-name")?.value ?? "";
+    const { id } = await post("/enroll/finish", { ticket, response: await create(options), name });
     say("");
     await confirm(id, byId("code")?.value);
   });
@@ -321,6 +403,24 @@ function enrollPage() {
     button.id = `confirm-key-${at}`;
     on(button.id, "click", () => confirm(button.dataset.id, byId("code")?.value));
   });
+  document.querySelectorAll(".rename").forEach((form, at) => {
+    form.id = `rename-${at}`;
+    on(form.id, "submit", async () => {
+      await post("/act", { act: "rename-key", id: form.dataset.id, name: form.querySelector("input").value });
+      location.reload();
+    });
+  });
+  if (handed.enroll && byId("code")) {
+    post("/enroll/ticket", { ticket: handed.enroll }).then(
+      ({ code }) => {
+        byId("code").value = code;
+        byId("steps").hidden = true;
+        byId("code-note").textContent = "Filled in by the program that opened this page.";
+        document.querySelector("#enroll button").focus({ preventScroll: true });
+      },
+      () => say("The code was not filled in. Type the one that was printed."),
+    );
+  }
   on("alone", "submit", async () => {
     await post("/act", { act: "accept-one-passkey" });
     location.assign("/inbox");
@@ -404,6 +504,7 @@ writeTimes();
 byId("sign-out")?.addEventListener("click", signInAgain);
 const pages = {
   request: requestPage,
+  bundle: bundlePage,
   "sign-in": signInPage,
   enroll: enrollPage,
   inbox: inboxPage,

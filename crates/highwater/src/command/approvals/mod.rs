@@ -2,7 +2,7 @@
 //!
 //! Nothing here says yes. An agent with a shell could say it, so the page does that, and this opens the page.
 
-mod browser;
+pub(crate) mod browser;
 mod words;
 
 pub(crate) use words::alone;
@@ -82,6 +82,19 @@ enum ApprovalsCommand {
         common: Common,
     },
 
+    /// Open the page of approvals, signed in.
+    ///
+    /// The browser that this command opens is let in: nothing has to be typed. That works on the machine of the gateway, for
+    /// the user who runs it; elsewhere the page asks for a passkey or for the operator token.
+    Open {
+        /// Print the URL and open nothing.
+        #[arg(long)]
+        no_open: bool,
+
+        #[command(flatten)]
+        common: Common,
+    },
+
     /// Say no to one of them. The agent is told not to try again.
     Deny {
         /// The request, as `highwater approvals list` names it.
@@ -95,7 +108,8 @@ enum ApprovalsCommand {
     /// Open an enrollment: for ten minutes a passkey can be added for one user.
     ///
     /// The first passkey of a user is confirmed with the code that is printed here, every further one with a passkey
-    /// that the user has already. Enroll two: with one alone, losing it means to start over.
+    /// that the user has already. In the browser that this command opens the code is filled in. Enroll a second one when you
+    /// can: with one alone, losing it means to start over.
     Enroll {
         /// The user.
         #[arg(value_name = "USER", default_value = OWNER)]
@@ -109,8 +123,23 @@ enum ApprovalsCommand {
         by: By,
     },
 
-    /// List passkeys, or take one back.
+    /// List passkeys, name one, or take one back.
     Credentials {
+        /// The passkey to name.
+        // Ids may begin with a hyphen.
+        #[arg(
+            long,
+            value_name = "ID",
+            allow_hyphen_values = true,
+            requires = "name",
+            conflicts_with = "revoke"
+        )]
+        rename: Option<String>,
+
+        /// What it is to be called.
+        #[arg(long, value_name = "NAME", requires = "rename")]
+        name: Option<String>,
+
         /// The passkey to take back. It approves nothing from then on.
         // Ids may begin with a hyphen.
         #[arg(long, value_name = "ID", allow_hyphen_values = true)]
@@ -189,6 +218,7 @@ pub(crate) fn run(args: &ApprovalsArgs) -> Result<(), Failure> {
             show(common, AskDesk::Request { id: id.clone() }, |request: RequestView| words::request(&request))
         }
         Some(ApprovalsCommand::Approve { id, no_open, wait, common }) => approve(id, *no_open, *wait, common),
+        Some(ApprovalsCommand::Open { no_open, common }) => page(common, "inbox", *no_open),
         Some(ApprovalsCommand::Deny { id, by }) => {
             let ask = AskDesk::Deny { id: id.clone(), person: by.name() };
             change(by, ask, || format!("denied `{id}`"), || no_request(id))
@@ -197,15 +227,23 @@ pub(crate) fn run(args: &ApprovalsArgs) -> Result<(), Failure> {
             let ask = AskDesk::Enroll { user: user.clone(), person: by.name() };
             opened(by, ask, *no_open)
         }
+        Some(ApprovalsCommand::Credentials { rename: Some(id), name, by, .. }) => {
+            let name = name.clone().unwrap_or_default();
+            let ask = AskDesk::RenameCredential { id: id.clone(), name: name.clone(), person: by.name() };
+            let missing = || Failure::failed(format_args!("there is no passkey `{id}` that counts"));
+            change(by, ask, || format!("passkey `{id}` is called `{name}`"), missing)
+        }
         Some(ApprovalsCommand::Credentials { revoke: None, by, .. }) => {
             show(&by.common, AskDesk::Credentials, |all: Vec<CredentialView>| words::credentials(&all))
         }
-        Some(ApprovalsCommand::Credentials { revoke: Some(id), reason, by }) => {
+        Some(ApprovalsCommand::Credentials { revoke: Some(id), reason, by, .. }) => {
             let ask = AskDesk::RevokeCredential { id: id.clone(), person: by.name(), reason: reason.clone() };
             let missing = || Failure::failed(format_args!("there is no passkey `{id}` that counts"));
             change(by, ask, || format!("took passkey `{id}` back"), missing)
         }
-        Some(ApprovalsCommand::Mandate { new: true, no_open, by, .. }) => mandate(by, *no_open),
+        Some(ApprovalsCommand::Mandate { new: true, no_open, by, .. }) => {
+            page(&by.common, "mandate", *no_open)
+        }
         Some(ApprovalsCommand::Mandate { revoke: Some(id), by, .. }) => {
             let ask = AskDesk::RevokeMandate { id: id.clone(), person: by.name() };
             let missing = || Failure::failed(format_args!("there is no mandate `{id}` that counts"));
@@ -239,7 +277,7 @@ fn approve(id: &str, no_open: bool, wait: bool, common: &Common) -> Result<(), F
     };
     let (mut answer, mut request) = look()?;
     if request.state == ApprovalState::Pending {
-        let opened = !no_open && browser::open(&request.url);
+        let opened = !no_open && open(&data, &request.url)?;
         if !common.json {
             print(&words::page(&request.url, opened));
         }
@@ -270,7 +308,7 @@ fn approve(id: &str, no_open: bool, wait: bool, common: &Common) -> Result<(), F
 fn opened(by: &By, what: AskDesk, no_open: bool) -> Result<(), Failure> {
     let answer = ask(&by.common.data.path()?, what)?;
     let window: WindowOpened = read(&answer)?;
-    let shown = !no_open && browser::open(&window.url);
+    let shown = !no_open && browser::open(window.opens.as_deref().unwrap_or(&window.url));
     print(&match by.common.json {
         true => format!("{}\n", answer.get()),
         false => words::window(&window, shown),
@@ -278,17 +316,28 @@ fn opened(by: &By, what: AskDesk, no_open: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn mandate(by: &By, no_open: bool) -> Result<(), Failure> {
-    let answer = ask(&by.common.data.path()?, AskDesk::Page)?;
+/// Opens a page of the gateway.
+fn page(common: &Common, name: &str, no_open: bool) -> Result<(), Failure> {
+    let data = common.data.path()?;
+    let answer = ask(&data, AskDesk::Page)?;
     let page: Value = read(&answer)?;
     let origin = page.get("origin").and_then(Value::as_str).context("the gateway speaks another language")?;
-    let url = format!("{origin}/mandate");
-    let opened = !no_open && browser::open(&url);
-    print(&match by.common.json {
+    let url = format!("{origin}/{name}");
+    let opened = !no_open && open(&data, &url)?;
+    print(&match common.json {
         true => format!("{}\n", json!({ "url": url })),
         false => words::page(&url, opened),
     });
     Ok(())
+}
+
+/// Shows a page to whoever sits here, who is let in without typing anything.
+fn open(data: &Path, url: &str) -> Result<bool, Failure> {
+    if !browser::is_there() {
+        return Ok(false);
+    }
+    let answer = ask(data, AskDesk::SignedIn { url: url.to_owned() })?;
+    Ok(browser::open(&read::<String>(&answer)?))
 }
 
 /// Asks, and prints the answer as it is or in words.

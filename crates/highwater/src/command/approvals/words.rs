@@ -96,7 +96,12 @@ pub(super) fn window(window: &WindowOpened, opened: bool) -> String {
                 plain(code),
                 left(window.expires)
             ));
-            text.push_str("\nType the code into the page. It then asks for a second passkey, on another device or key: with one alone, losing it means to start over.\n");
+            let typed = if opened {
+                "The code is filled in on the page; if not, type it."
+            } else {
+                "Type the code into the page."
+            };
+            text.push_str(&format!("\n{typed} Add a second passkey when you can, on another device or key: with one alone, losing it means to start over.\n"));
         }
         None => {
             text.push_str(&format!("\nfor    {user}\nends   in {}\n", left(window.expires)));
@@ -116,13 +121,17 @@ pub(super) fn credentials(credentials: &[CredentialView]) -> String {
     if credentials.is_empty() {
         return "no passkeys; add two with `highwater approvals enroll`\n".to_owned();
     }
+    let name = |credential: &CredentialView| plain(&credential.name);
+    let width =
+        credentials.iter().map(|credential| name(credential).chars().count()).max().unwrap_or(0).max(4);
     let mut text = format!(
-        "{:<12}  {:<8}  {:<9}  {:<20}  {:<24}  ID\n",
-        "USER", "STANDING", "ALGORITHM", "TRANSPORTS", "SINCE"
+        "{:<width$}  {:<12}  {:<8}  {:<9}  {:<20}  {:<24}  ID\n",
+        "NAME", "USER", "STANDING", "ALGORITHM", "TRANSPORTS", "SINCE"
     );
     for credential in credentials {
         text.push_str(&format!(
-            "{:<12}  {:<8}  {:<9}  {:<20}  {:<24}  {}\n",
+            "{:<width$}  {:<12}  {:<8}  {:<9}  {:<20}  {:<24}  {}\n",
+            name(credential),
             plain(&credential.user.to_string()),
             plain(&credential.standing),
             plain(&credential.algorithm),

@@ -127,6 +127,7 @@ pub(super) fn credential(row: &Row, from: usize) -> Result<StoredCredential, Sto
         enrolled_by: text(13)?.to_owned(),
         confirmed: confirmed.map(|at| (at, by)),
         revoked,
+        name: text(19)?.to_owned(),
     })
 }
 

@@ -26,6 +26,13 @@ pub(crate) struct ConfirmCredential {
     pub(crate) now: Timestamp,
 }
 
+/// A person names a credential.
+#[derive(Debug)]
+pub(crate) struct RenameCredential {
+    pub(crate) id: CredentialId,
+    pub(crate) name: String,
+}
+
 /// A credential ends.
 #[derive(Debug)]
 pub(crate) struct RevokeCredential {
@@ -109,6 +116,28 @@ impl Operation for ConfirmCredential {
     #[cfg(any(test, feature = "testing"))]
     fn model(&self, model: &mut crate::memory::Model) -> bool {
         model.approvals.confirm_credential(&self.id, &self.by, self.now)
+    }
+}
+
+// === impl RenameCredential ===
+
+impl Operation for RenameCredential {
+    type Output = bool;
+
+    const DOING: &'static str = "name a passkey";
+
+    fn access(&self) -> Access {
+        Access::Write(Durability::Flushed)
+    }
+
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<bool, StoreError> {
+        let id = self.id.to_string();
+        Ok(tx.execute(statement::RENAME_CREDENTIAL, &[Value::Text(&self.name), Value::Text(&id)]).await? > 0)
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn model(&self, model: &mut crate::memory::Model) -> bool {
+        model.approvals.rename_credential(&self.id, &self.name)
     }
 }
 

@@ -19,7 +19,9 @@ pub(crate) use challenge::{ChallengeAndCredential, PutChallenge};
 pub(crate) use clear::{ClearChallenge, Expire, void};
 pub(crate) use codec::{APPROVALS_HINT, stamp};
 pub(crate) use consume::Consume;
-pub(crate) use credential::{AddCredential, ConfirmCredential, ListCredentials, RevokeCredential};
+pub(crate) use credential::{
+    AddCredential, ConfirmCredential, ListCredentials, RenameCredential, RevokeCredential,
+};
 pub(crate) use enrollment::{BeginEnrollment, CloseWindow, OpenWindow, ReadWindow, TakeEnrollment, TryCode};
 pub(crate) use grant::ConsumeGrant;
 pub(crate) use installation::{Handle, Install, ListApprovers, ReadClock};

@@ -107,13 +107,16 @@ pub(crate) async fn s19_s20_a_credential_is_kept_whole_and_added_once<B: Backend
     let confirmed = &other.credentials(Some(&ada.user)).await.unwrap()[0];
     assert_eq!(confirmed.credential.standing, CredentialStanding::Active);
     assert_eq!(confirmed.confirmed.as_ref().unwrap().1, "ada");
+    assert_eq!(confirmed.name, "", "nobody has named it");
+    assert!(other.rename_credential(&kept.id, "Blue key").await.unwrap());
     assert!(other.revoke_credential(&kept.id, "ada", "lost", now).await.unwrap());
+    assert!(!store.rename_credential(&kept.id, "Red key").await.unwrap(), "what has ended keeps its name");
     assert!(!store.confirm_credential(&kept.id, "eve", now).await.unwrap());
     store.close().await.unwrap();
     // Its row stays, so that receipts can be checked, and its id is not enrolled again.
     let again = place.open().await;
     let revoked = &again.credentials(None).await.unwrap()[0];
-    assert_eq!(revoked.credential.standing, CredentialStanding::Revoked);
+    assert_eq!((revoked.credential.standing, &*revoked.name), (CredentialStanding::Revoked, "Blue key"));
     assert_eq!(revoked.revoked.as_ref().unwrap().reason, "lost");
     assert_eq!(again.add_credential(&new, "eve", dormant, now).await.unwrap(), Added::AlreadyEnrolled);
 }

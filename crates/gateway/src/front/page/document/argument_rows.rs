@@ -33,6 +33,15 @@ pub(super) fn rows(html: &mut Html, view: &RequestView) {
     html.raw("</section>");
 }
 
+/// Some of the arguments, in full.
+pub(super) fn some(html: &mut Html, view: &RequestView, chosen: impl Fn(&str) -> bool) {
+    let given = arguments(view).unwrap_or_default();
+    html.raw("<dl class=\"given\">");
+    let named = in_order(view, &given).into_iter().filter(|(name, _)| chosen(name));
+    named.for_each(|(name, value)| row(html, view, name, value));
+    html.raw("</dl>");
+}
+
 fn row(html: &mut Html, view: &RequestView, name: &str, value: &Value) {
     let field = view.context.fields.iter().find(|field| field.name == name);
     let title = field.and_then(|field| field.title.as_deref()).filter(|title| !title.trim().is_empty());

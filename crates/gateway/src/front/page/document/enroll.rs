@@ -4,13 +4,16 @@ use highwater_core::approval::{AuthenticatorClass, plain};
 
 use super::super::html::Html;
 use super::{Frame, keys, time, vouch};
-use crate::approvals::CredentialView;
+use crate::approvals::{CredentialView, passkey_kind};
 
 /// Who is meant if nobody else is named.
 const OWNER: &str = "owner";
 
 /// How a passkey stands that nobody has confirmed.
 const DORMANT: &str = "dormant";
+
+/// How one stands that counts no more.
+const REVOKED: &str = "revoked";
 
 /// How far a person has come.
 enum Stage {
@@ -38,9 +41,9 @@ pub(in super::super) fn document(
         .raw("button. It stays on your device or security key; the gateway keeps the public half alone.</p>");
         match stage {
             Stage::First => {
+                first(html, "Add a passkey", user);
                 which(html);
-                first(html, "Add your first of two passkeys", user);
-                second_is_needed(html);
+                second_is_advised(html);
             }
             Stage::Second => {
                 let fits = |key: &CredentialView| {
@@ -93,39 +96,50 @@ fn stage(frame: &Frame<'_>, user: &str, credentials: &[&CredentialView]) -> Stag
     }
 }
 
-/// The form for a passkey that a code confirms, or a passkey that is there already.
+/// The form for a passkey that a code confirms, or a passkey that is there already. The page types the code where the
+/// program that opened it said so.
 fn first(html: &mut Html, heading: &'static str, user: &str) {
     html.raw("<section aria-labelledby=\"add\"><h2 id=\"add\">")
         .raw(heading)
-        .raw("</h2><ol class=\"steps\"><li>Run <code>highwater approvals enroll</code> in a terminal of yours.</li>")
+        .raw("</h2><ol class=\"steps\" id=\"steps\"><li>Run <code>highwater approvals enroll</code> in a terminal of yours.</li>")
         .raw("<li>For your first passkey, type the code that it prints. If you have one here already, leave the ")
         .raw("code empty: the one you have will confirm the new one.</li></ol>")
         .raw("<form id=\"enroll\" autocomplete=\"off\">")
-        .raw("<label for=\"user\">Name</label>")
+        .raw("<label for=\"user\">For whom</label>")
         .around("<input id=\"user\" name=\"user\" required spellcheck=\"false\" value=\"", user, "\">")
         .raw("<label for=\"code\">One-time code</label>")
         .raw("<input id=\"code\" name=\"code\" class=\"mono\" spellcheck=\"false\" autocapitalize=\"characters\" ")
         .raw("autocomplete=\"one-time-code\" aria-describedby=\"code-note\">")
         .raw("<p id=\"code-note\" class=\"small\">Five attempts, ten minutes.</p>")
+        .part(key_name)
         .raw("<div class=\"buttons\"><button type=\"submit\" class=\"primary\">Create a passkey</button></div>")
         .raw("</form></section>");
 }
 
-fn second_is_needed(html: &mut Html) {
-    html.raw("<section aria-labelledby=\"two\"><h2 id=\"two\">Why two</h2>")
-        .raw("<p>There are no recovery codes. If your only passkey is lost, approvals stay closed until a ")
-        .raw("reset, which takes a day. A second passkey on another device or key spares you that, so this page ")
-        .raw("asks for it next.</p></section>");
+fn key_name(html: &mut Html) {
+    html.raw("<label for=\"key-name\">Name of the passkey, if you like</label>")
+        .raw("<input id=\"key-name\" name=\"key-name\" maxlength=\"60\" placeholder=\"Blue security key\" ")
+        .raw("aria-describedby=\"name-note\"><p id=\"name-note\" class=\"small\">Without one it is called by what it is ")
+        .raw("and by the day. You can rename it later.</p>");
 }
 
-/// Nothing but the second passkey, and the way out for who cannot have one.
+fn second_is_advised(html: &mut Html) {
+    html.raw("<section aria-labelledby=\"two\"><h2 id=\"two\">A second one, now or later</h2>")
+        .raw("<p>One passkey signs as well as two. But there are no recovery codes: if your only passkey is lost, ")
+        .raw("approvals stay closed until a reset, which takes a day. A second one on another device or key spares ")
+        .raw("you that. You can add it at any time; until then the inbox reminds you.</p></section>");
+}
+
+/// The first counts. The second passkey comes next, now or later, and there is a way out for who cannot have one.
 fn second(html: &mut Html, user: &str) {
-    html.raw("<p class=\"banner warn\"><strong>One of two.</strong> Your first passkey is confirmed. It is the only one: ")
-        .raw("if it is lost, approvals stay closed until a reset, which takes a day. There are no recovery codes.</p>")
-        .raw("<section id=\"second\" aria-labelledby=\"add\"><h2 id=\"add\" tabindex=\"-1\">Now add your second</h2>")
+    html.raw("<p class=\"banner warn\"><strong>Your passkey is ready.</strong> You can approve with it from now on. ")
+        .raw("It is the only one: if it is lost, approvals stay closed until a reset, which takes a day. There are no ")
+        .raw("recovery codes. <a href=\"/inbox\">Go to the inbox</a></p>")
+        .raw("<section id=\"second\" aria-labelledby=\"add\"><h2 id=\"add\" tabindex=\"-1\">Add your second, now or later</h2>")
         .raw("<p>Take another device or security key than before. Your first passkey then confirms it.</p>")
         .raw("<form id=\"enroll\" autocomplete=\"off\">")
         .around("<input type=\"hidden\" id=\"user\" name=\"user\" value=\"", user, "\">")
+        .part(key_name)
         .raw("<div class=\"buttons\"><button type=\"submit\" class=\"primary\">Create the second passkey</button></div>")
         .raw("</form><details><summary>I have no second device or key</summary>")
         .raw("<form id=\"alone\"><label class=\"check\"><input type=\"checkbox\" id=\"alone-yes\" required> ")
@@ -153,11 +167,12 @@ fn listed(html: &mut Html, credentials: &[&CredentialView]) {
             some => some.join(", "),
         };
         html.raw("<li><div class=\"entry\"><span class=\"name\">")
-            .text(keys::kind(credential))
-            .around(" of ", plain(credential.user.as_str()).text, "")
+            .around("<bdi>", plain(&credential.name).text, "</bdi>")
+            .around(" <span class=\"on\">of ", plain(credential.user.as_str()).text, "</span>")
             .around(" <span class=\"state ", class, "\">")
             .text(word)
-            .around("</span></span><span class=\"meta\">", plain(&ways).text, " · since ");
+            .around("</span></span><span class=\"meta\">", passkey_kind(&credential.transports), " · ")
+            .around("", plain(&ways).text, " · since ");
         time(html, credential.created);
         html.raw("</span>")
             .around("<span class=\"fits\">", keys::approves(credential), "</span>")
@@ -168,6 +183,9 @@ fn listed(html: &mut Html, credentials: &[&CredentialView]) {
         if let Some(by) = &credential.attested_by {
             html.around("<span class=\"meta\">attested by ", plain(by).text, "</span>");
         }
+        if credential.standing != REVOKED {
+            rename(html, credential);
+        }
         if credential.standing == DORMANT {
             html.around("<button type=\"button\" class=\"confirm-key\" data-id=\"", &credential.id, "\">")
                 .raw("It is mine; confirm it</button>");
@@ -175,4 +193,13 @@ fn listed(html: &mut Html, credentials: &[&CredentialView]) {
         html.raw("</div></li>");
     }
     html.raw("</ul></section>");
+}
+
+fn rename(html: &mut Html, credential: &CredentialView) {
+    let name = plain(&credential.name).text;
+    html.raw("<details><summary>Rename</summary>")
+        .around("<form class=\"rename\" data-id=\"", &credential.id, "\">")
+        .around("<label>New name of “", &name, "” ")
+        .around("<input required maxlength=\"60\" value=\"", &credential.name, "\"></label>")
+        .raw("<button type=\"submit\">Keep this name</button></form></details>");
 }

@@ -59,7 +59,7 @@ impl Headline {
 }
 
 /// The tool's own arguments; `None` where they are not kept.
-pub(super) fn arguments(view: &RequestView) -> Option<Value> {
+pub(in super::super) fn arguments(view: &RequestView) -> Option<Value> {
     if view.arguments.is_empty() {
         return None;
     }

@@ -1,9 +1,10 @@
 //! The inbox: what waits for a person, what was decided lately, and what they should know.
 
 use highwater_core::approval::plain;
-use highwater_core::id::Timestamp;
+use highwater_core::id::{ApprovalId, Timestamp};
 use serde_json::{Value, json};
 
+use super::super::bundle::Bundle;
 use super::super::html::Html;
 use super::super::visitors::Visitor;
 use super::headline::{Headline, glimpse};
@@ -26,7 +27,7 @@ pub(in super::super) fn document(frame: &Frame<'_>, inbox: &InboxView, visitor: 
             html.raw("<p class=\"empty\">Nothing waits for you. This page stays up to date by itself.</p>");
         } else {
             html.raw("<ul class=\"entries\">");
-            waiting.iter().for_each(|view| pending(html, view, frame.now));
+            listed(html, &waiting, frame.now);
             html.raw("</ul>");
         }
         html.raw("</section>")
@@ -42,6 +43,46 @@ pub(in super::super) fn document(frame: &Frame<'_>, inbox: &InboxView, visitor: 
         }
         html.raw("</section><p id=\"status\" role=\"status\" aria-live=\"polite\"></p>");
     })
+}
+
+/// Each once: those that differ in a few values together.
+fn listed(html: &mut Html, waiting: &[RequestView], now: Timestamp) {
+    let mut told: Vec<&ApprovalId> = Vec::new();
+    for view in waiting {
+        if told.contains(&&view.id) {
+            continue;
+        }
+        match Bundle::of(view, waiting) {
+            Some(bundle) if bundle.members.iter().all(|member| !told.contains(&&member.id)) => {
+                told.extend(bundle.members.iter().map(|member| &member.id));
+                together(html, &bundle, now);
+            }
+            Some(_) | None => {
+                told.push(&view.id);
+                pending(html, view, now);
+            }
+        }
+    }
+}
+
+fn together(html: &mut Html, bundle: &Bundle<'_>, now: Timestamp) {
+    let Some(first) = bundle.members.first() else { return };
+    html.around("<li><a href=\"/approve/", &first.id, "/together\"><span class=\"name\">")
+        .text(format_args!("{} calls of {}", bundle.members.len(), plain(&first.tool).text))
+        .raw("</span>");
+    for member in &bundle.members {
+        html.around("<span class=\"glimpse\">", glimpse(member), "</span>");
+    }
+    html.raw("<span class=\"meta\">")
+        .raw(match first.kind {
+            Kind::Confirm => "need your yes",
+            Kind::Passkey => "need your passkey, each",
+        })
+        .raw(" · ")
+        .part(|html| who(html, first))
+        .raw(" · ");
+    left(html, first.expires, now);
+    html.raw(" left</span></a></li>");
 }
 
 fn pending(html: &mut Html, view: &RequestView, now: Timestamp) {

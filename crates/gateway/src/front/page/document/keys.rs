@@ -1,30 +1,12 @@
-//! What people call their passkeys, and what each may approve.
+//! What each passkey may approve, and what adding one means.
 
 use highwater_core::approval::{AuthenticatorClass, Transports, plain};
 
 use crate::approvals::CredentialView;
 
-const PHONE: &str = "Phone or password manager";
-const SECURITY_KEY: &str = "Security key";
-const BUILT_IN: &str = "Built into a device";
-
 /// Whether a passkey may approve what asks for this class.
 pub(super) fn may_approve(key: &CredentialView, class: AuthenticatorClass) -> bool {
     Transports::new(key.transports.clone()).is_ok_and(|transports| class.admits(&transports))
-}
-
-/// What it is, by the ways in which it is reached.
-pub(in super::super) fn kind(key: &CredentialView) -> &'static str {
-    let has = |way: &str| key.transports.iter().any(|named| named == way);
-    if has("hybrid") {
-        PHONE
-    } else if has("usb") || has("nfc") || has("ble") {
-        SECURITY_KEY
-    } else if has("internal") {
-        BUILT_IN
-    } else {
-        "Passkey"
-    }
 }
 
 /// What it may approve, in a sentence.
@@ -39,11 +21,5 @@ pub(in super::super) fn approves(key: &CredentialView) -> &'static str {
 
 /// What confirming a passkey does, for whoever signs it.
 pub(in super::super) fn to_be_added(key: &CredentialView) -> String {
-    let user = plain(key.user.as_str()).text;
-    match kind(key) {
-        SECURITY_KEY => format!("Add the security key you just touched, for {user}"),
-        PHONE => format!("Add the passkey of your phone or password manager, for {user}"),
-        BUILT_IN => format!("Add the passkey built into this device, for {user}"),
-        _ => format!("Add the passkey you just made, for {user}"),
-    }
+    format!("Add the passkey “{}” for {}", plain(&key.name).text, plain(key.user.as_str()).text)
 }

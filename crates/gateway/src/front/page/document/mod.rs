@@ -1,10 +1,11 @@
 //! The documents: what they have in common, and how times are written in them.
 
 mod argument_rows;
+pub(super) mod bundle;
 mod conversation;
 mod describe;
 pub(super) mod enroll;
-mod headline;
+pub(super) mod headline;
 pub(super) mod inbox;
 pub(super) mod keys;
 pub(super) mod mandate;

@@ -20,6 +20,8 @@ pub(in super::super) struct Beside<'a> {
     pub(in super::super) server: Option<&'a WhatItIs>,
     /// Every passkey.
     pub(in super::super) passkeys: &'a [CredentialView],
+    /// How many calls wait that differ from it in a few values, itself among them.
+    pub(in super::super) alike: usize,
     /// What else waits for the visitor, the oldest first.
     pub(in super::super) waiting: &'a [RequestView],
 }
@@ -140,6 +142,13 @@ fn head(html: &mut Html, view: &RequestView, now: Timestamp, beside: &Beside<'_>
         Undo::Unsaid => {}
     }
     warnings(html, view);
+    if beside.alike > 1 {
+        html.around("<p class=\"alike\">", beside.alike, " calls like this wait. ").around(
+            "<a href=\"/approve/",
+            &view.id,
+            "/together\">Answer them on one page</a></p>",
+        );
+    }
     html.raw("</header>");
 }
 
@@ -273,7 +282,11 @@ fn answers(html: &mut Html, view: &RequestView, visitor: &Visitor, beside: &Besi
 }
 
 /// Why a person cannot sign, said before they try, and whether another passkey would help.
-fn why_not(view: &RequestView, visitor: &Visitor, passkeys: &[CredentialView]) -> Option<(String, bool)> {
+pub(super) fn why_not(
+    view: &RequestView,
+    visitor: &Visitor,
+    passkeys: &[CredentialView],
+) -> Option<(String, bool)> {
     let need = &view.need;
     // The operator sits in for whoever is asked; that person's passkey is still needed.
     let signer = if visitor.operator { &view.user } else { &visitor.user };

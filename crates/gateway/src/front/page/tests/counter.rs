@@ -13,6 +13,7 @@ use crate::approvals::*;
 use crate::describe::WhatItIs;
 
 pub(super) const OPERATOR: &str = "hwo_operator";
+pub(super) const TICKET: &str = "ticket";
 pub(super) const NOW: Timestamp = Timestamp(1_794_700_000_000);
 
 /// A request that needs a passkey, one that needs a button, one that is somebody else's.
@@ -131,6 +132,7 @@ fn field(name: &str, title: Option<&str>, description: Option<&str>) -> FieldVie
 pub(super) fn key(user: &str) -> CredentialView {
     CredentialView {
         id: "c_i5S_nVWJK1BWxEamDxEB0FrmzQi2p3nuMX8xlFRyU".to_owned(),
+        name: "Blue <b>key</b>".to_owned(),
         user: UserId::new(user),
         standing: "dormant".to_owned(),
         transports: vec!["usb".to_owned()],
@@ -247,8 +249,27 @@ impl Counter for Written {
         Ok("{}".to_owned())
     }
 
-    async fn enroll_finish(&self, ticket: &str, response: &str) -> Result<CredentialView, Refusal> {
-        self.note(format!("enroll_finish {ticket} {response}"));
+    fn sign_in_by_ticket(&self, ticket: &str) -> Result<(), Refusal> {
+        self.note(format!("sign_in_by_ticket {ticket}"));
+        if ticket == TICKET { Ok(()) } else { Err(Refusal::new(StatusCode::NOT_FOUND, "unknown")) }
+    }
+
+    fn code_of_ticket(&self, ticket: &str) -> Result<String, Refusal> {
+        self.note(format!("code_of_ticket {ticket}"));
+        if ticket == TICKET {
+            Ok("AAAA".to_owned())
+        } else {
+            Err(Refusal::new(StatusCode::NOT_FOUND, "unknown"))
+        }
+    }
+
+    async fn enroll_finish(
+        &self,
+        ticket: &str,
+        response: &str,
+        name: Option<&str>,
+    ) -> Result<CredentialView, Refusal> {
+        self.note(format!("enroll_finish {ticket} {response} {name:?}"));
         Ok(key("owner"))
     }
 

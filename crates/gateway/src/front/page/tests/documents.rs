@@ -3,7 +3,7 @@
 use highwater_core::id::{ApprovalId, UserId};
 
 use super::super::document::request::Beside;
-use super::super::document::{Frame, enroll, inbox, mandate, request};
+use super::super::document::{Frame, enroll, inbox, keys, mandate, request};
 use super::super::visitors::Visitor;
 use super::counter::{NOW, key, request as example};
 use crate::approvals::{
@@ -268,16 +268,35 @@ fn d9_passkeys_say_what_they_are_and_what_they_approve() {
     let visitor = Visitor { user: UserId::new("owner"), operator: false };
     let frame = Frame { title: "t", page: "enroll", csrf: "c", visitor: Some(&visitor), now: NOW };
     let page = enroll::document(&frame, None, &[&counting("internal"), &counting("nfc")]);
-    assert!(
-        page.contains("Built into a device of owner") && page.contains("Security key of owner"),
-        "{page}"
-    );
+    let name = "<bdi>Blue &lt;b&gt;key&lt;/b&gt;</bdi> <span class=\"on\">of owner</span>";
+    assert_eq!(page.matches(name).count(), 2, "{page}");
+    assert!(page.contains("Built into a device · ") && page.contains("Security key · "), "{page}");
+    assert!(page.contains("<form class=\"rename\""), "{page}");
     assert!(page.contains("Approves every tool") && page.contains("Approves only tools that"));
     let one = enroll::document(&frame, None, &[&counting("internal")]);
     assert!(one.contains("This passkey approves nothing yet."), "{one}");
     assert!(!enroll::document(&frame, None, &[&counting("usb")]).contains("approves nothing yet"));
     let nobody = Frame { visitor: None, ..frame };
     assert!(enroll::document(&nobody, None, &[]).contains("Which one to take"));
+}
+
+#[test]
+fn a_passkey_is_added_by_its_name() {
+    assert_eq!(keys::to_be_added(&key("owner")), "Add the passkey “Blue <b>key</b>” for owner");
+}
+
+#[test]
+fn d16_who_does_not_count_is_not_offered_the_button() {
+    let need =
+        NeedView { n: 2, approvers: ["ada", "ben"].map(UserId::new).to_vec(), ..example(Kind::Passkey).need };
+    let page = shown(&RequestView { need: need.clone(), ..example(Kind::Passkey) });
+    assert!(
+        page.contains("Your signature does not count for this") && !page.contains("id=\"approve\""),
+        "{page}"
+    );
+    let signed = vec![UserId::new("owner")];
+    let page = shown(&RequestView { need: NeedView { signed, ..need }, ..example(Kind::Passkey) });
+    assert!(page.contains("You have signed") && !page.contains("id=\"approve\""), "{page}");
 }
 
 #[test]
@@ -313,7 +332,7 @@ fn rows_of_the_inbox_tell_two_calls_of_one_tool_apart() {
     let frame = Frame { title: "t", page: "inbox", csrf: "c", visitor: Some(&visitor), now: NOW };
     let call = |path: &str| {
         let arguments = serde_json::json!({ "path": path }).to_string();
-        RequestView { arguments, ..example(Kind::Confirm) }
+        RequestView { id: ApprovalId::new(path), arguments, ..example(Kind::Confirm) }
     };
     let listed = InboxView { pending: vec![call("/a"), call("/b")], ..InboxView::default() };
     let page = inbox::document(&frame, &listed, &visitor);

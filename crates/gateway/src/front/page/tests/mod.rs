@@ -1,6 +1,7 @@
 //! The page over real connections, in front of a counter that writes down what it is asked: the hardening, and what is
 //! shown to whom.
 
+mod bundle;
 mod counter;
 mod documents;
 mod hardening;

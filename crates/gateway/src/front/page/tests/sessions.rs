@@ -1,7 +1,7 @@
 //! Who is shown what, and who may say yes.
 
 use super::Stand;
-use super::counter::{CONFIRM, FOREIGN, OPERATOR, PASSKEY};
+use super::counter::{CONFIRM, FOREIGN, OPERATOR, PASSKEY, TICKET};
 
 #[tokio::test]
 async fn without_signing_in_the_name_of_the_tool_is_all_there_is() {
@@ -137,7 +137,8 @@ async fn registering_lets_nobody_in_and_the_code_or_a_passkey_does() {
     let csrf = stand.csrf("").await;
     let begun = stand.send(&stand.post("/enroll/begin", &csrf, r#"{"user":" owner "}"#)).await;
     assert!(begun.body.contains("\"ticket\":") && begun.header("set-cookie").is_none(), "{}", begun.body);
-    let registered = stand.post("/enroll/finish", &csrf, r#"{"ticket":"t","response":{ "x":1.0 }}"#);
+    let registered =
+        stand.post("/enroll/finish", &csrf, r#"{"ticket":"t","response":{ "x":1.0 },"name":" Blue "}"#);
     assert_eq!(stand.send(&registered).await.header("set-cookie"), None);
     let code = stand.send(&stand.post("/enroll/code", &csrf, r#"{"id":"k","code":" AB-CD "}"#)).await;
     assert!(code.header("set-cookie").is_some() && code.body.contains("secret"), "{}", code.body);
@@ -148,7 +149,7 @@ async fn registering_lets_nobody_in_and_the_code_or_a_passkey_does() {
         stand.counter.asked(),
         [
             "enroll_begin owner 22 false",
-            r#"enroll_finish t { "x":1.0 }"#,
+            r#"enroll_finish t { "x":1.0 } Some("Blue")"#,
             "confirm_by_code k AB-CD",
             r#"act_assertion ConfirmKey { id: "k" } c {}"#
         ]
@@ -177,4 +178,40 @@ async fn what_undoes_a_pause_needs_the_page_and_not_the_cookie_alone() {
     assert_eq!(stand.send(&ask().with("highwater-page-secret", &secret)).await.status, 200);
     let asked = stand.counter.asked();
     assert_eq!(asked, [r#"act ResumeTool { principal: "laptop", tool: "files__wipe" } operator page"#]);
+}
+
+#[tokio::test]
+async fn a_ticket_lets_the_browser_in_that_a_program_of_ours_opened() {
+    let stand = Stand::open().await;
+    let csrf = stand.csrf("").await;
+    let body = |ticket: &str| format!(r#"{{"ticket":"{ticket}"}}"#);
+    let let_in = stand.send(&stand.post("/sign-in", &csrf, &body(TICKET))).await;
+    assert!(let_in.header("set-cookie").is_some() && let_in.body.contains("secret"), "{}", let_in.body);
+    let code = stand.send(&stand.post("/enroll/ticket", &csrf, &body(TICKET))).await;
+    assert_eq!((code.status, code.body.as_str()), (200, r#"{"code":"AAAA"}"#));
+    assert_eq!(code.header("set-cookie"), None, "a code lets nobody in before a passkey was made");
+    for path in ["/sign-in", "/enroll/ticket"] {
+        let refused = stand.send(&stand.post(path, &csrf, &body("guessed"))).await;
+        assert_eq!(refused.status, 403, "{}", refused.body);
+        assert!(refused.body.contains("no_ticket") && refused.header("set-cookie").is_none());
+        // Another page of this machine has neither our origin nor our token.
+        let elsewhere = stand.post(path, &csrf, &body(TICKET)).with("origin", "http://localhost:1");
+        assert_eq!(stand.send(&elsewhere).await.status, 403);
+        assert_eq!(stand.send(&stand.post(path, "", &body(TICKET))).await.status, 403);
+    }
+    let both = format!(r#"{{"ticket":"{TICKET}","token":"{}"}}"#, super::counter::OPERATOR);
+    assert_eq!(stand.send(&stand.post("/sign-in", &csrf, &both)).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_passkey_is_renamed_by_our_page_and_not_by_a_cookie_alone() {
+    let stand = Stand::open().await;
+    let (cookie, secret) = stand.operator().await;
+    let csrf = stand.csrf(&cookie).await;
+    let ask = || {
+        stand.post("/act", &csrf, r#"{"act":"rename-key","id":"k","name":"Blue"}"#).with("cookie", &cookie)
+    };
+    assert_eq!(stand.send(&ask()).await.status, 403);
+    assert_eq!(stand.send(&ask().with("highwater-page-secret", &secret)).await.status, 200);
+    assert_eq!(stand.counter.asked(), [r#"act RenameKey { id: "k", name: "Blue" } operator page"#]);
 }
