@@ -63,7 +63,7 @@ async fn whoever_wants_no_second_passkey_says_so_and_that_is_recorded() {
         stage.go("/enroll").await;
         stage.wait("html[data-ready]").await;
         let focus = "return document.activeElement.id";
-        assert_eq!(browser.run(focus, json!([])).await.unwrap(), "add", "the next thing to do has the focus");
+        assert_eq!(browser.run(focus, json!([])).await.unwrap(), "ready", "what became of it has the focus");
         browser.click("details summary").await.unwrap();
         assert!(browser.fits().await.unwrap(), "the second step is wider than {name}");
         browser.picture(&super::stage::pictures().join(format!("second-{name}.png"))).await.unwrap();

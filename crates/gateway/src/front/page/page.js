@@ -425,9 +425,14 @@ function enrollPage() {
     await post("/act", { act: "accept-one-passkey" });
     location.assign("/inbox");
   });
-  // Whoever has just made the first goes straight on to the second, with the keyboard and with a screen reader too.
+  // Whoever has just made the first hears that it is ready; the second is what comes next with the keyboard.
   const next = byId("second");
-  if (next) byId("add").focus({ preventScroll: true });
+  if (next) {
+    // A browser keeps the place of the page before, and the good news stands at the top.
+    history.scrollRestoration = "manual";
+    scrollTo(0, 0);
+    byId("ready").focus({ preventScroll: true });
+  }
 }
 
 function inboxPage() {

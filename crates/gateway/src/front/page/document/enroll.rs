@@ -132,10 +132,10 @@ fn second_is_advised(html: &mut Html) {
 
 /// The first counts. The second passkey comes next, now or later, and there is a way out for who cannot have one.
 fn second(html: &mut Html, user: &str) {
-    html.raw("<p class=\"banner warn\"><strong>Your passkey is ready.</strong> You can approve with it from now on. ")
+    html.raw("<p id=\"ready\" class=\"banner warn\" tabindex=\"-1\"><strong>Your passkey is ready.</strong> You can approve with it from now on. ")
         .raw("It is the only one: if it is lost, approvals stay closed until a reset, which takes a day. There are no ")
         .raw("recovery codes. <a href=\"/inbox\">Go to the inbox</a></p>")
-        .raw("<section id=\"second\" aria-labelledby=\"add\"><h2 id=\"add\" tabindex=\"-1\">Add your second, now or later</h2>")
+        .raw("<section id=\"second\" aria-labelledby=\"add\"><h2 id=\"add\">Add your second, now or later</h2>")
         .raw("<p>Take another device or security key than before. Your first passkey then confirms it.</p>")
         .raw("<form id=\"enroll\" autocomplete=\"off\">")
         .around("<input type=\"hidden\" id=\"user\" name=\"user\" value=\"", user, "\">")
