@@ -16,6 +16,7 @@ pub mod label;
 pub mod pin;
 pub mod policy;
 pub mod profile;
+pub mod provenance;
 pub mod seal;
 pub mod search;
 pub mod session;

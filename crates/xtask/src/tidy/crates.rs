@@ -12,18 +12,30 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mcp", &["core"]),
     ("inspect", &["core"]),
     ("hosts", &[]),
+    ("provenance", &["core"]),
     ("config", &["core"]),
     ("store", &["core"]),
     ("sandbox", &["core"]),
     ("upstream", &["core", "mcp", "sandbox"]),
-    ("gateway", &["core", "mcp", "inspect", "hosts", "config", "store", "upstream"]),
+    ("gateway", &["core", "mcp", "inspect", "hosts", "provenance", "config", "store", "upstream"]),
     ("highwater", SHIPPED),
     ("testkit", SHIPPED),
     ("xtask", &[]),
 ];
 
-const SHIPPED: &[&str] =
-    &["core", "mcp", "inspect", "hosts", "config", "store", "sandbox", "upstream", "gateway", "highwater"];
+const SHIPPED: &[&str] = &[
+    "core",
+    "mcp",
+    "inspect",
+    "hosts",
+    "provenance",
+    "config",
+    "store",
+    "sandbox",
+    "upstream",
+    "gateway",
+    "highwater",
+];
 
 /// Third-party crates that would bring in what a crate's description rules out.
 const FORBIDDEN: &[(&str, &[&str])] = &[
@@ -31,6 +43,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("mcp", &["tokio", "hyper", "http", "tracing", "rustix"]),
     ("inspect", &["tokio", "hyper", "http"]),
     ("hosts", &["tokio", "hyper", "http", "tracing", "rand", "rustix"]),
+    ("provenance", &["tokio", "hyper", "http", "tracing", "rand", "rustix"]),
     ("config", &["tokio", "hyper", "http"]),
     ("store", &["hyper", "http"]),
     ("gateway", &["serde-saphyr", "rusqlite", "tokio-postgres"]),

@@ -4,7 +4,7 @@ use super::files::Files;
 
 /// The crates that are part of the program.
 const SHIPPED: [&str; 9] =
-    ["core", "mcp", "hosts", "config", "store", "sandbox", "upstream", "gateway", "highwater"];
+    ["core", "mcp", "hosts", "provenance", "config", "store", "sandbox", "upstream", "gateway", "highwater"];
 
 /// The lines of each shipped crate.
 pub(super) fn lines(files: &Files) -> Vec<(&'static str, usize)> {
