@@ -56,7 +56,7 @@ vocabulary! {
         Value = "value",
         /// Content in which every address, host, account and long number is vouched for.
         Carrier = "carrier",
-        /// A name or title that is made of the user's words.
+        /// A name, a title or a search that is made of the user's words.
         Name = "name",
         /// The word of an act that destroys.
         Destroys = "destroys",
@@ -73,6 +73,30 @@ vocabulary! {
         /// The nouns, states and numbers of a call that has nothing else.
         Bare = "bare",
     }
+}
+
+vocabulary! {
+    /// Whom a given name in the user's words may stand for.
+    People {
+        /// The one person of that name whom the operator's directory holds.
+        Directory = "directory",
+        /// Also the one address of that name that a platform wrote into a record of this conversation.
+        Attested = "attested",
+    }
+}
+
+/// How the records in the replies of a tool are read (`labels.TOOL.records`). What is empty is taken by the usual
+/// names: `id` and `*_id`; `name`, `title`, `subject`, `filename` and `*_name`; and nothing is attested.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordShape {
+    /// What they are records of; tools that list the same things name the same kind.
+    pub kind: Option<Arc<str>>,
+    /// The field that tells them apart.
+    pub id: Option<Arc<str>>,
+    /// The fields by which people name them.
+    pub names: Vec<Arc<str>>,
+    /// The fields that the platform writes, not an author: sender, owner, participants.
+    pub attested: Vec<Arc<str>>,
 }
 
 /// What was found out of one argument. It never holds the value.
