@@ -489,5 +489,5 @@ fn reading(
 static SHAPELESS: LazyLock<Arc<ToolShape>> = LazyLock::new(|| Arc::new(ToolShape::read("", "", None)));
 
 fn has_cases(label: &OperatorLabel) -> bool {
-    !label.cases().is_empty() || !label.results().is_empty()
+    !label.cases().is_empty() || !label.results().is_empty() || !label.caps().is_empty()
 }

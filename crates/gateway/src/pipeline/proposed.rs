@@ -110,6 +110,7 @@ impl Proposed {
             named: self.local.named,
             reads_by_sql: self.local.reads_by_sql,
             doubts: &self.files.doubts,
+            caps: self.known().cases.as_ref().map_or(base.caps, |label| label.caps()),
             parameters: self.known().parameters.as_ref().or(base.parameters),
             relayed: self.relayed.as_ref(),
             now: self.now,
