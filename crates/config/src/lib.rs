@@ -36,7 +36,7 @@ pub use reference::reference_markdown;
 pub use schema::schema;
 pub use settings::{
     AgentToken, ApprovalFlow, ApprovalSettings, Auth, DirectoryEntry, Era, Expose, Exposed, HttpKind,
-    LabelSettings, Labels, Limits, Listen, ManifestSettings, ManifestSource, OWNER, Partition, People,
-    Prefix, RecordLabel, Retry, Rules, ServerSettings, Settings, ShareContext, Start, StoreSettings,
-    Timeouts, ToolApproval, Transport, VirtualServer, Webhook, Writes,
+    LabelSettings, Labels, Limits, Listen, ManifestSettings, ManifestSource, OWNER, Partition, Prefix, Retry,
+    Rules, ServerSettings, Settings, ShareContext, Start, StoreSettings, Timeouts, ToolApproval, Transport,
+    VirtualServer, Webhook, Writes,
 };

@@ -26,8 +26,8 @@ pub(crate) use self::server::{KindFile, RetryFile, ServerFile, TimeoutsFile};
 pub(crate) use self::token::AgentTokenFile;
 use crate::human::{Period, Scalar, Size};
 use crate::read::{Entries, Field, Tree, Written};
-use crate::settings::{Auth, Expose, Partition, People, Prefix};
-use words::ProvenanceWord;
+use crate::settings::{Auth, Expose, Partition, Prefix};
+use words::{PeopleWord, ProvenanceWord};
 
 /// The configuration of Highwater: one YAML file. JSON is YAML, so JSON works too.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -123,7 +123,7 @@ pub(crate) struct ConfigFile {
 
     /// Who vouches for the addresses of people whom you name.
     #[schemars(extend("default" = "directory"))]
-    pub(crate) people: Field<People>,
+    pub(crate) people: Field<PeopleWord>,
 
     /// Which classes of data may go to each kind of destination. A virtual server can say otherwise for itself.
     pub(crate) clearance: Field<ClearanceFile>,

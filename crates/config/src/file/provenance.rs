@@ -29,28 +29,22 @@ pub(crate) struct DirectoryFile {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "records")]
 pub(crate) struct RecordsFile {
-    /// What they are, the same word for every tool that lists them. A reply that is a list of texts then lists such
-    /// things by name.
-    #[schemars(required)]
+    /// What they are, the same word for every tool that lists them. A reply that is a list of texts lists things of this
+    /// kind by name. Without this key the tool's own name says it, and a list of texts lists nothing.
     #[schemars(extend("examples" = ["mail"]))]
     pub(crate) kind: Field<String>,
 
     /// The field that tells one from another. Without this key `id` and what ends in `_id`.
     #[schemars(extend("examples" = ["message_id"]))]
-    pub(crate) id: Field<OneOrMany<String>>,
+    pub(crate) id: Field<String>,
 
     /// The fields that hold what people call them. Without this key `name`, `title`, `subject`, `filename` and what ends
     /// in `_name`.
     #[schemars(extend("examples" = [["subject"]]))]
-    pub(crate) names: Field<OneOrMany<String>>,
+    pub(crate) names: Field<Vec<Written<String>>>,
 
     /// The fields that the server itself writes, whoever made the thing: the sender of a mail, the owner of a file, the
-    /// account behind a transaction.
+    /// account behind a transaction. Without this key none is.
     #[schemars(extend("default" = [], "examples" = [["sender", "participants"]]))]
-    pub(crate) attested: Field<OneOrMany<String>>,
-}
-
-/// A list of texts, if it was written.
-pub(crate) fn texts(field: &Field<OneOrMany<String>>) -> Option<&[Written<String>]> {
-    field.value().map(|OneOrMany(all)| all.as_slice())
+    pub(crate) attested: Field<Vec<Written<String>>>,
 }

@@ -9,6 +9,7 @@ use highwater_core::annotation::{
 use highwater_core::decide::FlowFloor;
 use highwater_core::grant::{AcceptedWords, Forms, Permission};
 use highwater_core::profile::Profile;
+use highwater_core::provenance::People;
 use highwater_core::trust::TrustLevel;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -154,6 +155,17 @@ words! {
         Proof,
         /// What shows the server that it has seen the agent before, such as `session_token`.
         Session,
+    }
+}
+
+words! {
+    /// Who vouches for the addresses of people whom you name.
+    PeopleWord as "people" means People {
+        /// The directory alone.
+        Directory,
+        /// Also a field that a server itself writes, in whatever conversation: then somebody who calls himself by the name
+        /// of a person whom you mean may be taken for them.
+        Attested,
     }
 }
 

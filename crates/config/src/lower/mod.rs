@@ -28,6 +28,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use highwater_core::decide::FlowPolicy;
+use highwater_core::provenance::People;
 
 use crate::diagnose::{Problem, Problems};
 use crate::expand::{Environment, expand};
@@ -106,7 +107,7 @@ pub(crate) fn lower<'r>(
         projects,
         identity,
         directory,
-        people: file.people.value().copied().unwrap_or_default(),
+        people: file.people.value().copied().map_or(People::Directory, Into::into),
     })
 }
 

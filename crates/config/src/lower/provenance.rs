@@ -5,15 +5,15 @@ use std::sync::Arc;
 use highwater_core::annotation::{Cap, Caps};
 use highwater_core::policy::Pointer;
 use highwater_core::policy::suggest::choose;
+use highwater_core::provenance::RecordShape;
 
 use super::{Lowering, Refused};
-use crate::file::provenance::texts;
 use crate::file::words::ProvenanceWord;
 use crate::file::{ConfigFile, DirectoryFile, RecordsFile};
 use crate::human::Scalar;
 use crate::node::Span;
-use crate::read::{Entries, Field, Written};
-use crate::settings::{DirectoryEntry, RecordLabel};
+use crate::read::{Entries, Field, OneOrMany, Written};
+use crate::settings::DirectoryEntry;
 
 impl Lowering<'_> {
     /// The operator's own addresses.
@@ -44,9 +44,10 @@ impl Lowering<'_> {
                     return None;
                 }
                 let name = name.value().map(|name| name.trim()).filter(|name| !name.is_empty());
-                let addresses: Vec<String> = texts(address)
+                let addresses: Vec<String> = address
+                    .value()
                     .into_iter()
-                    .flatten()
+                    .flat_map(|OneOrMany(all)| all)
                     .map(|address| address.value.trim().to_owned())
                     .filter(|address| !address.is_empty())
                     .collect();
@@ -90,33 +91,37 @@ impl Lowering<'_> {
         subject: &str,
         field: &Field<RecordsFile>,
         written: &mut String,
-    ) -> Option<Arc<RecordLabel>> {
+    ) -> Option<Arc<RecordShape>> {
         let said = field.read()?;
         let file = &said.value;
-        let kind = match &file.kind {
-            Field::Broken => return None,
-            Field::Read(kind) if !kind.value.trim().is_empty() => kind.value.trim().to_owned(),
-            Field::Read(_) | Field::Absent => {
-                self.report(
-                    said.span,
-                    format!("`records` of {subject} have no `kind`"),
-                    "say what they are in one word, such as `kind: mail`",
-                );
-                return None;
+        let one = |key: &str, field: &Field<String>| -> Option<Arc<str>> {
+            let text = field.read()?;
+            match text.value.trim() {
+                "" => {
+                    let message = format!("`{key}` in `records` of {subject} is empty");
+                    self.report(text.span, message, format!("write a word, or remove `{key}`"));
+                    None
+                }
+                text => Some(text.into()),
             }
         };
-        let listed = |field| {
-            let all: Vec<String> = texts(field)?.iter().map(|name| name.value.clone()).collect();
-            Some(all)
+        let many = |field: &Field<Vec<Written<String>>>| -> Vec<Arc<str>> {
+            self.each(field, |name| Ok(name.value.clone())).iter().map(|name| name.as_str().into()).collect()
         };
-        let label = RecordLabel {
-            kind,
-            id: listed(&file.id),
-            names: listed(&file.names),
-            attested: listed(&file.attested).unwrap_or_default(),
+        let shape = RecordShape {
+            kind: one("kind", &file.kind),
+            id: one("id", &file.id),
+            names: many(&file.names),
+            attested: many(&file.attested),
         };
-        written.push_str(&format!("; records {label:?}"));
-        Some(Arc::new(label))
+        let says_nothing = [&file.kind, &file.id].iter().all(|field| matches!(field, Field::Absent))
+            && [&file.names, &file.attested].iter().all(|field| matches!(field, Field::Absent));
+        if says_nothing {
+            let help = "say what it lists, such as `{ kind: mail, attested: [sender] }`, or remove the key";
+            self.report(said.span, format!("`records` of {subject} say nothing"), help);
+        }
+        written.push_str(&format!("; records {shape:?}"));
+        Some(Arc::new(shape))
     }
 
     /// The bounds on numbers.

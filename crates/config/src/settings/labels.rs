@@ -7,8 +7,7 @@ use std::sync::Arc;
 use highwater_core::annotation::OperatorLabel;
 use highwater_core::approval::Sentence;
 use highwater_core::policy::{PathGlob, Truth};
-
-use super::RecordLabel;
+use highwater_core::provenance::RecordShape;
 
 /// The operator's labels of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,7 +29,7 @@ pub struct LabelSettings {
     /// What a call does, for whoever is asked about one.
     display: Option<Arc<Sentence>>,
     /// What its replies list.
-    records: Option<Arc<RecordLabel>>,
+    records: Option<Arc<RecordShape>>,
     written: String,
 }
 
@@ -66,7 +65,7 @@ impl Labels {
     }
 
     /// What the replies of a tool list.
-    pub fn records(&self, name: &str) -> Option<&Arc<RecordLabel>> {
+    pub fn records(&self, name: &str) -> Option<&Arc<RecordShape>> {
         self.tools.get(name).or(self.every_tool.as_ref())?.records.as_ref()
     }
 
@@ -100,7 +99,7 @@ impl LabelSettings {
     pub(crate) fn new(
         label: Arc<OperatorLabel>,
         display: Option<Arc<Sentence>>,
-        records: Option<Arc<RecordLabel>>,
+        records: Option<Arc<RecordShape>>,
         written: String,
     ) -> Self {
         Self { label, display, records, written }

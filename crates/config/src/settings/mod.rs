@@ -20,6 +20,7 @@ use highwater_core::grant::{self, Grant};
 use highwater_core::id::UserId;
 use highwater_core::pin::ManifestKey;
 use highwater_core::profile::Profile;
+use highwater_core::provenance::People;
 use highwater_core::trust::ServerTrust;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,7 +30,7 @@ pub(crate) use self::approvals::{AttestationWord, PasskeyClass};
 pub use self::judgement::{Partition, ShareContext, StoreSettings};
 pub use self::labels::{LabelSettings, Labels};
 pub use self::policy::Rules;
-pub use self::provenance::{DirectoryEntry, People, RecordLabel};
+pub use self::provenance::DirectoryEntry;
 
 /// Everything the operator configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
