@@ -5,21 +5,24 @@
 use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
-use highwater_core::annotation::{ArgumentRole, Destination, Words};
+use highwater_core::annotation::{ArgumentRole, Destination, Outcome, Words};
 use highwater_core::decide::{FlowMode, Permit};
+use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
 use highwater_core::policy::{Policy, ToolStatus};
-use highwater_core::provenance::{ArgumentStanding, CallProvenance, Ground};
+use highwater_core::provenance::{ArgumentStanding, CallProvenance, Ground, Standing};
 use highwater_core::trust::TrustLevel;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, string_member};
 use highwater_provenance::{Body, Call, Evidence, Reply, stand};
 use serde_json::Value;
 
+use super::approve::ReplySource;
 use super::permitted::{Basis, Permitted};
 use super::proposed::{EffectiveContract, Proposed};
 use super::sessions::{Sessions, is_unread};
 use crate::catalog::Definition;
+use crate::session::ReadCall;
 
 /// What was found out of the values in a call. It depends on whether the session holds something that may not go to the
 /// public: a host that the user names is then no place to send just any page address to.
@@ -118,7 +121,7 @@ impl Sessions {
     /// Hands a reply over whose label is part of the session's and which is about to be released.
     pub(super) fn tell_reply(&self, permitted: &Permitted, reply: &Frame, label: &Label) {
         let Some(result) = reply.result().filter(|_| !self.evidence.is_empty()) else { return };
-        self.evidence.with(permitted.session().key(), epoch(permitted), |evidence| {
+        let told = self.evidence.with(permitted.session().key(), epoch(permitted), |evidence| {
             with_call(permitted, |call| {
                 evidence.reply(&Reply {
                     decision: permitted.decision.clone(),
@@ -131,7 +134,54 @@ impl Sessions {
                 });
             })
         });
+        if told.flatten().is_some() {
+            self.evidence.note_read(permitted.session().key(), read_call(permitted));
+        }
     }
+
+    /// The call in whose reply a value stands, for a person: what of the user's words it read.
+    pub(super) fn reply_source(&self, proposed: &Proposed, decision: &DecisionId) -> Option<ReplySource> {
+        let session = proposed.session().key();
+        let read = self.evidence.read_call(session, decision)?;
+        let named = self.evidence.with(session, epoch(proposed), |evidence| named_by_user(evidence, &read));
+        Some(ReplySource { tool: read.shown.to_string(), named: named.flatten() })
+    }
+}
+
+fn read_call(permitted: &Permitted) -> ReadCall {
+    let tool = permitted.route.tool.as_ref();
+    let method = || Arc::clone(permitted.action.method());
+    ReadCall {
+        decision: permitted.decision.clone(),
+        server: permitted.action.upstream().clone(),
+        tool: tool.map_or_else(method, |tool| Arc::clone(&tool.own)),
+        shown: tool.map_or_else(method, |tool| Arc::clone(&tool.shown)),
+        arguments: permitted.arguments().into(),
+    }
+}
+
+/// What the user named of the things that a call read: whether they would be wanted if something were done to them.
+fn named_by_user(evidence: &Evidence, read: &ReadCall) -> Option<String> {
+    let arguments: Value = serde_json::from_str(&read.arguments).ok()?;
+    let call = Call {
+        server: &read.server,
+        tool: &read.tool,
+        description: None,
+        arguments: &arguments,
+        role: &|_| None,
+        schema: None,
+        destination: Destination::User,
+        outcome: Outcome::Consequential,
+        destructive: false,
+        caps: &[],
+    };
+    let found = stand(evidence, &call, true);
+    let wanted = found.arguments.iter().find(|argument| {
+        argument.standing == Standing::Wanted
+            && matches!(argument.role, ArgumentRole::Target | ArgumentRole::Object)
+            && matches!(argument.ground, Ground::Words | Ground::Record)
+    })?;
+    texts_at(&arguments, &wanted.pointer).into_iter().next()
 }
 
 /// The epoch of the label that the call is judged under; nothing where it could not be read.

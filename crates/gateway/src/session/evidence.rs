@@ -3,13 +3,13 @@
 //!
 //! Only conversations that tell the user's words are kept here: without words nothing is vouched for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use highwater_config::{DirectoryEntry, Settings};
-use highwater_core::id::SessionKey;
+use highwater_core::id::{DecisionId, SessionKey, UpstreamId};
 use highwater_core::provenance::People;
 use highwater_provenance::{Body, Directory, Evidence};
 use highwater_store::SessionHandle;
@@ -19,6 +19,12 @@ const MAX_CONVERSATIONS: usize = 4096;
 
 /// How much of the replies of all conversations is kept. What the conversation holds that was used longest ago goes first.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// How many calls are known by name in whose replies something was read. It is for explanations alone.
+const MAX_READS: usize = 256;
+
+/// How many bytes of arguments are kept of such a call; one with more is known by its name.
+const MAX_READ_ARGUMENTS: usize = 1024;
 
 /// The evidence of every conversation that tells its words.
 pub(crate) struct Evidences {
@@ -59,8 +65,22 @@ struct Conversation {
 
 struct Heard {
     evidence: Evidence,
+    /// The calls whose replies were read, the oldest first.
+    reads: VecDeque<Arc<ReadCall>>,
     /// As many bytes of it are counted among all.
     counted: usize,
+}
+
+/// A call whose reply was read, for those who are told where a value came from.
+#[derive(Debug)]
+pub(crate) struct ReadCall {
+    pub(crate) decision: DecisionId,
+    pub(crate) server: UpstreamId,
+    /// The tool as its server names it, and as the client does.
+    pub(crate) tool: Arc<str>,
+    pub(crate) shown: Arc<str>,
+    /// The arguments as JSON text.
+    pub(crate) arguments: Box<str>,
 }
 
 // === impl Evidences ===
@@ -169,6 +189,26 @@ impl Evidences {
         Some(self.look(&conversation, look))
     }
 
+    /// Notes a call whose reply was read, so that people can be told of it.
+    pub(crate) fn note_read(&self, session: &SessionKey, mut call: ReadCall) {
+        let Some(entry) = self.entry(session) else { return };
+        if call.arguments.len() > MAX_READ_ARGUMENTS {
+            call.arguments = "{}".into();
+        }
+        let mut heard = locked(&entry.conversation.heard);
+        if heard.reads.len() >= MAX_READS {
+            heard.reads.pop_front();
+        }
+        heard.reads.push_back(Arc::new(call));
+    }
+
+    /// The call whose reply was read, if it is still known.
+    pub(crate) fn read_call(&self, session: &SessionKey, decision: &DecisionId) -> Option<Arc<ReadCall>> {
+        let entry = self.entry(session)?;
+        let heard = locked(&entry.conversation.heard);
+        heard.reads.iter().find(|call| call.decision == *decision).cloned()
+    }
+
     /// Whether no conversation has any evidence.
     pub(crate) fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == 0
@@ -205,7 +245,7 @@ impl Evidences {
         }
         Conversation {
             used: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
-            heard: Mutex::new(Heard { evidence, counted: 0 }),
+            heard: Mutex::new(Heard { evidence, reads: VecDeque::new(), counted: 0 }),
             all_bytes: Arc::clone(&self.bytes),
         }
     }

@@ -20,7 +20,7 @@ use highwater_upstream::apart;
 
 pub(crate) use choice::Place;
 use choice::{Choice, choose};
-pub(crate) use evidence::Evidences;
+pub(crate) use evidence::{Evidences, ReadCall};
 pub(crate) use kept::KeptClient;
 pub(crate) use stories::Stories;
 pub(crate) use story::{SetBy, Story};
