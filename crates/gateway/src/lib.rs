@@ -38,6 +38,7 @@ pub use pins::{
     UnknownName,
 };
 pub use policy::policy;
+pub use session::Speaker;
 pub use stated_label::StatedLabel;
 pub use status::ServerStatus;
 pub use token_desk::{ShownTerms, TokenDesk, TokenFault, TokenSource, TokenStatus, TokenView};
