@@ -28,6 +28,7 @@ use crate::approvals::{Catalog, CatalogTool, Desk, DeskParts};
 use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
 use crate::decision_ids::DecisionIds;
 use crate::front::http::Workers;
+use crate::hosts::Hosts;
 use crate::pins::{Keeper, ToolNames};
 use crate::pipeline::{Road, RoadParts, places};
 use crate::policy::{looks_at_origins, policy, written_patterns};
@@ -68,6 +69,8 @@ pub struct Gateway {
     desk: Option<Arc<Desk>>,
     pub(crate) stories: Arc<Stories>,
     pub(crate) registry: Registry,
+    /// What agent hosts have told through their hooks.
+    pub(crate) hosts: Hosts,
     pub(crate) agent_token: String,
     pub(crate) tokens: Tokens,
     pub(crate) operator_token: String,
@@ -180,6 +183,7 @@ impl Gateway {
             store,
             stories,
             registry: Registry::default(),
+            hosts: Hosts::new(&settings),
             agent_token,
             tokens,
             operator_token,
