@@ -16,6 +16,7 @@ use highwater_store::SessionHandle;
 use super::layout::Layout;
 use super::local::LocalFacts;
 use super::proposed::EffectiveContract;
+use super::value_origins::ValueOrigins;
 use crate::catalog::{Contracts, Known, Merged, Station};
 use crate::client::{Client, Outlet};
 use crate::greet::short;
@@ -61,6 +62,8 @@ pub(crate) struct CallUnderWay {
     pub(super) reply_contract: EffectiveContract,
     /// What its arguments name and run on this machine.
     pub(super) local: LocalFacts,
+    /// Where its values come from.
+    pub(super) origins: ValueOrigins,
     /// Whether a person agreed to it.
     pub(super) agreed: bool,
     /// What they agreed to, where its server waits for what is brought. What is sent as a round of the call has a proof of

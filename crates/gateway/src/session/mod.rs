@@ -2,6 +2,7 @@
 //! label itself is kept by `store`; a front holds the handle for as long as its client is there.
 
 mod choice;
+mod evidence;
 mod kept;
 mod stories;
 mod story;
@@ -19,6 +20,7 @@ use highwater_upstream::apart;
 
 pub(crate) use choice::Place;
 use choice::{Choice, choose};
+pub(crate) use evidence::{Evidences, ReadCall};
 pub(crate) use kept::KeptClient;
 pub(crate) use stories::Stories;
 pub(crate) use story::{SetBy, Story};
