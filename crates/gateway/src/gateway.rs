@@ -28,6 +28,7 @@ use crate::approvals::{Catalog, CatalogTool, Desk, DeskParts};
 use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
 use crate::decision_ids::DecisionIds;
 use crate::front::http::Workers;
+use crate::hosts::Hosts;
 use crate::pins::{Keeper, ToolNames};
 use crate::pipeline::{Road, RoadParts, places};
 use crate::policy::{looks_at_origins, policy, written_patterns};
@@ -70,6 +71,8 @@ pub struct Gateway {
     /// What conversations have said and read.
     pub(crate) evidence: Arc<Evidences>,
     pub(crate) registry: Registry,
+    /// What agent hosts have told through their hooks.
+    pub(crate) hosts: Hosts,
     pub(crate) agent_token: String,
     pub(crate) tokens: Tokens,
     pub(crate) operator_token: String,
@@ -185,6 +188,7 @@ impl Gateway {
             stories,
             evidence,
             registry: Registry::default(),
+            hosts: Hosts::new(&settings),
             agent_token,
             tokens,
             operator_token,

@@ -20,6 +20,7 @@ use super::value_origins::ValueOrigins;
 use crate::catalog::{Contracts, Known, Merged, Station};
 use crate::client::{Client, Outlet};
 use crate::greet::short;
+use crate::hosts::Bound;
 use crate::world::World;
 
 /// A request of a client that wants something done at an upstream.
@@ -27,6 +28,8 @@ pub(crate) struct Arrival {
     pub(crate) client: Client,
     /// The agent session it belongs to.
     pub(crate) session: SessionHandle,
+    /// The conversation of a host that it belongs to, if hooks tell of one.
+    pub(crate) host: Option<Arc<Bound>>,
     /// `None` for a method outside MCP.
     pub(crate) method: Option<Method>,
     pub(crate) frame: Frame,

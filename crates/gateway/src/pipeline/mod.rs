@@ -60,7 +60,7 @@ pub(crate) use deliver::Delivery;
 use deliver::commit;
 use judge::Settled;
 use legs::{Leg, Legs, next_leg};
-pub(crate) use local::places;
+pub(crate) use local::{followed, places, work_tree};
 pub(crate) use objects::may_keep;
 use permitted::Permitted;
 use proposed::Proposed;
