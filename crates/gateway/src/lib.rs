@@ -39,6 +39,7 @@ pub use pins::{
     ChangeReview, ConcernReview, Decided, ItemReview, Judgement, NoticeReview, Offer, ServerReview,
     UnknownName,
 };
+pub use pipeline::{ReplySource, value_sentences};
 pub use policy::policy;
 pub use session::Speaker;
 pub use stated_label::StatedLabel;
