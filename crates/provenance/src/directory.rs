@@ -20,7 +20,11 @@ pub struct Directory {
 impl Directory {
     /// A directory of the user's own addresses and accounts (`identity:`), without anybody else.
     pub fn new<'a>(identities: impl IntoIterator<Item = &'a str>, people: People) -> Self {
-        Self { people, identities: identities.into_iter().map(str::to_owned).collect(), addresses: BTreeMap::new() }
+        Self {
+            people,
+            identities: identities.into_iter().map(str::to_owned).collect(),
+            addresses: BTreeMap::new(),
+        }
     }
 
     /// Adds a person.

@@ -12,11 +12,18 @@
 //! Replies are kept as they came and read when a call is judged for the first time after them: most calls never ask.
 
 mod call;
+mod carrier;
 mod directory;
 mod evidence;
+mod language;
+mod negation;
+mod normal;
+mod number;
 mod reply;
 mod sight;
 mod standing;
+mod text;
+mod top_level;
 
 pub use call::Call;
 pub use directory::Directory;

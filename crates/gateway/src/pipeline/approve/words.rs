@@ -19,9 +19,17 @@ const MAX_ORIGINS: usize = 3;
 const MAX_ORIGIN: usize = 120;
 
 /// The whole question.
-pub(super) fn question(proposed: &Proposed, findings: &[Finding], story: &Story, offers: bool) -> String {
+///
+/// `values` are sentences on where its values come from.
+pub(super) fn question(
+    proposed: &Proposed,
+    findings: &[Finding],
+    story: &Story,
+    values: Vec<String>,
+    offers: bool,
+) -> String {
     let mut text = format!("Allow {}?\n", subject(proposed));
-    let mut told = Vec::new();
+    let mut told = values;
     for finding in findings.iter().filter(|finding| finding.effect >= Effect::Confirm) {
         let sentence = sentence(proposed, finding, story);
         if !told.contains(&sentence) {
@@ -82,6 +90,10 @@ pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) ->
             let gate = rule.gate();
             match gate.concern {
                 Concern::PrivateData => private(session, story, gate.consequence),
+                // The session may be one that nobody doubts: then it is asked for what the request does not say.
+                Concern::UntrustedText if !finding.reasons.contains(&Reason::UntrustedActs) => {
+                    "Your request does not ask for this, and what goes out cannot be fetched back.".to_owned()
+                }
                 Concern::UntrustedText => doubtful(session, story) + gate.consequence,
                 Concern::DoubtedFiles => doubted(finding) + gate.consequence,
             }
