@@ -219,7 +219,8 @@ fn with_call<T>(proposed: &Proposed, look: impl FnOnce(&Call<'_>) -> T) -> Optio
     let approved = definition.filter(|_| known.status == ToolStatus::Approved);
     let contract: &EffectiveContract = &proposed.reply_contract;
     let role = |pointer: &str| -> Option<ArgumentRole> {
-        contract.roles().is_stated(pointer).then(|| contract.role(pointer))
+        let inferred = approved.and_then(|_| known.shape.roles().of_pointer(pointer, contract.acts()));
+        contract.roles().role_or(pointer, inferred)
     };
     let caps: Vec<(&str, f64)> = known
         .cases
