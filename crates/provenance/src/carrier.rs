@@ -38,7 +38,8 @@ pub(crate) fn carriers(composed: &str) -> Vec<Carrier> {
 pub(crate) fn code(composed: &str) -> Option<String> {
     let mut found = Vec::new();
     code::codes(composed, &mut found);
-    let is_whole = |code: &str| composed.chars().filter(|letter| letter.is_alphanumeric()).count() == code.len();
+    let is_whole =
+        |code: &str| composed.chars().filter(|letter| letter.is_alphanumeric()).count() == code.len();
     match found.as_slice() {
         [Carrier::Code(code)] if is_whole(code) => Some(code.clone()),
         _ => None,

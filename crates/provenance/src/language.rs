@@ -205,8 +205,11 @@ impl Spoken {
             })
             .collect();
         let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
-        let mut languages: Vec<Language> =
-            counts.into_iter().filter(|(_, count)| most > 0 && *count == most).map(|(language, _)| language).collect();
+        let mut languages: Vec<Language> = counts
+            .into_iter()
+            .filter(|(_, count)| most > 0 && *count == most)
+            .map(|(language, _)| language)
+            .collect();
         let letters = || lower.chars().filter(|letter| is_unspaced(*letter));
         let is_foreign = most == 0 && words.len() >= FEWEST_FOREIGN_WORDS && letters().next().is_none();
         if !is_foreign && !languages.contains(&Language::English) {
@@ -223,8 +226,7 @@ impl Spoken {
 
     /// Whether a capital inside of a sentence begins a name.
     pub(crate) fn capitals_are_names(&self) -> bool {
-        !self.is_foreign
-            && self.languages().filter_map(Language::words).all(|words| words.capitals_are_names)
+        !self.is_foreign && self.languages().filter_map(Language::words).all(|words| words.capitals_are_names)
     }
 }
 

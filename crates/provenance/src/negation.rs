@@ -29,7 +29,8 @@ fn clauses<'a>(text: &'a str, lists: &[&WordsOf]) -> Vec<&'a str> {
     let mut letters = text.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {
         let next = letters.peek().map(|(_, next)| *next);
-        let is_spaced = next.is_none_or(|next| next.is_whitespace() || is_unspaced(next) || matches!(next, '"' | '\'' | ')'));
+        let is_spaced = next
+            .is_none_or(|next| next.is_whitespace() || is_unspaced(next) || matches!(next, '"' | '\'' | ')'));
         if letter == '\n' || matches!(letter, '.' | ',' | ';' | ':' | '!' | '?') && is_spaced {
             borders.push(at + letter.len_utf8());
         }
@@ -56,9 +57,13 @@ fn clauses<'a>(text: &'a str, lists: &[&WordsOf]) -> Vec<&'a str> {
 
 /// Where in a clause what is denied begins.
 fn denied_from(clause: &str, lists: &[&WordsOf]) -> Option<usize> {
-    let lowered: Vec<(usize, String)> = tokens(clause).into_iter().map(|(at, word)| (at, lower(word))).collect();
+    let lowered: Vec<(usize, String)> =
+        tokens(clause).into_iter().map(|(at, word)| (at, lower(word))).collect();
     let stands = |phrase: &str, at: usize| {
-        phrase.split('_').enumerate().all(|(step, part)| lowered.get(at + step).is_some_and(|(_, word)| word == part))
+        phrase
+            .split('_')
+            .enumerate()
+            .all(|(step, part)| lowered.get(at + step).is_some_and(|(_, word)| word == part))
     };
     let length = |phrase: &str| phrase.split('_').count();
     let mut first: Option<usize> = None;
@@ -116,9 +121,12 @@ mod tests {
 
     #[test]
     fn a_no_that_denies_nothing_cuts_nothing() {
-        for text in
-            ["Don't forget to mail the report to Ann", "I am not sure, ask the Ann", "Not only mail the Ann", "Don't hesitate to mail Ann"]
-        {
+        for text in [
+            "Don't forget to mail the report to Ann",
+            "I am not sure, ask the Ann",
+            "Not only mail the Ann",
+            "Don't hesitate to mail Ann",
+        ] {
             assert_eq!(kept(text), text);
         }
     }

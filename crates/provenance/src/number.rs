@@ -2,8 +2,8 @@
 
 /// Words and signs of currencies.
 const CURRENCIES: &[&str] = &[
-    "$", "€", "£", "¥", "₹", "₽", "dollar", "dollars", "euro", "euros", "pound", "pounds", "usd", "eur", "gbp", "chf", "jpy", "cny",
-    "yen", "yuan", "rub", "bucks", "元", "円",
+    "$", "€", "£", "¥", "₹", "₽", "dollar", "dollars", "euro", "euros", "pound", "pounds", "usd", "eur",
+    "gbp", "chf", "jpy", "cny", "yen", "yuan", "rub", "bucks", "元", "円",
 ];
 
 /// Every number of a text in lower case; those that are sums of money; those with exactly two decimals.
@@ -14,7 +14,9 @@ pub(crate) fn numbers(lower: &str) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
     while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
         let from = offset + start;
         let digits_on = lower.get(from..).unwrap_or_default();
-        let length = digits_on.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != ',').unwrap_or(digits_on.len());
+        let length = digits_on
+            .find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != ',')
+            .unwrap_or(digits_on.len());
         let written = digits_on.get(..length).unwrap_or_default().trim_end_matches(['.', ',']);
         let before = lower.get(..from).unwrap_or_default();
         let after = digits_on.get(written.len()..).unwrap_or_default();
@@ -22,7 +24,11 @@ pub(crate) fn numbers(lower: &str) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
             && let Some((number, decimals)) = value(written)
         {
             let near = |word: &str| {
-                before.trim_end().ends_with(word) || after.trim_start().strip_prefix(word).is_some_and(|next| !next.starts_with(char::is_alphanumeric))
+                before.trim_end().ends_with(word)
+                    || after
+                        .trim_start()
+                        .strip_prefix(word)
+                        .is_some_and(|next| !next.starts_with(char::is_alphanumeric))
             };
             if decimals == 2 || CURRENCIES.iter().any(|currency| near(currency)) {
                 sums.push(number);

@@ -11,7 +11,8 @@ use crate::normal::{composed, is_unspaced, lower, spaced_lower, tokens};
 pub(crate) const LONG_NUMBER: usize = 6;
 
 /// Quotes that open and close; many people close with the one that opens.
-const QUOTES: &[char] = &['\'', '"', '`', '‘', '“', '”', '«', '»', '„', '‚', '「', '」', '『', '』', '《', '》'];
+const QUOTES: &[char] =
+    &['\'', '"', '`', '‘', '“', '”', '«', '»', '„', '‚', '「', '」', '『', '』', '《', '》'];
 
 /// A text, made ready to be asked.
 #[derive(Clone, Debug, Default)]
@@ -52,13 +53,31 @@ impl Text {
 
     fn read(plain: String, spoken: Spoken) -> Self {
         let lower = lower(&plain);
-        let spaced = lower.split('\n').map(spaced_lower).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+        let spaced = lower
+            .split('\n')
+            .map(spaced_lower)
+            .filter(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n");
         let carriers = carriers(&plain);
         let hosts = carriers.iter().filter_map(host_of).map(str::to_owned).collect();
         let (numbers, sums, exact_sums) = crate::number::numbers(&lower);
         let (capitals, inner_capitals) = capitals(&plain);
         let paths = paths(&plain);
-        Self { plain, lower, spaced, carriers, hosts, numbers, sums, exact_sums, paths, capitals, inner_capitals, spoken }
+        Self {
+            plain,
+            lower,
+            spaced,
+            carriers,
+            hosts,
+            numbers,
+            sums,
+            exact_sums,
+            paths,
+            capitals,
+            inner_capitals,
+            spoken,
+        }
     }
 
     /// The memory it takes, roughly.
@@ -135,7 +154,8 @@ impl Text {
         let name = without_ending(normal);
         !name.is_empty()
             && occurrences(&self.lower, name).any(|(before, after)| {
-                let after = ending(after).map_or(after, |ending| after.get(ending.len()..).unwrap_or_default());
+                let after =
+                    ending(after).map_or(after, |ending| after.get(ending.len()..).unwrap_or_default());
                 let after = after.strip_prefix(['.', ',', '!', '?']).unwrap_or(after);
                 before.ends_with(QUOTES) && after.starts_with(QUOTES)
             })
@@ -206,7 +226,12 @@ impl Text {
 /// A name without the ending of a file, such as `.txt`.
 pub(crate) fn without_ending(normal: &str) -> &str {
     match normal.rsplit_once('.') {
-        Some((name, last)) if !name.is_empty() && ending(&format!(".{last}")).is_some_and(|ending| ending.len() == last.len() + 1) => name,
+        Some((name, last))
+            if !name.is_empty()
+                && ending(&format!(".{last}")).is_some_and(|ending| ending.len() == last.len() + 1) =>
+        {
+            name
+        }
         _ => normal,
     }
 }
@@ -222,7 +247,8 @@ fn ending(text: &str) -> Option<&str> {
 /// What stands before and after each occurrence of a text.
 fn occurrences<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
     let wanted = if wanted.is_empty() { "\0" } else { wanted };
-    text.match_indices(wanted).filter_map(|(at, found)| Some((text.get(..at)?, text.get(at + found.len()..)?)))
+    text.match_indices(wanted)
+        .filter_map(|(at, found)| Some((text.get(..at)?, text.get(at + found.len()..)?)))
 }
 
 /// Words with a capital, in lower case: all of them, and those that no sentence begins with.
@@ -234,9 +260,9 @@ fn capitals(plain: &str) -> (BTreeSet<String>, BTreeSet<String>) {
             continue;
         }
         let before = plain.get(..at).unwrap_or_default();
-        let goes_on = before.strip_suffix(' ').is_some_and(|before| {
-            before.ends_with(|letter: char| letter.is_alphanumeric() || letter == ',')
-        });
+        let goes_on = before
+            .strip_suffix(' ')
+            .is_some_and(|before| before.ends_with(|letter: char| letter.is_alphanumeric() || letter == ','));
         let word = lower(word);
         if goes_on {
             inner.insert(word.clone());
@@ -249,10 +275,14 @@ fn capitals(plain: &str) -> (BTreeSet<String>, BTreeSet<String>) {
 /// Paths in a text: two names at least, or one below a root. No addresses of pages.
 fn paths(plain: &str) -> Vec<String> {
     let is_border = |letter: char| {
-        letter.is_whitespace() || matches!(letter, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | ',' | ';')
+        letter.is_whitespace()
+            || matches!(letter, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | ',' | ';')
     };
     let chunks = plain.split(is_border).map(|chunk| chunk.trim_end_matches(['.', ':', '!', '?']));
-    chunks.filter(|chunk| !chunk.contains("://") && crate::carrier::page(chunk).is_none()).filter_map(path).collect()
+    chunks
+        .filter(|chunk| !chunk.contains("://") && crate::carrier::page(chunk).is_none())
+        .filter_map(path)
+        .collect()
 }
 
 /// A path in the form in which it is compared; nothing where it leads upwards, or is no more than a root.
@@ -272,7 +302,9 @@ mod tests {
 
     #[test]
     fn a_short_number_counts_only_beside_its_noun() {
-        let text = Text::of_words("Delete event 24, file #7 and the mail with id 31; I have 5 minutes. The number is '99'");
+        let text = Text::of_words(
+            "Delete event 24, file #7 and the mail with id 31; I have 5 minutes. The number is '99'",
+        );
         let nouns = |noun: &str| [noun.to_owned(), "id".to_owned(), "number".to_owned()];
         assert!(text.calls("24", &nouns("event")));
         assert!(text.calls("7", &nouns("x")));
@@ -290,7 +322,10 @@ mod tests {
         assert!(Text::of_words("Hunter2.").gives("Hunter2", &nouns));
         assert!(Text::of_words("use “Hunter2” there").gives("Hunter2", &nouns));
         assert!(!Text::of_words("change my password please").gives("please", &nouns));
-        assert!(!Text::of_words("the password of my account is old").gives("old", &nouns), "too far from its noun");
+        assert!(
+            !Text::of_words("the password of my account is old").gives("old", &nouns),
+            "too far from its noun"
+        );
     }
 
     #[test]

@@ -54,14 +54,19 @@ pub(crate) fn page(composed: &str) -> Option<Carrier> {
         return None;
     }
     if let Some((scheme, after)) = trimmed.split_once("://") {
-        return scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '+').then(|| url(after)).flatten();
+        return scheme
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || letter == '+')
+            .then(|| url(after))
+            .flatten();
     }
     let name: String = trimmed.chars().take_while(|letter| is_label(*letter) || *letter == '.').collect();
     let (host, length) = host_prefix(&name)?;
     let after = trimmed.get(length..)?;
     let after = after.strip_prefix('.').unwrap_or(after);
-    (length == name.trim_end_matches('.').len() && (after.is_empty() || after.starts_with([':', '/', '?', '#'])))
-        .then(|| Carrier::Page { host, rest: tail(without_port(after)) })
+    (length == name.trim_end_matches('.').len()
+        && (after.is_empty() || after.starts_with([':', '/', '?', '#'])))
+    .then(|| Carrier::Page { host, rest: tail(without_port(after)) })
 }
 
 /// The host of a page.
@@ -120,7 +125,8 @@ fn url(after: &str) -> Option<Carrier> {
     };
     let host = lower(host.trim_end_matches('.'));
     let host = host.strip_prefix("www.").unwrap_or(&host);
-    (!host.is_empty()).then(|| Carrier::Page { host: host.to_owned(), rest: tail(after.get(end..).unwrap_or_default()) })
+    (!host.is_empty())
+        .then(|| Carrier::Page { host: host.to_owned(), rest: tail(after.get(end..).unwrap_or_default()) })
 }
 
 /// Path, query and fragment in the form in which they are compared.
@@ -156,7 +162,10 @@ fn host_prefix(name: &str) -> Option<(String, usize)> {
     }
     let length = name.split('.').take(count).map(str::len).sum::<usize>() + count - 1;
     let host = parts.join(".");
-    Some((host.strip_prefix("www.").filter(|rest| rest.contains('.')).map(str::to_owned).unwrap_or(host), length))
+    Some((
+        host.strip_prefix("www.").filter(|rest| rest.contains('.')).map(str::to_owned).unwrap_or(host),
+        length,
+    ))
 }
 
 fn is_domain(domain: &str) -> bool {
@@ -175,7 +184,30 @@ fn is_local(letter: char) -> bool {
 fn is_border(letter: char) -> bool {
     letter.is_whitespace()
         || letter.is_control()
-        || matches!(letter, '<' | '>' | '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '“' | '”' | '‘' | '«' | '»' | '„' | '，' | '、' | '「' | '」')
+        || matches!(
+            letter,
+            '<' | '>'
+                | '"'
+                | '\''
+                | '`'
+                | '('
+                | ')'
+                | '['
+                | ']'
+                | '{'
+                | '}'
+                | '|'
+                | '“'
+                | '”'
+                | '‘'
+                | '«'
+                | '»'
+                | '„'
+                | '，'
+                | '、'
+                | '「'
+                | '」'
+        )
 }
 
 /// What ends a sentence rather than an address.

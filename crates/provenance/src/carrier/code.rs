@@ -30,7 +30,8 @@ pub(super) fn codes(text: &str, found: &mut Vec<Carrier>) {
             at += taken;
             continue;
         }
-        let (code, taken) = account(text, rest).or_else(|| number(text, rest)).unwrap_or_else(|| (run.text.to_owned(), 1));
+        let (code, taken) =
+            account(text, rest).or_else(|| number(text, rest)).unwrap_or_else(|| (run.text.to_owned(), 1));
         let digits = code.chars().filter(char::is_ascii_digit).count();
         let letters = code.chars().count() - digits;
         if digits >= FEWEST_DIGITS || digits > 0 && letters > 0 && code.chars().count() >= SHORTEST_KEY {
@@ -79,7 +80,11 @@ fn account(text: &str, runs: &[Run<'_>]) -> Option<(String, usize)> {
     for run in runs.iter().skip(1) {
         let is_group = run.text.len() <= 4
             && matches!(gap(text, last, *run), " " | "-" | ".")
-            && run.text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte.is_ascii_lowercase() && run.text.len() == 4);
+            && run.text.bytes().all(|byte| {
+                byte.is_ascii_uppercase()
+                    || byte.is_ascii_digit()
+                    || byte.is_ascii_lowercase() && run.text.len() == 4
+            });
         if !is_group || code.len() + run.text.len() > *ACCOUNT_LENGTHS.end() {
             break;
         }
@@ -102,7 +107,8 @@ fn number(text: &str, runs: &[Run<'_>]) -> Option<(String, usize)> {
     for (at, run) in runs.iter().enumerate().skip(1) {
         let gap = gap(text, last, *run);
         let rest = runs.get(at..).unwrap_or_default();
-        let joins = gap.len() <= 2 && gap.chars().all(|letter| matches!(letter, ' ' | '(' | ')' | '-' | '.' | '/' | '+'));
+        let joins = gap.len() <= 2
+            && gap.chars().all(|letter| matches!(letter, ' ' | '(' | ')' | '-' | '.' | '/' | '+'));
         let is_other = gap.contains(' ') && (dates(text, rest) > 0 || is_amount(text, rest));
         if !joins || !is_digits(run) || is_other {
             break;
@@ -121,9 +127,14 @@ fn is_digits(run: &Run<'_>) -> bool {
 /// Whether these runs begin with a number that has one or two decimals, and no more parts.
 fn is_amount(text: &str, runs: &[Run<'_>]) -> bool {
     let [whole, decimals, rest @ ..] = runs else { return false };
-    let goes_on = rest.first().is_some_and(|next| matches!(gap(text, *decimals, *next), "." | "," | "-" | "/"));
-    is_digits(whole) && is_digits(decimals) && matches!(gap(text, *whole, *decimals), "." | ",")
-        && decimals.text.len() <= 2 && whole.text.len() + decimals.text.len() < FEWEST_DIGITS && !goes_on
+    let goes_on =
+        rest.first().is_some_and(|next| matches!(gap(text, *decimals, *next), "." | "," | "-" | "/"));
+    is_digits(whole)
+        && is_digits(decimals)
+        && matches!(gap(text, *whole, *decimals), "." | ",")
+        && decimals.text.len() <= 2
+        && whole.text.len() + decimals.text.len() < FEWEST_DIGITS
+        && !goes_on
 }
 
 /// How many runs at the beginning are a date, a time or a span of years.
@@ -134,7 +145,9 @@ fn dates(text: &str, runs: &[Run<'_>]) -> usize {
         _ => "",
     };
     let value = |run: Option<&Run<'_>>, within: std::ops::RangeInclusive<u32>, width: usize| {
-        run.is_some_and(|run| run.text.len() <= width && run.text.parse().is_ok_and(|value| within.contains(&value)))
+        run.is_some_and(|run| {
+            run.text.len() <= width && run.text.parse().is_ok_and(|value| within.contains(&value))
+        })
     };
     let is_year = |run: Option<&Run<'_>>| value(run, 1900..=2199, 4);
     let is_day = |run: Option<&Run<'_>>| value(run, 1..=31, 2);
@@ -145,7 +158,11 @@ fn dates(text: &str, runs: &[Run<'_>]) -> usize {
         let day_and_hour = runs.get(2).and_then(|run| run.text.split_once(['T', 't']));
         let is_first = is_year(number(0)) && is_day(number(1));
         if is_first && (is_day(number(2)) || day_and_hour.is_some_and(|(day, _)| day.len() == 2)) {
-            return 3 + if day_and_hour.is_some() { clock(text, runs.get(2..).unwrap_or_default()).saturating_sub(1) } else { 0 };
+            return 3 + if day_and_hour.is_some() {
+                clock(text, runs.get(2..).unwrap_or_default()).saturating_sub(1)
+            } else {
+                0
+            };
         }
         if is_day(number(0)) && is_day(number(1)) && (is_year(number(2)) || value(number(2), 0..=99, 2)) {
             return 3;
@@ -155,7 +172,9 @@ fn dates(text: &str, runs: &[Run<'_>]) -> usize {
         return 2;
     }
     let compact = number(0).filter(|run| run.text.len() == 8).is_some_and(|run| {
-        let part = |from: usize, to: usize| run.text.get(from..to).and_then(|part| part.parse::<u32>().ok()).unwrap_or(0);
+        let part = |from: usize, to: usize| {
+            run.text.get(from..to).and_then(|part| part.parse::<u32>().ok()).unwrap_or(0)
+        };
         (1900..2200).contains(&part(0, 4)) && (1..=12).contains(&part(4, 6)) && (1..=31).contains(&part(6, 8))
     });
     if compact && ends(0) {
