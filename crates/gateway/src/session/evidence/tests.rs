@@ -1,6 +1,6 @@
 //! What is lost of evidence, and what follows from it: never a milder standing.
 
-use highwater_core::annotation::{ClassSet, Destination, Outcome};
+use highwater_core::annotation::{ArgumentRole, ClassSet, Destination, Outcome};
 use highwater_core::id::{Principal, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::provenance::CallProvenance;
@@ -29,7 +29,7 @@ fn with_call<T>(tool: &str, outcome: Outcome, arguments: &Value, look: impl FnOn
         tool,
         description: None,
         arguments,
-        role: &|_| None,
+        role: &|_| Some(ArgumentRole::Object),
         schema: None,
         destination: Destination::User,
         outcome,
