@@ -17,6 +17,8 @@ mod described;
 mod doubts;
 mod flagged;
 mod hidden;
+mod hooks;
+mod hooks_words;
 mod labels;
 mod lists;
 mod local_acts;
@@ -38,6 +40,7 @@ mod store_faults;
 mod suspended;
 mod tasks;
 mod trust_levels;
+mod words;
 
 use std::time::Duration;
 
