@@ -24,6 +24,7 @@ mod language;
 mod negation;
 mod normal;
 mod number;
+mod quoted;
 mod record;
 mod reply;
 mod request;
