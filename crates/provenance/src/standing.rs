@@ -210,8 +210,7 @@ impl<'a> Judged<'a> {
     /// In a language without lists a call that can be undone and stays here is taken for asked where the user writes
     /// out what it is aimed at.
     fn is_foreign_and_named(&self, found: &CallProvenance) -> bool {
-        let is_foreign =
-            !self.view.request.is_empty() && self.view.request.iter().all(|text| text.spoken().is_foreign);
+        let is_foreign = self.view.request.iter().any(|text| text.spoken().is_foreign);
         let is_mild = self.view.call.outcome == Outcome::Consequential
             && !self.is_public()
             && !self.view.act.destroys();

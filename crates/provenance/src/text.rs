@@ -218,7 +218,7 @@ impl Text {
         for (start, word) in tokens(&lower).into_iter().rev() {
             let gap = lower.get(start + word.len()..end).unwrap_or_default();
             let is_joined = gap.is_empty() && !word.chars().all(is_unspaced);
-            if is_joined || gap.len() > GAP || gap.contains(". ") || gap.contains('\n') {
+            if is_joined || gap.len() > GAP || gap.contains(['\n', ',', ';']) || gap.contains(". ") {
                 return false;
             }
             let singular = word.strip_suffix('s').unwrap_or(word);
