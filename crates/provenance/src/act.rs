@@ -24,6 +24,14 @@ const OWN_STEM: usize = 5;
 const GENERIC: &str = "add set get create new send update change modify edit delete remove make user info place cancel book open record \
     reserve start stop press fill lock adjust activate post file data do run call tool api to from in on by for with of and or";
 
+/// Verbs that say what is done, whatever it is done to.
+const SPECIFIC_VERBS: &str = "append write insert echo save share invite grant reserve book pay buy purchase checkout withdraw deposit \
+    reply forward publish notify submit tweet retweet respond announce reschedule move rename copy replace edit modify change close \
+    resolve complete finish archive merge approve reject accept decline download clone pull push star upload visit navigate browse \
+    login logout authenticate register subscribe enroll mkdir touch post comment mention delete remove erase drop purge trash wipe \
+    clear discard rm rmdir unlink destroy del truncate uninstall cancel revoke unstar unsubscribe unfollow unshare abort terminate \
+    transfer refund";
+
 /// Words of tools that let somebody in or out: such an act closes no request.
 const ENTRY: &str = "login logout authenticate signin signout verify verification token auth";
 
@@ -33,6 +41,12 @@ const CODES: &str = "otp code verify verification confirm confirmation pin 2fa m
 /// Words that say in which of two states something is put.
 const STATES: &str = "on off start stop engage release open close lock unlock buy sell enable disable activate deactivate force overwrite \
     recursive recurring public private";
+
+/// Words of tools by which somebody is paid or something is paid for.
+const PAYS: &str = "money pay payment transaction checkout purchase buy refund invoice";
+
+/// Words of arguments that take the names of people and places in a space that they share.
+const SHARED_SPACE: &str = "channel user username member group room team handle chat nick";
 
 /// The words of a tool: of its name, and the first verb of its description.
 #[derive(Debug)]
@@ -57,10 +71,6 @@ impl Act {
         self.name.iter().chain(&self.verb)
     }
 
-    pub(crate) fn name(&self) -> &[String] {
-        &self.name
-    }
-
     fn is_any_of(&self, list: &str) -> bool {
         self.words().any(|word| is_in(list, word))
     }
@@ -73,6 +83,11 @@ impl Act {
     /// Whether it lets somebody in or out.
     pub(crate) fn is_entry(&self) -> bool {
         self.is_any_of(ENTRY)
+    }
+
+    /// Whether somebody is paid by it.
+    pub(crate) fn pays(&self) -> bool {
+        self.name.iter().any(|word| is_in(PAYS, word))
     }
 
     /// Whether it takes a one-time code.
@@ -91,7 +106,10 @@ impl Act {
         if let Some(group) = self.name.iter().find_map(|word| group_of(&EMPOWERS, word)) {
             return is_asked(group, request);
         }
-        let mut groups = self.words().flat_map(|word| groups_of(word)).peekable();
+        // `append_to_file` is asked for as an append is, and not as everything that is done to files.
+        let has_verb = self.words().any(|word| is_in(SPECIFIC_VERBS, word));
+        let counts = |word: &&String| !has_verb || is_in(SPECIFIC_VERBS, word);
+        let mut groups = self.words().filter(counts).flat_map(|word| groups_of(word)).peekable();
         if groups.peek().is_some() {
             groups.any(|group| is_asked(group, request))
         } else {
@@ -139,6 +157,11 @@ pub(crate) fn name_words(name: &str) -> Vec<String> {
         before = letter;
     }
     words
+}
+
+/// Whether an argument takes a name that anybody in a shared space can have.
+pub(crate) fn is_of_shared_space(key: &str) -> bool {
+    name_words(key).iter().any(|word| is_in(SHARED_SPACE, singular(word)))
 }
 
 /// Whether a word among the arguments says in which state something is put.
