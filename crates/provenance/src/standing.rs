@@ -299,7 +299,9 @@ impl<'a> Judged<'a> {
                 .records()
                 .iter()
                 .filter(|listed| listed.record.amounts.iter().any(|sum| amount <= *sum))
-                .any(|listed| listed.is_complete && (view.names(&view.request, listed) || self.concerns_target(listed)))
+                .any(|listed| {
+                    listed.is_complete && (view.names(&view.request, listed) || self.concerns_target(listed))
+                })
     }
 
     /// Whether a record is about whom the call is aimed at.

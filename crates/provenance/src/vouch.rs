@@ -6,8 +6,8 @@ use highwater_core::provenance::{Ground, Standing};
 
 use crate::argument::{Leaf, Takes};
 use crate::carrier::{Carrier, host_of};
-use crate::record::Name;
 use crate::normal::words;
+use crate::record::Name;
 use crate::significance::{is_significant, significant_count};
 use crate::text::Text;
 use crate::value::{Kind, Value, nouns};
@@ -109,7 +109,11 @@ impl View<'_> {
         let is_quoted = || self.request.iter().any(|text| text.quotes(&value.normal));
         match &value.kind {
             // A host where no page is taken is a name like any other.
-            Kind::Carrier(Carrier::Page { .. }) if leaf.takes != Takes::Page && !value.normal.contains("://") => is_quoted(),
+            Kind::Carrier(Carrier::Page { .. })
+                if leaf.takes != Takes::Page && !value.normal.contains("://") =>
+            {
+                is_quoted()
+            }
             Kind::Carrier(carrier) => self.says_page_or(carrier),
             Kind::Path(path) => {
                 self.request.iter().flat_map(|text| text.paths()).any(|said| is_below(path, said))
@@ -120,7 +124,8 @@ impl View<'_> {
             }
             // Every word of a request would be a channel or a user.
             Kind::Words if leaf.role == ArgumentRole::Target && value.is_name() => {
-                is_quoted() || self.says_words(value) && (self.is_trusted_value(value) || self.is_payee(leaf, value))
+                is_quoted()
+                    || self.says_words(value) && (self.is_trusted_value(value) || self.is_payee(leaf, value))
             }
             Kind::Words if leaf.takes == Takes::Id && !value.spaced.contains(char::is_numeric) => {
                 is_quoted() || self.says_words(value) && self.listed(&value.normal).is_some()
@@ -170,7 +175,9 @@ impl View<'_> {
     fn is_approved_elsewhere(&self, leaf: &Leaf, value: &Value) -> bool {
         self.evidence.approvals().any(|approved| match &value.kind {
             Kind::Carrier(carrier) => approved.carries(carrier),
-            Kind::Words if leaf.role == ArgumentRole::Target => approved.is_target_of(self.call.server, &value.normal),
+            Kind::Words if leaf.role == ArgumentRole::Target => {
+                approved.is_target_of(self.call.server, &value.normal)
+            }
             Kind::Words | Kind::Short | Kind::Path(_) => false,
         })
     }
@@ -206,24 +213,37 @@ impl View<'_> {
 
     /// The value belongs to the one record that these texts name: its id, or what the platform says of it. `nouns` are
     /// those of the argument.
-    pub(crate) fn designated(&self, texts: &[&Text], value: &Value, role: ArgumentRole, nouns: &[String]) -> Option<DecisionId> {
+    pub(crate) fn designated(
+        &self,
+        texts: &[&Text],
+        value: &Value,
+        role: ArgumentRole,
+        nouns: &[String],
+    ) -> Option<DecisionId> {
         let is_object = role == ArgumentRole::Object;
         let found = self.records().iter().filter(|listed| listed.is_complete).find(|listed| {
             let record = listed.record;
             let is_id = record.id == value.normal && listed.reply.server == *self.call.server;
             let is_attested = !is_object && record.attested.contains(&value.normal);
-            let is_known = listed.reply.trusted || is_attested && self.evidence.directory().addresses().has(&value.normal);
+            let is_known = listed.reply.trusted
+                || is_attested && self.evidence.directory().addresses().has(&value.normal);
             let is_named = |name: &Name| {
                 let Some(part) = self.naming_part(texts, listed, name) else { return false };
                 let quotes = || texts.iter().any(|text| text.quotes(&name.normal));
                 // Whom or where something goes is named by the thing's own name, or by the noun of the argument:
                 // "the channel starting with External".
                 let is_itself = || name.normal == record.id || crate::carrier::mail(&record.id).is_some();
-                let is_called = || texts.iter().any(|text| text.calls(part.trim(), nouns) && text.has_inner_capital(part.trim()));
-                is_attested && (is_known || quotes()) || is_id && (is_object || is_itself() && (is_known || is_called()))
+                let is_called = || {
+                    texts
+                        .iter()
+                        .any(|text| text.calls(part.trim(), nouns) && text.has_inner_capital(part.trim()))
+                };
+                is_attested && (is_known || quotes())
+                    || is_id && (is_object || is_itself() && (is_known || is_called()))
             };
             (is_id || is_attested)
-                && (record.names.iter().any(is_named) || is_id && is_object && self.is_named_by_sum(texts, listed))
+                && (record.names.iter().any(is_named)
+                    || is_id && is_object && self.is_named_by_sum(texts, listed))
         });
         found.map(|listed| listed.reply.decision.clone())
     }
@@ -242,7 +262,11 @@ impl View<'_> {
         let is_whole = || {
             name.significant > 1 || listed.reply.trusted || texts.iter().any(|text| text.quotes(&name.normal))
         };
-        let part = if says(&name.spaced) && is_whole() { Some(name.spaced.as_str()) } else { leading_part(texts, name) };
+        let part = if says(&name.spaced) && is_whole() {
+            Some(name.spaced.as_str())
+        } else {
+            leading_part(texts, name)
+        };
         part.filter(|part| self.is_only(listed, part))
     }
 
