@@ -12,6 +12,7 @@ mod entries;
 mod json_edit;
 mod json_file;
 mod json_text;
+mod obstacle;
 mod toml_file;
 mod undo;
 
@@ -23,6 +24,7 @@ use crate::host::Host;
 
 pub use diff::preview;
 pub use entries::{Road, installed_hooks, plugin_files};
+pub use obstacle::{Obstacle, SettingsOf, obstacles};
 pub use undo::{TextEdit, Undo};
 
 /// What is to be installed.
