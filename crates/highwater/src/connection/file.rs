@@ -160,6 +160,8 @@ impl Replacement {
             return Err(Failure::failed(format_args!("`{shown}` has changed meanwhile"))
                 .help("try again; what was done so far is kept and goes on from there"));
         }
+        // What an interrupted run has left.
+        fs::remove_file(beside(path)).ok();
         let mode = before.found.as_ref().map_or(PRIVATE, |(_, mode)| *mode);
         let replaced = match after {
             Some(after) if before.text() == Some(after.as_str()) => Ok(()),
@@ -173,9 +175,7 @@ impl Replacement {
 
 /// Writes a file beside its place and moves it there: whoever reads sees the old file or the new one.
 pub(crate) fn write_whole(path: &Path, contents: &[u8], mode: u32) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // One name, so that what an interrupted run has left is overwritten by the next.
-    let beside = path.with_file_name(format!(".{name}.highwater-new"));
+    let beside = beside(path);
     let written = (|| {
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE).open(&beside)?;
@@ -191,6 +191,12 @@ pub(crate) fn write_whole(path: &Path, contents: &[u8], mode: u32) -> io::Result
             Err(error)
         }
     }
+}
+
+/// Where a file is written before it is moved into its place: always there, so that the next run finds what is left.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.highwater-new"))
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
