@@ -135,7 +135,7 @@ impl Planned {
         earlier: Option<&Connection>,
         secret: &str,
     ) -> Result<Self, Failure> {
-        let install = install(&args.places, data, secret)?;
+        let install = install(&args.places, data, secret, location.plugin.is_some())?;
         let files = changes(args.host, location, &install, earlier)?;
         let plugin = match &location.plugin {
             Some(folder) => {
@@ -171,7 +171,7 @@ impl Shown {
         shown.notes.extend(open.map(|change| {
             format!("others can read `{0}`, which holds a token now: `chmod go-rwx {0}`", change.before.shown)
         }));
-        let program = program_of(host);
+        let program = host.program();
         if find_program(program).is_none() {
             shown
                 .notes
@@ -207,14 +207,6 @@ impl Consent {
             true => Ok(()),
             false => Err(Failure::refused("nothing was changed")),
         }
-    }
-}
-
-/// The program that starts a host.
-pub(crate) const fn program_of(host: Host) -> &'static str {
-    match host {
-        Host::ClaudeCode => "claude",
-        Host::Codex => "codex",
     }
 }
 

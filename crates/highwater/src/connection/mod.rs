@@ -47,19 +47,27 @@ pub(crate) struct FileChange {
 /// A program that the host starts, and not an address: hooks refuse where no gateway answers, so there has to be one
 /// whenever the host runs, and `stdio` starts it. It needs no open port, and the host tells such a program which
 /// conversation it belongs to.
-pub(crate) fn install(places: &Places, data: &Path, token: &str) -> Result<Install, Failure> {
+pub(crate) fn install(
+    places: &Places,
+    data: &Path,
+    token: &str,
+    as_plugin: bool,
+) -> Result<Install, Failure> {
     let program = text(&crate::wire::program()?)?;
-    let data_dir = ["--data-dir".to_owned(), text(data)?];
-    let mut arguments = vec!["stdio".to_owned()];
-    arguments.extend(places.config_option()?);
+    let mut options = places.config_option()?;
     // Said in any case: hosts start programs with an environment of their own.
-    arguments.extend(data_dir.clone());
+    options.extend(["--data-dir".to_owned(), text(data)?]);
+    let arguments = std::iter::once("stdio".to_owned()).chain(options.clone()).collect();
+    if as_plugin {
+        // The name that the host gives the server of a plugin.
+        options.extend(["--server".to_owned(), format!("plugin:{SERVER_NAME}:{SERVER_NAME}")]);
+    }
     let environment = vec![(TOKEN_VARIABLE.to_owned(), token.to_owned())];
     let watchdog = find_program("timeout").is_some();
     Ok(Install {
         name: SERVER_NAME.to_owned(),
         endpoint: Endpoint::Program { command: program.clone(), arguments, environment },
-        hook: HookCommand { program, options: data_dir.to_vec(), watchdog },
+        hook: HookCommand { program, options, watchdog },
     })
 }
 

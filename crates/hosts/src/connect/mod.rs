@@ -9,6 +9,7 @@
 
 mod diff;
 mod entries;
+mod installed;
 mod json_edit;
 mod json_file;
 mod json_text;
@@ -24,6 +25,7 @@ use crate::host::Host;
 
 pub use diff::preview;
 pub use entries::{Road, installed_hooks, plugin_files};
+pub use installed::{Handler, InstalledHook, hooks_in, program_in};
 pub use obstacle::{Obstacle, SettingsOf, obstacles};
 pub use undo::{TextEdit, Undo};
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::host::HookName;
 
-fn install() -> Install {
+pub(super) fn install() -> Install {
     Install {
         name: "highwater".into(),
         endpoint: Endpoint::Program {
@@ -17,7 +17,7 @@ fn install() -> Install {
     }
 }
 
-fn connected(file: HostFile, contents: Option<&str>) -> Connected {
+pub(super) fn connected(file: HostFile, contents: Option<&str>) -> Connected {
     connect(file, "f", contents, &install(), None).unwrap()
 }
 
