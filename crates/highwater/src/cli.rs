@@ -3,15 +3,15 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    approvals, check, connect, disconnect, docs, example_server, explain, manifest, marks, receipts, report,
-    schema, serve, servers, session, status, stdio, stdio_gateway, test, token,
+    approvals, check, connect, disconnect, docs, doctor, example_server, explain, hook, manifest, marks,
+    receipts, report, schema, serve, servers, session, status, stdio, stdio_gateway, test, token,
 };
 use crate::command::{
     approvals::ApprovalsArgs, check::CheckArgs, connect::ConnectArgs, disconnect::DisconnectArgs,
-    docs::DocsArgs, example_server::ExampleServerArgs, explain::ExplainArgs, manifest::ManifestArgs,
-    marks::MarksArgs, receipts::ReceiptsArgs, report::ReportArgs, serve::ServeArgs, servers::ServersArgs,
-    session::SessionArgs, status::StatusArgs, stdio::StdioArgs, stdio_gateway::StdioGatewayArgs,
-    test::TestArgs, token::TokenArgs,
+    docs::DocsArgs, doctor::DoctorArgs, example_server::ExampleServerArgs, explain::ExplainArgs,
+    hook::HookArgs, manifest::ManifestArgs, marks::MarksArgs, receipts::ReceiptsArgs, report::ReportArgs,
+    serve::ServeArgs, servers::ServersArgs, session::SessionArgs, status::StatusArgs, stdio::StdioArgs,
+    stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
 };
 use crate::exit::Failure;
 use crate::log::LogOptions;
@@ -57,6 +57,12 @@ enum Command {
     /// stays.
     Disconnect(DisconnectArgs),
 
+    /// Find out whether everything that an agent host tells arrives, and say what is missing.
+    ///
+    /// Starts our server and fires every hook once, by the very lines in the host's files. Without a host: each that is
+    /// connected.
+    Doctor(DoctorArgs),
+
     /// Show how the servers of the running gateway are and what they say of themselves; approve or refuse it.
     ///
     /// What a server says of itself and its tools is held until a person has approved it, and again when it changes.
@@ -76,6 +82,12 @@ enum Command {
 
     /// Show whether a gateway runs, by which configuration, and what agents may do that nobody watches.
     Status(StatusArgs),
+
+    /// Tell the gateway of an event of an agent host, and print the answer. Hosts run it as a hook.
+    ///
+    /// Reads the host's JSON on standard input and prints one JSON object. Talks to the gateway that runs on the data
+    /// directory; where that does not answer, tools are refused (exit code 2) and everything else passes.
+    Hook(HookArgs),
 
     /// Show agent sessions and their labels, take a label down, make a context.
     ///
@@ -139,16 +151,21 @@ impl Cli {
         if self.command.holds_secrets() {
             memory::protect()?;
         }
-        self.log.start(self.command.usual_log_level())?;
+        // Hosts read what a hook writes: it logs nothing, and no setting of logs can make it fail.
+        if !matches!(self.command, Command::Hook(_)) {
+            self.log.start(self.command.usual_log_level())?;
+        }
         match &self.command {
             Command::Serve(args) => serve::run(args, &self.log),
             Command::Stdio(args) => stdio::run(args, &self.log),
             Command::Connect(args) => connect::run(args),
             Command::Disconnect(args) => disconnect::run(args),
+            Command::Doctor(args) => doctor::run(args),
             Command::Servers(args) => servers::run(args),
             Command::Explain(args) => explain::run(args),
             Command::Report(args) => report::run(args),
             Command::Status(args) => status::run(args),
+            Command::Hook(args) => hook::run(args, &self.log),
             Command::Session(args) => session::run(args),
             Command::Marks(args) => marks::run(args),
             Command::Token(args) => token::run(args),
@@ -181,6 +198,7 @@ impl Command {
             Self::Stdio(_)
             | Self::Connect(_)
             | Self::Disconnect(_)
+            | Self::Doctor(_)
             | Self::Servers(_)
             | Self::Explain(_)
             | Self::Report(_)
@@ -196,6 +214,7 @@ impl Command {
             | Self::ExampleServer(_)
             | Self::ScriptedServer(_)
             | Self::Docs(_) => "warn",
+            Self::Hook(_) => "off",
             // What a gateway has to say about a refusal is part of the story, not of the report.
             Self::Test(_) => "error",
         }

@@ -1,7 +1,7 @@
 //! The token of a host: one of its own, so that its conversations, its limits and its end are its own.
 
 use anyhow::Context;
-use highwater_core::grant::{Forms, Grant, Limits};
+use highwater_core::grant::{AcceptedWords, Forms, Grant, Limits};
 use highwater_hosts::host::Host;
 use highwater_store::TokenTerms;
 use serde::{Deserialize, Serialize};
@@ -126,10 +126,17 @@ pub(crate) fn withdraw(places: &Places, token: &HostToken) -> Result<(), Failure
     ask(places, what).map(|_| ())
 }
 
-/// Everything: what its user may do, the host may ask for. Its forms are answered by the person who sits there.
+/// Everything: what its user may do, the host may ask for. The person who sits there answers its forms, and the words are
+/// theirs.
 fn terms() -> TokenTerms {
     let grant = Grant::everything().clone();
-    TokenTerms { grant, limits: Limits::default(), user: None, forms: Forms::Person }
+    TokenTerms {
+        grant,
+        limits: Limits::default(),
+        user: None,
+        forms: Forms::Person,
+        words: AcceptedWords::Owner,
+    }
 }
 
 fn listed(places: &Places) -> Result<Vec<Listed>, Failure> {
