@@ -1,0 +1,47 @@
+"""Claude Code: how it is set up, started and spoken to."""
+
+import json
+import os
+
+from scripted_model import use
+
+KEY = "sk-ant-scripted-" + "0" * 24
+
+
+class ClaudeCode:
+    name = "claude-code"
+
+    def __init__(self, program):
+        self.program = program
+
+    def environment(self, stage):
+        return {"ANTHROPIC_BASE_URL": stage.model.url, "ANTHROPIC_API_KEY": KEY, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+                "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1"}
+
+    def furnish(self, stage):
+        """A user who has answered all questions of the first start and lets the tools run."""
+        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        state = {"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+                 "projects": {stage.project: trusted}}
+        settings = {"permissions": {"defaultMode": "default", "allow": ["Bash", "Agent", "mcp__highwater"]}}
+        os.makedirs(f"{stage.home}/.claude")
+        for path, value in ((".claude.json", state), (".claude/settings.json", settings)):
+            with open(f"{stage.home}/{path}", "w") as file:
+                json.dump(value, file, indent=2)
+
+    def greet(self, terminal):
+        terminal.wait_for("? for shortcuts", "for agents", "shift+tab")
+        terminal.read(1)
+
+    def print_arguments(self, prompt):
+        return ["-p", prompt, "--output-format", "json"]
+
+    def mcp_tool(self, name, arguments):
+        return use(f"mcp__highwater__{name}", arguments)
+
+    def shell(self, command):
+        return use("Bash", {"command": command, "description": "a command"})
+
+    def agent(self, prompt, background=False):
+        return use("Agent", {"description": "a job", "prompt": prompt, "subagent_type": "general-purpose",
+                             "run_in_background": background})
