@@ -10,6 +10,9 @@ KEY = "sk-ant-scripted-" + "0" * 24
 
 class ClaudeCode:
     name = "claude-code"
+    turn = "prompt_id"
+    hooks_file = ".claude/settings.json"
+    terminal_arguments = []
 
     def __init__(self, program):
         self.program = program
@@ -23,7 +26,7 @@ class ClaudeCode:
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         state = {"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
                  "projects": {stage.project: trusted}}
-        settings = {"permissions": {"defaultMode": "default", "allow": ["Bash", "Agent", "mcp__highwater"]}}
+        settings = {"permissions": {"allow": ["Bash", "Agent", "mcp__highwater"]}, "disableAutoMode": "disable"}
         os.makedirs(f"{stage.home}/.claude")
         for path, value in ((".claude.json", state), (".claude/settings.json", settings)):
             with open(f"{stage.home}/{path}", "w") as file:
@@ -45,3 +48,13 @@ class ClaudeCode:
     def agent(self, prompt, background=False):
         return use("Agent", {"description": "a job", "prompt": prompt, "subagent_type": "general-purpose",
                              "run_in_background": background})
+
+    def clear(self, terminal):
+        terminal.type("/clear")
+        terminal.read(2)
+
+    def switch_hooks_off(self, stage):
+        """As a person or an agent could: a nearer file of settings outranks the user's."""
+        os.makedirs(f"{stage.project}/.claude", exist_ok=True)
+        with open(f"{stage.project}/.claude/settings.json", "w") as file:
+            json.dump({"disableAllHooks": True}, file)

@@ -7,6 +7,9 @@ from scripted_model import use
 
 class Codex:
     name = "codex"
+    turn = "turn_id"
+    hooks_file = ".codex/hooks.json"
+    terminal_arguments = ["--dangerously-bypass-hook-trust"]
 
     def __init__(self, program):
         self.program = program
@@ -40,3 +43,11 @@ class Codex:
 
     def agent(self, prompt, background=False):
         return use("spawn_agent", {"message": prompt}, "multi_agent_v1")
+
+    def clear(self, terminal):
+        terminal.type("/new")
+        terminal.read(2)
+
+    def switch_hooks_off(self, stage):
+        with open(f"{stage.home}/{self.hooks_file}", "w") as file:
+            file.write("{}")

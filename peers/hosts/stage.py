@@ -47,6 +47,9 @@ class Stage:
                    "trust": {"server_trust": "tool", "verified": True}}
             for name in SERVERS
         }
+        reading = {"cases": [{"when": {"arguments.repo": {"in": ["website", "docs"]}},
+                              "returnMetadata": {"source": "untrustedPublic", "sensitivity": "none"}}]}
+        servers["repo"]["labels"] = {"list_issues": reading, "get_issue": reading}
         token = {"permissions": ["read", "write", "destructive", "retrieve_tools"], "servers": ["*"], "forms": "never",
                  "words": words}
         return {"quarantine": False, "servers": servers, "agent_tokens": {self.host.name: token},
@@ -54,7 +57,9 @@ class Stage:
 
     def run(self, *arguments, check=True):
         """A command of ours."""
-        command = [self.highwater, *arguments, "--config", self.config, "--data-dir", self.data]
+        command = [self.highwater, *arguments, "--data-dir", self.data]
+        if arguments[0] in ("connect", "disconnect", "doctor", "token"):
+            command += ["--config", self.config]
         done = subprocess.run(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=PATIENCE_SECONDS)
         if check and done.returncode != 0:

@@ -12,7 +12,7 @@ import time
 
 ESCAPES = re.compile(r"\x1b(\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[()][A-Z0-9]|[=>78cDEHMNOZ])")
 # Only decides how late a check fails.
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 40
 PAUSE_SECONDS = 0.3
 
 
