@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import threading
 import time
 
@@ -50,8 +51,12 @@ def missing(stage, check):
 
 
 def garbled(stage, check):
-    """A program in the place of ours that is none. What a host does with text of others is not ours to refuse, so the
-    program that is installed must be the one that runs: `doctor` finds it."""
+    """An event that makes no sense, and a program in the place of ours. Hosts run the tool where a hook prints text, so
+    that the program is ours is all there is: `doctor` finds out."""
+    for event, code in (("PreToolUse", 2), ("UserPromptSubmit", 0)):
+        hook = [stage.highwater, "hook", stage.host.name, event, "--data-dir", stage.data]
+        done = subprocess.run(hook, input="{ no", env=stage.environment, capture_output=True, text=True, timeout=60)
+        check(f"an event {event} that is garbled: exit {code}", done.returncode == code, done)
     replace_program(stage, 'echo "not JSON"; exit 0')
     done = stage.run("doctor", stage.host.name, "--json", check=False)
     [answer] = json.loads(done.stdout)

@@ -1,7 +1,7 @@
 """A model that says what a script says, for hosts that are driven without one: Anthropic Messages and OpenAI Responses.
 
-A conversation names its script in its first user text, as `(script NAME)`. What comes next is told by how many answers the
-conversation holds already, so nothing is remembered from one request to the next. A step is a list of blocks, made by `say`
+The user's text names a script as `(script NAME)`. What comes next is told by how many answers the conversation holds since
+the last such text, so nothing is remembered from one request to the next. A step is a list of blocks, made by `say`
 and `use`, or a function that makes them; a function may do something in the world first.
 """
 
@@ -39,9 +39,14 @@ class ScriptedModel:
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def answer(self, user_turns, answered):
-        """The blocks that come after so many answers."""
-        name = next((found[1] for text in _texts(user_turns) if (found := NAMED.search(text))), None)
+    def answer(self, turns):
+        """The blocks that come next. A turn is whose it is, `user` or `model`, and what it holds."""
+        name, answered = None, 0
+        for whose, content in turns:
+            found = [named[1] for text in _texts(content) if (named := NAMED.search(text))] if whose == "user" else []
+            if found:
+                name, answered = found[-1], 0
+            answered += whose == "model"
         steps = self.scripts.get(name, [])
         step = steps[answered] if answered < len(steps) else [say("done")]
         return step() if callable(step) else step
@@ -94,12 +99,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({})
 
     def _messages(self, body):
-        turns = body.get("messages", [])
-        users = [turn for turn in turns if turn.get("role") == "user"]
-        answered = sum(turn.get("role") == "assistant" for turn in turns)
+        turns = [("model" if turn.get("role") == "assistant" else "user", turn.get("content")) for turn in body.get("messages", [])]
         number = next(self.model.numbers)
         content = []
-        for index, block in enumerate(self.model.answer(users, answered)):
+        for index, block in enumerate(self.model.answer(turns)):
             if "tool" in block:
                 content.append({"type": "tool_use", "id": f"toolu_{number:06}_{index}", "name": block["tool"], "input": block["input"]})
             else:
@@ -121,14 +124,16 @@ class _Handler(BaseHTTPRequestHandler):
         return self._events(events)
 
     def _responses(self, body):
-        items = body.get("input", [])
-        users = [item for item in items if item.get("role") == "user"]
-        made = [item.get("role") == "assistant" or item.get("type") in MODEL_MADE for item in items]
-        # One answer may be several items: a run of them counts once.
-        answered = sum(now and not before for before, now in zip([False, *made], made))
+        turns = []
+        for item in body.get("input", []):
+            if item.get("role") == "assistant" or item.get("type") in MODEL_MADE:
+                # One answer may be several items: a run of them counts once.
+                turns += [("model", None)] if not turns or turns[-1][0] != "model" else []
+            else:
+                turns.append(("user" if item.get("role") == "user" else "host", item))
         number = next(self.model.numbers)
         output = []
-        for index, block in enumerate(self.model.answer(users, answered)):
+        for index, block in enumerate(self.model.answer(turns)):
             if "tool" in block:
                 item = {"type": "function_call", "id": f"fc_{number}_{index}", "call_id": f"call_{number:06}_{index}",
                         "name": block["tool"], "arguments": json.dumps(block["input"]), "status": "completed"}

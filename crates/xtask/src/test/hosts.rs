@@ -16,8 +16,9 @@ use crate::install::{self, Group};
 /// The stories take minutes; one that hangs need not be heard to its end.
 const STORIES_LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// Puts a program into a network of its own.
-const ALONE: &str = "ip link set lo up && exec python3 \"$@\"";
+/// Runs a script in the network of its own that it finds, without the privileges that it took to make it: what is refused to
+/// an ordinary user is refused.
+const ALONE: &str = "ip link set lo up && exec unshare --map-user=1000 --map-group=1000 python3 \"$@\"";
 
 /// A host by its name, and the program below its group's folder. Its package starts the same by a script that needs Node.
 type HostProgram = (&'static str, Group, &'static [&'static str]);
