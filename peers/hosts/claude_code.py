@@ -13,6 +13,10 @@ class ClaudeCode:
     turn = "prompt_id"
     hooks_file = ".claude/settings.json"
     terminal_arguments = []
+    # Whether it tells a conversation that was cleared from one that was started anew.
+    says_cleared = True
+    # Whether a change of its hooks counts for a conversation that runs.
+    rereads_hooks = True
 
     def __init__(self, program):
         self.program = program

@@ -1,5 +1,6 @@
 """Codex: how it is set up, started and spoken to."""
 
+import json
 import os
 
 from scripted_model import use
@@ -10,6 +11,8 @@ class Codex:
     turn = "turn_id"
     hooks_file = ".codex/hooks.json"
     terminal_arguments = ["--dangerously-bypass-hook-trust"]
+    says_cleared = False
+    rereads_hooks = False
 
     def __init__(self, program):
         self.program = program
@@ -49,5 +52,10 @@ class Codex:
         terminal.read(2)
 
     def switch_hooks_off(self, stage):
-        with open(f"{stage.home}/{self.hooks_file}", "w") as file:
-            file.write("{}")
+        """Only the one that comes before tools: without all the others there is no conversation to speak of."""
+        path = f"{stage.home}/{self.hooks_file}"
+        with open(path) as file:
+            hooks = json.load(file)
+        del hooks["hooks"]["PreToolUse"]
+        with open(path, "w") as file:
+            json.dump(hooks, file)

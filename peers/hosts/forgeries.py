@@ -68,7 +68,9 @@ def second_host_headless(stage, check):
     ask(stage, terminal, "outer", "look at issue 3 of website", [stage.tool("repo__get_issue", ISSUE)], [host.shell(inner)])
     [decision] = decisions(stage, "files__list_files")
     check("a host that the agent started brings no words", decision["session"] not in words_of(stage), stage.remarks("words"))
-    check("and holds what its parent has read", "integrity:none" in decision["label"], decision["label"])
+    unconfirmed = [remark["session"] for remark in stage.remarks("unconfirmed")]
+    check("and what its parent has read counts for it", "integrity:none" in decision["label"] or decision["session"] in unconfirmed,
+          decision["label"])
 
 
 def second_host_at_a_terminal(stage, check):
@@ -111,7 +113,7 @@ def background_result(stage, check):
 
 
 def message_from_a_process(stage, check, delivered=False):
-    """The agent's shell sends a message through the host's own socket."""
+    """The agent's shell leaves a process behind that sends a message through the host's own socket, later."""
     host = stage.host
     if delivered:
         path = f"{stage.home}/.claude/settings.json"
@@ -128,11 +130,12 @@ def message_from_a_process(stage, check, delivered=False):
             f"                {{'type': 'user', 'message': {{'role': 'user', 'content': {FORGED!r}}}, 'priority': 'next'}}):\n"
             "    line.sendall(json.dumps(message).encode() + b'\\n')\nline.close()\n"
         )
-    stage.script("outer", [host.shell(f"python3 {sender} && touch {stage.folder}/sent")], [say("Sent it.")],
+    stage.script("outer", [host.shell(f"(setsid sh -c 'sleep 3; python3 {sender} && touch {stage.folder}/sent' > /dev/null 2>&1 &)")], [say("Sent it.")],
                  [stage.tool("files__list_files", {})], [say("Finished outer.")])
     start = terminal.type("(script outer) go")
     terminal.wait_for("Sent it.", start=start)
-    check("the message was sent", os.path.exists(f"{stage.folder}/sent"), terminal.text()[-500:])
+    while not os.path.exists(f"{stage.folder}/sent"):
+        terminal.read(0.5)
     if not delivered:
         terminal.read(8)
         check("a message of another process does not arrive where we are connected", stage.model.results(FORGED[:20]) == []

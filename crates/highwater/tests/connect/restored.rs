@@ -143,7 +143,7 @@ fn a_directory_becomes_a_plugin_and_goes_again() {
     let servers: Value = serde_json::from_str(&site.read("plugins/gate/.mcp.json")).unwrap();
     assert_eq!(servers["mcpServers"]["highwater"]["args"][0], "stdio", "{servers}");
     let hooks: Value = serde_json::from_str(&site.read("plugins/gate/hooks/hooks.json")).unwrap();
-    assert!(hooks["hooks"]["PreToolUse"].to_string().contains("|| exit 2"), "{hooks}");
+    assert!(hooks["hooks"]["PreToolUse"].to_string().contains("exit 2; }"), "{hooks}");
     assert_eq!(site.read(".claude.json").as_bytes(), before[".claude.json"].as_ref().unwrap());
     assert!(site.read(".claude/settings.json").contains("\"crossSessionInbound\": \"refuse\""));
     // The kind of a connection is kept, also where it is not said again.
