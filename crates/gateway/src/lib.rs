@@ -7,6 +7,7 @@ mod changes;
 mod client;
 mod decision_ids;
 mod describe;
+mod directory_lookup;
 mod dispatch;
 pub mod front;
 mod gateway;
@@ -39,7 +40,9 @@ pub use pins::{
     ChangeReview, ConcernReview, Decided, ItemReview, Judgement, NoticeReview, Offer, ServerReview,
     UnknownName,
 };
+pub use pipeline::{ReplySource, value_sentences};
 pub use policy::policy;
+pub use session::Speaker;
 pub use stated_label::StatedLabel;
 pub use status::ServerStatus;
 pub use token_desk::{ShownTerms, TokenDesk, TokenFault, TokenSource, TokenStatus, TokenView};

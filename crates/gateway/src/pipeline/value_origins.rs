@@ -2,27 +2,36 @@
 //! becomes of the call is told to that conversation. A conversation that tells no words has no such evidence, and its calls
 //! are judged by the label alone.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{ArgumentRole, Destination, Outcome, Words};
 use highwater_core::decide::{FlowMode, Permit};
+use highwater_core::grant::AcceptedWords;
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
 use highwater_core::policy::{Policy, ToolStatus};
 use highwater_core::provenance::{ArgumentStanding, CallProvenance, Ground, Standing};
 use highwater_core::trust::TrustLevel;
 use highwater_mcp::frame::Frame;
-use highwater_mcp::text::{member, string_member};
-use highwater_provenance::{Body, Call, Evidence, Reply, stand};
+use highwater_mcp::text::{member, members, string_member, unquote};
+use highwater_provenance::{Body, Call, Evidence, ListedThing, Reply, stand};
 use serde_json::Value;
 
 use super::approve::ReplySource;
 use super::permitted::{Basis, Permitted};
 use super::proposed::{EffectiveContract, Proposed};
 use super::sessions::{Sessions, is_unread};
+use crate::approvals::ListedView;
 use crate::catalog::Definition;
 use crate::session::ReadCall;
+
+/// The longest value that is looked up among the ids that were listed, as JSON text.
+const LONGEST_ID: usize = 256;
+
+/// How many of a call's arguments are.
+const MOST_LISTED: usize = 16;
 
 /// What was found out of the values in a call. It depends on whether the session holds something that may not go to the
 /// public: a host that the user names is then no place to send just any page address to.
@@ -79,26 +88,27 @@ fn holds_private(policy: &Policy, proposed: &Proposed, label: &Label) -> bool {
 impl Sessions {
     /// A call with where its values come from, under its session's label of this moment. Anything else is as it was.
     pub(super) fn trace_values(&self, proposed: Proposed) -> Proposed {
-        if self.evidence.is_empty() || !matters(&proposed) || self.is_off(&proposed) {
+        if !self.evidence.may_have(proposed.session()) || !matters(&proposed) || self.is_off(&proposed) {
             return proposed;
         }
-        let (session, epoch) = (proposed.session().key(), epoch(&proposed));
-        let found = self
-            .evidence
-            .with(session, epoch, |evidence| with_call(&proposed, |call| ValueOrigins::of(evidence, call)));
+        let found = self.evidence.with(proposed.session(), epoch(&proposed), |evidence| {
+            with_call(&proposed, |call| ValueOrigins::of(evidence, call))
+        });
         match found.flatten() {
             Some(origins) => proposed.with_origins(origins),
             None => proposed,
         }
     }
 
+    /// Whether its virtual server has calls judged by the label alone, or the prompts of its clients are nobody's words.
     fn is_off(&self, proposed: &Proposed) -> bool {
-        self.world.load().without_provenance.contains(&proposed.caller.virtual_server)
+        proposed.standing.words == AcceptedWords::None
+            || self.world.load().without_provenance.contains(&proposed.caller.virtual_server)
     }
 
     /// Tells the conversation that a call is sent: that a person agreed to exactly this, and that it acts.
     pub(super) fn tell_sent(&self, proposed: &Proposed, permit: &Permit, basis: &Basis) {
-        if self.evidence.is_empty() || proposed.action.kind() != ActionKind::CallTool {
+        if !self.evidence.may_have(proposed.session()) || proposed.action.kind() != ActionKind::CallTool {
             return;
         }
         let is_approved = basis.seen && permit.obligations().approved();
@@ -106,7 +116,7 @@ impl Sessions {
         if !is_approved && !acts {
             return;
         }
-        self.evidence.with(proposed.session().key(), epoch(proposed), |evidence| {
+        self.evidence.with(proposed.session(), epoch(proposed), |evidence| {
             with_call(proposed, |call| {
                 if is_approved {
                     evidence.approved(call);
@@ -120,8 +130,9 @@ impl Sessions {
 
     /// Hands a reply over whose label is part of the session's and which is about to be released.
     pub(super) fn tell_reply(&self, permitted: &Permitted, reply: &Frame, label: &Label) {
-        let Some(result) = reply.result().filter(|_| !self.evidence.is_empty()) else { return };
-        let told = self.evidence.with(permitted.session().key(), epoch(permitted), |evidence| {
+        let may_have = self.evidence.may_have(permitted.session());
+        let Some(result) = reply.result().filter(|_| may_have) else { return };
+        let told = self.evidence.with(permitted.session(), epoch(permitted), |evidence| {
             with_call(permitted, |call| {
                 evidence.reply(&Reply {
                     decision: permitted.decision.clone(),
@@ -141,10 +152,34 @@ impl Sessions {
 
     /// The call in whose reply a value stands, for a person: what of the user's words it read.
     pub(super) fn reply_source(&self, proposed: &Proposed, decision: &DecisionId) -> Option<ReplySource> {
-        let session = proposed.session().key();
-        let read = self.evidence.read_call(session, decision)?;
+        let session = proposed.session();
+        let read = self.evidence.read_call(session.key(), decision)?;
         let named = self.evidence.with(session, epoch(proposed), |evidence| named_by_user(evidence, &read));
         Some(ReplySource { tool: read.shown.to_string(), named: named.flatten() })
+    }
+}
+
+impl Sessions {
+    /// What the server of a call listed under the ids that the call names.
+    pub(super) fn listed_as(&self, proposed: &Proposed) -> Vec<ListedView> {
+        let session = proposed.session();
+        if !self.evidence.may_have(session) || proposed.action.kind() != ActionKind::CallTool {
+            return Vec::new();
+        }
+        let server = proposed.action.upstream();
+        let things = self.evidence.with(session, epoch(proposed), |evidence| {
+            let arguments = members(proposed.arguments()).filter(|(_, value)| value.len() <= LONGEST_ID);
+            let found = arguments.filter_map(|(name, value)| {
+                let id = unquote(value).unwrap_or(Cow::Borrowed(value));
+                Some((name.into_owned(), evidence.listed_as(server, &id)?))
+            });
+            found.take(MOST_LISTED).collect::<Vec<_>>()
+        });
+        let view = |(argument, thing): (String, ListedThing)| {
+            let tool = self.evidence.read_call(session.key(), &thing.decision);
+            Some(ListedView { argument, name: thing.name?, tool: tool.map(|tool| tool.shown.to_string()) })
+        };
+        things.unwrap_or_default().into_iter().filter_map(view).collect()
     }
 }
 
@@ -215,8 +250,9 @@ fn with_call<T>(proposed: &Proposed, look: impl FnOnce(&Call<'_>) -> T) -> Optio
     // What nobody has seen says nothing of what its arguments are.
     let approved = definition.filter(|_| known.status == ToolStatus::Approved);
     let contract: &EffectiveContract = &proposed.reply_contract;
+    let inferred = known.shape.roles();
     let role = |pointer: &str| -> Option<ArgumentRole> {
-        contract.roles().is_stated(pointer).then(|| contract.role(pointer))
+        contract.roles().role_or(pointer, inferred.of_pointer(pointer, contract.acts()))
     };
     let caps: Vec<(&str, f64)> = known
         .cases

@@ -3,7 +3,7 @@
 //!
 //! Only conversations that tell the user's words are kept here: without words nothing is vouched for.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,8 @@ use highwater_config::{DirectoryEntry, Settings};
 use highwater_core::id::{DecisionId, SessionKey, UpstreamId};
 use highwater_core::provenance::People;
 use highwater_provenance::{Body, Directory, Evidence};
-use highwater_store::SessionHandle;
+use highwater_store::{SessionHandle, SessionKind};
+use tokio::time::{Duration, Instant};
 
 /// How many conversations are kept. The one that was used longest ago goes first.
 const MAX_CONVERSATIONS: usize = 4096;
@@ -26,12 +27,16 @@ const MAX_READS: usize = 256;
 /// How many bytes of arguments are kept of such a call; one with more is known by its name.
 const MAX_READ_ARGUMENTS: usize = 1024;
 
+/// After this time the tools that list people are asked again.
+const PEOPLE_AGAIN: Duration = Duration::from_secs(10 * 60);
+
 /// The evidence of every conversation that tells its words.
 pub(crate) struct Evidences {
     /// How many there are: while there is none, no call waits for the lock.
     count: AtomicUsize,
     conversations: Mutex<HashMap<SessionKey, Entry>>,
     directory: ArcSwap<Directory>,
+    people: Mutex<KnownPeople>,
     /// Moves with every use.
     clock: AtomicU64,
     /// The bytes of all that is kept.
@@ -39,6 +44,18 @@ pub(crate) struct Evidences {
     /// Other gateways serve the same conversations, so that replies are read that are not known here.
     is_shared: bool,
     bounds: Bounds,
+}
+
+/// Whom the operator knows.
+struct KnownPeople {
+    /// As the configuration says.
+    written: Directory,
+    /// As the tools say that the configuration names, by server and tool.
+    listed: BTreeMap<(String, String), Body>,
+    /// Whether the configuration names any.
+    has_tools: bool,
+    /// When they are to be asked again.
+    next: Option<Instant>,
 }
 
 /// What is kept at most.
@@ -95,6 +112,12 @@ impl Evidences {
             count: AtomicUsize::new(0),
             conversations: Mutex::default(),
             directory: ArcSwap::from_pointee(Directory::new([], People::Directory)),
+            people: Mutex::new(KnownPeople {
+                written: Directory::new([], People::Directory),
+                listed: BTreeMap::new(),
+                has_tools: false,
+                next: None,
+            }),
             clock: AtomicU64::new(0),
             bytes: Arc::default(),
             is_shared,
@@ -104,24 +127,44 @@ impl Evidences {
 
     /// Takes up whom the operator knows.
     pub(crate) fn adopt(&self, settings: &Settings) {
-        let mut directory = Directory::new(settings.identity.iter().map(String::as_str), settings.people);
+        let mut written = Directory::new(settings.identity.iter().map(String::as_str), settings.people);
         for entry in &settings.directory {
             if let DirectoryEntry::Person { name, addresses } = entry {
-                addresses.iter().for_each(|address| directory.add(name, address));
+                addresses.iter().for_each(|address| written.add(name, address));
             }
         }
-        self.set_directory(directory);
+        let has_tools = settings.directory.iter().any(|entry| matches!(entry, DirectoryEntry::Tool { .. }));
+        let people = KnownPeople { written, listed: BTreeMap::new(), has_tools, next: None };
+        *locked(&self.people) = people;
+        self.renew_directory();
     }
 
-    /// Takes up whom the reply to a lookup lists that the operator trusts.
-    pub(crate) fn learn_people(&self, reply: &Body) {
-        let mut directory = Directory::clone(&self.directory.load());
-        directory.read(reply);
-        self.set_directory(directory);
+    /// Whether the tools that list people are to be asked now, for a session that may need them. Who is told so asks.
+    pub(crate) fn wants_people(&self, session: &SessionHandle) -> bool {
+        if !self.may_have(session) {
+            return false;
+        }
+        let mut people = locked(&self.people);
+        let is_due = people.has_tools && people.next.is_none_or(|next| next <= Instant::now());
+        if is_due {
+            people.next = Some(Instant::now() + PEOPLE_AGAIN);
+        }
+        is_due
     }
 
-    fn set_directory(&self, directory: Directory) {
-        let directory = Arc::new(directory);
+    /// Takes up whom a tool lists that the operator names.
+    pub(crate) fn learn_people(&self, server: &str, tool: &str, reply: Body) {
+        locked(&self.people).listed.insert((server.to_owned(), tool.to_owned()), reply);
+        self.renew_directory();
+    }
+
+    fn renew_directory(&self) {
+        let directory = {
+            let people = locked(&self.people);
+            let mut directory = people.written.clone();
+            people.listed.values().for_each(|reply| directory.read(reply));
+            Arc::new(directory)
+        };
         self.directory.store(Arc::clone(&directory));
         for entry in locked(&self.conversations).values() {
             locked(&entry.conversation.heard).evidence.set_directory(Arc::clone(&directory));
@@ -167,26 +210,31 @@ impl Evidences {
         self.count.store(conversations.len(), Ordering::Release);
     }
 
-    /// Looks at the evidence of a session's conversation, if there is any. `epoch` is that of the label that the session
+    /// Looks at the evidence of a session's conversation, if it tells words. `epoch` is that of the label that the session
     /// has; evidence of an earlier one no longer counts.
     pub(crate) fn with<T>(
         &self,
-        session: &SessionKey,
+        session: &SessionHandle,
         epoch: Option<u64>,
         look: impl FnOnce(&mut Evidence) -> T,
     ) -> Option<T> {
-        let entry = self.entry(session)?;
-        let conversation = match (entry.epoch, epoch) {
-            // Something that was begun in an earlier epoch says nothing of this one.
-            (Some(known), Some(epoch)) if epoch < known => return None,
-            (Some(known), Some(epoch)) if epoch > known => {
-                let conversation = Arc::new(self.conversation(true));
-                self.keep(session, Entry { epoch: Some(epoch), conversation: Arc::clone(&conversation) });
-                conversation
+        let conversation = match self.entry(session.key()) {
+            // What was begun in an earlier epoch is vouched for by nothing.
+            Some(Entry { epoch: known, .. }) if known > epoch && epoch.is_some() => {
+                return Some(look(&mut self.unknown_evidence()));
             }
-            _ => entry.conversation,
+            Some(Entry { epoch: known, conversation }) if known == epoch || epoch.is_none() => conversation,
+            // Its words are gone, but not that it tells words.
+            Some(_) => self.begun_unknown(session, epoch),
+            None if is_of_host(session) => self.begun_unknown(session, epoch),
+            None => return None,
         };
         Some(self.look(&conversation, look))
+    }
+
+    /// Whether a session may have evidence. Most have none, and nothing is locked to say so.
+    pub(crate) fn may_have(&self, session: &SessionHandle) -> bool {
+        self.count.load(Ordering::Acquire) > 0 || is_of_host(session)
     }
 
     /// Notes a call whose reply was read, so that people can be told of it.
@@ -209,15 +257,7 @@ impl Evidences {
         heard.reads.iter().find(|call| call.decision == *decision).cloned()
     }
 
-    /// Whether no conversation has any evidence.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.count.load(Ordering::Acquire) == 0
-    }
-
     fn entry(&self, session: &SessionKey) -> Option<Entry> {
-        if self.is_empty() {
-            return None;
-        }
         locked(&self.conversations).get(session).cloned()
     }
 
@@ -236,18 +276,35 @@ impl Evidences {
         entry
     }
 
+    /// A conversation in which something may have been said and read that is not known here.
+    fn begun_unknown(&self, session: &SessionHandle, epoch: Option<u64>) -> Arc<Conversation> {
+        let conversation = Arc::new(self.conversation(true));
+        self.keep(session.key(), Entry { epoch, conversation: Arc::clone(&conversation) });
+        conversation
+    }
+
     /// A conversation that tells its words. `is_lost` says that something was read in it that is not known here.
     fn conversation(&self, is_lost: bool) -> Conversation {
-        let mut evidence = Evidence::new(self.directory.load_full());
-        evidence.brings_words();
-        if is_lost || self.is_shared {
-            evidence.lose();
-        }
+        let evidence = if is_lost || self.is_shared {
+            self.unknown_evidence()
+        } else {
+            let mut evidence = Evidence::new(self.directory.load_full());
+            evidence.brings_words();
+            evidence
+        };
         Conversation {
             used: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
             heard: Mutex::new(Heard { evidence, reads: VecDeque::new(), counted: 0 }),
             all_bytes: Arc::clone(&self.bytes),
         }
+    }
+
+    /// That of a conversation that tells words, of which nothing is known.
+    fn unknown_evidence(&self) -> Evidence {
+        let mut evidence = Evidence::new(self.directory.load_full());
+        evidence.brings_words();
+        evidence.lose();
+        evidence
     }
 
     fn keep(&self, session: &SessionKey, entry: Entry) {
@@ -308,6 +365,14 @@ impl Drop for Conversation {
     }
 }
 
+/// Whether it is the conversation of a host whose hooks were heard: that is what such a session is made from.
+fn is_of_host(session: &SessionHandle) -> bool {
+    session.owner().kind == SessionKind::Host
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,12 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that cannot go on should say so and stop"
 )]
 
+mod doctor;
 mod homes;
 mod interrupted;
 mod refused;
@@ -44,7 +46,8 @@ impl Site {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_highwater"));
         command.args(arguments).current_dir(self.home()).env_clear();
-        command.env("HOME", self.home()).env("PATH", env!("PATH")).stdin(Stdio::null());
+        let path = format!("{}:{}", self.path("bin").display(), env!("PATH"));
+        command.env("HOME", self.home()).env("PATH", path).stdin(Stdio::null());
         command
     }
 

@@ -18,6 +18,7 @@ mod doubts;
 mod flagged;
 mod hidden;
 mod hooks;
+mod hooks_unconfirmed;
 mod hooks_words;
 mod labels;
 mod lists;
@@ -40,6 +41,7 @@ mod store_faults;
 mod suspended;
 mod tasks;
 mod trust_levels;
+mod words;
 
 use std::time::Duration;
 
