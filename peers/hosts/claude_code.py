@@ -22,14 +22,23 @@ class ClaudeCode:
         self.program = program
 
     def environment(self, stage):
-        return {"ANTHROPIC_BASE_URL": stage.model.url, "ANTHROPIC_API_KEY": KEY, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-                "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1"}
+        return {
+            "ANTHROPIC_BASE_URL": stage.model.url,
+            "ANTHROPIC_API_KEY": KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+        }
 
     def furnish(self, stage):
         """A user who has answered all questions of the first start and lets the tools run."""
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-        state = {"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
-                 "projects": {stage.project: trusted}}
+        state = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+            "projects": {stage.project: trusted},
+        }
         settings = {"permissions": {"allow": ["Bash", "Agent", "mcp__highwater"]}, "disableAutoMode": "disable"}
         os.makedirs(f"{stage.home}/.claude")
         for path, value in ((".claude.json", state), (".claude/settings.json", settings)):
@@ -50,8 +59,15 @@ class ClaudeCode:
         return use("Bash", {"command": command, "description": "a command"})
 
     def agent(self, prompt, background=False):
-        return use("Agent", {"description": "a job", "prompt": prompt, "subagent_type": "general-purpose",
-                             "run_in_background": background})
+        return use(
+            "Agent",
+            {
+                "description": "a job",
+                "prompt": prompt,
+                "subagent_type": "general-purpose",
+                "run_in_background": background,
+            },
+        )
 
     def clear(self, terminal):
         terminal.type("/clear")

@@ -46,8 +46,12 @@ def shell_does_not_run(stage, check, name, prepare):
 
 def missing(stage, check):
     gone = f"{stage.folder}/gone"
-    shell_does_not_run(stage, check, "a hook whose program is missing",
-                       lambda: rewrite_hooks(stage, lambda line: line.replace(stage.highwater, gone)))
+    shell_does_not_run(
+        stage,
+        check,
+        "a hook whose program is missing",
+        lambda: rewrite_hooks(stage, lambda line: line.replace(stage.highwater, gone)),
+    )
 
 
 def garbled(stage, check):
@@ -61,8 +65,11 @@ def garbled(stage, check):
     done = stage.run("doctor", stage.host.name, "--json", check=False)
     [answer] = json.loads(done.stdout)
     failed = [one["name"] for one in answer["checks"] if one["state"] == "failed"]
-    check("a hook that prints something else: doctor names files and events", done.returncode == 4 and "files" in failed
-          and "event PreToolUse" in failed, failed)
+    check(
+        "a hook that prints something else: doctor names files and events",
+        done.returncode == 4 and "files" in failed and "event PreToolUse" in failed,
+        failed,
+    )
 
 
 def killed(stage, check):
@@ -75,12 +82,19 @@ def failing(stage, check):
 
 def stopped(stage, check):
     """A hook that is stopped is ended by its watchdog, before the host lets the tool run."""
-    shell_does_not_run(stage, check, "a hook that is stopped",
-                       lambda: replace_program(stage, f'case "$*" in *PreToolUse*) kill -STOP $$ ;; *) exec {stage.highwater} "$@" ;; esac'))
+    shell_does_not_run(
+        stage,
+        check,
+        "a hook that is stopped",
+        lambda: replace_program(
+            stage, f'case "$*" in *PreToolUse*) kill -STOP $$ ;; *) exec {stage.highwater} "$@" ;; esac'
+        ),
+    )
 
 
 def slow(stage, check):
     """A gateway that does not answer: the hook has a deadline of its own."""
+
     def stop_gateway():
         def stop():
             pid = wait_until(lambda: gateway(stage), "a gateway")
@@ -89,7 +103,9 @@ def slow(stage, check):
             # Long after the hook's own deadline, and before the host's patience with the server ends.
             time.sleep(25)
             os.kill(pid, signal.SIGCONT)
+
         threading.Thread(target=stop, daemon=True).start()
+
     shell_does_not_run(stage, check, "a gateway that is stopped", stop_gateway)
 
 

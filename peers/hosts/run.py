@@ -40,7 +40,9 @@ def tell(story, arguments):
     folder = os.path.join(arguments.folder, story.__name__)
     stage = None
     try:
-        stage = Stage(HOSTS[arguments.host](os.path.abspath(arguments.program)), folder, os.path.abspath(arguments.highwater))
+        stage = Stage(
+            HOSTS[arguments.host](os.path.abspath(arguments.program)), folder, os.path.abspath(arguments.highwater)
+        )
         story(stage, check)
     except Exception:
         check(story.__name__, False, traceback.format_exc()[-1500:])

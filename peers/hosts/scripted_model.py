@@ -99,28 +99,57 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({})
 
     def _messages(self, body):
-        turns = [("model" if turn.get("role") == "assistant" else "user", turn.get("content")) for turn in body.get("messages", [])]
+        turns = [
+            ("model" if turn.get("role") == "assistant" else "user", turn.get("content"))
+            for turn in body.get("messages", [])
+        ]
         number = next(self.model.numbers)
         content = []
         for index, block in enumerate(self.model.answer(turns)):
             if "tool" in block:
-                content.append({"type": "tool_use", "id": f"toolu_{number:06}_{index}", "name": block["tool"], "input": block["input"]})
+                content.append(
+                    {
+                        "type": "tool_use",
+                        "id": f"toolu_{number:06}_{index}",
+                        "name": block["tool"],
+                        "input": block["input"],
+                    }
+                )
             else:
                 content.append({"type": "text", "text": block["text"]})
         stop = "tool_use" if any(part["type"] == "tool_use" for part in content) else "end_turn"
-        message = {"id": f"msg_{number:06}", "type": "message", "role": "assistant", "model": body.get("model"), "stop_sequence": None,
-                   "content": content, "stop_reason": stop, "usage": {"input_tokens": 1, "output_tokens": 1}}
+        message = {
+            "id": f"msg_{number:06}",
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model"),
+            "stop_sequence": None,
+            "content": content,
+            "stop_reason": stop,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
         if not body.get("stream"):
             return self._json(message)
         events = [{"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}]
         for index, part in enumerate(content):
-            empty, delta = (({**part, "text": ""}, {"type": "text_delta", "text": part["text"]}) if part["type"] == "text" else
-                            ({**part, "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(part["input"])}))
-            events += [{"type": "content_block_start", "index": index, "content_block": empty},
-                       {"type": "content_block_delta", "index": index, "delta": delta},
-                       {"type": "content_block_stop", "index": index}]
-        events += [{"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 1}},
-                   {"type": "message_stop"}]
+            empty, delta = (
+                ({**part, "text": ""}, {"type": "text_delta", "text": part["text"]})
+                if part["type"] == "text"
+                else ({**part, "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(part["input"])})
+            )
+            events += [
+                {"type": "content_block_start", "index": index, "content_block": empty},
+                {"type": "content_block_delta", "index": index, "delta": delta},
+                {"type": "content_block_stop", "index": index},
+            ]
+        events += [
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": stop, "stop_sequence": None},
+                "usage": {"output_tokens": 1},
+            },
+            {"type": "message_stop"},
+        ]
         return self._events(events)
 
     def _responses(self, body):
@@ -135,19 +164,40 @@ class _Handler(BaseHTTPRequestHandler):
         output = []
         for index, block in enumerate(self.model.answer(turns)):
             if "tool" in block:
-                item = {"type": "function_call", "id": f"fc_{number}_{index}", "call_id": f"call_{number:06}_{index}",
-                        "name": block["tool"], "arguments": json.dumps(block["input"]), "status": "completed"}
+                item = {
+                    "type": "function_call",
+                    "id": f"fc_{number}_{index}",
+                    "call_id": f"call_{number:06}_{index}",
+                    "name": block["tool"],
+                    "arguments": json.dumps(block["input"]),
+                    "status": "completed",
+                }
                 output.append({**item, "namespace": block["namespace"]} if block["namespace"] else item)
             else:
-                output.append({"type": "message", "id": f"msg_{number}_{index}", "role": "assistant", "status": "completed",
-                               "content": [{"type": "output_text", "text": block["text"], "annotations": []}]})
-        response = {"id": f"resp_{number}", "object": "response", "created_at": int(time.time()), "status": "completed",
-                    "model": body.get("model"), "output": output,
-                    "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}
+                output.append(
+                    {
+                        "type": "message",
+                        "id": f"msg_{number}_{index}",
+                        "role": "assistant",
+                        "status": "completed",
+                        "content": [{"type": "output_text", "text": block["text"], "annotations": []}],
+                    }
+                )
+        response = {
+            "id": f"resp_{number}",
+            "object": "response",
+            "created_at": int(time.time()),
+            "status": "completed",
+            "model": body.get("model"),
+            "output": output,
+            "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
+        }
         events = [{"type": "response.created", "response": {**response, "status": "in_progress", "output": []}}]
         for index, item in enumerate(output):
-            events += [{"type": "response.output_item.added", "output_index": index, "item": item},
-                       {"type": "response.output_item.done", "output_index": index, "item": item}]
+            events += [
+                {"type": "response.output_item.added", "output_index": index, "item": item},
+                {"type": "response.output_item.done", "output_index": index, "item": item},
+            ]
         events.append({"type": "response.completed", "response": response})
         return self._events(events) if body.get("stream") else self._json(response)
 

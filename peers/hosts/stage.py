@@ -32,8 +32,12 @@ class Stage:
         self.model = ScriptedModel()
         self.terminals = []
         self.environment = {
-            "HOME": self.home, "PATH": f"{os.path.dirname(host.program)}:{os.environ['PATH']}", "TERM": "xterm-256color",
-            "LANG": "C.UTF-8", "USER": "owner", **host.environment(self),
+            "HOME": self.home,
+            "PATH": f"{os.path.dirname(host.program)}:{os.environ['PATH']}",
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "USER": "owner",
+            **host.environment(self),
         }
         self.config = f"{self.folder}/highwater.yaml"
         with open(self.config, "w") as file:
@@ -43,32 +47,58 @@ class Stage:
 
     def _config(self, words):
         servers = {
-            name: {"command": self.highwater, "args": ["example-server", name, "--data", f"{self.example}/{name}"],
-                   "trust": {"server_trust": "tool", "verified": True}}
+            name: {
+                "command": self.highwater,
+                "args": ["example-server", name, "--data", f"{self.example}/{name}"],
+                "trust": {"server_trust": "tool", "verified": True},
+            }
             for name in SERVERS
         }
-        reading = {"cases": [{"when": {"arguments.repo": {"in": ["website", "docs"]}},
-                              "returnMetadata": {"source": "untrustedPublic", "sensitivity": "none"}}]}
+        reading = {
+            "cases": [
+                {
+                    "when": {"arguments.repo": {"in": ["website", "docs"]}},
+                    "returnMetadata": {"source": "untrustedPublic", "sensitivity": "none"},
+                }
+            ]
+        }
         servers["repo"]["labels"] = {"list_issues": reading, "get_issue": reading}
-        token = {"permissions": ["read", "write", "destructive", "retrieve_tools"], "servers": ["*"], "forms": "never",
-                 "words": words}
-        return {"quarantine": False, "servers": servers, "agent_tokens": {self.host.name: token},
-                "approvals": {"listen": "localhost:0", "open_browser": False, "notify": False, "hold": "1s"}}
+        token = {
+            "permissions": ["read", "write", "destructive", "retrieve_tools"],
+            "servers": ["*"],
+            "forms": "never",
+            "words": words,
+        }
+        return {
+            "quarantine": False,
+            "servers": servers,
+            "agent_tokens": {self.host.name: token},
+            "approvals": {"listen": "localhost:0", "open_browser": False, "notify": False, "hold": "1s"},
+        }
 
     def run(self, *arguments, check=True):
         """A command of ours."""
         command = [self.highwater, *arguments, "--data-dir", self.data]
         if arguments[0] in ("connect", "disconnect", "doctor", "token"):
             command += ["--config", self.config]
-        done = subprocess.run(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=PATIENCE_SECONDS)
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
         if check and done.returncode != 0:
             raise RuntimeError(f"{arguments}: {done.stdout}{done.stderr}")
         return done
 
     def start(self, *arguments, environment=None, folder=None):
         """The host at a terminal."""
-        terminal = Terminal([self.host.program, *arguments], {**self.environment, **(environment or {})}, folder or self.project)
+        terminal = Terminal(
+            [self.host.program, *arguments], {**self.environment, **(environment or {})}, folder or self.project
+        )
         self.terminals.append(terminal)
         self.host.greet(terminal)
         return terminal
@@ -76,8 +106,15 @@ class Stage:
     def print(self, prompt, environment=None):
         """The host without a person: one prompt, one answer."""
         command = [self.host.program, *self.host.print_arguments(prompt)]
-        done = subprocess.run(command, cwd=self.project, env={**self.environment, **(environment or {})}, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+        done = subprocess.run(
+            command,
+            cwd=self.project,
+            env={**self.environment, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
         return done.stdout + done.stderr
 
     def script(self, name, *steps):
