@@ -3,14 +3,15 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    approvals, check, docs, example_server, explain, hook, manifest, marks, receipts, report, schema, serve,
-    servers, session, status, stdio, stdio_gateway, test, token,
+    approvals, check, connect, disconnect, docs, doctor, example_server, explain, hook, manifest, marks,
+    receipts, report, schema, serve, servers, session, status, stdio, stdio_gateway, test, token,
 };
 use crate::command::{
-    approvals::ApprovalsArgs, check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs,
-    explain::ExplainArgs, hook::HookArgs, manifest::ManifestArgs, marks::MarksArgs, receipts::ReceiptsArgs,
-    report::ReportArgs, serve::ServeArgs, servers::ServersArgs, session::SessionArgs, status::StatusArgs,
-    stdio::StdioArgs, stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
+    approvals::ApprovalsArgs, check::CheckArgs, connect::ConnectArgs, disconnect::DisconnectArgs,
+    docs::DocsArgs, doctor::DoctorArgs, example_server::ExampleServerArgs, explain::ExplainArgs,
+    hook::HookArgs, manifest::ManifestArgs, marks::MarksArgs, receipts::ReceiptsArgs, report::ReportArgs,
+    serve::ServeArgs, servers::ServersArgs, session::SessionArgs, status::StatusArgs, stdio::StdioArgs,
+    stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
 };
 use crate::exit::Failure;
 use crate::log::LogOptions;
@@ -44,6 +45,23 @@ enum Command {
     ///
     /// The client may do everything, unless the variable `HIGHWATER_TOKEN` holds the secret of a token.
     Stdio(StdioArgs),
+
+    /// Connect an agent host: our server, hooks that tell of its conversations, and a token of its own.
+    ///
+    /// Shows what becomes of the host's files and asks before anything is changed. `highwater disconnect` takes it back.
+    Connect(ConnectArgs),
+
+    /// Take an agent host's connection back.
+    ///
+    /// Files that nobody has touched since are restored byte for byte. From others our entries are taken out, and the rest
+    /// stays.
+    Disconnect(DisconnectArgs),
+
+    /// Find out whether everything that an agent host tells arrives, and say what is missing.
+    ///
+    /// Starts our server and fires every hook once, by the very lines in the host's files. Without a host: each that is
+    /// connected.
+    Doctor(DoctorArgs),
 
     /// Show how the servers of the running gateway are and what they say of themselves; approve or refuse it.
     ///
@@ -140,6 +158,9 @@ impl Cli {
         match &self.command {
             Command::Serve(args) => serve::run(args, &self.log),
             Command::Stdio(args) => stdio::run(args, &self.log),
+            Command::Connect(args) => connect::run(args),
+            Command::Disconnect(args) => disconnect::run(args),
+            Command::Doctor(args) => doctor::run(args),
             Command::Servers(args) => servers::run(args),
             Command::Explain(args) => explain::run(args),
             Command::Report(args) => report::run(args),
@@ -175,6 +196,9 @@ impl Command {
         match self {
             Self::Serve(_) | Self::StdioGateway(_) => "info",
             Self::Stdio(_)
+            | Self::Connect(_)
+            | Self::Disconnect(_)
+            | Self::Doctor(_)
             | Self::Servers(_)
             | Self::Explain(_)
             | Self::Report(_)

@@ -4,6 +4,7 @@ mod announce;
 mod cli;
 mod command;
 mod configuration;
+mod connection;
 mod environment;
 mod example;
 mod exit;

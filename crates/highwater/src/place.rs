@@ -61,17 +61,22 @@ impl Places {
 
     /// The options that lead another process to the same places, whatever its working directory.
     pub(crate) fn options(&self) -> Result<Vec<String>, Failure> {
-        let mut options = Vec::new();
-        // A file that was found in the working directory must be named for somebody who is elsewhere.
-        if let ConfigSource::File(file) = self.config()
-            && (self.config.is_some() || file == Path::new(CONFIG_NAME))
-        {
-            options.extend(["--config".to_owned(), text(&absolute(&file)?)?]);
-        }
+        let mut options = self.config_option()?;
         if self.data.data_dir.is_some() {
             options.extend(["--data-dir".to_owned(), text(&self.data_dir()?)?]);
         }
         Ok(options)
+    }
+
+    /// The option that leads another process to the same configuration, whatever its working directory.
+    pub(crate) fn config_option(&self) -> Result<Vec<String>, Failure> {
+        match self.config() {
+            // A file that was found in the working directory must be named for somebody who is elsewhere.
+            ConfigSource::File(file) if self.config.is_some() || file == Path::new(CONFIG_NAME) => {
+                Ok(vec!["--config".to_owned(), text(&absolute(&file)?)?])
+            }
+            ConfigSource::File(_) | ConfigSource::Example => Ok(Vec::new()),
+        }
     }
 }
 

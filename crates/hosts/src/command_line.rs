@@ -1,10 +1,13 @@
 //! The shell command that a host runs for a hook.
 //!
 //! Hosts run the tool when the program is missing or dies, so the shell turns every failure of a hook that may
-//! refuse into exit 2. A hook that was stopped (`kill -STOP`) would outlast the host's patience, and then the
+//! refuse into exit 2, with a reason: Codex runs the tool where standard error says nothing. A hook that was stopped (`kill -STOP`) would outlast the host's patience, and then the
 //! tool runs: a watchdog kills it before that.
 
 use crate::host::{HookName, Host};
+
+/// What a gate does when its program fails.
+const REFUSAL: &str = "|| { echo \"the hook of Highwater failed\" >&2; exit 2; }";
 
 /// How our program is started as a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,15 +39,16 @@ impl HookCommand {
 pub fn is_hook_line(line: &str, host: Host) -> bool {
     HookName::ALL.into_iter().any(|hook| {
         let marked = format!(" hook {host} {hook} ");
-        line.contains(&marked) && (line.ends_with("|| exit 2") || line.ends_with("|| exit 0"))
+        let ends = ["|| exit 0", "|| exit 2", REFUSAL];
+        line.contains(&marked) && ends.iter().any(|end| line.ends_with(end))
     })
 }
 
 fn tail(host: Host, hook: HookName, options: &[String]) -> String {
     let options: String = options.iter().map(|option| format!("{} ", quoted(option))).collect();
     // A hook that only informs says nothing to the user when it fails.
-    let otherwise = if hook.is_gate() { "exit 2" } else { "exit 0" };
-    format!(" hook {host} {hook} {options}|| {otherwise}")
+    let otherwise = if hook.is_gate() { REFUSAL } else { "|| exit 0" };
+    format!(" hook {host} {hook} {options}{otherwise}")
 }
 
 /// A word of a POSIX shell.
@@ -70,12 +74,13 @@ mod tests {
         let plain = command("/usr/bin/highwater", &[], false);
         assert_eq!(
             plain.line(Host::ClaudeCode, HookName::PreToolUse),
-            "/usr/bin/highwater hook claude-code PreToolUse || exit 2"
+            "/usr/bin/highwater hook claude-code PreToolUse || { echo \"the hook of Highwater failed\" >&2; exit 2; }"
         );
         let watched = command("/usr/bin/highwater", &["--data-dir", "/srv/my data"], true);
         assert_eq!(
             watched.line(Host::Codex, HookName::PreToolUse),
-            "timeout -s KILL 20 /usr/bin/highwater hook codex PreToolUse --data-dir '/srv/my data' || exit 2"
+            "timeout -s KILL 20 /usr/bin/highwater hook codex PreToolUse --data-dir '/srv/my data' \
+             || { echo \"the hook of Highwater failed\" >&2; exit 2; }"
         );
         let start = plain.line(Host::Codex, HookName::SessionStart);
         assert_eq!(start, "/usr/bin/highwater hook codex SessionStart || exit 0");
@@ -91,6 +96,8 @@ mod tests {
                 assert!(!is_hook_line(&line, other));
             }
         }
+        // As earlier builds wrote them.
+        assert!(is_hook_line("/old/highwater hook codex PreToolUse || exit 2", Host::Codex));
         assert!(!is_hook_line("echo hook claude-code", Host::ClaudeCode));
     }
 

@@ -46,6 +46,32 @@ pub struct Deadlines {
     pub host_s: u64,
 }
 
+/// A version of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub [u32; 3]);
+
+// === impl Version ===
+
+impl Version {
+    /// The first version in what a program says of itself, such as `codex-cli 0.166.0`.
+    pub fn find(text: &str) -> Option<Self> {
+        text.split(|character: char| !character.is_ascii_digit() && character != '.').find_map(|word| {
+            let mut numbers = word.split('.').map(str::parse);
+            match (numbers.next(), numbers.next(), numbers.next()) {
+                (Some(Ok(major)), Some(Ok(minor)), Some(Ok(patch))) => Some(Self([major, minor, patch])),
+                _ => None,
+            }
+        })
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [major, minor, patch] = self.0;
+        write!(formatter, "{major}.{minor}.{patch}")
+    }
+}
+
 // === impl Host ===
 
 impl Host {
@@ -71,6 +97,22 @@ impl Host {
     /// The host of a name on our command line.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|host| host.name() == name)
+    }
+
+    /// The program by which people start it.
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude",
+            Self::Codex => "codex",
+        }
+    }
+
+    /// The oldest and the newest version that it was tested with. Older ones do not tell what we need.
+    pub const fn tested_versions(self) -> (Version, Version) {
+        match self {
+            Self::ClaudeCode => (Version([2, 1, 197]), Version([2, 1, 325])),
+            Self::Codex => (Version([0, 166, 0]), Version([0, 166, 0])),
+        }
     }
 
     /// The events that this host has.
@@ -192,6 +234,20 @@ mod tests {
             assert_eq!(HookName::from_name(hook.name()), Some(hook));
         }
         assert_eq!(HookName::from_name("pretooluse"), None);
+    }
+
+    #[test]
+    fn a_version_is_found_in_what_a_program_says() {
+        for (said, version) in [
+            ("2.1.325 (Claude Code)\n", Some("2.1.325")),
+            ("codex-cli 0.166.0-alpha.1\n", Some("0.166.0")),
+            ("WARNING: v2\ncodex-cli 0.166.0", Some("0.166.0")),
+            ("no version 2.1 here", None),
+        ] {
+            assert_eq!(Version::find(said).map(|found| found.to_string()).as_deref(), version, "{said}");
+        }
+        assert!(Version([2, 1, 99]) < Version([2, 1, 197]));
+        assert!(Host::ALL.iter().all(|host| host.tested_versions().0 <= host.tested_versions().1));
     }
 
     #[test]

@@ -35,6 +35,10 @@ pub(crate) enum Group {
     PythonOlder,
     /// A second opinion on passkeys and canonical JSON.
     Approval,
+    /// Claude Code, the agent host.
+    ClaudeCode,
+    /// Codex, the agent host.
+    Codex,
     /// The licence and ban checker, built from source.
     CargoDeny,
     /// The driver of the fuzz targets, built from source.
@@ -49,6 +53,8 @@ impl Group {
             Self::PythonServers => "python/servers",
             Self::PythonOlder => "python/older",
             Self::Approval => "approval",
+            Self::ClaudeCode => "hosts/claude-code",
+            Self::Codex => "hosts/codex",
             Self::CargoDeny => "cargo-deny",
             Self::CargoFuzz => "cargo-fuzz",
         }
@@ -66,6 +72,8 @@ impl Group {
             Self::PythonServers => read(&repository.path("peers/python/servers.txt"))?,
             Self::PythonOlder => read(&repository.path("peers/python/older.txt"))?,
             Self::Approval => read(&repository.path("peers/approval/package-lock.json"))?,
+            Self::ClaudeCode => read(&repository.path("peers/hosts/claude-code/package-lock.json"))?,
+            Self::Codex => read(&repository.path("peers/hosts/codex/package-lock.json"))?,
             Self::CargoDeny => CARGO_DENY.to_owned(),
             Self::CargoFuzz => CARGO_FUZZ.to_owned(),
         };
@@ -82,6 +90,8 @@ impl Group {
         match self {
             Self::Node => install_node(repository, "peers/node", &folder)?,
             Self::Approval => install_node(repository, "peers/approval", &folder)?,
+            Self::ClaudeCode => install_node(repository, "peers/hosts/claude-code", &folder)?,
+            Self::Codex => install_node(repository, "peers/hosts/codex", &folder)?,
             Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt")?,
             Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt")?,
             Self::PythonOlder => install_python(repository, &folder, "peers/python/older.txt")?,

@@ -32,8 +32,10 @@ impl Gateway {
             EventKind::Before(call) => Some(call.id.clone()),
             _ => None,
         };
-        if !is_made_up(&event.conversation) {
-            let mut state = self.hosts.state.lock().await;
+        let mut state = self.hosts.state.lock().await;
+        if is_made_up(&event.conversation) {
+            state.note_made_up(&event);
+        } else {
             state.binding.know_server(told.server);
             state.note(&event, Some(told.ancestry));
             let outer = told.outer.and_then(|outer| state.binding.conversation_in(outer));
@@ -54,6 +56,11 @@ impl Gateway {
     /// The hosts whose hooks were heard since the gateway was started.
     pub async fn hook_status(&self) -> Vec<HookStatus> {
         self.hosts.state.lock().await.hosts()
+    }
+
+    /// Which events of a made-up conversation came.
+    pub async fn made_up_hooks(&self, conversation: &str) -> Vec<String> {
+        self.hosts.state.lock().await.made_up(conversation)
     }
 
     pub(super) async fn hear(

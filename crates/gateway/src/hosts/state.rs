@@ -6,7 +6,7 @@ use highwater_core::id::Timestamp;
 use highwater_core::label::Label;
 use highwater_hosts::ancestry::Ancestry;
 use highwater_hosts::binding::{Binding, ConversationKey, Effect, MAX_CONVERSATIONS, MAX_PROMPTS, Node};
-use highwater_hosts::event::{HostEvent, TurnId};
+use highwater_hosts::event::{ConversationId, HostEvent, TurnId};
 use highwater_hosts::host::Host;
 use highwater_hosts::words::AcceptedWords;
 use serde::Serialize;
@@ -26,7 +26,12 @@ pub(super) struct State {
     /// Conversations of hosts that a tool of another one started, with the one it belongs to.
     nested: BTreeMap<ConversationKey, ConversationKey>,
     hosts: BTreeMap<Host, HookStatus>,
+    /// The latest events of made-up conversations, for whoever wants to know whether they arrived.
+    made_up: VecDeque<(ConversationId, String)>,
 }
+
+/// How many made-up events are remembered: several runs of `doctor` at once.
+const MAX_MADE_UP: usize = 256;
 
 /// Something to be done to a label.
 #[derive(Clone, Debug)]
@@ -84,7 +89,22 @@ impl State {
             late: BTreeSet::new(),
             nested: BTreeMap::new(),
             hosts: BTreeMap::new(),
+            made_up: VecDeque::new(),
         }
+    }
+
+    /// Notes that a made-up event came, of which nothing else comes.
+    pub(super) fn note_made_up(&mut self, event: &HostEvent) {
+        if self.made_up.len() >= MAX_MADE_UP {
+            self.made_up.pop_front();
+        }
+        self.made_up.push_back((event.conversation.clone(), event.kind.name().to_owned()));
+    }
+
+    /// The events of a made-up conversation that came.
+    pub(super) fn made_up(&self, conversation: &str) -> Vec<String> {
+        let of = self.made_up.iter().filter(|(found, _)| found.as_str() == conversation);
+        of.map(|(_, event)| event.clone()).collect()
     }
 
     /// Notes that an event came.

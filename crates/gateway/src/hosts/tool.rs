@@ -54,10 +54,11 @@ impl Gateway {
     async fn hear_tool(&self, client: &Client, frame: &Frame) -> Result<(), HookFault> {
         let arguments = frame.param("arguments").and_then(|text| serde_json::from_str(text).ok());
         let event = read_arguments(&arguments.unwrap_or(Value::Null), meta_of(frame)?.as_ref())?;
+        let mut state = self.hosts.state.lock().await;
         if is_made_up(&event.conversation) {
+            state.note_made_up(&event);
             return Ok(());
         }
-        let mut state = self.hosts.state.lock().await;
         state.note(&event, None);
         Ok(self.hear(&mut state, &event, Carrier::Tool(self.connection_of(client))).await?)
     }

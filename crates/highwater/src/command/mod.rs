@@ -2,7 +2,10 @@
 
 pub(crate) mod approvals;
 pub(crate) mod check;
+pub(crate) mod connect;
+pub(crate) mod disconnect;
 pub(crate) mod docs;
+pub(crate) mod doctor;
 pub(crate) mod example_server;
 pub(crate) mod explain;
 pub(crate) mod hook;
@@ -20,11 +23,13 @@ pub(crate) mod stdio_gateway;
 pub(crate) mod test;
 pub(crate) mod token;
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 
+use anyhow::Context;
 use clap::Args;
 
 use crate::environment::variable;
+use crate::exit::Failure;
 use crate::place::DataPlace;
 
 /// What each command takes that asks the running gateway.
@@ -54,4 +59,13 @@ pub(crate) fn named(person: Option<&str>) -> String {
         .or_else(|| variable("LOGNAME"))
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| "operator".to_owned())
+}
+
+/// Asks somebody; anything but a yes is a no.
+pub(crate) fn yes(question: &str) -> Result<bool, Failure> {
+    print(&format!("{question} [y/N] "));
+    std::io::stdout().flush().context("cannot ask")?;
+    let mut said = String::new();
+    std::io::stdin().lock().read_line(&mut said).context("cannot hear the answer")?;
+    Ok(matches!(said.trim(), "y" | "yes"))
 }

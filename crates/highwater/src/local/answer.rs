@@ -20,6 +20,9 @@ pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> 
     let answered = match ask {
         Ask::Servers => return Ok(Welcome::answer(&gateway.servers())?),
         Ask::Hooks => return Ok(Welcome::answer(&gateway.hook_status().await)?),
+        Ask::MadeUpHooks { conversation } => {
+            return Ok(Welcome::answer(&gateway.made_up_hooks(conversation).await)?);
+        }
         Ask::Sessions { principal } => {
             gateway.sessions(principal.as_ref(), MOST).await.map(|sessions| Welcome::answer(&sessions))
         }
@@ -106,6 +109,7 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         Ask::RevokeToken { name, person } => revoked(desk.revoke(name, person).await),
         Ask::Servers
         | Ask::Hooks
+        | Ask::MadeUpHooks { .. }
         | Ask::Sessions { .. }
         | Ask::Session { .. }
         | Ask::Reset { .. }

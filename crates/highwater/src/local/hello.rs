@@ -82,6 +82,11 @@ pub(crate) enum Ask {
     Servers,
     /// Which hosts have told of themselves through hooks.
     Hooks,
+    /// Which events of a made-up conversation came.
+    MadeUpHooks {
+        /// Of which.
+        conversation: String,
+    },
     /// Which agent sessions there are.
     Sessions {
         /// Only those of this agent.

@@ -26,6 +26,9 @@ fn help_says_what_there_is() {
         "test",
         "schema",
         "example-server",
+        "connect",
+        "disconnect",
+        "doctor",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let output = site.run(&arguments);

@@ -9,9 +9,11 @@
 
 mod diff;
 mod entries;
+mod installed;
 mod json_edit;
 mod json_file;
 mod json_text;
+mod obstacle;
 mod toml_file;
 mod undo;
 
@@ -23,6 +25,8 @@ use crate::host::Host;
 
 pub use diff::preview;
 pub use entries::{Road, installed_hooks, plugin_files};
+pub use installed::{Handler, InstalledHook, hooks_in, program_in};
+pub use obstacle::{Obstacle, SettingsOf, obstacles};
 pub use undo::{TextEdit, Undo};
 
 /// What is to be installed.

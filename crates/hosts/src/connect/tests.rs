@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::host::HookName;
 
-fn install() -> Install {
+pub(super) fn install() -> Install {
     Install {
         name: "highwater".into(),
         endpoint: Endpoint::Program {
@@ -17,7 +17,7 @@ fn install() -> Install {
     }
 }
 
-fn connected(file: HostFile, contents: Option<&str>) -> Connected {
+pub(super) fn connected(file: HostFile, contents: Option<&str>) -> Connected {
     connect(file, "f", contents, &install(), None).unwrap()
 }
 
@@ -58,7 +58,7 @@ fn every_hook_is_installed_once_and_the_gate_fails_closed() {
     assert_eq!(hooks.len(), installed_hooks(Host::ClaudeCode).len());
     let gate = &hooks["PreToolUse"][0];
     assert_eq!(gate["matcher"], "*");
-    let line = "timeout -s KILL 20 /usr/bin/highwater hook claude-code PreToolUse || exit 2";
+    let line = install().hook.line(Host::ClaudeCode, HookName::PreToolUse);
     assert_eq!(gate["hooks"][0], json!({ "type": "command", "command": line, "timeout": 30 }));
     let prompt = &hooks["UserPromptSubmit"][0]["hooks"][0];
     assert_eq!((&prompt["type"], &prompt["server"]), (&json!("mcp_tool"), &json!("highwater")));

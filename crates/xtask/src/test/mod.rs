@@ -8,6 +8,7 @@ mod asked;
 mod built;
 mod conformance;
 mod day;
+mod hosts;
 mod peers;
 mod running;
 mod rust;
@@ -190,6 +191,20 @@ const PARTS: &[Part] = &[
         ],
         ordinary: true,
         run: day::run,
+    },
+    Part {
+        name: "hosts",
+        about: "a conversation of the real Claude Code at a terminal, driven by a scripted model",
+        needs: &[Need::Build, Need::Peers(Group::ClaudeCode)],
+        ordinary: true,
+        run: hosts::ordinary,
+    },
+    Part {
+        name: "hosts-all",
+        about: "the same with Codex, prompts that the agent makes up, and hooks that fail",
+        needs: &[Need::Build, Need::Peers(Group::ClaudeCode), Need::Peers(Group::Codex)],
+        ordinary: false,
+        run: hosts::everything,
     },
     // Last: what the others have run is not run again.
     Part {

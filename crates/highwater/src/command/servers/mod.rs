@@ -5,7 +5,7 @@ mod difference;
 mod list;
 mod review;
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use highwater_core::pin::{PinDigest, PinKey, PinKind};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::command::{Common, named, print};
+use crate::command::{Common, named, print, yes};
 use crate::exit::Failure;
 use crate::local::hello::{Ask, Decide, Hello};
 use crate::local::visit::{Visit, visit_for};
@@ -275,15 +275,6 @@ fn confirm(
         true => Ok(()),
         false => Err(Failure::failed("nothing was decided")),
     }
-}
-
-/// Asks somebody; anything but a yes is a no.
-fn yes(question: &str) -> Result<bool, Failure> {
-    print(&format!("{question} [y/N] "));
-    std::io::stdout().flush().context("cannot ask")?;
-    let mut said = String::new();
-    std::io::stdin().lock().read_line(&mut said).context("cannot hear the answer")?;
-    Ok(matches!(said.trim(), "y" | "yes"))
 }
 
 fn moved(server: &str) -> Failure {

@@ -200,7 +200,7 @@ pub(crate) fn run(args: &TokenArgs) -> Result<(), Failure> {
 }
 
 fn list(common: &Common) -> Result<(), Failure> {
-    let answer = ask(common, Ask::Tokens)?;
+    let answer = ask(&common.places, Ask::Tokens)?;
     if common.json {
         print(&format!("{}\n", answer.get()));
         return Ok(());
@@ -211,7 +211,7 @@ fn list(common: &Common) -> Result<(), Failure> {
 }
 
 fn change(common: &Common, what: Ask) -> Result<(), Failure> {
-    let answer = ask(common, what)?;
+    let answer = ask(&common.places, what)?;
     if common.json {
         print(&format!("{}\n", answer.get()));
         return Ok(());
@@ -226,11 +226,11 @@ fn change(common: &Common, what: Ask) -> Result<(), Failure> {
 }
 
 /// Asks the gateway of the data directory or, if none runs, does it here.
-fn ask(common: &Common, ask: Ask) -> Result<Box<RawValue>, Failure> {
-    let data = common.places.data_dir()?;
+pub(crate) fn ask(places: &Places, ask: Ask) -> Result<Box<RawValue>, Failure> {
+    let data = places.data_dir()?;
     match visit(&data, &ask)? {
         Some(answer) => Ok(answer),
-        None => match without_gateway::answer(&common.places, &data, &ask)? {
+        None => match without_gateway::answer(places, &data, &ask)? {
             Some(answer) => Ok(answer),
             // One was starting: it is there now.
             None => visit(&data, &ask)?.ok_or_else(|| crate::wire::Held::taken(&data)),

@@ -1,0 +1,80 @@
+"""Claude Code: how it is set up, started and spoken to."""
+
+import json
+import os
+
+from scripted_model import use
+
+KEY = "sk-ant-scripted-" + "0" * 24
+
+
+class ClaudeCode:
+    name = "claude-code"
+    turn = "prompt_id"
+    hooks_file = ".claude/settings.json"
+    terminal_arguments = []
+    # Whether it tells a conversation that was cleared from one that was started anew.
+    says_cleared = True
+    # Whether a change of its hooks counts for a conversation that runs.
+    rereads_hooks = True
+
+    def __init__(self, program):
+        self.program = program
+
+    def environment(self, stage):
+        return {
+            "ANTHROPIC_BASE_URL": stage.model.url,
+            "ANTHROPIC_API_KEY": KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+        }
+
+    def furnish(self, stage):
+        """A user who has answered all questions of the first start and lets the tools run."""
+        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        state = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+            "projects": {stage.project: trusted},
+        }
+        settings = {"permissions": {"allow": ["Bash", "Agent", "mcp__highwater"]}, "disableAutoMode": "disable"}
+        os.makedirs(f"{stage.home}/.claude")
+        for path, value in ((".claude.json", state), (".claude/settings.json", settings)):
+            with open(f"{stage.home}/{path}", "w") as file:
+                json.dump(value, file, indent=2)
+
+    def greet(self, terminal):
+        terminal.wait_for("? for shortcuts", "for agents", "shift+tab")
+        terminal.read(1)
+
+    def print_arguments(self, prompt):
+        return ["-p", prompt, "--output-format", "json"]
+
+    def mcp_tool(self, name, arguments):
+        return use(f"mcp__highwater__{name}", arguments)
+
+    def shell(self, command):
+        return use("Bash", {"command": command, "description": "a command"})
+
+    def agent(self, prompt, background=False):
+        return use(
+            "Agent",
+            {
+                "description": "a job",
+                "prompt": prompt,
+                "subagent_type": "general-purpose",
+                "run_in_background": background,
+            },
+        )
+
+    def clear(self, terminal):
+        terminal.type("/clear")
+        terminal.read(2)
+
+    def switch_hooks_off(self, stage):
+        """As a person or an agent could: a nearer file of settings outranks the user's."""
+        os.makedirs(f"{stage.project}/.claude", exist_ok=True)
+        with open(f"{stage.project}/.claude/settings.json", "w") as file:
+            json.dump({"disableAllHooks": True}, file)
