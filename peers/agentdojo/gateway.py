@@ -19,6 +19,8 @@ PROTOCOL = "2025-11-25"
 LIMIT_SECONDS = 300
 # The page lets one person do so much a minute; a person who answers for hundreds of conversations waits.
 PATIENCE_SECONDS = 2
+# A connection over which nothing went for so long may have been ended by the other side.
+SILENCE_SECONDS = 3
 
 
 class Line:
@@ -27,14 +29,17 @@ class Line:
     def __init__(self, url: str, headers: dict[str, str]) -> None:
         parts = urlsplit(url)
         self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=LIMIT_SECONDS)
-        self.path, self.headers = parts.path, headers
+        self.path, self.headers, self.used = parts.path, headers, time.monotonic()
 
     def ask(self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None):
         data = None if body is None else json.dumps(body).encode()
+        if time.monotonic() - self.used > SILENCE_SECONDS:
+            self.connection.close()
         self.connection.request(method, self.path + path, data, {**self.headers, **(headers or {})})
         if method == "POST" and self.connection.sock:
             self.connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         answer = self.connection.getresponse()
+        self.used = time.monotonic()
         return answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read().decode()
 
 
@@ -96,19 +101,11 @@ class Person:
             self.csrf = re.search(r'data-csrf="([^"]*)"', document)[1]
         headers = {"origin": self.origin, "sec-fetch-site": "same-origin", "content-type": "application/json",
                    "highwater-csrf": self.csrf, **self.known}
-        while (said := self.post(path, body, headers))[0] == http.client.TOO_MANY_REQUESTS:
+        while (said := self.line.ask("POST", path, body, headers))[0] == http.client.TOO_MANY_REQUESTS:
             time.sleep(PATIENCE_SECONDS)
         status, answered, text = said
         assert status == 200, f"{path}: {status} {text}"
         return answered, json.loads(text)
-
-    def post(self, path: str, body: dict, headers: dict[str, str]):
-        try:
-            return self.line.ask("POST", path, body, headers)
-        except (ConnectionError, http.client.RemoteDisconnected):
-            # The page does not keep a silent visitor's connection.
-            self.line.connection.close()
-            return self.line.ask("POST", path, body, headers)
 
 
 class Host:

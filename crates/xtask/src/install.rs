@@ -33,6 +33,8 @@ pub(crate) enum Group {
     PythonServers,
     /// Python servers of the older SDK.
     PythonOlder,
+    /// AgentDojo, and what its suites need to be servers.
+    AgentDojo,
     /// A second opinion on passkeys and canonical JSON.
     Approval,
     /// The licence and ban checker, built from source.
@@ -48,6 +50,7 @@ impl Group {
             Self::PythonClients => "python/clients",
             Self::PythonServers => "python/servers",
             Self::PythonOlder => "python/older",
+            Self::AgentDojo => "python/agentdojo",
             Self::Approval => "approval",
             Self::CargoDeny => "cargo-deny",
             Self::CargoFuzz => "cargo-fuzz",
@@ -65,6 +68,7 @@ impl Group {
             Self::PythonClients => read(&repository.path("peers/python/clients.txt"))?,
             Self::PythonServers => read(&repository.path("peers/python/servers.txt"))?,
             Self::PythonOlder => read(&repository.path("peers/python/older.txt"))?,
+            Self::AgentDojo => read(&repository.path("peers/python/agentdojo.txt"))?,
             Self::Approval => read(&repository.path("peers/approval/package-lock.json"))?,
             Self::CargoDeny => CARGO_DENY.to_owned(),
             Self::CargoFuzz => CARGO_FUZZ.to_owned(),
@@ -82,9 +86,13 @@ impl Group {
         match self {
             Self::Node => install_node(repository, "peers/node", &folder)?,
             Self::Approval => install_node(repository, "peers/approval", &folder)?,
-            Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt")?,
-            Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt")?,
-            Self::PythonOlder => install_python(repository, &folder, "peers/python/older.txt")?,
+            Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt", &[])?,
+            Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt", &[])?,
+            Self::PythonOlder => install_python(repository, &folder, "peers/python/older.txt", &[])?,
+            Self::AgentDojo => {
+                // It asks for the libraries of every model provider, and no model takes part.
+                install_python(repository, &folder, "peers/python/agentdojo.txt", &["--no-deps"])?;
+            }
             Self::CargoDeny | Self::CargoFuzz => {
                 let mut command = repository.cargo();
                 command.args(["install", "--quiet", "--locked", "--version", &pins, self.name(), "--root"]);
@@ -136,7 +144,7 @@ fn install_node(repository: &Repository, pins: &str, folder: &Path) -> Result<()
         .env("npm_config_update_notifier", "false"))
 }
 
-fn install_python(repository: &Repository, folder: &Path, pins: &str) -> Result<()> {
+fn install_python(repository: &Repository, folder: &Path, pins: &str, more: &[&str]) -> Result<()> {
     let python = if Path::new(PYTHON).exists() { PYTHON } else { "python3" };
     let can_make_environments =
         |python: &str| quiet(Command::new(python).args(["-c", "import ensurepip, venv"]), INSTALL_LIMIT);
@@ -145,7 +153,9 @@ fn install_python(repository: &Repository, folder: &Path, pins: &str) -> Result<
     }
     run(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder))?;
     run(Command::new(folder.join("bin/pip"))
-        .args(["install", "--quiet", "--no-input", "--disable-pip-version-check", "--requirement"])
+        .args(["install", "--quiet", "--no-input", "--disable-pip-version-check"])
+        .args(more)
+        .arg("--requirement")
         .arg(repository.path(pins)))
 }
 

@@ -8,8 +8,9 @@ mod asked;
 mod built;
 mod conformance;
 mod day;
+mod eval;
 mod peers;
-mod running;
+pub(crate) mod running;
 mod rust;
 mod scenarios;
 mod tally;
@@ -190,6 +191,13 @@ const PARTS: &[Part] = &[
         ],
         ordinary: true,
         run: day::run,
+    },
+    Part {
+        name: "eval",
+        about: "one suite of AgentDojo in one mode: the user's work, and attacks on it",
+        needs: &[Need::Build, Need::Peers(Group::AgentDojo)],
+        ordinary: true,
+        run: eval::run,
     },
     // Last: what the others have run is not run again.
     Part {
