@@ -5,7 +5,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway import Host, Operator, Person
+from gateway import Hooks, Host, Operator, Person
 from suites import Call
 
 # What becomes of a call.
@@ -42,8 +42,8 @@ class Setting:
     operator: Operator
     person: Person
     world: World
-    # Where the host keeps its transcripts; none if it does not tell the user's words.
-    transcripts: Path | None
+    # How the host tells the user's words, if it does.
+    hooks: Hooks | None
     # The tools that do something or reach somebody, by the operator's labels.
     acting: set[str]
 
@@ -61,7 +61,7 @@ class Conversation:
     def __init__(self, setting: Setting, task: str | None, injections: dict[str, str], plant: list[dict] | None = None) -> None:
         self.setting = setting
         setting.world.tell({"injections": injections, "task": task, "plant": plant or []})
-        self.host = Host(setting.endpoint, setting.token, setting.transcripts)
+        self.host = Host(setting.endpoint, setting.token, setting.hooks)
         self.questions: list[Question] = []
         self.refused: list[str] = []
         self.acted = False

@@ -5,9 +5,11 @@ import http.client
 import json
 import re
 import socket
+import subprocess
 import sys
 import time
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -108,16 +110,26 @@ class Person:
         return answered, json.loads(text)
 
 
+@dataclass
+class Hooks:
+    """What a host needs to tell what its user typed: where it keeps transcripts, and the command that it runs."""
+
+    transcripts: Path
+    command: list[str]
+
+
 class Host:
     """An agent's host with one conversation, which may tell what its user typed."""
 
-    def __init__(self, endpoint: str, token: str, folder: Path | None) -> None:
-        self.conversation = str(uuid.uuid4())
+    def __init__(self, endpoint: str, token: str, hooks: Hooks | None) -> None:
+        self.conversation, self.hooks = str(uuid.uuid4()), hooks
         headers = {"authorization": f"Bearer {token}", "content-type": "application/json",
                    "accept": "application/json, text/event-stream", "mcp-protocol-version": PROTOCOL}
         self.line = Line(endpoint, headers)
         self.count, self.turn = 0, ""
-        self.transcript = folder / f"{self.conversation}.jsonl" if folder else None
+        if hooks is not None:
+            self.transcript = hooks.transcripts / f"{self.conversation}.jsonl"
+            self.begin()
         client = {"name": "claude-code", "version": "2.1.325"}
         said = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
         _, answered, _ = self.send("initialize", said)
@@ -134,6 +146,14 @@ class Host:
             text = next(one for one in data if json.loads(one).get("id") == self.count)
         return status, answered, json.loads(text)
 
+    def begin(self) -> None:
+        """Runs the hook of a conversation that begins, which is a command: no connection is there yet."""
+        said = {"session_id": self.conversation, "transcript_path": str(self.transcript), "source": "startup",
+                "cwd": str(self.hooks.transcripts), "hook_event_name": "SessionStart"}
+        done = subprocess.run([*self.hooks.command, "SessionStart"], input=json.dumps(said), text=True, capture_output=True,
+                              timeout=LIMIT_SECONDS, check=False)
+        assert done.returncode == 0, f"SessionStart: {done}"
+
     def hear(self, event: str, **more: str) -> None:
         """Tells the gateway of an event, as Claude Code does on its own connection."""
         known = {"host": "claude-code", "hook_event_name": event, "session_id": self.conversation, "prompt_id": self.turn,
@@ -144,7 +164,7 @@ class Host:
     def prompt(self, text: str) -> None:
         """The user types something."""
         self.turn = str(uuid.uuid4())
-        if self.transcript is None:
+        if self.hooks is None:
             return
         typed = {"type": "user", "promptId": self.turn, "turnOrigin": "human", "origin": {"kind": "human"},
                  "promptSource": "typed", "sessionId": self.conversation, "message": {"role": "user", "content": text}}
@@ -155,7 +175,7 @@ class Host:
     def call(self, tool: str, arguments: dict) -> dict:
         """Calls a tool once, whatever comes of it."""
         params: dict = {"name": tool, "arguments": arguments}
-        if self.transcript is not None:
+        if self.hooks is not None:
             use = f"toolu_{uuid.uuid4().hex}"
             self.hear("PreToolUse", tool_name=f"mcp__highwater__{tool}", tool_input=json.dumps(arguments), tool_use_id=use)
             params["_meta"] = {"claudecode/toolUseId": use}
@@ -166,5 +186,5 @@ class Host:
     def close(self) -> None:
         self.line.ask("DELETE", "")
         self.line.connection.close()
-        if self.transcript is not None:
+        if self.hooks is not None:
             self.transcript.unlink(missing_ok=True)

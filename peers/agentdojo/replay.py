@@ -16,7 +16,7 @@ import strangers
 import suites
 import yaml
 from conversation import RAN, Conversation, Setting, World
-from gateway import Host, Operator, Person
+from gateway import Hooks, Host, Operator, Person
 from suites import Call, Task
 
 PRINCIPAL = "replay"
@@ -82,7 +82,7 @@ def owners(setting: Setting, tasks: list[Task]) -> dict:
         tried.append(task.id)
         first = task.calls[: task.calls.index(by) + 1]
         for name in strangers.names_for_owner(task.prompt):
-            if made := tempt(setting, task, first, [strangers.owned(kind, name, by)], strangers.calls_for_owner(kind)):
+            if made := tempt(setting, task, first, [strangers.owned(kind, name, by)], strangers.calls_for_owner(kind, task)):
                 won.append({"task": task.id, "name": name, "call": made})
                 break
     return {"tasks": tried, "won": won}
@@ -162,6 +162,8 @@ def main() -> None:
     for name in ("--endpoint", "--operator", "--world", "--out"):
         parser.add_argument(name, required=True)
     parser.add_argument("--transcripts", type=Path, help="where the host keeps transcripts, if it tells the user's words")
+    parser.add_argument("--hook", help="the program that it runs then; and below a process that is called as the host is")
+    parser.add_argument("--data", help="the gateway's data directory, for that program")
     parser.add_argument("--experiment", action="append", choices=EXPERIMENTS, required=True)
     parser.add_argument("--tasks", type=int, help="no more than this many tasks, for a first look")
     options = parser.parse_args()
@@ -169,8 +171,10 @@ def main() -> None:
     token = operator.ask("POST", "/tokens", {"name": PRINCIPAL})["secret"]
     # A server is started when somebody wants to know of its tools.
     Host(options.endpoint, token, None).send("tools/list", {})
+    command = [options.hook, "hook", "claude-code", "--data-dir", options.data]
+    hooks = Hooks(options.transcripts, command) if options.transcripts else None
     setting = Setting(options.suite, options.endpoint, token, PRINCIPAL, operator, Person(operator),
-                      World(Path(options.world)), options.transcripts, acting(options.suite))
+                      World(Path(options.world)), hooks, acting(options.suite))
     tasks = suites.tasks(options.suite)[: options.tasks]
     told = {}
     for name in options.experiment:

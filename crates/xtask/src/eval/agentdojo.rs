@@ -175,24 +175,25 @@ pub(crate) fn replay(
     let short = tempfile::tempdir().context("there is no place for a socket")?;
     let world = short.path().join("world");
     let python = Group::AgentDojo.folder(repository).join("bin/python");
-    let script = |name: &str| {
-        let mut command = Command::new(&python);
+    let script = |command: &mut Command, name: &str| {
         command.arg(repository.path("peers/agentdojo").join(name)).arg(suite);
-        command
     };
-    let config = stdout_of(script("config.py").arg(&world).args(["--mode", mode.config]))?;
+    let mut configured = Command::new(&python);
+    script(&mut configured, "config.py");
+    let config = stdout_of(configured.arg(&world).args(["--mode", mode.config]))?;
     let site =
         Site::new(&folder, &serde_json::from_str(&config).context("a configuration that is no JSON")?)?;
     let gateway = Gateway::start(program, &site, &folder.join("gateway.log"))?;
     let out = folder.join("result.json");
-    let mut command = script("replay.py");
+    let mut command = if mode.words { below_a_host(short.path(), &python)? } else { Command::new(&python) };
+    script(&mut command, "replay.py");
     command.args(["--endpoint", &gateway.url, "--operator", &site.operator_token()?]);
     command.arg("--world").arg(&world).arg("--out").arg(&out);
     if mode.words {
         let transcripts = folder.join("transcripts");
         std::fs::create_dir_all(&transcripts).context("cannot make the folder of transcripts")?;
         command.arg("--transcripts").arg(transcripts);
-        command.arg("--highwater").arg(program).arg("--data").arg(&site.data);
+        command.arg("--hook").arg(program).arg("--data").arg(&site.data);
     }
     for name in experiments {
         command.args(["--experiment", name]);
@@ -208,6 +209,17 @@ pub(crate) fn replay(
     println!("{} {suite}: replayed in {:.0} s", mode.name, started.elapsed().as_secs_f64());
     let told = std::fs::read(&out).with_context(|| format!("cannot read `{}`", out.display()))?;
     serde_json::from_slice(&told).context("the replay's result is not understood")
+}
+
+/// Starts a program below a process that is called as the host is. A prompt counts only if its host was started by no other
+/// host: in a terminal of another agent this replay has no words.
+fn below_a_host(folder: &Path, program: &Path) -> Result<Command> {
+    let host = folder.join("claude");
+    std::fs::copy("/bin/sh", &host).context("there is no shell to stand in for a host")?;
+    let mut command = Command::new(host);
+    // Two commands, so that the shell stays.
+    command.args(["-c", "\"$@\"; exit $?", "claude"]).arg(program);
+    Ok(command)
 }
 
 // === impl Results ===
