@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::annotation::words::vocabulary;
 use crate::annotation::{ArgumentRole, ClassSet};
 use crate::id::DecisionId;
@@ -56,7 +58,7 @@ vocabulary! {
         Value = "value",
         /// Content in which every address, host, account and long number is vouched for.
         Carrier = "carrier",
-        /// A name or title that is made of the user's words.
+        /// A name, a title or a search that is made of the user's words.
         Name = "name",
         /// The word of an act that destroys.
         Destroys = "destroys",
@@ -75,8 +77,32 @@ vocabulary! {
     }
 }
 
+vocabulary! {
+    /// Whom a given name in the user's words may stand for.
+    People {
+        /// The one person of that name whom the operator's directory holds.
+        Directory = "directory",
+        /// Also the one address of that name that a platform wrote into a record of this conversation.
+        Attested = "attested",
+    }
+}
+
+/// How the records in the replies of a tool are read (`labels.TOOL.records`). What is empty is taken by the usual
+/// names: `id` and `*_id`; `name`, `title`, `subject`, `filename` and `*_name`; and nothing is attested.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordShape {
+    /// What they are records of; tools that list the same things name the same kind.
+    pub kind: Option<Arc<str>>,
+    /// The field that tells them apart.
+    pub id: Option<Arc<str>>,
+    /// The fields by which people name them.
+    pub names: Vec<Arc<str>>,
+    /// The fields that the platform writes, not an author: sender, owner, participants.
+    pub attested: Vec<Arc<str>>,
+}
+
 /// What was found out of one argument. It never holds the value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArgumentStanding {
     /// The place in the arguments, as a JSON pointer.
     pub pointer: Arc<str>,
@@ -87,20 +113,23 @@ pub struct ArgumentStanding {
     /// By what.
     pub ground: Ground,
     /// The call in whose reply it stands, where the ground is a reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<DecisionId>,
 }
 
 /// One thing that a call lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lack {
     /// What is missing.
     pub need: Need,
     /// Of which argument; nothing where it is the call itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<Arc<str>>,
 }
 
 /// What a call could take to where it goes, beyond what its words say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Carries {
     /// Anything that the conversation has read.
     Anything,
@@ -112,7 +141,7 @@ pub enum Carries {
 }
 
 /// Where everything in one call comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallProvenance {
     /// Whether this conversation tells the user's words.
     pub has_words: bool,

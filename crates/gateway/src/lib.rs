@@ -11,6 +11,7 @@ mod dispatch;
 pub mod front;
 mod gateway;
 mod greet;
+mod hosts;
 mod in_place;
 mod listen;
 mod marks;
@@ -31,6 +32,7 @@ pub use approvals::*;
 pub use catalog::ToolContracts;
 pub use describe::{Saying, WhatItIs};
 pub use gateway::{Gateway, Parts, StartError};
+pub use hosts::{CommandHook, HookAnswer, HookFault, HookStatus, USUAL_NAME};
 pub use marks::{ClearedMarks, MarkChoice, MarkView};
 pub use people::{Reset, SessionEntry, SessionView};
 pub use pins::{

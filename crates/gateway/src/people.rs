@@ -15,7 +15,7 @@ use highwater_store::{
 use serde::Serialize;
 
 use crate::gateway::{Gateway, now};
-use crate::session::{KeptClient, SetBy, presumed_by, rests_on_kind};
+use crate::session::{KeptClient, SetBy, presumed_by, rests_on_key};
 use crate::stated_label::StatedLabel;
 
 /// The longest reason that is kept.
@@ -75,7 +75,7 @@ fn rests_on_record(record: &SessionRecord) -> String {
             let client = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
             presumed_by(way.kind, &record.principal) + &client
         }
-        None => rests_on_kind(record.kind, &record.principal),
+        None => rests_on_key(&record.key, record.kind, &record.principal),
     }
 }
 

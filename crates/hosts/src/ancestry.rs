@@ -62,6 +62,11 @@ pub fn ancestry(chain: &[Process], whole: bool) -> Ancestry {
     }
 }
 
+/// Where in the chain the host stands that ran a hook: the nearest one.
+pub fn host_at(chain: &[Process]) -> Option<usize> {
+    chain.iter().position(|process| part(process) != Part::Other)
+}
+
 fn part(process: &Process) -> Part {
     if let Some(host) = host_named(&process.program) {
         return Part::Program(host);
@@ -143,6 +148,13 @@ mod tests {
         ] {
             assert_eq!(ancestry(&chain(line), true), Ancestry::BelowAnotherHost, "{line:?}");
         }
+    }
+
+    #[test]
+    fn the_host_is_the_nearest_one_of_the_chain() {
+        let claude = chain(&["/usr/bin/timeout", "/bin/sh", "/usr/bin/claude", "/usr/bin/claude"]);
+        assert_eq!(host_at(&claude), Some(2));
+        assert_eq!(host_at(&chain(&["/bin/sh", "/usr/bin/python3"])), None);
     }
 
     #[test]

@@ -2,3 +2,32 @@
 //! nowhere.
 //!
 //! Everything here is pure: no I/O, no clock, no randomness.
+//!
+//! [`Evidence`] is what one conversation has said and read. Whoever runs the conversation tells it what happens, in
+//! this order: [`Evidence::words`] with a prompt, [`Evidence::approved`] when a person said yes to a call,
+//! [`Evidence::acted`] when a call that acts is sent, [`Evidence::reply`] after the label of a reply is committed,
+//! [`Evidence::lose`] when something was forgotten. [`stand`] asks it about a call; [`Evidence::first_sight`] looks for
+//! a value in what was read, for an explanation alone.
+//!
+//! Replies are kept as they came and read when a call is judged for the first time after them: most calls never ask.
+
+mod call;
+mod carrier;
+mod directory;
+mod evidence;
+mod language;
+mod negation;
+mod normal;
+mod number;
+mod reply;
+mod sight;
+mod standing;
+mod text;
+mod top_level;
+
+pub use call::Call;
+pub use directory::Directory;
+pub use evidence::{Evidence, KEPT_BYTES, SEEN_BYTES};
+pub use reply::{Body, Reply};
+pub use sight::Sight;
+pub use standing::stand;

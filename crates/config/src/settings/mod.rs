@@ -6,6 +6,7 @@ mod approvals;
 mod judgement;
 mod labels;
 mod policy;
+mod provenance;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,6 +20,7 @@ use highwater_core::grant::{self, Grant};
 use highwater_core::id::UserId;
 use highwater_core::pin::ManifestKey;
 use highwater_core::profile::Profile;
+use highwater_core::provenance::People;
 use highwater_core::trust::ServerTrust;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,6 +30,7 @@ pub(crate) use self::approvals::{AttestationWord, PasskeyClass};
 pub use self::judgement::{Partition, ShareContext, StoreSettings};
 pub use self::labels::{LabelSettings, Labels};
 pub use self::policy::Rules;
+pub use self::provenance::DirectoryEntry;
 
 /// Everything the operator configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +67,12 @@ pub struct Settings {
     pub quiet: Duration,
     /// The folders that the operator works in, as they are written.
     pub projects: Vec<PathBuf>,
+    /// The operator's own addresses and accounts.
+    pub identity: Vec<String>,
+    /// The people that the operator deals with, and the tools that list them.
+    pub directory: Vec<DirectoryEntry>,
+    /// Who vouches for the addresses of people whom the user names.
+    pub people: People,
 }
 
 /// How long an agent must be silent before what it does next may be a new conversation, where nobody says.
@@ -304,6 +313,8 @@ pub struct VirtualServer {
     pub expose: Expose,
     /// How strictly flows are judged, and which data may go where.
     pub flow: FlowPolicy,
+    /// Whether calls are judged by where their arguments come from.
+    pub provenance: bool,
 }
 
 /// What the token of one agent grants. Its secret is elsewhere.
@@ -325,6 +336,8 @@ pub struct AgentToken {
     pub approval_flow: Option<ApprovalFlow>,
     /// Whether what its clients answer to a form is a person's word.
     pub forms: grant::Forms,
+    /// Whose words the prompts are that its clients tell of.
+    pub words: grant::AcceptedWords,
 }
 
 /// `auth: none` together with an address that other machines can reach.

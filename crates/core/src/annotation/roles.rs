@@ -95,7 +95,8 @@ impl Roles {
 
 impl Stated {
     fn role(self, acts: bool) -> ArgumentRole {
-        let raised = self.raised.unwrap_or(ArgumentRole::Query);
+        // Nobody who may only tighten makes a query something milder.
+        let raised = self.raised.unwrap_or(ArgumentRole::Query).max(ArgumentRole::Query);
         match (self.operator, self.set) {
             (Some(role), _) => role,
             (None, Some(role)) => role.max(raised),

@@ -143,12 +143,20 @@ vocabulary! {
 vocabulary! {
     /// What an argument decides. Listed from the one that matters least if a stranger chose it.
     ArgumentRole {
+        /// What shows a server that it has seen the caller before. It is of use to that server alone.
+        Session = "session",
+        /// A one-time code.
+        Proof = "proof",
         /// A filter of a read.
         Query = "query",
         /// A typed value of low capacity: an amount, a date, a flag.
         Scalar = "scalar",
         /// Free text.
         Content = "content",
+        /// What something new is called.
+        Name = "name",
+        /// A password or a key.
+        Secret = "secret",
         /// Which existing thing is acted on.
         Object = "object",
         /// Who or where receives, or is empowered.

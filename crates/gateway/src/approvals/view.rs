@@ -91,6 +91,8 @@ pub struct ContextView {
     pub wrapped: bool,
     /// Whether what it does can be undone.
     pub undo: Undo,
+    /// Which values of the call are not in the user's request, and where they come from.
+    pub values: Vec<String>,
     /// Which rules ask, and why; what is unusual first.
     pub asks: Vec<AskView>,
     /// What the session has taken in, in words.

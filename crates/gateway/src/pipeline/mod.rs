@@ -41,6 +41,7 @@ mod tasks;
 mod tests;
 mod trace;
 mod unapproved;
+mod value_origins;
 mod withheld;
 
 use std::pin::pin;
@@ -59,7 +60,7 @@ pub(crate) use deliver::Delivery;
 use deliver::commit;
 use judge::Settled;
 use legs::{Leg, Legs, next_leg};
-pub(crate) use local::places;
+pub(crate) use local::{followed, places, work_tree};
 pub(crate) use objects::may_keep;
 use permitted::Permitted;
 use proposed::Proposed;
@@ -204,6 +205,7 @@ impl Gateway {
             .map_err(|error| Refusal::unrecorded(&proposed.decision, &error))?;
         record.raised = raised;
         tracing::debug!(decision = %proposed.decision, "allowed and on record");
+        road.sessions.tell_sent(&proposed, &granted.permit, &granted.basis);
         let permitted = Permitted::new(proposed, &granted, marked);
         let action = PermittedAction::bind(Arc::clone(&permitted.action), granted.permit)
             .map_err(|_| Refusal::internal(&permitted.decision))?;

@@ -18,6 +18,7 @@ const MOST: u32 = 1000;
 pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> {
     let answered = match ask {
         Ask::Servers => return Ok(Welcome::answer(&gateway.servers())?),
+        Ask::Hooks => return Ok(Welcome::answer(&gateway.hook_status().await)?),
         Ask::Sessions { principal } => {
             gateway.sessions(principal.as_ref(), MOST).await.map(|sessions| Welcome::answer(&sessions))
         }
@@ -93,6 +94,7 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         Ask::RotateToken { name, person } => secret(desk.rotate(name, person).await),
         Ask::RevokeToken { name, person } => revoked(desk.revoke(name, person).await),
         Ask::Servers
+        | Ask::Hooks
         | Ask::Sessions { .. }
         | Ask::Session { .. }
         | Ask::Reset { .. }

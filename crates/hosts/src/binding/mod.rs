@@ -23,7 +23,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::call_meta::CallMeta;
-use crate::event::{AgentId, CallId, ConversationId, HostEvent, TurnId};
+use crate::event::{AgentId, CallId, ConversationId, HostEvent, ToolCall, TurnId};
 use crate::host::Host;
 use crate::words::PromptOrigin;
 
@@ -45,6 +45,9 @@ pub const MAX_PROMPTS: usize = 16;
 
 /// Connections that are remembered.
 pub const MAX_CONNECTIONS: usize = 512;
+
+/// Names under which hosts know us that are remembered.
+pub const MAX_SERVERS: usize = 16;
 
 /// A client's connection, by the number that the gateway gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -213,6 +216,20 @@ impl Binding {
             announcements: Announcements::default(),
             forgotten_command: None,
         }
+    }
+
+    /// Learns a name under which a host knows us, as its own server and as that of a plugin.
+    pub fn know_server(&mut self, name: &str) {
+        for name in [name.to_owned(), format!("plugin:{name}:{name}")] {
+            if self.servers.len() < MAX_SERVERS && !self.servers.contains(&name) {
+                self.servers.push(name);
+            }
+        }
+    }
+
+    /// Whether a tool of a host is one of ours: the road has judged it already.
+    pub fn is_ours(&self, call: &ToolCall) -> bool {
+        self.servers.iter().any(|server| call.is_at(server))
     }
 
     /// Ties a `tools/call` to what announced it. `goes_on` says that the request is a further round of a call

@@ -38,6 +38,7 @@ pub(super) fn around(
     signable: &Signable,
     story: &Story,
     definition: Option<&str>,
+    values: Vec<String>,
 ) -> ContextView {
     let label = proposed.label();
     let arguments = &signable.arguments;
@@ -61,6 +62,7 @@ pub(super) fn around(
         fields: definition.map(fields).unwrap_or_default(),
         wrapped,
         undo: undo(proposed),
+        values,
         asks: asks.into_iter().map(|(_, ask)| ask).collect(),
         labels: label_words(&label.told()).map(str::to_owned).collect(),
         origins: origins

@@ -19,9 +19,17 @@ const MAX_ORIGINS: usize = 3;
 const MAX_ORIGIN: usize = 120;
 
 /// The whole question.
-pub(super) fn question(proposed: &Proposed, findings: &[Finding], story: &Story, offers: bool) -> String {
+///
+/// `values` are sentences on where its values come from.
+pub(super) fn question(
+    proposed: &Proposed,
+    findings: &[Finding],
+    story: &Story,
+    values: Vec<String>,
+    offers: bool,
+) -> String {
     let mut text = format!("Allow {}?\n", subject(proposed));
-    let mut told = Vec::new();
+    let mut told = values;
     for finding in findings.iter().filter(|finding| finding.effect >= Effect::Confirm) {
         let sentence = sentence(proposed, finding, story);
         if !told.contains(&sentence) {

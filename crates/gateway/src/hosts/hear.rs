@@ -1,0 +1,81 @@
+//! Takes an event in: what it tells of conversations first, then what a tool of the host has brought.
+
+use std::sync::atomic::Ordering;
+
+use highwater_hosts::answer::Verdict;
+use highwater_hosts::binding::{Carrier, ConversationKey, Node};
+use highwater_hosts::event::{CallId, EventKind, HostEvent, Outcome, ToolCall};
+use highwater_hosts::host::Host;
+use highwater_hosts::sample::is_made_up;
+use highwater_hosts::table::read_payload;
+use highwater_store::StoreError;
+
+use super::native::{Told, label_of_result};
+use super::state::{Owed, State};
+use super::{CommandHook, HookAnswer, HookFault, HookStatus};
+use crate::gateway::Gateway;
+
+impl Gateway {
+    /// Takes in what a command hook was told. What it does to labels is stored when this returns.
+    ///
+    /// # Errors
+    ///
+    /// The input is no event of this host, or what follows from it could not be stored.
+    pub async fn hear_command(&self, told: &CommandHook<'_>) -> Result<HookAnswer, HookFault> {
+        let event = read_payload(told.host, told.hook, told.input)?;
+        let call = match &event.kind {
+            EventKind::Before(call) => Some(call.id.clone()),
+            _ => None,
+        };
+        if !is_made_up(&event.conversation) {
+            let mut state = self.hosts.state.lock().await;
+            state.binding.know_server(told.server);
+            state.note(&event, Some(told.ancestry));
+            self.hear(&mut state, &event, Carrier::Command(told.process)).await?;
+        }
+        // The host's own tools are heard and not judged.
+        Ok(HookAnswer { verdict: Verdict::Pass, call })
+    }
+
+    /// Notes that the host has the answer to a hook.
+    pub async fn note_hook_answer(&self, host: Host, call: &CallId) {
+        self.hosts.state.lock().await.binding.note_answer(host, call);
+    }
+
+    /// The hosts whose hooks were heard since the gateway was started.
+    pub async fn hook_status(&self) -> Vec<HookStatus> {
+        self.hosts.state.lock().await.hosts()
+    }
+
+    pub(super) async fn hear(
+        &self,
+        state: &mut State,
+        event: &HostEvent,
+        carrier: Carrier,
+    ) -> Result<(), StoreError> {
+        self.hosts.heard.store(true, Ordering::Release);
+        let (now, is_untrusted) = (self.hosts.now(), |node: &Node| self.is_untrusted(node));
+        let effects = state.binding.hear(event, carrier, now, &is_untrusted);
+        state.owed.extend(effects.into_iter().map(Owed::Effect));
+        let conversation = ConversationKey { host: event.host, id: event.conversation.clone() };
+        let node = Node { conversation, agent: event.agent.as_ref().map(|agent| agent.id.clone()) };
+        let brought = |state: &State, call: &ToolCall, outcome: &Outcome| {
+            // The road has labelled what our own tools answered.
+            let is_ours = state.binding.is_ours(call);
+            let label = (!is_ours).then(|| {
+                let places = &self.world.load().places;
+                label_of_result(&Told { event, call, outcome, places })
+            });
+            label.flatten().map(|label| Owed::Raise(node.clone(), label, call.tool.clone()))
+        };
+        let raised: Vec<Owed> = match &event.kind {
+            EventKind::After(call, outcome) => brought(state, call, outcome).into_iter().collect(),
+            EventKind::Batch(calls) => {
+                calls.iter().filter_map(|(call, outcome)| brought(state, call, outcome)).collect()
+            }
+            _ => Vec::new(),
+        };
+        state.owed.extend(raised);
+        self.pay(state).await
+    }
+}
