@@ -156,3 +156,12 @@ pub struct CallProvenance {
     /// What it could take along.
     pub carries: Carries,
 }
+
+// === impl CallProvenance ===
+
+impl CallProvenance {
+    /// How far the call is vouched for: as its weakest argument is.
+    pub fn standing(&self) -> Standing {
+        self.arguments.iter().map(|argument| argument.standing).min().unwrap_or(Standing::Wanted)
+    }
+}

@@ -261,6 +261,12 @@ impl<'a> Facts<'a> {
         Self { session: &TOP, session_floor: Some(self.session_floor.unwrap_or(self.session)), ..self }
     }
 
+    /// Where its arguments come from, in a conversation that tells the user's words. In any other nothing vouches for
+    /// anything, and what was found out does not count.
+    pub fn by_words(&self) -> Option<&'a CallProvenance> {
+        self.provenance.filter(|provenance| provenance.has_words)
+    }
+
     /// The class of the call that this is or belongs to.
     pub fn class(&self) -> CallVariant {
         self.class.unwrap_or_else(|| self.contract.variant())

@@ -99,6 +99,7 @@ pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) ->
                 .to_owned()
         }
         FindingId::Approval => wanted(proposed, finding),
+        FindingId::Cap => above(finding),
         FindingId::Rule(name) => match &finding.message {
             Some(message) => format!("Rule `{name}`: {message}"),
             None => format!("Rule `{name}` asks that a person looks at this call."),
@@ -119,9 +120,20 @@ fn wanted(proposed: &Proposed, finding: &Finding) -> String {
         format!("What server `{server}` says of this tool asks for")
     };
     let what = if finding.effect >= Effect::Passkey { "a passkey" } else { "a person’s yes" };
-    let has_cases = by.is_operator() && proposed.known().cases.is_some();
+    let label = proposed.known().cases.as_ref();
+    let has_cases = by.is_operator() && label.is_some_and(|label| !label.cases().is_empty());
     let when = if has_cases { "calls like this one" } else { "every call of this tool" };
     format!("{who} {what} at {when}.")
+}
+
+/// Which number is larger than the operator lets pass.
+fn above(finding: &Finding) -> String {
+    let bounds = finding.saw.iter().flat_map(|seen| match &seen.value {
+        SeenValue::Many(bounds) => bounds.as_slice(),
+        _ => &[],
+    });
+    let bounds: Vec<&str> = bounds.map(String::as_str).collect();
+    format!("Your configuration asks for a person’s yes: {}.", bounds.join(", "))
 }
 
 /// The question about a reply that is held back.
