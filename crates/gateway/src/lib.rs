@@ -39,7 +39,9 @@ pub use pins::{
     ChangeReview, ConcernReview, Decided, ItemReview, Judgement, NoticeReview, Offer, ServerReview,
     UnknownName,
 };
+pub use pipeline::{ReplySource, value_sentences};
 pub use policy::policy;
+pub use session::Speaker;
 pub use stated_label::StatedLabel;
 pub use status::ServerStatus;
 pub use token_desk::{ShownTerms, TokenDesk, TokenFault, TokenSource, TokenStatus, TokenView};

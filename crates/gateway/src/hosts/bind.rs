@@ -53,9 +53,22 @@ impl Gateway {
         method: Option<Method>,
         frame: &Frame,
     ) -> Result<Option<Bound>, StoreError> {
-        if !self.hosts.are_heard() || !self.is_of_this_account(client) {
+        if !self.is_of_this_account(client) {
             return Ok(None);
         }
+        let bound = self.bound(client, method, frame).await?;
+        if let Some(bound) = &bound {
+            self.learn_words(bound, &client.caller().token).await?;
+        }
+        Ok(bound)
+    }
+
+    async fn bound(
+        &self,
+        client: &Client,
+        method: Option<Method>,
+        frame: &Frame,
+    ) -> Result<Option<Bound>, StoreError> {
         let mut state = self.hosts.state.lock().await;
         self.pay(&mut state).await?;
         let connection = self.connection_of(client);

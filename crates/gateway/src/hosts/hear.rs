@@ -3,17 +3,21 @@
 use std::sync::atomic::Ordering;
 
 use highwater_hosts::answer::Verdict;
-use highwater_hosts::binding::{Carrier, ConversationKey, Node};
+use highwater_hosts::binding::{Carrier, ConversationKey, Effect, Node};
 use highwater_hosts::event::{CallId, EventKind, HostEvent, Outcome, ToolCall};
 use highwater_hosts::host::Host;
 use highwater_hosts::sample::is_made_up;
 use highwater_hosts::table::read_payload;
+use highwater_hosts::words::mentioned_files;
 use highwater_store::StoreError;
 
-use super::native::{Told, label_of_result};
+use super::native::{Told, label_of_mention, label_of_result};
 use super::state::{Owed, State};
 use super::{CommandHook, HookAnswer, HookFault, HookStatus};
 use crate::gateway::Gateway;
+
+/// How many files that a prompt mentions are looked at.
+const MAX_MENTIONS: usize = 64;
 
 impl Gateway {
     /// Takes in what a command hook was told. What it does to labels is stored when this returns.
@@ -31,7 +35,11 @@ impl Gateway {
             let mut state = self.hosts.state.lock().await;
             state.binding.know_server(told.server);
             state.note(&event, Some(told.ancestry));
+            let outer = told.outer.and_then(|outer| state.binding.conversation_in(outer));
             self.hear(&mut state, &event, Carrier::Command(told.process)).await?;
+            if let Some(outer) = outer {
+                self.nest(&mut state, &event, &outer).await?;
+            }
         }
         // The host's own tools are heard and not judged.
         Ok(HookAnswer { verdict: Verdict::Pass, call })
@@ -69,7 +77,13 @@ impl Gateway {
             label.flatten().map(|label| Owed::Raise(node.clone(), label, call.tool.clone()))
         };
         let raised: Vec<Owed> = match &event.kind {
-            EventKind::After(call, outcome) => brought(state, call, outcome).into_iter().collect(),
+            EventKind::Prompt(prompt) => self.mentioned(event, prompt, &node),
+            EventKind::After(call, outcome) => {
+                // What a tool printed may be what a host below it has read.
+                let below = state.below(&node.conversation).into_iter().map(root);
+                let below = below.map(|child| Owed::Effect(Effect::Join(child, node.clone())));
+                below.chain(brought(state, call, outcome)).collect()
+            }
             EventKind::Batch(calls) => {
                 calls.iter().filter_map(|(call, outcome)| brought(state, call, outcome)).collect()
             }
@@ -78,4 +92,33 @@ impl Gateway {
         state.owed.extend(raised);
         self.pay(state).await
     }
+
+    /// A host that a tool of another one has started is a sub-agent of that conversation: it has read what that one has.
+    async fn nest(
+        &self,
+        state: &mut State,
+        event: &HostEvent,
+        outer: &ConversationKey,
+    ) -> Result<(), StoreError> {
+        let child = ConversationKey { host: event.host, id: event.conversation.clone() };
+        if state.nest(&child, outer) {
+            state.owed.push_back(Owed::Effect(Effect::Join(root(outer.clone()), root(child))));
+        }
+        self.pay(state).await
+    }
+
+    /// What files bring in that a prompt mentions. Names of files that are not there are names of something else.
+    fn mentioned(&self, event: &HostEvent, prompt: &str, node: &Node) -> Vec<Owed> {
+        if event.host != Host::ClaudeCode || event.agent.is_some() {
+            return Vec::new();
+        }
+        let places = &self.world.load().places;
+        let files = mentioned_files(prompt).into_iter().take(MAX_MENTIONS);
+        let labels = files.filter_map(|file| label_of_mention(event, &file, places));
+        labels.map(|label| Owed::Raise(node.clone(), label, "@file".to_owned())).collect()
+    }
+}
+
+fn root(conversation: ConversationKey) -> Node {
+    Node { conversation, agent: None }
 }

@@ -33,12 +33,13 @@ impl Gateway {
             Effect::Begin(node, first) => self.begin_node(state, node, first).await,
             Effect::Join(from, into) => {
                 let (label, _) = self.labels_of_nodes(std::slice::from_ref(from)).await?;
-                self.raise_node(into, &label).await?;
-                self.remark(
-                    into,
-                    "sub-agent-ended",
-                    "what the sub-agent has read is part of the conversation",
-                );
+                if self.raise_node(into, &label).await? {
+                    self.remark(
+                        into,
+                        "joined",
+                        "what another one of its conversations has read is part of it",
+                    );
+                }
                 Ok(())
             }
             Effect::Beside(node, others) => {
@@ -70,6 +71,14 @@ impl Gateway {
 
     async fn begin_node(&self, state: &mut State, node: &Node, first: &FirstLabel) -> Result<(), StoreError> {
         let session = self.session_of_node(node);
+        // Before anything is read in it, so that it is known that nothing was.
+        match &node.agent {
+            None => self.evidence.bring_words(&session).await,
+            Some(_) => {
+                let root = Node { conversation: node.conversation.clone(), agent: None };
+                self.evidence.share(&session, &self.session_of_node(&root)).await;
+            }
+        }
         let nothing = Label::bottom();
         let host = node.conversation.host.title();
         match first {

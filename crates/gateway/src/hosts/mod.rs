@@ -13,6 +13,7 @@ mod node;
 mod shell;
 mod state;
 mod tool;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -61,6 +62,8 @@ pub struct CommandHook<'a> {
     pub server: &'a str,
     /// The process of the host.
     pub process: Option<HostProcess>,
+    /// The process of another host whose tool started that one.
+    pub outer: Option<HostProcess>,
     pub ancestry: Ancestry,
 }
 

@@ -56,11 +56,11 @@ pub(super) fn label_of_result(told: &Told<'_>) -> Option<Label> {
 }
 
 /// What a file that a prompt mentions brings: the host reads it, and no hook tells of that.
-pub(super) fn label_of_mention(event: &HostEvent, path: &str, places: &Places) -> Label {
-    let found = resolved(event, path, places);
-    let label = if is_others(&found, path, places) { strangers() } else { own() };
-    let label = with_secrets(label, found.as_deref().unwrap_or(path));
-    label.with_origin(&format!("host:{}:@file", event.host))
+pub(super) fn label_of_mention(event: &HostEvent, path: &str, places: &Places) -> Option<Label> {
+    let found = resolved(event, path, places).filter(|path| Path::new(path).exists())?;
+    let is_others = others_wrote(&found, work_tree(Path::new(&found)).as_deref(), &places.projects);
+    let label = with_secrets(if is_others { strangers_here() } else { own() }, &found);
+    Some(label.with_origin(&format!("host:{}:@file", event.host)))
 }
 
 fn class(call: &ToolCall) -> Class<'_> {
@@ -117,7 +117,7 @@ fn own() -> Label {
 }
 
 /// What strangers wrote.
-fn strangers() -> Label {
+pub(super) fn strangers() -> Label {
     let label = Label::bottom().with_integrity(TrustLevel::None).with_open_world();
     label.with_source(Source::UntrustedPublic)
 }

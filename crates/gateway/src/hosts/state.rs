@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use highwater_core::id::Timestamp;
 use highwater_core::label::Label;
 use highwater_hosts::ancestry::Ancestry;
-use highwater_hosts::binding::{Binding, ConversationKey, Effect, MAX_CONVERSATIONS, Node};
-use highwater_hosts::event::HostEvent;
+use highwater_hosts::binding::{Binding, ConversationKey, Effect, MAX_CONVERSATIONS, MAX_PROMPTS, Node};
+use highwater_hosts::event::{HostEvent, TurnId};
 use highwater_hosts::host::Host;
 use serde::Serialize;
 
@@ -21,6 +21,8 @@ pub(super) struct State {
     pub(super) owed: VecDeque<Owed>,
     /// Nodes that were first heard of in the middle, of which nothing is stored.
     pub(super) late: BTreeSet<Node>,
+    /// Conversations of hosts that a tool of another one started, with the one it belongs to.
+    nested: BTreeMap<ConversationKey, ConversationKey>,
     hosts: BTreeMap<Host, HookStatus>,
 }
 
@@ -39,6 +41,10 @@ pub(super) struct Heard {
     pub(super) ancestry: Ancestry,
     /// Whether people were told that a call of it was unannounced.
     pub(super) complained: bool,
+    /// Where the host keeps the transcript, as it said first; nothing where it later said otherwise.
+    transcript: Option<Option<String>>,
+    /// Turns of which it is known whose words their prompts are, the oldest first.
+    settled: VecDeque<TurnId>,
     last: Timestamp,
 }
 
@@ -70,6 +76,7 @@ impl State {
             conversations: BTreeMap::new(),
             owed: VecDeque::new(),
             late: BTreeSet::new(),
+            nested: BTreeMap::new(),
             hosts: BTreeMap::new(),
         }
     }
@@ -83,10 +90,15 @@ impl State {
             if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
                 self.conversations.remove(&oldest);
                 self.late.retain(|node| node.conversation != oldest);
+                self.nested.remove(&oldest);
             }
         }
         let heard = self.conversations.entry(key).or_insert_with(Heard::new);
         heard.last = now();
+        // A sub-agent may have a transcript of its own.
+        if event.agent.is_none() {
+            heard.note_transcript(event.transcript.as_ref());
+        }
         if let Some(ancestry) = ancestry {
             heard.ancestry = ancestry;
         }
@@ -101,6 +113,17 @@ impl State {
         self.conversations.get_mut(conversation)
     }
 
+    /// Notes that a tool of a conversation has started the host of another one. Whether that is news.
+    pub(super) fn nest(&mut self, child: &ConversationKey, parent: &ConversationKey) -> bool {
+        child != parent && self.nested.insert(child.clone(), parent.clone()).as_ref() != Some(parent)
+    }
+
+    /// The conversations that tools of this one have started.
+    pub(super) fn below(&self, parent: &ConversationKey) -> Vec<ConversationKey> {
+        let below = self.nested.iter().filter(|(_, outer)| *outer == parent);
+        below.map(|(child, _)| child.clone()).collect()
+    }
+
     /// The hosts that were heard of.
     pub(super) fn hosts(&self) -> Vec<HookStatus> {
         self.hosts.values().cloned().collect()
@@ -111,7 +134,37 @@ impl State {
 
 impl Heard {
     fn new() -> Self {
-        Self { ancestry: Ancestry::Unknown, complained: false, last: now() }
+        Self {
+            ancestry: Ancestry::Unknown,
+            complained: false,
+            transcript: None,
+            settled: VecDeque::new(),
+            last: now(),
+        }
+    }
+
+    pub(super) fn transcript(&self) -> Option<String> {
+        self.transcript.clone().flatten()
+    }
+
+    fn note_transcript(&mut self, path: Option<&String>) {
+        let Some(path) = path else { return };
+        match &self.transcript {
+            None => self.transcript = Some(Some(path.clone())),
+            Some(Some(known)) if known == path => {}
+            Some(_) => self.transcript = Some(None),
+        }
+    }
+
+    pub(super) fn is_settled(&self, turn: &TurnId) -> bool {
+        self.settled.contains(turn)
+    }
+
+    pub(super) fn settle(&mut self, turn: &TurnId) {
+        self.settled.push_back(turn.clone());
+        if self.settled.len() > MAX_PROMPTS {
+            self.settled.pop_front();
+        }
     }
 }
 

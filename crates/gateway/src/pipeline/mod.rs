@@ -54,6 +54,7 @@ use tracing::Instrument;
 
 pub(crate) use approve::through;
 use approve::{Approved, Consent, ReplyApproved, WaitingReply};
+pub use approve::{ReplySource, value_sentences};
 pub(crate) use arrival::Arrival;
 use arrival::RoutedAction;
 pub(crate) use deliver::Delivery;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{ArgumentRole, Destination, Outcome, Words};
 use highwater_core::decide::{FlowMode, Permit};
+use highwater_core::grant::AcceptedWords;
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
 use highwater_core::policy::{Policy, ToolStatus};
@@ -79,26 +80,27 @@ fn holds_private(policy: &Policy, proposed: &Proposed, label: &Label) -> bool {
 impl Sessions {
     /// A call with where its values come from, under its session's label of this moment. Anything else is as it was.
     pub(super) fn trace_values(&self, proposed: Proposed) -> Proposed {
-        if self.evidence.is_empty() || !matters(&proposed) || self.is_off(&proposed) {
+        if !self.evidence.may_have(proposed.session()) || !matters(&proposed) || self.is_off(&proposed) {
             return proposed;
         }
-        let (session, epoch) = (proposed.session().key(), epoch(&proposed));
-        let found = self
-            .evidence
-            .with(session, epoch, |evidence| with_call(&proposed, |call| ValueOrigins::of(evidence, call)));
+        let found = self.evidence.with(proposed.session(), epoch(&proposed), |evidence| {
+            with_call(&proposed, |call| ValueOrigins::of(evidence, call))
+        });
         match found.flatten() {
             Some(origins) => proposed.with_origins(origins),
             None => proposed,
         }
     }
 
+    /// Whether its virtual server has calls judged by the label alone, or the prompts of its clients are nobody's words.
     fn is_off(&self, proposed: &Proposed) -> bool {
-        self.world.load().without_provenance.contains(&proposed.caller.virtual_server)
+        proposed.standing.words == AcceptedWords::None
+            || self.world.load().without_provenance.contains(&proposed.caller.virtual_server)
     }
 
     /// Tells the conversation that a call is sent: that a person agreed to exactly this, and that it acts.
     pub(super) fn tell_sent(&self, proposed: &Proposed, permit: &Permit, basis: &Basis) {
-        if self.evidence.is_empty() || proposed.action.kind() != ActionKind::CallTool {
+        if !self.evidence.may_have(proposed.session()) || proposed.action.kind() != ActionKind::CallTool {
             return;
         }
         let is_approved = basis.seen && permit.obligations().approved();
@@ -106,7 +108,7 @@ impl Sessions {
         if !is_approved && !acts {
             return;
         }
-        self.evidence.with(proposed.session().key(), epoch(proposed), |evidence| {
+        self.evidence.with(proposed.session(), epoch(proposed), |evidence| {
             with_call(proposed, |call| {
                 if is_approved {
                     evidence.approved(call);
@@ -120,8 +122,9 @@ impl Sessions {
 
     /// Hands a reply over whose label is part of the session's and which is about to be released.
     pub(super) fn tell_reply(&self, permitted: &Permitted, reply: &Frame, label: &Label) {
-        let Some(result) = reply.result().filter(|_| !self.evidence.is_empty()) else { return };
-        let told = self.evidence.with(permitted.session().key(), epoch(permitted), |evidence| {
+        let may_have = self.evidence.may_have(permitted.session());
+        let Some(result) = reply.result().filter(|_| may_have) else { return };
+        let told = self.evidence.with(permitted.session(), epoch(permitted), |evidence| {
             with_call(permitted, |call| {
                 evidence.reply(&Reply {
                     decision: permitted.decision.clone(),
@@ -141,8 +144,8 @@ impl Sessions {
 
     /// The call in whose reply a value stands, for a person: what of the user's words it read.
     pub(super) fn reply_source(&self, proposed: &Proposed, decision: &DecisionId) -> Option<ReplySource> {
-        let session = proposed.session().key();
-        let read = self.evidence.read_call(session, decision)?;
+        let session = proposed.session();
+        let read = self.evidence.read_call(session.key(), decision)?;
         let named = self.evidence.with(session, epoch(proposed), |evidence| named_by_user(evidence, &read));
         Some(ReplySource { tool: read.shown.to_string(), named: named.flatten() })
     }

@@ -12,7 +12,7 @@ use highwater_config::{DirectoryEntry, Settings};
 use highwater_core::id::{DecisionId, SessionKey, UpstreamId};
 use highwater_core::provenance::People;
 use highwater_provenance::{Body, Directory, Evidence};
-use highwater_store::SessionHandle;
+use highwater_store::{SessionHandle, SessionKind};
 
 /// How many conversations are kept. The one that was used longest ago goes first.
 const MAX_CONVERSATIONS: usize = 4096;
@@ -167,26 +167,29 @@ impl Evidences {
         self.count.store(conversations.len(), Ordering::Release);
     }
 
-    /// Looks at the evidence of a session's conversation, if there is any. `epoch` is that of the label that the session
+    /// Looks at the evidence of a session's conversation, if it tells words. `epoch` is that of the label that the session
     /// has; evidence of an earlier one no longer counts.
     pub(crate) fn with<T>(
         &self,
-        session: &SessionKey,
+        session: &SessionHandle,
         epoch: Option<u64>,
         look: impl FnOnce(&mut Evidence) -> T,
     ) -> Option<T> {
-        let entry = self.entry(session)?;
-        let conversation = match (entry.epoch, epoch) {
+        let conversation = match self.entry(session.key()) {
             // Something that was begun in an earlier epoch says nothing of this one.
-            (Some(known), Some(epoch)) if epoch < known => return None,
-            (Some(known), Some(epoch)) if epoch > known => {
-                let conversation = Arc::new(self.conversation(true));
-                self.keep(session, Entry { epoch: Some(epoch), conversation: Arc::clone(&conversation) });
-                conversation
-            }
-            _ => entry.conversation,
+            Some(Entry { epoch: known, .. }) if known > epoch && epoch.is_some() => return None,
+            Some(Entry { epoch: known, conversation }) if known == epoch || epoch.is_none() => conversation,
+            // Its words are gone, but not that it tells words.
+            Some(_) => self.begun_unknown(session, epoch),
+            None if is_of_host(session) => self.begun_unknown(session, epoch),
+            None => return None,
         };
         Some(self.look(&conversation, look))
+    }
+
+    /// Whether a session may have evidence. Most have none, and nothing is locked to say so.
+    pub(crate) fn may_have(&self, session: &SessionHandle) -> bool {
+        self.count.load(Ordering::Acquire) > 0 || is_of_host(session)
     }
 
     /// Notes a call whose reply was read, so that people can be told of it.
@@ -209,15 +212,7 @@ impl Evidences {
         heard.reads.iter().find(|call| call.decision == *decision).cloned()
     }
 
-    /// Whether no conversation has any evidence.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.count.load(Ordering::Acquire) == 0
-    }
-
     fn entry(&self, session: &SessionKey) -> Option<Entry> {
-        if self.is_empty() {
-            return None;
-        }
         locked(&self.conversations).get(session).cloned()
     }
 
@@ -234,6 +229,13 @@ impl Evidences {
         let entry = Entry { epoch, conversation: Arc::new(self.conversation(!is_new)) };
         self.keep(session.key(), entry.clone());
         entry
+    }
+
+    /// A conversation in which something may have been said and read that is not known here.
+    fn begun_unknown(&self, session: &SessionHandle, epoch: Option<u64>) -> Arc<Conversation> {
+        let conversation = Arc::new(self.conversation(true));
+        self.keep(session.key(), Entry { epoch, conversation: Arc::clone(&conversation) });
+        conversation
     }
 
     /// A conversation that tells its words. `is_lost` says that something was read in it that is not known here.
@@ -306,6 +308,11 @@ impl Drop for Conversation {
         let counted = self.heard.get_mut().unwrap_or_else(PoisonError::into_inner).counted;
         self.all_bytes.fetch_sub(counted, Ordering::Relaxed);
     }
+}
+
+/// Whether it is the conversation of a host whose hooks were heard: that is what such a session is made from.
+fn is_of_host(session: &SessionHandle) -> bool {
+    session.owner().kind == SessionKind::Host
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -4,6 +4,7 @@
 mod choice;
 mod evidence;
 mod kept;
+mod speaker;
 mod stories;
 mod story;
 
@@ -22,6 +23,7 @@ pub(crate) use choice::Place;
 use choice::{Choice, choose};
 pub(crate) use evidence::{Evidences, ReadCall};
 pub(crate) use kept::KeptClient;
+pub use speaker::Speaker;
 pub(crate) use stories::Stories;
 pub(crate) use story::{SetBy, Story};
 

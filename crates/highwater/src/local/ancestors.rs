@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use highwater_hosts::ancestry::{Ancestry, Process, ancestry, host_at};
+use highwater_hosts::ancestry::{Ancestry, Process, ancestry, host_at, outer_host_at};
 use highwater_hosts::binding::HostProcess;
 
 /// Longer chains are not followed.
@@ -18,6 +18,8 @@ const MAX_ARGUMENTS: usize = 2;
 pub(crate) struct Above {
     /// The process of the host that ran it, if there is one.
     pub(crate) host: Option<HostProcess>,
+    /// The process of the host whose tool started that one.
+    pub(crate) outer: Option<HostProcess>,
     pub(crate) ancestry: Ancestry,
 }
 
@@ -32,12 +34,13 @@ struct Ancestor {
 impl Above {
     /// What stands above a process; nothing is known where the system does not tell.
     pub(crate) fn process(id: Option<u32>) -> Self {
-        let unknown = Self { host: None, ancestry: Ancestry::Unknown };
+        let unknown = Self { host: None, outer: None, ancestry: Ancestry::Unknown };
         let Some(id) = id else { return unknown };
         let (chain, whole) = chain(Path::new("/proc"), id);
         let processes: Vec<Process> = chain.iter().map(|ancestor| ancestor.process.clone()).collect();
-        let host = host_at(&processes).and_then(|at| chain.get(at)).map(|ancestor| ancestor.identity);
-        Self { host, ancestry: ancestry(&processes, whole) }
+        let at = |at: Option<usize>| at.and_then(|at| chain.get(at)).map(|ancestor| ancestor.identity);
+        let (host, outer) = (at(host_at(&processes)), at(outer_host_at(&processes)));
+        Self { host, outer, ancestry: ancestry(&processes, whole) }
     }
 }
 

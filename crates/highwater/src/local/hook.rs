@@ -72,6 +72,7 @@ async fn answer(
         input: &input,
         server: &hello.server,
         process: above.host,
+        outer: above.outer,
         ancestry: above.ancestry,
     };
     Ok(gateway.hear_command(&told).await.map_err(|fault| fault.to_string()))

@@ -290,6 +290,12 @@ impl Binding {
         self.conversations.get(conversation)?.prompt(turn)
     }
 
+    /// The conversation that a process of a host ran last.
+    pub fn conversation_in(&self, process: HostProcess) -> Option<ConversationKey> {
+        let run = self.conversations.iter().filter(|(_, found)| found.process == Some(process));
+        run.max_by_key(|(_, found)| found.last_heard).map(|(key, _)| key.clone())
+    }
+
     /// Whether the conversation is one that the person has opened, as far as anybody can tell.
     pub fn is_confirmed(&self, conversation: &ConversationKey) -> bool {
         self.conversations.get(conversation).is_some_and(|conversation| conversation.confirmed)

@@ -64,7 +64,9 @@ impl Model {
 
     pub(crate) fn begin_hosted(&mut self, asked: &BeginHosted) -> BegunHosted {
         let was_known = self.sessions.contains_key(asked.key.as_str());
-        self.join_one(&asked.key, &asked.owner, &asked.label, asked.now);
+        if asked.beside.is_some() || asked.label != Label::bottom() {
+            self.join_one(&asked.key, &asked.owner, &asked.label, asked.now);
+        }
         let found = self.session(&asked.key, &asked.owner, asked.now);
         if let Some(beside) = &asked.beside {
             let (since, mut label) = match &found.state.pending {

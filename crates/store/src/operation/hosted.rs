@@ -9,7 +9,7 @@ use super::join::join;
 use super::read::read;
 use super::{Access, Durability, Operation};
 use crate::key::SessionOwner;
-use crate::sql::Tx;
+use crate::sql::{Tx, Value, statement};
 use crate::{SessionState, StoreError};
 
 /// Writes a conversation down, so that it is found again after a restart, and raises its label.
@@ -49,18 +49,30 @@ impl Operation for BeginHosted {
     }
 
     async fn run<T: Tx>(&self, tx: &mut T) -> Result<BegunHosted, StoreError> {
-        let before = read(tx, &self.key).await?;
-        let joined = join(tx, &self.key, &self.owner, &self.label, None, self.now).await?;
-        if let Some(beside) = &self.beside {
-            let (beside, since) = match &joined.pending {
-                Some(earlier) => (earlier.label.clone().joined(beside), number(earlier.since.0)),
-                None => (beside.clone(), self.now),
-            };
-            set_pending(tx, &self.key, &beside, (since, self.now)).await?;
+        let was_known = read(tx, &self.key).await?.is_some();
+        let owner = &self.owner;
+        let values = [
+            Value::Text(self.key.as_str()),
+            Value::Text(owner.principal.as_str()),
+            Value::Text(owner.virtual_server.as_str()),
+            Value::Text(owner.kind.word()),
+            Value::Int(self.now),
+        ];
+        tx.query(statement::OPEN_CONVERSATION, &values).await?;
+        // One that has read nothing is told by its version from one that has.
+        if self.beside.is_some() || self.label != Label::bottom() {
+            let joined = join(tx, &self.key, owner, &self.label, None, self.now).await?;
+            if let Some(beside) = &self.beside {
+                let (beside, since) = match &joined.pending {
+                    Some(earlier) => (earlier.label.clone().joined(beside), number(earlier.since.0)),
+                    None => (beside.clone(), self.now),
+                };
+                set_pending(tx, &self.key, &beside, (since, self.now)).await?;
+            }
         }
         let state = read(tx, &self.key).await?;
         let state = state.ok_or(StoreError::Foreign { what: "a conversation without its row" })?;
-        Ok(BegunHosted { state, was_known: before.is_some() })
+        Ok(BegunHosted { state, was_known })
     }
 
     #[cfg(any(test, feature = "testing"))]

@@ -185,7 +185,7 @@ impl Approvals {
     pub(super) fn value_words(&self, proposed: &Proposed, escalation: &Escalation) -> Vec<String> {
         let sessions = &self.judge.sessions;
         let source = |decision: &DecisionId| sessions.reply_source(proposed, decision);
-        value_words::sentences(proposed, escalation.findings(), source)
+        value_words::sentences(proposed, escalation.findings(), &source)
     }
 
     /// How what is called is defined now (G16).

@@ -44,7 +44,7 @@ pub(super) use retry::{Carried, Consent, Resolved};
 use signable::NotSignable;
 pub(crate) use signable::through;
 use spend::Spending;
-pub(super) use value_words::ReplySource;
+pub use value_words::{ReplySource, value_sentences};
 pub(super) use wait::PendingApproval;
 use wait::Waited;
 

@@ -3,7 +3,7 @@
 
 use highwater_core::decide::{Concern, Effect, Finding, FindingId, FlowMode};
 use highwater_core::id::DecisionId;
-use highwater_core::provenance::{ArgumentStanding, CallProvenance, Ground, Lack, Need, Standing};
+use highwater_core::provenance::{ArgumentStanding, Ground, Lack, Need, Standing};
 
 use super::super::proposed::Proposed;
 
@@ -15,18 +15,18 @@ const MAX_NAME: usize = 120;
 
 /// The call in whose reply a value stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::pipeline) struct ReplySource {
+pub struct ReplySource {
     /// The tool as the client calls it.
-    pub(in crate::pipeline) tool: String,
+    pub tool: String,
     /// The thing that the user named and that was read by this call: the request leaves the value to it.
-    pub(in crate::pipeline) named: Option<String>,
+    pub named: Option<String>,
 }
 
 /// What a call lacks to count as asked for, in sentences; nothing where that is no question.
-pub(in crate::pipeline) fn sentences(
+pub(super) fn sentences(
     proposed: &Proposed,
     findings: &[Finding],
-    source: impl Fn(&DecisionId) -> Option<ReplySource>,
+    source: &dyn Fn(&DecisionId) -> Option<ReplySource>,
 ) -> Vec<String> {
     let Some(provenance) = proposed.facts().provenance else { return Vec::new() };
     if !findings.iter().any(is_about_values) {
@@ -36,10 +36,20 @@ pub(in crate::pipeline) fn sentences(
         FlowMode::Strict => &provenance.lacks_strictly,
         FlowMode::Observe | FlowMode::Balanced | FlowMode::Samos => &provenance.lacks,
     };
-    let tool = name(proposed.name());
+    value_sentences(proposed.name(), lacks, &provenance.arguments, source)
+}
+
+/// What a call of this tool lacks, in sentences. The same are told to those who are asked and to those who look it up.
+pub fn value_sentences(
+    tool: &str,
+    lacks: &[Lack],
+    arguments: &[ArgumentStanding],
+    source: &dyn Fn(&DecisionId) -> Option<ReplySource>,
+) -> Vec<String> {
+    let tool = name(tool);
     let mut said: Vec<String> = Vec::new();
     for lack in lacks {
-        let sentence = sentence(&tool, lack, provenance, &source);
+        let sentence = sentence(&tool, lack, arguments, source);
         if !said.contains(&sentence) {
             said.push(sentence);
         }
@@ -61,14 +71,11 @@ fn is_about_values(finding: &Finding) -> bool {
 fn sentence(
     tool: &str,
     lack: &Lack,
-    provenance: &CallProvenance,
+    arguments: &[ArgumentStanding],
     source: &dyn Fn(&DecisionId) -> Option<ReplySource>,
 ) -> String {
     let argument = lack.pointer.as_deref().map_or_else(|| "A value of it".to_owned(), argument);
-    let found = lack
-        .pointer
-        .as_ref()
-        .and_then(|pointer| provenance.arguments.iter().find(|standing| standing.pointer == *pointer));
+    let found = lack.pointer.as_ref().and_then(|pointer| arguments.iter().find(|it| it.pointer == *pointer));
     match lack.need {
         Need::Value => format!("{argument} is not in your request; {}.", came_from(found, source)),
         Need::Carrier => format!(

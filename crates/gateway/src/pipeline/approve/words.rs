@@ -90,6 +90,10 @@ pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) ->
             let gate = rule.gate();
             match gate.concern {
                 Concern::PrivateData => private(session, story, gate.consequence),
+                // The session may be one that nobody doubts: then it is asked for what the request does not say.
+                Concern::UntrustedText if !finding.reasons.contains(&Reason::UntrustedActs) => {
+                    "Your request does not ask for this, and what goes out cannot be fetched back.".to_owned()
+                }
                 Concern::UntrustedText => doubtful(session, story) + gate.consequence,
                 Concern::DoubtedFiles => doubted(finding) + gate.consequence,
             }
