@@ -11,23 +11,35 @@
 //!
 //! Replies are kept as they came and read when a call is judged for the first time after them: most calls never ask.
 
+mod act;
+mod argument;
 mod call;
 mod carrier;
+mod closed;
+
 mod directory;
 mod evidence;
+mod kept;
 mod language;
 mod negation;
 mod normal;
 mod number;
+mod record;
 mod reply;
+mod request;
 mod sight;
+mod significance;
 mod standing;
 mod text;
 mod top_level;
+mod value;
+mod view;
+mod vouch;
 
 pub use call::Call;
-pub use directory::Directory;
-pub use evidence::{Evidence, KEPT_BYTES, SEEN_BYTES};
+pub use directory::{DIRECTORY_ENTRIES, Directory};
+pub use evidence::{Evidence, KEPT_BYTES, REMEMBERED_VALUES, SEEN_BYTES};
 pub use reply::{Body, Reply};
+pub use request::{OPEN_TURNS, PROMPT_BYTES};
 pub use sight::Sight;
 pub use standing::stand;
