@@ -7,6 +7,7 @@ mod changes;
 mod client;
 mod decision_ids;
 mod describe;
+mod directory_lookup;
 mod dispatch;
 pub mod front;
 mod gateway;

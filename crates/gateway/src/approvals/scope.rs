@@ -57,6 +57,24 @@ pub(crate) struct AskedCall<'a> {
     pub(crate) told_with_reply: Option<&'a Told>,
 }
 
+// === impl AskedCall ===
+
+impl AskedCall<'_> {
+    /// What an argument decides, where somebody says so or its name tells.
+    fn role(&self, pointer: &str) -> Option<ArgumentRole> {
+        let inferred = self.shape.roles().of_pointer(pointer, self.contract.acts());
+        self.contract.roles().role_or(pointer, inferred)
+    }
+
+    /// An argument for people. A token of a session is kept as a digest alone.
+    fn shown(&self, name: &str, value: &str) -> (String, String) {
+        match self.role(&escaped(name)) {
+            Some(ArgumentRole::Session) if self.is_direct => (cut(name), "…".to_owned()),
+            _ => shown(name, value),
+        }
+    }
+}
+
 /// What must be the same for an answer to be remembered, and is kept with the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -83,7 +101,7 @@ pub struct Rememberable {
 impl Rememberable {
     /// `None` where nothing may be remembered. `tool` is the name that the client calls it by.
     pub(crate) fn of(tool: &str, call: &AskedCall<'_>) -> Option<Self> {
-        if call.label.malicious() {
+        if call.label.malicious() || opens_something(call) {
             return None;
         }
         let values = Values::of(call);
@@ -102,7 +120,12 @@ impl Rememberable {
             folder: folder.filter(|_| is_open),
             label: kept,
             tool: tool.to_owned(),
-            fixed: values.fixed.iter().take(MOST_VALUES).map(|(name, value)| shown(name, value)).collect(),
+            fixed: values
+                .fixed
+                .iter()
+                .take(MOST_VALUES)
+                .map(|(name, value)| call.shown(name, value))
+                .collect(),
             more: values.fixed.len().saturating_sub(MOST_VALUES),
             free: values.free,
             told_with_reply: call.told_with_reply.cloned(),
@@ -271,6 +294,25 @@ pub(crate) fn is_content(contract: &Contract, shape: &ToolShape, name: &str, val
     contract.acts() && shape.runs().is_none() && consists_of(&pointer, value, &is_put)
 }
 
+/// Whether a call holds a password, a key or a one-time code. None of that is kept, so that no answer can be for it.
+fn opens_something(call: &AskedCall<'_>) -> bool {
+    let is_secret = |role| matches!(role, Some(ArgumentRole::Secret | ArgumentRole::Proof));
+    let stated = call.contract.roles().iter(call.contract.acts()).map(|(pointer, _)| pointer);
+    let inferred = call.shape.roles().iter().map(|(pointer, _)| pointer);
+    let mut secrets = stated.chain(inferred).filter(|pointer| is_secret(call.role(pointer)));
+    call.is_direct && secrets.any(|pointer| holds_place(call.arguments.as_str(), pointer))
+}
+
+/// Whether there is a value at a pointer, in which `*` stands for whatever there is.
+fn holds_place(value: &str, pointer: &str) -> bool {
+    let (step, rest) = pointer.split_once('/').unwrap_or((pointer, ""));
+    let below = |value: &str| rest.is_empty() || holds_place(value, rest);
+    if is_array(value) {
+        return elements(value).any(below);
+    }
+    members(value).any(|(name, value)| (step == "*" || escaped(&name) == step) && below(value))
+}
+
 /// Whether every value in this one is a text at a place of which this holds.
 fn consists_of(pointer: &str, value: &str, holds: &dyn Fn(&str) -> bool) -> bool {
     if is_array(value) {
@@ -362,6 +404,19 @@ mod tests {
             "any `up__send_mail` with `to` “ada@example.com”, whatever `body` and `subject` say, until this \
              conversation ends or holds more data"
         );
+    }
+
+    #[test]
+    fn secrets_and_codes_are_not_remembered_and_tokens_of_sessions_are_not_shown() {
+        let schema = r#"{"type":"object","properties":{"account_id":{"type":"string"},"password":{"type":"string"},
+            "otp":{"type":"string"},"access_token":{"type":"string"}}}"#;
+        let update = |arguments| asked("update_account", schema, arguments);
+        assert!(update(json!({ "account_id": "7" })).is_some());
+        assert_eq!(update(json!({ "account_id": "7", "password": "hunter2" })), None);
+        assert_eq!(update(json!({ "account_id": "7", "otp": "123456" })), None);
+        let with = |token: &str| update(json!({ "account_id": "7", "access_token": token })).unwrap();
+        assert_ne!(with("t1").targets, with("t2").targets, "another session may be another account");
+        assert!(!format!("{:?}", with("hidden-token")).contains("hidden-token"));
     }
 
     #[test]

@@ -111,6 +111,9 @@ impl Gateway {
             }
             Resumed::Fresh(state, consent) => {
                 arrival.session.note_call();
+                if road.sessions.evidence.wants_people(&arrival.session) {
+                    self.look_up_people().await;
+                }
                 let routed = road.router.route(arrival, state.as_deref()).await?;
                 // Pinned where it is made: it is large, and would be moved twice on its way into this future.
                 match pin!(self.depart(arrival, routed, consent)).await? {

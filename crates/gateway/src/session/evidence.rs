@@ -3,7 +3,7 @@
 //!
 //! Only conversations that tell the user's words are kept here: without words nothing is vouched for.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,6 +13,7 @@ use highwater_core::id::{DecisionId, SessionKey, UpstreamId};
 use highwater_core::provenance::People;
 use highwater_provenance::{Body, Directory, Evidence};
 use highwater_store::{SessionHandle, SessionKind};
+use tokio::time::{Duration, Instant};
 
 /// How many conversations are kept. The one that was used longest ago goes first.
 const MAX_CONVERSATIONS: usize = 4096;
@@ -26,12 +27,16 @@ const MAX_READS: usize = 256;
 /// How many bytes of arguments are kept of such a call; one with more is known by its name.
 const MAX_READ_ARGUMENTS: usize = 1024;
 
+/// After this time the tools that list people are asked again.
+const PEOPLE_AGAIN: Duration = Duration::from_secs(10 * 60);
+
 /// The evidence of every conversation that tells its words.
 pub(crate) struct Evidences {
     /// How many there are: while there is none, no call waits for the lock.
     count: AtomicUsize,
     conversations: Mutex<HashMap<SessionKey, Entry>>,
     directory: ArcSwap<Directory>,
+    people: Mutex<KnownPeople>,
     /// Moves with every use.
     clock: AtomicU64,
     /// The bytes of all that is kept.
@@ -39,6 +44,18 @@ pub(crate) struct Evidences {
     /// Other gateways serve the same conversations, so that replies are read that are not known here.
     is_shared: bool,
     bounds: Bounds,
+}
+
+/// Whom the operator knows.
+struct KnownPeople {
+    /// As the configuration says.
+    written: Directory,
+    /// As the tools say that the configuration names, by server and tool.
+    listed: BTreeMap<(String, String), Body>,
+    /// Whether the configuration names any.
+    has_tools: bool,
+    /// When they are to be asked again.
+    next: Option<Instant>,
 }
 
 /// What is kept at most.
@@ -95,6 +112,12 @@ impl Evidences {
             count: AtomicUsize::new(0),
             conversations: Mutex::default(),
             directory: ArcSwap::from_pointee(Directory::new([], People::Directory)),
+            people: Mutex::new(KnownPeople {
+                written: Directory::new([], People::Directory),
+                listed: BTreeMap::new(),
+                has_tools: false,
+                next: None,
+            }),
             clock: AtomicU64::new(0),
             bytes: Arc::default(),
             is_shared,
@@ -104,24 +127,44 @@ impl Evidences {
 
     /// Takes up whom the operator knows.
     pub(crate) fn adopt(&self, settings: &Settings) {
-        let mut directory = Directory::new(settings.identity.iter().map(String::as_str), settings.people);
+        let mut written = Directory::new(settings.identity.iter().map(String::as_str), settings.people);
         for entry in &settings.directory {
             if let DirectoryEntry::Person { name, addresses } = entry {
-                addresses.iter().for_each(|address| directory.add(name, address));
+                addresses.iter().for_each(|address| written.add(name, address));
             }
         }
-        self.set_directory(directory);
+        let has_tools = settings.directory.iter().any(|entry| matches!(entry, DirectoryEntry::Tool { .. }));
+        let people = KnownPeople { written, listed: BTreeMap::new(), has_tools, next: None };
+        *locked(&self.people) = people;
+        self.renew_directory();
     }
 
-    /// Takes up whom the reply to a lookup lists that the operator trusts.
-    pub(crate) fn learn_people(&self, reply: &Body) {
-        let mut directory = Directory::clone(&self.directory.load());
-        directory.read(reply);
-        self.set_directory(directory);
+    /// Whether the tools that list people are to be asked now, for a session that may need them. Who is told so asks.
+    pub(crate) fn wants_people(&self, session: &SessionHandle) -> bool {
+        if !self.may_have(session) {
+            return false;
+        }
+        let mut people = locked(&self.people);
+        let is_due = people.has_tools && people.next.is_none_or(|next| next <= Instant::now());
+        if is_due {
+            people.next = Some(Instant::now() + PEOPLE_AGAIN);
+        }
+        is_due
     }
 
-    fn set_directory(&self, directory: Directory) {
-        let directory = Arc::new(directory);
+    /// Takes up whom a tool lists that the operator names.
+    pub(crate) fn learn_people(&self, server: &str, tool: &str, reply: Body) {
+        locked(&self.people).listed.insert((server.to_owned(), tool.to_owned()), reply);
+        self.renew_directory();
+    }
+
+    fn renew_directory(&self) {
+        let directory = {
+            let people = locked(&self.people);
+            let mut directory = people.written.clone();
+            people.listed.values().for_each(|reply| directory.read(reply));
+            Arc::new(directory)
+        };
         self.directory.store(Arc::clone(&directory));
         for entry in locked(&self.conversations).values() {
             locked(&entry.conversation.heard).evidence.set_directory(Arc::clone(&directory));

@@ -38,6 +38,7 @@ mod store_faults;
 mod suspended;
 mod tasks;
 mod trust_levels;
+mod words;
 
 use std::time::Duration;
 
