@@ -34,8 +34,9 @@ pub use options::{
 pub use parts::DeskParts;
 pub use view::{
     AbsentView, ApprovalState, AskView, ContextView, ConversationView, CredentialView, EarlierMatters,
-    EarlierView, FieldView, InboxView, MandateView, NeedView, OriginView, PausedView, RememberScope,
-    RememberedView, RequestKind, RequestView, ResetView, ServerSays, Undo, WindowOpened, WindowView,
+    EarlierView, FieldView, InboxView, MandateView, NeedView, OpenedView, OriginView, PausedView,
+    RememberScope, RememberedView, RequestKind, RequestView, ResetView, ServerSays, Undo, WindowOpened,
+    WindowView,
 };
 
 pub(crate) use ceremony::{Around, Proposed};

@@ -154,10 +154,25 @@ pub struct ConversationView {
     pub epoch: u64,
     /// By which way the request came, if the conversation is presumed: then a person may say that it is new.
     pub way: Option<String>,
+    /// Where a host opened it, while nobody has said that it is theirs: then a person may say so.
+    #[serde(default)]
+    pub opened: Option<OpenedView>,
     /// What was read before a silence, while nobody has said whether this is still that conversation.
     pub earlier: Option<EarlierView>,
     /// How much that matters to the call.
     pub matters: EarlierMatters,
+}
+
+/// Where and when a host opened a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenedView {
+    /// The host, as people know it.
+    pub host: String,
+    /// The folder in which it works.
+    pub folder: Option<String>,
+    /// When it was opened.
+    pub at: Timestamp,
 }
 
 /// What was read before a silence.

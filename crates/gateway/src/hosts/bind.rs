@@ -3,9 +3,11 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock};
 
+use highwater_core::id::Timestamp;
 use highwater_core::label::Label;
-use highwater_hosts::binding::{CallBinding, ConnectionId, Node, Unannounced};
+use highwater_hosts::binding::{CallBinding, ConnectionId, ConversationKey, Node, Unannounced};
 use highwater_hosts::event::TurnId;
+use highwater_hosts::host::Host;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
 use highwater_mcp::text::unquote;
@@ -15,7 +17,7 @@ use super::label::unaccounted;
 use super::state::State;
 use super::tool::meta_of;
 use crate::client::Client;
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, now};
 
 /// Numbers for connections, by their names.
 static NUMBERS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
@@ -30,6 +32,16 @@ pub(crate) struct Bound {
     pub(crate) node: Node,
     /// The turn whose prompt it follows from, where a hook has told.
     pub(crate) turn: Option<TurnId>,
+    /// Where and when the conversation was opened, while nobody has said that it is theirs.
+    pub(crate) opened: Option<Opened>,
+}
+
+/// A conversation that nobody has said is theirs.
+#[derive(Clone, Debug)]
+pub(crate) struct Opened {
+    pub(crate) host: Host,
+    pub(crate) folder: Option<String>,
+    pub(crate) at: Timestamp,
 }
 
 // === impl Bound ===
@@ -121,7 +133,46 @@ impl Gateway {
         }
         state.late.remove(node);
         let others = others.iter().map(|other| self.session_of_node(other)).collect();
-        Ok(Some(Bound { session, others, node: node.clone(), turn: None }))
+        let opened = self.opened(state, &node.conversation);
+        Ok(Some(Bound { session, others, node: node.clone(), turn: None, opened }))
+    }
+
+    /// Where and when a conversation was opened, if nobody has said that it is theirs.
+    fn opened(&self, state: &State, conversation: &ConversationKey) -> Option<Opened> {
+        if state.binding.is_confirmed(conversation) {
+            return None;
+        }
+        let found =
+            state.binding.unconfirmed().into_iter().find(|found| found.conversation == *conversation)?;
+        let at = Timestamp(now().0.saturating_sub(self.hosts.now().saturating_sub(found.since)));
+        Some(Opened { host: conversation.host, folder: found.folder, at })
+    }
+
+    /// Takes a person's word that a conversation is theirs: what counted beside its label counts no more, and what is
+    /// typed in it are their words.
+    pub(crate) async fn confirm_conversation(
+        &self,
+        conversation: &ConversationKey,
+        (person, reason): (&str, &str),
+    ) -> Result<(), StoreError> {
+        let mut state = self.hosts.state.lock().await;
+        state.binding.confirm(conversation);
+        for node in state.binding.nodes_in(conversation) {
+            let session = self.session_of_node(&node);
+            let known = session.current().await?;
+            if known.pending.is_some() {
+                session.begin_anew(None, known.epoch, &Label::bottom(), person, reason).await?;
+            }
+        }
+        let postponed = state.heard(conversation).and_then(|heard| heard.postponed.take());
+        drop(state);
+        match postponed {
+            Some((turn, accepted)) => {
+                let root = Node { conversation: conversation.clone(), agent: None };
+                self.learn(&root, &turn, accepted).await
+            }
+            None => Ok(()),
+        }
     }
 
     /// Joins what a request has brought in to everything that it may belong to.

@@ -15,9 +15,6 @@ mod state;
 mod tool;
 mod words;
 
-#[cfg(test)]
-mod tests;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 

@@ -8,6 +8,7 @@ use highwater_hosts::ancestry::Ancestry;
 use highwater_hosts::binding::{Binding, ConversationKey, Effect, MAX_CONVERSATIONS, MAX_PROMPTS, Node};
 use highwater_hosts::event::{HostEvent, TurnId};
 use highwater_hosts::host::Host;
+use highwater_hosts::words::AcceptedWords;
 use serde::Serialize;
 
 use super::USUAL_NAME;
@@ -43,6 +44,8 @@ pub(super) struct Heard {
     pub(super) complained: bool,
     /// Where the host keeps the transcript, as it said first; nothing where it later said otherwise.
     transcript: Option<Option<String>>,
+    /// The last turn whose prompt counts once somebody says that the conversation is theirs.
+    pub(super) postponed: Option<(TurnId, AcceptedWords)>,
     /// Turns of which it is known whose words their prompts are, the oldest first.
     settled: VecDeque<TurnId>,
     last: Timestamp,
@@ -138,6 +141,7 @@ impl Heard {
             ancestry: Ancestry::Unknown,
             complained: false,
             transcript: None,
+            postponed: None,
             settled: VecDeque::new(),
             last: now(),
         }

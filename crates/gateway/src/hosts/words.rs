@@ -44,9 +44,20 @@ impl Gateway {
     ///
     /// The prompt is a stranger's, and what that does to the label could not be stored.
     pub(super) async fn learn_words(&self, bound: &Bound, token: &Token) -> Result<(), StoreError> {
-        let Some(turn) = &bound.turn else { return Ok(()) };
-        let root = Node { conversation: bound.node.conversation.clone(), agent: None };
-        let accepted = accepted(token.standing().words);
+        match &bound.turn {
+            Some(turn) => self.learn(&bound.node, turn, accepted(token.standing().words)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The same for the prompt of a turn of a node.
+    pub(super) async fn learn(
+        &self,
+        node: &Node,
+        turn: &TurnId,
+        accepted: AcceptedWords,
+    ) -> Result<(), StoreError> {
+        let root = Node { conversation: node.conversation.clone(), agent: None };
         let Some(known) = self.hosts.state.lock().await.unsettled(&root, turn) else { return Ok(()) };
         let found = match (accepted, root.conversation.host) {
             // Nobody looks for what does not count.
@@ -55,8 +66,10 @@ impl Gateway {
         };
         let said = known.judged(turn, accepted, found.as_ref());
         let is_final = said.as_ref().err().is_none_or(|why| !why.may_change());
-        if is_final {
-            self.hosts.state.lock().await.settle(&root, turn);
+        match &said {
+            Err(NotTheUsers::Unconfirmed) => self.hosts.state.lock().await.postpone(&root, turn, accepted),
+            _ if is_final => self.hosts.state.lock().await.settle(&root, turn),
+            _ => {}
         }
         match said {
             Ok(said) => {
@@ -73,7 +86,7 @@ impl Gateway {
                 if why == NotTheUsers::NotAccepted {
                     let origin = format!("host:{}:prompt", root.conversation.host);
                     self.raise_node(&root, &strangers().with_origin(&origin)).await?;
-                    self.raise_node(&bound.node, &strangers().with_origin(&origin)).await?;
+                    self.raise_node(node, &strangers().with_origin(&origin)).await?;
                 }
             }
         }
@@ -91,6 +104,13 @@ impl State {
         let prompt = self.binding.prompt(key, turn)?.clone();
         let heard = self.heard(key).filter(|heard| !heard.is_settled(turn))?;
         Some(Known { prompt, ancestry: heard.ancestry, confirmed, transcript: heard.transcript() })
+    }
+
+    /// Leaves the words of a turn until somebody says that the conversation is theirs.
+    fn postpone(&mut self, root: &Node, turn: &TurnId, accepted: AcceptedWords) {
+        if let Some(heard) = self.heard(&root.conversation) {
+            heard.postponed = Some((turn.clone(), accepted));
+        }
     }
 
     fn settle(&mut self, root: &Node, turn: &TurnId) {

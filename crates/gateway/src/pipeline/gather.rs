@@ -72,6 +72,7 @@ impl Judge {
             origins: ValueOrigins::default(),
             sealed: false,
             caller,
+            host: arrival.host.clone(),
             layout,
             action,
             route,

@@ -23,6 +23,7 @@ use super::value_origins::ValueOrigins;
 use crate::catalog::Known;
 use crate::client::Caller;
 use crate::gateway::now;
+use crate::hosts::Bound;
 use crate::session::SetBy;
 use crate::tokens::Standing;
 
@@ -36,6 +37,8 @@ pub(super) struct Proposed {
     pub(super) policy: Arc<Policy>,
     pub(super) decision: DecisionId,
     pub(super) caller: Caller,
+    /// The conversation of a host that it belongs to, if hooks tell of one.
+    pub(super) host: Option<Arc<Bound>>,
     /// What the caller may, at the moment it is judged in.
     pub(super) standing: Arc<Standing>,
     /// The variant through which the tool is called, if through one.

@@ -60,6 +60,7 @@ impl Judge {
             // It has the arguments of the call that it is about.
             sealed: self.seals(call),
             policy: Arc::clone(&call.policy),
+            host: call.host.clone(),
             caller: call.caller.clone(),
             standing: Arc::clone(&call.standing),
             before: Arc::clone(&call.before),

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use highwater_core::label::Label;
 use highwater_gateway::{
     ClearedMarks, Decided, Gateway, Judgement, Reset, StatedLabel, TokenDesk, TokenFault, TokenView,
 };
@@ -60,6 +61,16 @@ pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> 
             }
             Err(why) => return Ok(Welcome::refused(why)),
         },
+        Ask::OwnConversation { key, person, note } => {
+            let note = if note.is_empty() { "this conversation is mine" } else { note };
+            let said = (person.as_str(), note);
+            gateway.new_conversation(key, None, None, &Label::bottom(), said).await.map(|outcome| {
+                match outcome {
+                    Reset::Unknown => Ok(Welcome::refused("nobody asks whose this conversation is")),
+                    outcome => reset(outcome),
+                }
+            })
+        }
         Ask::Marks { choice } => gateway.marks(choice).await.map(|marks| Welcome::answer(&marks)),
         Ask::ClearMarks { choice, person, reason } => {
             gateway.clear_marks(choice, person, reason).await.map(|outcome| match outcome {
@@ -106,6 +117,7 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         | Ask::Approvals(_)
         | Ask::Offer { .. }
         | Ask::NewContext { .. }
+        | Ask::OwnConversation { .. }
         | Ask::NewConversation { .. } => Ok(Welcome::refused("only a running gateway can say that")),
     }
 }

@@ -180,6 +180,15 @@ pub(crate) enum Ask {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         label: Vec<String>,
     },
+    /// Say that a conversation of a host is one's own.
+    OwnConversation {
+        /// Which.
+        key: SessionKey,
+        /// Who says so.
+        person: String,
+        /// Why.
+        note: String,
+    },
     /// Begin a new conversation of an agent.
     NewConversation {
         /// Whose.

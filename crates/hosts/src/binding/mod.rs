@@ -312,6 +312,12 @@ impl Binding {
         unconfirmed.collect()
     }
 
+    /// Every node of a conversation.
+    pub fn nodes_in(&self, conversation: &ConversationKey) -> Vec<Node> {
+        let found = self.conversations.get(conversation);
+        found.map(|found| found.nodes(conversation, false)).unwrap_or_default()
+    }
+
     /// Whether to ask the person if the conversation is theirs: once, at the first act that needs it.
     pub fn should_ask(&mut self, conversation: &ConversationKey) -> bool {
         match self.conversations.get_mut(conversation) {

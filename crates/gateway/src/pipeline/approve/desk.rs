@@ -11,7 +11,7 @@ use highwater_core::id::DecisionId;
 use highwater_core::pin::PinDigest;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::text::string_member;
-use highwater_store::{ApprovalRequest, RequestState};
+use highwater_store::{ApprovalRequest, RequestState, SessionKind};
 
 use super::super::proposed::{Earlier, Proposed};
 use super::super::{Arrival, Refusal};
@@ -131,7 +131,9 @@ impl Approvals {
     /// A yes to a call that was asked about because of what was read before a silence, and not the word that this is a new
     /// conversation: it is the same one.
     pub(super) async fn settle_earlier(&self, proposed: &Proposed) -> Result<(), Refusal> {
-        if proposed.earlier == Earlier::Indifferent {
+        // Whose conversation it is a yes to one call does not say.
+        let is_hosts = proposed.session().owner().kind == SessionKind::Host;
+        if proposed.earlier == Earlier::Indifferent || is_hosts {
             return Ok(());
         }
         let joined = proposed.session().join_pending(proposed.before.epoch).await;

@@ -17,6 +17,8 @@ mod described;
 mod doubts;
 mod flagged;
 mod hidden;
+mod hooks;
+mod hooks_words;
 mod labels;
 mod lists;
 mod local_acts;
