@@ -8,10 +8,11 @@ use highwater_core::id::UpstreamId;
 
 use crate::act::Act;
 use crate::argument::{Leaf, leaves};
-use crate::carrier::{Carrier, carriers};
+use crate::carrier::Carrier;
 use crate::kept::Kept;
-use crate::normal::{composed, normal};
+use crate::normal::normal;
 use crate::request::Turns;
+use crate::value::{Kind, Value};
 use crate::{Call, Directory, Reply, Sight, sight, text};
 
 /// How much of the replies that can be evidence is kept of one conversation. Older ones go first, and what they listed
@@ -53,7 +54,9 @@ pub(crate) struct Approved {
     tool: Arc<str>,
     key: Arc<str>,
     normal: String,
-    carriers: Vec<Carrier>,
+    /// Where it is an address, a page or an account, and nothing but that: who agrees to a long text has not agreed to
+    /// what stands in it.
+    carrier: Option<Carrier>,
 }
 
 /// A value of an act that was permitted.
@@ -129,7 +132,7 @@ impl Evidence {
                     tool: call.tool.into(),
                     key: leaf.key.into(),
                     normal: normal(&written),
-                    carriers: carriers(&composed(&written)),
+                    carrier: whole_carrier(&written),
                 },
             );
         }
@@ -264,12 +267,12 @@ impl Approved {
 
     /// Mail addresses and pages hold for other tools, too.
     pub(crate) fn carries(&self, carrier: &Carrier) -> bool {
-        !matches!(carrier, Carrier::Code(_)) && self.carriers.contains(carrier)
+        !matches!(carrier, Carrier::Code(_)) && self.carrier.as_ref() == Some(carrier)
     }
 
     /// Whether it leads to this host.
     pub(crate) fn names_host(&self, host: &str) -> bool {
-        self.carriers.iter().any(|carrier| crate::carrier::host_of(carrier) == Some(host))
+        self.carrier.as_ref().and_then(crate::carrier::host_of) == Some(host)
     }
 }
 
@@ -278,4 +281,12 @@ fn remember<T>(values: &mut VecDeque<T>, value: T) {
         values.pop_front();
     }
     values.push_back(value);
+}
+
+/// The value as an address, a page or an account, if it is one.
+fn whole_carrier(written: &str) -> Option<Carrier> {
+    match Value::new(written).kind {
+        Kind::Carrier(carrier) => Some(carrier),
+        Kind::Path(_) | Kind::Short | Kind::Words => None,
+    }
 }
