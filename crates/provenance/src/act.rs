@@ -34,6 +34,12 @@ const CODES: &str = "otp code verify verification confirm confirmation pin 2fa m
 const STATES: &str = "on off start stop engage release open close lock unlock buy sell enable disable activate deactivate force overwrite \
     recursive recurring public private";
 
+/// Words of tools by which somebody is paid or something is paid for.
+const PAYS: &str = "money pay payment transaction checkout purchase buy refund invoice";
+
+/// Words of arguments that take the names of people and places in a space that they share.
+const SHARED_SPACE: &str = "channel user username member group room team handle chat nick";
+
 /// The words of a tool: of its name, and the first verb of its description.
 #[derive(Debug)]
 pub(crate) struct Act {
@@ -57,10 +63,6 @@ impl Act {
         self.name.iter().chain(&self.verb)
     }
 
-    pub(crate) fn name(&self) -> &[String] {
-        &self.name
-    }
-
     fn is_any_of(&self, list: &str) -> bool {
         self.words().any(|word| is_in(list, word))
     }
@@ -73,6 +75,11 @@ impl Act {
     /// Whether it lets somebody in or out.
     pub(crate) fn is_entry(&self) -> bool {
         self.is_any_of(ENTRY)
+    }
+
+    /// Whether somebody is paid by it.
+    pub(crate) fn pays(&self) -> bool {
+        self.name.iter().any(|word| is_in(PAYS, word))
     }
 
     /// Whether it takes a one-time code.
@@ -139,6 +146,11 @@ pub(crate) fn name_words(name: &str) -> Vec<String> {
         before = letter;
     }
     words
+}
+
+/// Whether an argument takes a name that anybody in a shared space can have.
+pub(crate) fn is_of_shared_space(key: &str) -> bool {
+    name_words(key).iter().any(|word| is_in(SHARED_SPACE, singular(word)))
 }
 
 /// Whether a word among the arguments says in which state something is put.

@@ -158,14 +158,14 @@ fn list_in(text: &str) -> Option<Vec<Value>> {
     (trimmed.starts_with('[') && trimmed.ends_with(']')).then(|| serde_json::from_str(trimmed).ok()).flatten()
 }
 
-/// Whether a key is a name of a field, as far as one can tell.
+/// Whether a key is a name of a field, as far as one can tell: nobody describes what else there may be, and it looks like
+/// one.
 fn is_plain_key(key: &str, schema: Option<&Value>) -> bool {
-    let is_described = schema.is_some_and(|schema| {
-        schema.get("properties").is_some() || schema.get("additionalProperties").is_some()
-    });
-    !is_described
-        && key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-        && !key.starts_with(|letter: char| letter.is_ascii_digit())
+    let others = schema.and_then(|schema| schema.get("additionalProperties"));
+    let is_map = others.is_some_and(Value::is_object);
+    let is_closed = schema.is_some_and(|schema| schema.get("properties").is_some()) && others.is_none();
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    !is_map && !is_closed && key.chars().all(is_word) && !key.starts_with(|letter: char| letter.is_ascii_digit())
 }
 
 /// The schema behind a reference into the same document.
@@ -239,7 +239,7 @@ fn takes(key: &str, schema: Option<&Value>) -> Takes {
             Takes::Secret
         }
         "id" | "ids" => Takes::Id,
-        "url" | "urls" | "uri" | "link" | "href" | "website" => Takes::Page,
+        "url" | "urls" | "uri" | "link" | "href" | "website" | "webpage" | "site" | "domain" | "host" | "hostname" | "endpoint" => Takes::Page,
         "cc" | "bcc" => Takes::Mail,
         _ if has("password") => Takes::Secret,
         _ if has("email") || has("emails") => Takes::Mail,

@@ -53,6 +53,7 @@ pub(crate) struct Approved {
     server: UpstreamId,
     tool: Arc<str>,
     key: Arc<str>,
+    role: ArgumentRole,
     normal: String,
     /// Where it is an address, a page or an account, and nothing but that: who agrees to a long text has not agreed to
     /// what stands in it.
@@ -131,6 +132,7 @@ impl Evidence {
                     server: call.server.clone(),
                     tool: call.tool.into(),
                     key: leaf.key.into(),
+                    role: leaf.role,
                     normal: normal(&written),
                     carrier: whole_carrier(&written),
                 },
@@ -263,6 +265,11 @@ impl Approved {
     /// Whether it is this value of this argument of this tool.
     pub(crate) fn is_for(&self, call: &Call<'_>, key: &str, normal: &str) -> bool {
         self.server == *call.server && *self.tool == *call.tool && *self.key == *key && self.normal == normal
+    }
+
+    /// Whether it is a target of a call to this server.
+    pub(crate) fn is_target_of(&self, server: &UpstreamId, normal: &str) -> bool {
+        self.server == *server && self.role == ArgumentRole::Target && self.normal == normal
     }
 
     /// Mail addresses and pages hold for other tools, too.

@@ -49,7 +49,7 @@ static WORDS: [WordsOf; LANGUAGES] = [
         denies_all: "",
         harmless: "forget hesitate only sure yet just worry",
         but: "but",
-        links: "is of as to with be should will would it changed into called named",
+        links: "is of as to with be should will would it changed into called named starting beginning",
         capitals_are_names: true,
     },
     WordsOf {

@@ -299,11 +299,7 @@ impl<'a> Judged<'a> {
                 .records()
                 .iter()
                 .filter(|listed| listed.record.amounts.iter().any(|sum| amount <= *sum))
-                .any(|listed| listed.is_complete && (self.is_named(listed) || self.concerns_target(listed)))
-    }
-
-    fn is_named(&self, listed: &crate::view::Listed<'_>) -> bool {
-        listed.record.names.iter().any(|name| self.view.names(&self.view.request, listed, name))
+                .any(|listed| listed.is_complete && (view.names(&view.request, listed) || self.concerns_target(listed)))
     }
 
     /// Whether a record is about whom the call is aimed at.

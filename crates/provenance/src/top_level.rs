@@ -35,6 +35,6 @@ pub(crate) fn is_top_level(label: &str) -> bool {
         label if label.starts_with("xn--") => true,
         label if !label.is_ascii() => listed(OTHER_SCRIPTS),
         label if label.len() == 2 => listed(COUNTRIES),
-        label => listed(GENERIC),
+        _ => listed(GENERIC),
     }
 }

@@ -7,7 +7,8 @@ use highwater_core::provenance::{Ground, Standing};
 use crate::argument::{Leaf, Takes};
 use crate::carrier::{Carrier, host_of};
 use crate::record::Name;
-use crate::significance::significant_count;
+use crate::normal::words;
+use crate::significance::{is_significant, significant_count};
 use crate::text::Text;
 use crate::value::{Kind, Value, nouns};
 use crate::view::{Listed, View};
@@ -58,12 +59,10 @@ impl View<'_> {
         if self.is_own(value) {
             return Some(Vouched::wanted(Ground::Identity));
         }
-        if self.is_approved(leaf, value) || self.is_approved_elsewhere(value) {
+        if self.is_approved(leaf, value) || self.is_approved_elsewhere(leaf, value) {
             return Some(Vouched::wanted(Ground::Approved));
         }
-        if let Kind::Carrier(Carrier::Mail(address)) = &value.kind
-            && self.is_person_named(address)
-        {
+        if self.is_person_named(&value.normal) {
             return Some(Vouched::wanted(Ground::Directory));
         }
         if leaf.role == ArgumentRole::Object
@@ -74,7 +73,7 @@ impl View<'_> {
         if let Some(decision) = self.looked_up(&value.normal) {
             return Some(Vouched::by(Standing::Wanted, Ground::Lookup, decision));
         }
-        let decision = self.designated(&self.request, value, leaf.role)?;
+        let decision = self.designated(&self.request, value, leaf.role, &nouns(leaf))?;
         Some(Vouched::by(Standing::Wanted, Ground::Record, decision))
     }
 
@@ -88,10 +87,13 @@ impl View<'_> {
                 .filter(|(reply, _)| !reply.echoes(&value.normal))
                 .map(|(_, text)| *text)
                 .collect();
-            self.designated(&texts, value, leaf.role)
+            self.designated(&texts, value, leaf.role, &nouns)
         });
         if let Some(decision) = found {
             return Some(Vouched::by(Standing::Known, Ground::TrustedReply, decision));
+        }
+        if self.evidence.directory().addresses().has(&value.normal) {
+            return Some(Vouched { standing: Standing::Known, ground: Ground::Directory, source: None });
         }
         if let Kind::Carrier(page) = &value.kind
             && let Some(decision) = self.search_hit(page)
@@ -106,6 +108,8 @@ impl View<'_> {
     fn is_said(&self, leaf: &Leaf, value: &Value) -> bool {
         let is_quoted = || self.request.iter().any(|text| text.quotes(&value.normal));
         match &value.kind {
+            // A host where no page is taken is a name like any other.
+            Kind::Carrier(Carrier::Page { .. }) if leaf.takes != Takes::Page && !value.normal.contains("://") => is_quoted(),
             Kind::Carrier(carrier) => self.says_page_or(carrier),
             Kind::Path(path) => {
                 self.request.iter().flat_map(|text| text.paths()).any(|said| is_below(path, said))
@@ -116,7 +120,7 @@ impl View<'_> {
             }
             // Every word of a request would be a channel or a user.
             Kind::Words if leaf.role == ArgumentRole::Target && value.is_name() => {
-                is_quoted() || self.says_words(value) && self.is_trusted_value(value)
+                is_quoted() || self.says_words(value) && (self.is_trusted_value(value) || self.is_payee(leaf, value))
             }
             Kind::Words if leaf.takes == Takes::Id && !value.spaced.contains(char::is_numeric) => {
                 is_quoted() || self.says_words(value) && self.listed(&value.normal).is_some()
@@ -128,6 +132,13 @@ impl View<'_> {
     fn says_words(&self, value: &Value) -> bool {
         let means_something = significant_count(&value.spaced) > 0 || value.spaced.contains(char::is_numeric);
         means_something && self.request.iter().any(|text| text.has_words(&value.spaced))
+    }
+
+    /// Whom the user pays, by a name that they write with a capital. In a space that people share anybody takes a name.
+    fn is_payee(&self, leaf: &Leaf, value: &Value) -> bool {
+        let mut names = words(&value.spaced).filter(|word| is_significant(word));
+        let is_written = |word: &str| self.request.iter().any(|text| text.has_capital(word));
+        self.act.pays() && !crate::act::is_of_shared_space(&leaf.key) && names.all(is_written)
     }
 
     /// Whether a trusted reply has a value that is this one, whole.
@@ -155,10 +166,13 @@ impl View<'_> {
         directory.is_own(&value.normal) || code.is_some_and(|code| directory.is_own(code))
     }
 
-    /// Addresses and pages that a person approved hold for every tool.
-    fn is_approved_elsewhere(&self, value: &Value) -> bool {
-        let Kind::Carrier(carrier) = &value.kind else { return false };
-        self.evidence.approvals().any(|approved| approved.carries(carrier))
+    /// Addresses and pages that a person approved hold for every tool, and whom they named for every one of that server.
+    fn is_approved_elsewhere(&self, leaf: &Leaf, value: &Value) -> bool {
+        self.evidence.approvals().any(|approved| match &value.kind {
+            Kind::Carrier(carrier) => approved.carries(carrier),
+            Kind::Words if leaf.role == ArgumentRole::Target => approved.is_target_of(self.call.server, &value.normal),
+            Kind::Words | Kind::Short | Kind::Path(_) => false,
+        })
     }
 
     /// What acts of this conversation made or took.
@@ -190,51 +204,46 @@ impl View<'_> {
         is_taken.then(|| Vouched::wanted(Ground::OwnAct))
     }
 
-    /// The value belongs to the one record that these texts name: its id, or what the platform says of it.
-    pub(crate) fn designated(
-        &self,
-        texts: &[&Text],
-        value: &Value,
-        role: ArgumentRole,
-    ) -> Option<DecisionId> {
-        let is_target = role != ArgumentRole::Object;
+    /// The value belongs to the one record that these texts name: its id, or what the platform says of it. `nouns` are
+    /// those of the argument.
+    pub(crate) fn designated(&self, texts: &[&Text], value: &Value, role: ArgumentRole, nouns: &[String]) -> Option<DecisionId> {
+        let is_object = role == ArgumentRole::Object;
         let found = self.records().iter().filter(|listed| listed.is_complete).find(|listed| {
             let record = listed.record;
             let is_id = record.id == value.normal && listed.reply.server == *self.call.server;
-            let is_attested = is_target && record.attested.contains(&value.normal);
-            if !is_id && !is_attested {
-                return false;
-            }
-            let is_address = record.names.iter().any(|name| name.normal == record.id)
-                || crate::carrier::mail(&record.id).is_some();
-            let by_id = is_id && (!is_target || is_address && listed.reply.trusted);
-            let is_free = by_id
-                || is_attested
-                    && (listed.reply.trusted || self.evidence.directory().addresses().has(&value.normal));
+            let is_attested = !is_object && record.attested.contains(&value.normal);
+            let is_known = listed.reply.trusted || is_attested && self.evidence.directory().addresses().has(&value.normal);
             let is_named = |name: &Name| {
+                let Some(part) = self.naming_part(texts, listed, name) else { return false };
                 let quotes = || texts.iter().any(|text| text.quotes(&name.normal));
-                self.names(texts, listed, name) && (is_free || is_attested && quotes())
+                // Whom or where something goes is named by the thing's own name, or by the noun of the argument:
+                // "the channel starting with External".
+                let is_itself = || name.normal == record.id || crate::carrier::mail(&record.id).is_some();
+                let is_called = || texts.iter().any(|text| text.calls(part.trim(), nouns) && text.has_inner_capital(part.trim()));
+                is_attested && (is_known || quotes()) || is_id && (is_object || is_itself() && (is_known || is_called()))
             };
-            record.names.iter().any(is_named) || by_id && !is_target && self.is_named_by_sum(texts, listed)
+            (is_id || is_attested)
+                && (record.names.iter().any(is_named) || is_id && is_object && self.is_named_by_sum(texts, listed))
         });
         found.map(|listed| listed.reply.decision.clone())
     }
 
-    /// Whether these texts speak of a record by this name, and of no other of its kind.
-    pub(crate) fn names(&self, texts: &[&Text], listed: &Listed<'_>, name: &Name) -> bool {
-        let says = |words: &str| texts.iter().any(|text| text.has_words(words));
+    /// Whether these texts speak of a record by one of its names, and of no other of its kind.
+    pub(crate) fn names(&self, texts: &[&Text], listed: &Listed<'_>) -> bool {
+        listed.record.names.iter().any(|name| self.naming_part(texts, listed, name).is_some())
+    }
+
+    /// The part of a name by which these texts speak of a record, and of no other of its kind.
+    fn naming_part<'n>(&self, texts: &[&Text], listed: &Listed<'_>, name: &'n Name) -> Option<&'n str> {
         if name.significant == 0 {
-            return false;
+            return None;
         }
+        let says = |words: &str| texts.iter().any(|text| text.has_words(words));
         let is_whole = || {
             name.significant > 1 || listed.reply.trusted || texts.iter().any(|text| text.quotes(&name.normal))
         };
-        let part = if says(&name.spaced) && is_whole() {
-            Some(name.spaced.as_str())
-        } else {
-            leading_part(texts, name)
-        };
-        part.is_some_and(|part| self.is_only(listed, part))
+        let part = if says(&name.spaced) && is_whole() { Some(name.spaced.as_str()) } else { leading_part(texts, name) };
+        part.filter(|part| self.is_only(listed, part))
     }
 
     /// An exact sum of money names the one record that has it.
@@ -268,7 +277,7 @@ impl View<'_> {
             || self.evidence.approvals().any(|approved| approved.carries(carrier))
             || is_person
             || self.trusted_says(&written, |text| text.carries(carrier)).is_some()
-            || self.designated(&self.request, &value, ArgumentRole::Target).is_some()
+            || self.designated(&self.request, &value, ArgumentRole::Target, &[]).is_some()
     }
 }
 
