@@ -219,8 +219,10 @@ impl Evidences {
         look: impl FnOnce(&mut Evidence) -> T,
     ) -> Option<T> {
         let conversation = match self.entry(session.key()) {
-            // Something that was begun in an earlier epoch says nothing of this one.
-            Some(Entry { epoch: known, .. }) if known > epoch && epoch.is_some() => return None,
+            // What was begun in an earlier epoch is vouched for by nothing.
+            Some(Entry { epoch: known, .. }) if known > epoch && epoch.is_some() => {
+                return Some(look(&mut self.unknown_evidence()));
+            }
             Some(Entry { epoch: known, conversation }) if known == epoch || epoch.is_none() => conversation,
             // Its words are gone, but not that it tells words.
             Some(_) => self.begun_unknown(session, epoch),
@@ -283,16 +285,26 @@ impl Evidences {
 
     /// A conversation that tells its words. `is_lost` says that something was read in it that is not known here.
     fn conversation(&self, is_lost: bool) -> Conversation {
-        let mut evidence = Evidence::new(self.directory.load_full());
-        evidence.brings_words();
-        if is_lost || self.is_shared {
-            evidence.lose();
-        }
+        let evidence = if is_lost || self.is_shared {
+            self.unknown_evidence()
+        } else {
+            let mut evidence = Evidence::new(self.directory.load_full());
+            evidence.brings_words();
+            evidence
+        };
         Conversation {
             used: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
             heard: Mutex::new(Heard { evidence, reads: VecDeque::new(), counted: 0 }),
             all_bytes: Arc::clone(&self.bytes),
         }
+    }
+
+    /// That of a conversation that tells words, of which nothing is known.
+    fn unknown_evidence(&self) -> Evidence {
+        let mut evidence = Evidence::new(self.directory.load_full());
+        evidence.brings_words();
+        evidence.lose();
+        evidence
     }
 
     fn keep(&self, session: &SessionKey, entry: Entry) {
@@ -361,3 +373,6 @@ fn is_of_host(session: &SessionHandle) -> bool {
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;
