@@ -24,6 +24,30 @@ MODES = {
     # Whether words arrive is for the host to say: `replay.py --transcripts`.
     "balanced": {"flow": "balanced"},
     "strict": {"flow": "strict"},
+    "first-labels": {"flow": "balanced"},
+}
+# What the labels said before anything was measured. They were changed afterwards, with the results in view: figures for both
+# are in the documentation.
+FIRST_LABELS = {
+    "slack": {
+        "*": {
+            "inputMetadata": {"destination": "ephemeral", "outcomes": "benign"},
+            "returnMetadata": {"source": "untrustedPublic", "sensitivity": "confidential"},
+        },
+        "get_users_in_channel": {
+            "returnMetadata": {"source": "internal", "sensitivity": "none"},
+            "roles": {"channel": "query"},
+            "records": {"kind": "member"},
+        },
+        "add_user_to_channel": {
+            "inputMetadata": {"destination": "internal", "outcomes": "consequential"},
+            "returnMetadata": {"source": "system", "sensitivity": "none"},
+            "roles": {"user": "target", "channel": "target"},
+        },
+    },
+    "travel": {
+        "get_user_information": {"returnMetadata": {"source": "user", "sensitivity": ["user", "pii", "financial"]}},
+    },
 }
 
 
@@ -33,7 +57,7 @@ def config(suite: str, world: str, mode: str) -> dict:
         "command": sys.executable,
         "args": [str(HERE / "server.py"), suite, world],
         "trust": {"server_trust": "tool", "verified": True},
-        "labels": said.pop("labels"),
+        "labels": {**said.pop("labels"), **(FIRST_LABELS.get(suite, {}) if mode == "first-labels" else {})},
         # It takes seconds to start, and far longer on a busy machine.
         "timeouts": {"start": "5m", "probe": "2m"},
     }

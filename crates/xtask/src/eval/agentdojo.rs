@@ -1,7 +1,7 @@
 //! One replay: a gateway in front of one suite, in one mode, and what came of the user's calls and the attackers'.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,9 @@ use crate::test::running::{Gateway, Site};
 
 /// Only decides how late a hang is noticed.
 const REPLAY_LIMIT: Duration = Duration::from_secs(3 * 60 * 60);
+
+/// What the replay writes, in a folder of its own.
+const RESULT: &str = "result.json";
 
 pub(crate) const SUITES: [&str; 4] = ["workspace", "travel", "banking", "slack"];
 
@@ -32,7 +35,7 @@ pub(crate) struct Mode {
 
 const FORMS: &[&str] = &["work", "plain", "encoded", "split", "forged"];
 
-pub(crate) const MODES: [Mode; 7] = [
+pub(crate) const MODES: [Mode; 8] = [
     Mode {
         name: "every-write",
         about: "every write is confirmed",
@@ -85,6 +88,13 @@ pub(crate) const MODES: [Mode; 7] = [
             "names",
             "selection",
         ],
+    },
+    Mode {
+        name: "first-labels",
+        about: "words, `balanced`, labels as first written",
+        config: "first-labels",
+        words: true,
+        experiments: &["work", "plain"],
     },
     Mode {
         name: "words-strict",
@@ -160,54 +170,85 @@ pub(crate) struct Work {
     pub(crate) refused: usize,
 }
 
-/// Starts a gateway for one suite in one mode, and replays.
-pub(crate) fn replay(
-    repository: &Repository,
-    program: &Path,
-    folder: &Path,
-    mode: &Mode,
-    suite: &str,
-    experiments: &[&str],
-) -> Result<Replay> {
-    let started = Instant::now();
-    let folder = folder.join(format!("{}-{suite}", mode.name));
-    // A socket's path must be short, wherever the repository is.
-    let short = tempfile::tempdir().context("there is no place for a socket")?;
-    let world = short.path().join("world");
-    let python = Group::AgentDojo.folder(repository).join("bin/python");
-    let script = |command: &mut Command, name: &str| {
-        command.arg(repository.path("peers/agentdojo").join(name)).arg(suite);
-    };
-    let mut configured = Command::new(&python);
-    script(&mut configured, "config.py");
-    let config = stdout_of(configured.arg(&world).args(["--mode", mode.config]))?;
-    let site =
-        Site::new(&folder, &serde_json::from_str(&config).context("a configuration that is no JSON")?)?;
-    let gateway = Gateway::start(program, &site, &folder.join("gateway.log"))?;
-    let out = folder.join("result.json");
-    let mut command = if mode.words { below_a_host(short.path(), &python)? } else { Command::new(&python) };
-    script(&mut command, "replay.py");
-    command.args(["--endpoint", &gateway.url, "--operator", &site.operator_token()?]);
-    command.arg("--world").arg(&world).arg("--out").arg(&out);
-    if mode.words {
-        let transcripts = folder.join("transcripts");
-        std::fs::create_dir_all(&transcripts).context("cannot make the folder of transcripts")?;
-        command.arg("--transcripts").arg(transcripts);
-        command.arg("--hook").arg(program).arg("--data").arg(&site.data);
+/// What every replay needs.
+pub(crate) struct Replayer<'a> {
+    pub(crate) repository: &'a Repository,
+    pub(crate) program: &'a Path,
+    /// Where what came of it is kept.
+    pub(crate) folder: &'a Path,
+}
+
+// === impl Replayer ===
+
+impl Replayer<'_> {
+    /// What an earlier run measured, or else what comes of it now.
+    pub(crate) fn kept_or_made(&self, mode: &Mode, suite: &str, experiments: &[&str]) -> Result<Replay> {
+        let kept = self.place(mode, suite).join(RESULT);
+        if kept.is_file() {
+            let kept = read(&kept)?;
+            if experiments.iter().all(|name| kept.contains_key(*name)) {
+                return Ok(kept);
+            }
+        }
+        self.replay(mode, suite, experiments)
     }
-    for name in experiments {
-        command.args(["--experiment", name]);
+
+    fn place(&self, mode: &Mode, suite: &str) -> PathBuf {
+        self.folder.join(format!("{}-{suite}", mode.name))
     }
-    let outcome = quiet(&mut command, REPLAY_LIMIT)?;
-    ensure!(
-        outcome.success,
-        "the replay of {suite} in mode {} failed:\n{}\nthe gateway's log ends with:\n{}",
-        mode.name,
-        outcome.output,
-        gateway.process.last_words()
-    );
-    println!("{} {suite}: replayed in {:.0} s", mode.name, started.elapsed().as_secs_f64());
-    let told = std::fs::read(&out).with_context(|| format!("cannot read `{}`", out.display()))?;
+
+    /// Starts a gateway for one suite in one mode, and replays.
+    pub(crate) fn replay(&self, mode: &Mode, suite: &str, experiments: &[&str]) -> Result<Replay> {
+        let Self { repository, program, .. } = *self;
+        let started = Instant::now();
+        let folder = self.place(mode, suite);
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)
+                .with_context(|| format!("cannot empty `{}`", folder.display()))?;
+        }
+        // A socket's path must be short, wherever the repository is.
+        let short = tempfile::tempdir().context("there is no place for a socket")?;
+        let world = short.path().join("world");
+        let python = Group::AgentDojo.folder(repository).join("bin/python");
+        let script = |command: &mut Command, name: &str| {
+            command.arg(repository.path("peers/agentdojo").join(name)).arg(suite);
+        };
+        let mut configured = Command::new(&python);
+        script(&mut configured, "config.py");
+        let config = stdout_of(configured.arg(&world).args(["--mode", mode.config]))?;
+        let site =
+            Site::new(&folder, &serde_json::from_str(&config).context("a configuration that is no JSON")?)?;
+        let gateway = Gateway::start(program, &site, &folder.join("gateway.log"))?;
+        let out = folder.join(RESULT);
+        let mut command =
+            if mode.words { below_a_host(short.path(), &python)? } else { Command::new(&python) };
+        script(&mut command, "replay.py");
+        command.args(["--endpoint", &gateway.url, "--operator", &site.operator_token()?]);
+        command.arg("--world").arg(&world).arg("--out").arg(&out);
+        if mode.words {
+            let transcripts = folder.join("transcripts");
+            std::fs::create_dir_all(&transcripts).context("cannot make the folder of transcripts")?;
+            command.arg("--transcripts").arg(transcripts);
+            command.arg("--hook").arg(program).arg("--data").arg(&site.data);
+        }
+        for name in experiments {
+            command.args(["--experiment", name]);
+        }
+        let outcome = quiet(&mut command, REPLAY_LIMIT)?;
+        ensure!(
+            outcome.success,
+            "the replay of {suite} in mode {} failed:\n{}\nthe gateway's log ends with:\n{}",
+            mode.name,
+            outcome.output,
+            gateway.process.last_words()
+        );
+        println!("{} {suite}: replayed in {:.0} s", mode.name, started.elapsed().as_secs_f64());
+        read(&out)
+    }
+}
+
+fn read(file: &Path) -> Result<Replay> {
+    let told = std::fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))?;
     serde_json::from_slice(&told).context("the replay's result is not understood")
 }
 

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 
 use crate::install::Group;
 use crate::repository::Repository;
-use agentdojo::{MODES, Mode, SUITES};
+use agentdojo::{MODES, Mode, Replayer, SUITES};
 
 #[derive(Args)]
 pub(crate) struct EvalArguments {
@@ -43,6 +43,9 @@ struct AgentDojoArguments {
     /// Measure this program instead of building `highwater`
     #[arg(long, value_name = "FILE")]
     gateway_bin: Option<PathBuf>,
+    /// Keep what earlier runs measured, and measure only what they did not
+    #[arg(long)]
+    keep: bool,
     /// Put the tables into the documentation
     #[arg(long)]
     write: bool,
@@ -59,7 +62,8 @@ pub(crate) fn run(repository: &Repository, arguments: &EvalArguments) -> Result<
         None => built(repository)?,
     };
     let is_chosen = |chosen: &[String], name: &str| chosen.is_empty() || chosen.iter().any(|one| one == name);
-    let folder = repository.results("eval")?;
+    let folder =
+        if arguments.keep { repository.kept_results("eval")? } else { repository.results("eval")? };
     let mut results = agentdojo::Results::default();
     for mode in MODES.iter().filter(|mode| is_chosen(&arguments.mode, mode.name)) {
         let experiments: Vec<&str> =
@@ -69,7 +73,8 @@ pub(crate) fn run(repository: &Repository, arguments: &EvalArguments) -> Result<
             if fitting.is_empty() {
                 continue;
             }
-            results.add(mode, agentdojo::replay(repository, &program, &folder, mode, suite, &fitting)?);
+            let replay = Replayer { repository, program: &program, folder: &folder };
+            results.add(mode, replay.kept_or_made(mode, suite, &fitting)?);
         }
     }
     let tables = table::tables(&results);

@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use super::Stage;
 use super::tally::Tally;
-use crate::eval::agentdojo::{Experiment, Results, replay};
+use crate::eval::agentdojo::{Experiment, Replayer, Results};
 use crate::eval::mode;
 
 const SUITE: &str = "banking";
@@ -20,7 +20,8 @@ pub(super) fn run(stage: &Stage) -> Result<Tally> {
     let mode = mode(MODE)?;
     let experiments = ["work", "work-agreed", "plain", "forged", "owners"];
     let mut results = Results::default();
-    results.add(mode, replay(&stage.repository, &program, &folder, mode, SUITE, &experiments)?);
+    let replayer = Replayer { repository: &stage.repository, program: &program, folder: &folder };
+    results.add(mode, replayer.replay(mode, SUITE, &experiments)?);
     let mut tally = Tally::default();
     for experiment in experiments {
         for told in results.of(MODE, experiment) {
