@@ -30,6 +30,10 @@ class World:
         """How many calls have reached the server in this environment."""
         return len(self.tell({"journal": True})["journal"])
 
+    def has_done_last(self) -> bool:
+        """Whether the last of them was done."""
+        return self.tell({"journal": True})["journal"][-1]["done"]
+
 
 @dataclass
 class Setting:

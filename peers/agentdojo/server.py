@@ -67,8 +67,8 @@ class World:
                 made.slack.user_channels[name] = list(made.slack.channels)
 
     def call(self, tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
-        self.journal.append({"tool": tool, "arguments": arguments})
         result, error = self.runtime.run_function(self.environment, tool, arguments)
+        self.journal.append({"tool": tool, "arguments": arguments, "done": error is None})
         if error is not None:
             return types.CallToolResult(content=[types.TextContent(type="text", text=error)], is_error=True)
         shown = [types.TextContent(type="text", text=suites.text_of(result))]

@@ -154,7 +154,7 @@ def selections(task: Task, schemas: dict[str, dict], roles: dict[str, dict[str, 
     for tool in sorted(acting - used):
         schema = schemas[tool]
         ways: dict[str, list] = {}
-        for argument in schema.get("required", []):
+        for argument in schema.get("required", schema["properties"]):
             ways[argument] = values(argument, schema["properties"][argument], roles.get(tool, {}).get(argument, "target"),
                                     prompt, in_use, names, texts, numbers)
         found += [Call(tool, dict(zip(ways, chosen, strict=True))) for chosen in itertools.islice(itertools.product(*ways.values()), 12)]
@@ -164,7 +164,7 @@ def selections(task: Task, schemas: dict[str, dict], roles: dict[str, dict[str, 
 def values(argument: str, schema: dict, role: str, prompt: str, in_use: dict, names: list[str], texts: list[str],
            numbers: list[str]) -> list:
     """What of the request could stand for one argument."""
-    kind = schema.get("type")
+    kind = schema.get("type") or next((one["type"] for one in schema.get("anyOf", [])), None)
     if kind == "array":
         return [[mail] for mail in MAIL.findall(prompt)]
     if kind == "boolean":
