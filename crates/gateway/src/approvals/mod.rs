@@ -34,7 +34,7 @@ pub use options::{
 pub use parts::DeskParts;
 pub use view::{
     AbsentView, ApprovalState, AskView, ContextView, ConversationView, CredentialView, EarlierMatters,
-    EarlierView, FieldView, InboxView, MandateView, NeedView, OpenedView, OriginView, PausedView,
+    EarlierView, FieldView, InboxView, ListedView, MandateView, NeedView, OpenedView, OriginView, PausedView,
     RememberScope, RememberedView, RequestKind, RequestView, ResetView, ServerSays, Undo, WindowOpened,
     WindowView,
 };

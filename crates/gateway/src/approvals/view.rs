@@ -93,6 +93,8 @@ pub struct ContextView {
     pub undo: Undo,
     /// Which values of the call are not in the user's request, and where they come from.
     pub values: Vec<String>,
+    /// What the server listed under the ids that the call names. To be shown as the server's words.
+    pub listed: Vec<ListedView>,
     /// Which rules ask, and why; what is unusual first.
     pub asks: Vec<AskView>,
     /// What the session has taken in, in words.
@@ -127,6 +129,18 @@ pub struct FieldView {
     pub title: Option<String>,
     /// What the server says of it.
     pub description: Option<String>,
+}
+
+/// Something that a call names by its id, as its server listed it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListedView {
+    /// The argument that names it.
+    pub argument: String,
+    /// What the server calls it.
+    pub name: String,
+    /// The tool in whose reply it was listed, as the client calls it.
+    pub tool: Option<String>,
 }
 
 /// Whether what a call does can be undone.

@@ -56,7 +56,9 @@ impl Gateway {
                 Ok(())
             }
             Effect::End(node) => {
-                self.session_of_node(node).end();
+                let session = self.session_of_node(node);
+                session.end();
+                self.evidence.forget(session.key());
                 Ok(())
             }
             Effect::Finding(node, finding) => {
@@ -73,7 +75,10 @@ impl Gateway {
         let session = self.session_of_node(node);
         // Before anything is read in it, so that it is known that nothing was.
         match &node.agent {
-            None => self.evidence.bring_words(&session).await,
+            None => {
+                let is_fresh = matches!(first, FirstLabel::Fresh | FirstLabel::FreshBeside(_));
+                self.evidence.bring_words(&session, is_fresh).await;
+            }
             Some(_) => {
                 let root = Node { conversation: node.conversation.clone(), agent: None };
                 self.evidence.share(&session, &self.session_of_node(&root)).await;

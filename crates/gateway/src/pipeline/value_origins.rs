@@ -2,6 +2,7 @@
 //! becomes of the call is told to that conversation. A conversation that tells no words has no such evidence, and its calls
 //! are judged by the label alone.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
@@ -14,16 +15,23 @@ use highwater_core::policy::{Input, Policy, ToolStatus};
 use highwater_core::provenance::{ArgumentStanding, CallProvenance, Ground, Standing};
 use highwater_core::trust::TrustLevel;
 use highwater_mcp::frame::Frame;
-use highwater_mcp::text::{member, string_member};
-use highwater_provenance::{Body, Call, Evidence, Reply, stand};
+use highwater_mcp::text::{member, members, string_member, unquote};
+use highwater_provenance::{Body, Call, Evidence, ListedThing, Reply, stand};
 use serde_json::Value;
 
 use super::approve::ReplySource;
 use super::permitted::{Basis, Permitted};
 use super::proposed::{EffectiveContract, Proposed};
 use super::sessions::{Sessions, is_unread};
+use crate::approvals::ListedView;
 use crate::catalog::Definition;
 use crate::session::ReadCall;
+
+/// The longest value that is looked up among the ids that were listed, as JSON text.
+const LONGEST_ID: usize = 256;
+
+/// How many of a call's arguments are.
+const MOST_LISTED: usize = 16;
 
 /// What was found out of the values in a call. It depends on whether the session holds something that may not go to the
 /// public: a host that the user names is then no place to send just any page address to.
@@ -154,6 +162,30 @@ impl Sessions {
         let read = self.evidence.read_call(session.key(), decision)?;
         let named = self.evidence.with(session, epoch(proposed), |evidence| named_by_user(evidence, &read));
         Some(ReplySource { tool: read.shown.to_string(), named: named.flatten() })
+    }
+}
+
+impl Sessions {
+    /// What the server of a call listed under the ids that the call names.
+    pub(super) fn listed_as(&self, proposed: &Proposed) -> Vec<ListedView> {
+        let session = proposed.session();
+        if !self.evidence.may_have(session) || proposed.action.kind() != ActionKind::CallTool {
+            return Vec::new();
+        }
+        let server = proposed.action.upstream();
+        let things = self.evidence.with(session, epoch(proposed), |evidence| {
+            let arguments = members(proposed.arguments()).filter(|(_, value)| value.len() <= LONGEST_ID);
+            let found = arguments.filter_map(|(name, value)| {
+                let id = unquote(value).unwrap_or(Cow::Borrowed(value));
+                Some((name.into_owned(), evidence.listed_as(server, &id)?))
+            });
+            found.take(MOST_LISTED).collect::<Vec<_>>()
+        });
+        let view = |(argument, thing): (String, ListedThing)| {
+            let tool = self.evidence.read_call(session.key(), &thing.decision);
+            Some(ListedView { argument, name: thing.name?, tool: tool.map(|tool| tool.shown.to_string()) })
+        };
+        things.unwrap_or_default().into_iter().filter_map(view).collect()
     }
 }
 

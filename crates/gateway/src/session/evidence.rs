@@ -179,9 +179,13 @@ impl Evidences {
     }
 
     /// The host of a conversation tells words, whether or not it has told any yet. From here on missing words are words
-    /// that say nothing.
-    pub(crate) async fn bring_words(&self, session: &SessionHandle) {
-        self.begun(session).await;
+    /// that say nothing. One that is not fresh goes on with what was read elsewhere: before its host told of it, or in the
+    /// conversation that it was copied from.
+    pub(crate) async fn bring_words(&self, session: &SessionHandle, is_fresh: bool) {
+        let entry = self.begun(session).await;
+        if !is_fresh {
+            self.look(&entry.conversation, Evidence::lose);
+        }
     }
 
     /// A sub-agent is judged by the words of the request that started it; what it is told to do are nobody's words. What it

@@ -11,8 +11,8 @@ use super::super::proposed::{Earlier, Proposed};
 use super::signable::Signable;
 use super::words;
 use crate::approvals::{
-    AbsentView, AskView, ContextView, ConversationView, EarlierMatters, EarlierView, FieldView, OpenedView,
-    OriginView, ServerSays, Undo,
+    AbsentView, AskView, ContextView, ConversationView, EarlierMatters, EarlierView, FieldView, ListedView,
+    OpenedView, OriginView, ServerSays, Undo,
 };
 use crate::session::{Story, rests_on};
 
@@ -38,7 +38,7 @@ pub(super) fn around(
     signable: &Signable,
     story: &Story,
     definition: Option<&str>,
-    values: Vec<String>,
+    (values, listed): (Vec<String>, Vec<ListedView>),
 ) -> ContextView {
     let label = proposed.label();
     let arguments = &signable.arguments;
@@ -63,6 +63,7 @@ pub(super) fn around(
         wrapped,
         undo: undo(proposed),
         values,
+        listed,
         asks: asks.into_iter().map(|(_, ask)| ask).collect(),
         labels: label_words(&label.told()).map(str::to_owned).collect(),
         origins: origins

@@ -152,7 +152,10 @@ impl Approvals {
         let sealed = proposed.sealed || self.judge.seals(proposed);
         let definition = definition_text(proposed);
         // What is kept of a sealed call says nothing of what the user named.
-        let values = if sealed { Vec::new() } else { self.value_words(proposed, escalation) };
+        let values = match sealed {
+            true => (Vec::new(), Vec::new()),
+            false => (self.value_words(proposed, escalation), self.judge.sessions.listed_as(proposed)),
+        };
         let context = self.judge.sessions.stories.with(proposed.session().key(), |story| {
             let findings = escalation.findings();
             context::around(proposed, findings, &here.signable, story, definition.as_deref(), values)
