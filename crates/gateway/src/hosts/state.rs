@@ -105,7 +105,11 @@ impl State {
         if let Some(ancestry) = ancestry {
             heard.ancestry = ancestry;
         }
-        let status = self.hosts.entry(event.host).or_insert_with(|| HookStatus::of(event.host));
+        let status = self.hosts.entry(event.host).or_insert_with(|| {
+            let host = event.host.title();
+            tracing::info!("hooks of {host} are at work; its conversations are told apart by its own ids");
+            HookStatus::of(event.host)
+        });
         status.events += 1;
         status.conversations += u64::from(is_new);
         status.last = heard.last;
