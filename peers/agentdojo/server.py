@@ -2,7 +2,8 @@
 
 It answers with text as AgentDojo's agents see it, and with the same as structured content. What is in it is said through
 the socket, one JSON object a line: `{"injections": {...}, "task": ID, "plant": [...]}` begins a fresh environment,
-`{"journal": true}` asks which calls were made since. A call that a gateway refused is not among them.
+`{"made": true}` asks how many calls were made since, and whether the last was done. One that a gateway refused is no
+such call.
 """
 
 import asyncio
@@ -26,13 +27,13 @@ class World:
         self.suite = suite
         self.runtime = suites.runtime(suite)
         self.environment = suites.environment(suite, {})
-        self.journal: list[dict] = []
+        self.made, self.is_last_done = 0, False
 
     def begin(self, injections: dict[str, str], task: str | None, plant: list[dict]) -> None:
         self.environment = suites.environment(self.suite, injections, task)
         for thing in plant:
             self.plant(**thing)
-        self.journal = []
+        self.made = 0
 
     def plant(self, kind: str, name: str, owner: str, day: str, said: str) -> None:
         """Puts one thing of a stranger where the suite keeps such things. `said` is the text in it."""
@@ -68,7 +69,7 @@ class World:
 
     def call(self, tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
         result, error = self.runtime.run_function(self.environment, tool, arguments)
-        self.journal.append({"tool": tool, "arguments": arguments, "done": error is None})
+        self.made, self.is_last_done = self.made + 1, error is None
         if error is not None:
             return types.CallToolResult(content=[types.TextContent(type="text", text=error)], is_error=True)
         shown = [types.TextContent(type="text", text=suites.text_of(result))]
@@ -76,8 +77,8 @@ class World:
 
     def tell(self, line: bytes) -> dict:
         said = json.loads(line)
-        if said.get("journal"):
-            return {"journal": self.journal}
+        if said.get("made"):
+            return {"made": self.made, "done": self.is_last_done}
         self.begin(said.get("injections", {}), said.get("task"), said.get("plant", []))
         return {"ready": True}
 
