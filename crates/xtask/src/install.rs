@@ -33,6 +33,8 @@ pub(crate) enum Group {
     PythonServers,
     /// Python servers of the older SDK.
     PythonOlder,
+    /// AgentDojo, and what its suites need to be servers.
+    AgentDojo,
     /// A second opinion on passkeys and canonical JSON.
     Approval,
     /// Claude Code, the agent host.
@@ -52,6 +54,7 @@ impl Group {
             Self::PythonClients => "python/clients",
             Self::PythonServers => "python/servers",
             Self::PythonOlder => "python/older",
+            Self::AgentDojo => "python/agentdojo",
             Self::Approval => "approval",
             Self::ClaudeCode => "hosts/claude-code",
             Self::Codex => "hosts/codex",
@@ -71,6 +74,7 @@ impl Group {
             Self::PythonClients => read(&repository.path("peers/python/clients.txt"))?,
             Self::PythonServers => read(&repository.path("peers/python/servers.txt"))?,
             Self::PythonOlder => read(&repository.path("peers/python/older.txt"))?,
+            Self::AgentDojo => read(&repository.path("peers/python/agentdojo.txt"))?,
             Self::Approval => read(&repository.path("peers/approval/package-lock.json"))?,
             Self::ClaudeCode => read(&repository.path("peers/hosts/claude-code/package-lock.json"))?,
             Self::Codex => read(&repository.path("peers/hosts/codex/package-lock.json"))?,
@@ -90,11 +94,21 @@ impl Group {
         match self {
             Self::Node => install_node(repository, "peers/node", &folder)?,
             Self::Approval => install_node(repository, "peers/approval", &folder)?,
+<<<<<<< HEAD
             Self::ClaudeCode => install_node(repository, "peers/hosts/claude-code", &folder)?,
             Self::Codex => install_node(repository, "peers/hosts/codex", &folder)?,
             Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt")?,
             Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt")?,
             Self::PythonOlder => install_python(repository, &folder, "peers/python/older.txt")?,
+=======
+            Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt", &[])?,
+            Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt", &[])?,
+            Self::PythonOlder => install_python(repository, &folder, "peers/python/older.txt", &[])?,
+            Self::AgentDojo => {
+                // It asks for the libraries of every model provider, and no model takes part.
+                install_python(repository, &folder, "peers/python/agentdojo.txt", &["--no-deps"])?;
+            }
+>>>>>>> eval
             Self::CargoDeny | Self::CargoFuzz => {
                 let mut command = repository.cargo();
                 command.args(["install", "--quiet", "--locked", "--version", &pins, self.name(), "--root"]);
@@ -146,7 +160,7 @@ fn install_node(repository: &Repository, pins: &str, folder: &Path) -> Result<()
         .env("npm_config_update_notifier", "false"))
 }
 
-fn install_python(repository: &Repository, folder: &Path, pins: &str) -> Result<()> {
+fn install_python(repository: &Repository, folder: &Path, pins: &str, more: &[&str]) -> Result<()> {
     let python = if Path::new(PYTHON).exists() { PYTHON } else { "python3" };
     let can_make_environments =
         |python: &str| quiet(Command::new(python).args(["-c", "import ensurepip, venv"]), INSTALL_LIMIT);
@@ -155,7 +169,9 @@ fn install_python(repository: &Repository, folder: &Path, pins: &str) -> Result<
     }
     run(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder))?;
     run(Command::new(folder.join("bin/pip"))
-        .args(["install", "--quiet", "--no-input", "--disable-pip-version-check", "--requirement"])
+        .args(["install", "--quiet", "--no-input", "--disable-pip-version-check"])
+        .args(more)
+        .arg("--requirement")
         .arg(repository.path(pins)))
 }
 

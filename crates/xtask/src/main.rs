@@ -8,6 +8,7 @@
 mod bench;
 mod codegen;
 mod command;
+mod eval;
 mod install;
 mod repository;
 mod test;
@@ -32,6 +33,8 @@ enum Task {
     Test(test::TestArguments),
     /// Measure the gateway against a bare reverse proxy
     Bench(bench::BenchArgs),
+    /// Measure what the gateway stops and what it asks, on tasks and attacks of others
+    Eval(eval::EvalArguments),
     /// Check what no compiler checks: arrows between crates, licences, headers, links
     Tidy,
     /// Write the schema and the reference pages from the program itself
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
     let outcome = Repository::open().and_then(|repository| match arguments.task {
         Task::Test(arguments) => test::run(repository, &arguments),
         Task::Bench(arguments) => bench::run(arguments).map(|()| ExitCode::SUCCESS),
+        Task::Eval(arguments) => eval::run(&repository, &arguments),
         Task::Tidy => tidy::run(&repository),
         Task::Codegen(arguments) => codegen::run(&repository, &arguments),
     });

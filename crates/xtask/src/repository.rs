@@ -47,6 +47,12 @@ impl Repository {
             std::fs::remove_dir_all(&folder)
                 .with_context(|| format!("cannot empty `{}`", folder.display()))?;
         }
+        self.kept_results(part)
+    }
+
+    /// The same folder with what is in it.
+    pub(crate) fn kept_results(&self, part: &str) -> Result<PathBuf> {
+        let folder = self.target.join("xtask").join(part);
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
         Ok(folder)
     }

@@ -22,15 +22,15 @@ pub(super) struct Fixture {
 }
 
 /// A gateway with a configuration and a data directory of its own.
-pub(super) struct Gateway {
-    pub(super) url: String,
-    pub(super) process: Background,
+pub(crate) struct Gateway {
+    pub(crate) url: String,
+    pub(crate) process: Background,
 }
 
 /// A configuration file and a data directory, both below one folder.
-pub(super) struct Site {
-    pub(super) config: PathBuf,
-    pub(super) data: PathBuf,
+pub(crate) struct Site {
+    pub(crate) config: PathBuf,
+    pub(crate) data: PathBuf,
 }
 
 impl Fixture {
@@ -47,7 +47,7 @@ impl Fixture {
 
 impl Site {
     /// Writes a configuration. JSON is YAML.
-    pub(super) fn new(folder: &Path, config: &Value) -> Result<Self> {
+    pub(crate) fn new(folder: &Path, config: &Value) -> Result<Self> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
         let site = Self::below(folder);
         std::fs::write(&site.config, serde_json::to_string_pretty(config)?)
@@ -56,23 +56,23 @@ impl Site {
     }
 
     /// The site whose configuration was written below this folder.
-    pub(super) fn below(folder: &Path) -> Self {
+    pub(crate) fn below(folder: &Path) -> Self {
         Self { config: folder.join("highwater.yaml"), data: folder.join("data") }
     }
 
     /// The arguments that make a `highwater` command use this site.
-    pub(super) fn arguments(&self) -> Vec<String> {
+    pub(crate) fn arguments(&self) -> Vec<String> {
         let path = |path: &Path| path.to_string_lossy().into_owned();
         vec!["--config".to_owned(), path(&self.config), "--data-dir".to_owned(), path(&self.data)]
     }
 
     /// The token that the gateway made for agents.
-    pub(super) fn agent_token(&self) -> Result<String> {
+    pub(crate) fn agent_token(&self) -> Result<String> {
         self.token("agent-token")
     }
 
     /// The token that the gateway made for whoever runs it.
-    pub(super) fn operator_token(&self) -> Result<String> {
+    pub(crate) fn operator_token(&self) -> Result<String> {
         self.token("operator-token")
     }
 
@@ -86,7 +86,7 @@ impl Site {
 
 impl Gateway {
     /// Starts the gateway on a port of the system's choice and waits until it is healthy.
-    pub(super) fn start(program: &Path, site: &Site, log: &Path) -> Result<Self> {
+    pub(crate) fn start(program: &Path, site: &Site, log: &Path) -> Result<Self> {
         let mut command = Command::new(program);
         command.arg("serve").args(site.arguments()).args(["--listen", "127.0.0.1:0"]);
         let (process, stdout) = Background::start(&mut command, log)?;
