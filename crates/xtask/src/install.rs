@@ -94,13 +94,8 @@ impl Group {
         match self {
             Self::Node => install_node(repository, "peers/node", &folder)?,
             Self::Approval => install_node(repository, "peers/approval", &folder)?,
-<<<<<<< HEAD
             Self::ClaudeCode => install_node(repository, "peers/hosts/claude-code", &folder)?,
             Self::Codex => install_node(repository, "peers/hosts/codex", &folder)?,
-            Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt")?,
-            Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt")?,
-            Self::PythonOlder => install_python(repository, &folder, "peers/python/older.txt")?,
-=======
             Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt", &[])?,
             Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt", &[])?,
             Self::PythonOlder => install_python(repository, &folder, "peers/python/older.txt", &[])?,
@@ -108,7 +103,6 @@ impl Group {
                 // It asks for the libraries of every model provider, and no model takes part.
                 install_python(repository, &folder, "peers/python/agentdojo.txt", &["--no-deps"])?;
             }
->>>>>>> eval
             Self::CargoDeny | Self::CargoFuzz => {
                 let mut command = repository.cargo();
                 command.args(["install", "--quiet", "--locked", "--version", &pins, self.name(), "--root"]);

@@ -8,11 +8,8 @@ mod asked;
 mod built;
 mod conformance;
 mod day;
-<<<<<<< HEAD
-mod hosts;
-=======
 mod eval;
->>>>>>> eval
+mod hosts;
 mod peers;
 pub(crate) mod running;
 mod rust;
@@ -197,7 +194,6 @@ const PARTS: &[Part] = &[
         run: day::run,
     },
     Part {
-<<<<<<< HEAD
         name: "hosts",
         about: "a conversation of the real Claude Code at a terminal, driven by a scripted model",
         needs: &[Need::Build, Need::Peers(Group::ClaudeCode)],
@@ -210,13 +206,13 @@ const PARTS: &[Part] = &[
         needs: &[Need::Build, Need::Peers(Group::ClaudeCode), Need::Peers(Group::Codex)],
         ordinary: false,
         run: hosts::everything,
-=======
+    },
+    Part {
         name: "eval",
         about: "one suite of AgentDojo in one mode: the user's work, and attacks on it",
         needs: &[Need::Build, Need::Peers(Group::AgentDojo)],
         ordinary: true,
         run: eval::run,
->>>>>>> eval
     },
     // Last: what the others have run is not run again.
     Part {
