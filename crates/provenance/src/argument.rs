@@ -165,7 +165,10 @@ fn is_plain_key(key: &str, schema: Option<&Value>) -> bool {
     let is_map = others.is_some_and(Value::is_object);
     let is_closed = schema.is_some_and(|schema| schema.get("properties").is_some()) && others.is_none();
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    !is_map && !is_closed && key.chars().all(is_word) && !key.starts_with(|letter: char| letter.is_ascii_digit())
+    !is_map
+        && !is_closed
+        && key.chars().all(is_word)
+        && !key.starts_with(|letter: char| letter.is_ascii_digit())
 }
 
 /// The schema behind a reference into the same document.
@@ -239,7 +242,8 @@ fn takes(key: &str, schema: Option<&Value>) -> Takes {
             Takes::Secret
         }
         "id" | "ids" => Takes::Id,
-        "url" | "urls" | "uri" | "link" | "href" | "website" | "webpage" | "site" | "domain" | "host" | "hostname" | "endpoint" => Takes::Page,
+        "url" | "urls" | "uri" | "link" | "href" | "website" | "webpage" | "site" | "domain" | "host"
+        | "hostname" | "endpoint" => Takes::Page,
         "cc" | "bcc" => Takes::Mail,
         _ if has("password") => Takes::Secret,
         _ if has("email") || has("emails") => Takes::Mail,
