@@ -11,7 +11,7 @@ use highwater_core::decide::{FlowMode, Permit};
 use highwater_core::grant::AcceptedWords;
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
-use highwater_core::policy::{Policy, ToolStatus};
+use highwater_core::policy::{Input, Policy, ToolStatus};
 use highwater_core::provenance::{ArgumentStanding, CallProvenance, Ground, Standing};
 use highwater_core::trust::TrustLevel;
 use highwater_mcp::frame::Frame;
@@ -88,7 +88,13 @@ fn holds_private(policy: &Policy, proposed: &Proposed, label: &Label) -> bool {
 impl Sessions {
     /// A call with where its values come from, under its session's label of this moment. Anything else is as it was.
     pub(super) fn trace_values(&self, proposed: Proposed) -> Proposed {
-        if !self.evidence.may_have(proposed.session()) || !matters(&proposed) || self.is_off(&proposed) {
+        if !self.evidence.may_have(proposed.session()) || self.is_off(&proposed) {
+            return proposed;
+        }
+        if proposed.action.kind() != ActionKind::CallTool || proposed.known().is_held() {
+            return proposed;
+        }
+        if !matters(&proposed) && !self.world.load().policy.rules().depend_on(Input::Provenance) {
             return proposed;
         }
         let found = self.evidence.with(proposed.session(), epoch(&proposed), |evidence| {
@@ -270,9 +276,7 @@ fn epoch(proposed: &Proposed) -> Option<u64> {
 fn matters(proposed: &Proposed) -> bool {
     let contract = &proposed.contract;
     let is_public = contract.destination().contains(Destination::Public);
-    proposed.action.kind() == ActionKind::CallTool
-        && !proposed.known().is_held()
-        && (contract.acts() || is_public)
+    (contract.acts() || is_public)
         && (is_public
             || !matches!(proposed.flow_mode(), FlowMode::Balanced)
             || proposed.before.pending.is_some()
