@@ -12,6 +12,7 @@ use highwater_hosts::words::AcceptedWords;
 use serde::Serialize;
 
 use super::USUAL_NAME;
+use super::evidence::NativeReply;
 use crate::gateway::now;
 
 /// Everything that hosts have told.
@@ -32,7 +33,9 @@ pub(super) struct State {
 pub(super) enum Owed {
     Effect(Effect),
     /// What a tool of the host has brought in.
-    Raise(Node, Label, String),
+    Result(Node, Label, NativeReply),
+    /// What a file brings in that a prompt mentions.
+    Mention(Node, Label),
 }
 
 /// What is remembered of one conversation.
@@ -105,7 +108,11 @@ impl State {
         if let Some(ancestry) = ancestry {
             heard.ancestry = ancestry;
         }
-        let status = self.hosts.entry(event.host).or_insert_with(|| HookStatus::of(event.host));
+        let status = self.hosts.entry(event.host).or_insert_with(|| {
+            let host = event.host.title();
+            tracing::info!("hooks of {host} are at work; its conversations are told apart by its own ids");
+            HookStatus::of(event.host)
+        });
         status.events += 1;
         status.conversations += u64::from(is_new);
         status.last = heard.last;

@@ -18,6 +18,7 @@ mod doubts;
 mod flagged;
 mod hidden;
 mod hooks;
+mod hooks_unconfirmed;
 mod hooks_words;
 mod labels;
 mod lists;
