@@ -61,7 +61,9 @@ impl Gateway {
                 Ok(())
             }
             Effect::End(node) => {
-                self.session_of_node(node).end();
+                let session = self.session_of_node(node);
+                session.end();
+                self.evidence.forget(session.key());
                 Ok(())
             }
             Effect::Finding(node, finding) => {
