@@ -100,12 +100,7 @@ impl Gateway {
 
     /// The host of a conversation tells words. `is_whole` says that everything that was read in it is known here.
     pub(super) async fn bring_words(&self, node: &Node, is_whole: bool) {
-        let session = self.session_of_node(node);
-        self.evidence.bring_words(&session).await;
-        if !is_whole {
-            let epoch = session.cached().map(|state| state.epoch);
-            self.evidence.with(&session, epoch, Evidence::lose);
-        }
+        self.evidence.bring_words(&self.session_of_node(node), is_whole).await;
     }
 }
 
