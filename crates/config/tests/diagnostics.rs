@@ -99,6 +99,9 @@ tells! {
     an_attestation_that_lets_nobody_in: "servers: { a: { command: x } }\napprovals: { attestation: required }\n";
     a_list_of_authenticators_that_refuses_nobody: "servers: { a: { command: x } }\napprovals:\n  authenticators: { one: { aaguids: [cb69481e-8ff7-4039-93ec-0a2729a154a8], roots: [nowhere.pem] } }\n";
     people_who_cannot_sign: "servers: { a: { command: x } }\napprovals:\n  tools:\n    \"a:pay\": { class: crossplatform, quorum: { n: 3, approvers: [ada, ben] } }\n    \"a:send\": { quorum: { n: 1 } }\n    \"a:sign\": { quorum: { approvers: [ada, ada, \"a b\"] } }\nagent_tokens:\n  bot: { permissions: [read], servers: [a], user: \"ada lovelace\" }\n";
+    provenance_that_is_none: "servers: { mail: { command: x } }\nprovenance: maybe\nidentity: [ada@example.com, '', ada@example.com]\npeople: everybody\nvirtual_servers: { v: { provenance: true } }\nagent_tokens:\n  bot: { permissions: [read], servers: [mail], words: everybody }\n";
+    directories_of_nobody: "servers: { mail: { command: x } }\ndirectory:\n  - { name: Grace }\n  - { address: grace@example.com }\n  - { tool: list_contacts }\n  - { tool: 'mial:list_contacts' }\n  - { tool: 'mail:list_contacts', name: Grace }\n  - { phone: 123 }\n  - {}\n";
+    caps_and_records_that_say_nothing: "servers:\n  bank:\n    command: x\n    labels:\n      pay:\n        caps: { amount: a lot, 'a~2': 5 }\n        records: {}\n        roles: { amount: money }\n      list: { records: { kind: '', ids: [id] } }\n    prompt_labels:\n      ask: { caps: { amount: 1 }, records: { kind: mail } }\n";
     a_store_of_another_kind: "servers: { a: { command: x } }\nstore: { redis: x }\n";
 }
 

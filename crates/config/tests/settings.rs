@@ -103,6 +103,26 @@ fn a_label_for_every_tool_stands_under_those_of_single_tools() {
     }
 }
 
+#[test]
+fn what_vouches_for_arguments_is_said_once_and_taken_over_where_nothing_else_is_said() {
+    let text = "servers:\n  bank:\n    command: x\n    labels:\n      \
+        '*': { caps: { amount: 100, count: 3 }, records: { kind: payment } }\n      \
+        pay: { caps: { amount: 5.5 } }\n      \
+        list: { records: { attested: [owner] } }\n\
+        virtual_servers: { v: {}, w: { provenance: on } }\nprovenance: off\n";
+    let settings = settings(text);
+    let labels = &settings.server("bank").unwrap().labels;
+    let above = |tool: &str, arguments: &str| labels.tool(tool).unwrap().caps().exceeded(arguments).len();
+    assert_eq!(above("pay", r#"{ "amount": 5.4, "count": 3 }"#), 0);
+    assert_eq!(above("pay", r#"{ "amount": 6, "count": 4 }"#), 2);
+    assert_eq!(above("other", r#"{ "amount": 100 }"#), 0);
+    assert_eq!(above("other", r#"{ "amount": "100.01" }"#), 1);
+    let kind = |tool: &str| labels.records(tool).unwrap().kind.clone();
+    assert_eq!((kind("pay").as_deref(), kind("list")), (Some("payment"), None));
+    let is_on = |name: &str| settings.virtual_server(name).unwrap().provenance;
+    assert_eq!((is_on("default"), is_on("v"), is_on("w")), (false, false, true));
+}
+
 /// Whose label a resource has is certain only where every spelling of its URI says the same.
 #[test]
 fn a_resource_that_is_spelled_oddly_may_have_several_labels() {

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::annotation::words::vocabulary;
 use crate::annotation::{ArgumentRole, ClassSet};
 use crate::id::DecisionId;
@@ -100,7 +102,7 @@ pub struct RecordShape {
 }
 
 /// What was found out of one argument. It never holds the value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArgumentStanding {
     /// The place in the arguments, as a JSON pointer.
     pub pointer: Arc<str>,
@@ -111,20 +113,23 @@ pub struct ArgumentStanding {
     /// By what.
     pub ground: Ground,
     /// The call in whose reply it stands, where the ground is a reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<DecisionId>,
 }
 
 /// One thing that a call lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lack {
     /// What is missing.
     pub need: Need,
     /// Of which argument; nothing where it is the call itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<Arc<str>>,
 }
 
 /// What a call could take to where it goes, beyond what its words say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Carries {
     /// Anything that the conversation has read.
     Anything,
@@ -136,7 +141,7 @@ pub enum Carries {
 }
 
 /// Where everything in one call comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallProvenance {
     /// Whether this conversation tells the user's words.
     pub has_words: bool,
@@ -150,4 +155,13 @@ pub struct CallProvenance {
     pub audience_wanted: bool,
     /// What it could take along.
     pub carries: Carries,
+}
+
+// === impl CallProvenance ===
+
+impl CallProvenance {
+    /// How far the call is vouched for: as its weakest argument is.
+    pub fn standing(&self) -> Standing {
+        self.arguments.iter().map(|argument| argument.standing).min().unwrap_or(Standing::Wanted)
+    }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Caller {
     pub(crate) virtual_server: VirtualServerId,
     /// What they came in with.
     pub(crate) token: Arc<Token>,
+    /// Whether they came through the socket of the data directory, as whose user.
+    pub(crate) local: bool,
     /// The agent session, whose label is raised by everything the client is given.
     pub(crate) session: SessionHandle,
 }
@@ -147,6 +149,11 @@ impl Client {
             Self::Legacy(session) => &session.caller,
             Self::Modern(client) => &client.caller,
         }
+    }
+
+    /// Whether it came through the socket of the data directory.
+    pub(crate) fn is_local(&self) -> bool {
+        self.caller().local
     }
 
     /// What the client declared, as JSON text.

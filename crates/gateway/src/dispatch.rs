@@ -6,11 +6,11 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use highwater_core::id::{Principal, UpstreamId};
 use highwater_mcp::era::Era;
-use highwater_mcp::error_code::{self, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY};
+use highwater_mcp::error_code::{self, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, REFUSED};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{pointer, unquote};
-use highwater_store::SessionHandle;
+use highwater_store::{SessionHandle, StoreError};
 use highwater_upstream::apart;
 use highwater_upstream::control::{ListKind, LogLevel};
 
@@ -19,6 +19,7 @@ use crate::catalog::Station;
 use crate::client::{Answer, Client, LegacySession, Outlet};
 use crate::gateway::{Gateway, now};
 use crate::greet::{TASKS_EXTENSION, Unmet};
+use crate::hosts::{Bound, is_hidden_tool};
 use crate::pipeline::{Arrival, CREATE_CHALLENGE};
 use crate::session::left;
 
@@ -85,6 +86,9 @@ impl Gateway {
             Some(Method::Subscribe) if is_subscribed(&client, &frame) => {
                 Ok(error_code::result_response(frame.id().unwrap_or("null"), "{}"))
             }
+            Some(Method::CallTool) if is_hidden_tool(method, &frame) && self.is_of_this_account(&client) => {
+                Ok(apart(self.hook_tool(&client, &frame)).await)
+            }
             Some(Method::Listen) => apart(self.listen(client, &frame, &outlet)).await,
             // Ours to answer: whatever an operator lists for a server, these lead nowhere else.
             None if name.starts_with(APPROVAL_METHODS) && !relayed => {
@@ -107,22 +111,23 @@ impl Gateway {
                 | Method::UpdateTask,
             )
             | None => {
-                let session = part.unwrap_or_else(|| client.caller().session.clone());
-                self.begin(&session, &client.caller().token).await;
-                let world = self.world.load_full();
-                let arrival =
-                    Arrival { client, session, method, frame, outlet, attended: true, variant: None, world };
-                if arrival.world.offers_search
-                    && matches!(method, Some(Method::CallTool | Method::ResolveTool))
-                {
-                    return apart(self.act_as_meant(arrival)).await;
-                }
-                return match method {
-                    Some(Method::ResolveTool) => apart(self.foresee(&arrival)).await,
-                    Some(Method::Subscribe | Method::Unsubscribe) => apart(self.subscribe(&arrival)).await,
-                    Some(Method::ListResources) => apart(self.list_resources(&arrival)).await,
-                    _ => self.act(&arrival).await,
+                let host = match self.hosts.are_heard() {
+                    true => match apart(self.bind(&client, method, &frame)).await {
+                        Ok(bound) => bound.map(Arc::new),
+                        Err(error) => return unstored(&frame, &error),
+                    },
+                    false => None,
                 };
+                let own = || part.unwrap_or_else(|| client.caller().session.clone());
+                let session = host.as_ref().map_or_else(own, |bound| bound.session.clone());
+                self.begin(&session, &client.caller().token).await;
+                let (world, attended, variant) = (self.world.load_full(), true, None);
+                let arrival =
+                    Arrival { client, session, host, method, frame, outlet, attended, variant, world };
+                if let Some(bound) = arrival.host.clone().filter(|bound| bound.is_shared()) {
+                    return apart(self.act_for_all(arrival, &bound)).await;
+                }
+                return self.act_on(arrival).await;
             }
         };
         match answered {
@@ -131,6 +136,30 @@ impl Gateway {
                 let bytes = unmet.response(Some(frame.id().unwrap_or("null"))).into();
                 Answer { bytes, code: Some(unmet.code), _joined: None }
             }
+        }
+    }
+
+    /// Takes a request down its road.
+    async fn act_on(&self, arrival: Arrival) -> Answer {
+        let method = arrival.method;
+        if arrival.world.offers_search && matches!(method, Some(Method::CallTool | Method::ResolveTool)) {
+            return apart(self.act_as_meant(arrival)).await;
+        }
+        match method {
+            Some(Method::ResolveTool) => apart(self.foresee(&arrival)).await,
+            Some(Method::Subscribe | Method::Unsubscribe) => apart(self.subscribe(&arrival)).await,
+            Some(Method::ListResources) => apart(self.list_resources(&arrival)).await,
+            _ => self.act(&arrival).await,
+        }
+    }
+
+    /// The same for a request that may belong to several conversations of a host: what it brings in is everybody's.
+    async fn act_for_all(&self, arrival: Arrival, bound: &Bound) -> Answer {
+        let frame = arrival.frame.clone();
+        let answer = self.act_on(arrival).await;
+        match self.share(bound).await {
+            Ok(()) => answer,
+            Err(error) => unstored(&frame, &error),
         }
     }
 
@@ -256,6 +285,14 @@ fn needs_tasks() -> Unmet {
         data: Some(wanted),
         ..Unmet::new(MISSING_CLIENT_CAPABILITY, "this request does not declare the tasks extension")
     }
+}
+
+/// What hosts have told could not be stored, so nobody can say under which label a request is judged.
+fn unstored(frame: &Frame, error: &StoreError) -> Answer {
+    tracing::error!(%error, "what a host told could not be stored; its requests are refused");
+    let unmet =
+        Unmet::new(REFUSED, "the session store is away for the moment; nothing was done; try again later");
+    Answer { bytes: unmet.response(frame.id()).into(), code: Some(unmet.code), _joined: None }
 }
 
 fn is_subscribed(client: &Client, frame: &Frame) -> bool {

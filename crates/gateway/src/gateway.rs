@@ -1,6 +1,6 @@
 //! The gateway itself: what it is made of, how it is started, changed while it runs, and stopped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -28,11 +28,12 @@ use crate::approvals::{Catalog, CatalogTool, Desk, DeskParts};
 use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
 use crate::decision_ids::DecisionIds;
 use crate::front::http::Workers;
+use crate::hosts::Hosts;
 use crate::pins::{Keeper, ToolNames};
 use crate::pipeline::{Road, RoadParts, places};
 use crate::policy::{looks_at_origins, policy, written_patterns};
 use crate::registry::Registry;
-use crate::session::Stories;
+use crate::session::{Evidences, Stories};
 use crate::tokens::Tokens;
 use crate::world::{CurrentWorld, World};
 
@@ -67,7 +68,11 @@ pub struct Gateway {
     /// Where people answer; nothing where nobody can be asked on a page.
     desk: Option<Arc<Desk>>,
     pub(crate) stories: Arc<Stories>,
+    /// What conversations have said and read.
+    pub(crate) evidence: Arc<Evidences>,
     pub(crate) registry: Registry,
+    /// What agent hosts have told through their hooks.
+    pub(crate) hosts: Hosts,
     pub(crate) agent_token: String,
     pub(crate) tokens: Tokens,
     pub(crate) operator_token: String,
@@ -160,6 +165,7 @@ impl Gateway {
         let world = Arc::new(CurrentWorld::from_pointee(World::empty()));
         let shared_settings = Arc::new(ArcSwap::from_pointee(settings.clone()));
         let stories: Arc<Stories> = Arc::default();
+        let evidence = Arc::new(Evidences::new(store.is_shared()));
         let gateway = Arc::new_cyclic(|myself| Self {
             myself: Weak::clone(myself),
             road: Road::new(RoadParts {
@@ -168,6 +174,7 @@ impl Gateway {
                 settings: Arc::clone(&shared_settings),
                 store: store.clone(),
                 stories: Arc::clone(&stories),
+                evidence: Arc::clone(&evidence),
                 audit: Arc::clone(&audit),
                 seal,
                 service: desk.clone(),
@@ -179,7 +186,9 @@ impl Gateway {
             desk,
             store,
             stories,
+            evidence,
             registry: Registry::default(),
+            hosts: Hosts::new(&settings),
             agent_token,
             tokens,
             operator_token,
@@ -268,7 +277,12 @@ impl Gateway {
         let origins_matter = looks_at_origins(&policy, &settings);
         let offers_search = settings.virtual_servers.iter().any(|server| server.expose != Expose::Direct);
         let ordered_writes = stations.values().any(|station| station.upstream.spec().ordered_writes);
+        let without_provenance = settings.virtual_servers.iter().filter(|server| !server.provenance);
+        self.evidence.adopt(&settings);
         let world = Arc::new(World {
+            without_provenance: without_provenance
+                .map(|server| VirtualServerId::new(server.name.as_str()))
+                .collect(),
             policy,
             origins_matter,
             offers_search,
@@ -385,6 +399,7 @@ impl World {
             origins_matter: false,
             offers_search: false,
             ordered_writes: false,
+            without_provenance: BTreeSet::new(),
             places: Arc::default(),
             permits: Arc::default(),
             stations: BTreeMap::new(),

@@ -152,6 +152,7 @@ impl Gateway {
         let arrival = Arrival {
             client: client.clone(),
             session,
+            host: None,
             method: Some(method),
             frame,
             outlet,

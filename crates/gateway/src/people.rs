@@ -15,7 +15,8 @@ use highwater_store::{
 use serde::Serialize;
 
 use crate::gateway::{Gateway, now};
-use crate::session::{KeptClient, SetBy, presumed_by, rests_on_kind};
+use crate::hosts::node_of_key;
+use crate::session::{KeptClient, SetBy, presumed_by, rests_on_key};
 use crate::stated_label::StatedLabel;
 
 /// The longest reason that is kept.
@@ -75,7 +76,7 @@ fn rests_on_record(record: &SessionRecord) -> String {
             let client = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
             presumed_by(way.kind, &record.principal) + &client
         }
-        None => rests_on_kind(record.kind, &record.principal),
+        None => rests_on_key(&record.key, record.kind, &record.principal),
     }
 }
 
@@ -147,15 +148,24 @@ impl Gateway {
             return Ok(Reset::NoReason);
         }
         let Some(session) = self.store.find_session(key).await? else { return Ok(Reset::Unknown) };
-        if session.owner().kind != SessionKind::Presumed {
+        let before = session.current().await?;
+        // A host says itself where its conversations begin; what a person says is whether one is theirs.
+        let is_asked = match session.owner().kind {
+            SessionKind::Presumed => true,
+            SessionKind::Host => before.pending.is_some() && *label == Label::bottom(),
+            _ => false,
+        };
+        if !is_asked {
             return Ok(Reset::Unknown);
         }
-        let before = session.current().await?;
         let epoch = epoch.unwrap_or(before.epoch);
         Ok(match session.begin_anew(way, epoch, label, person, reason).await? {
             Declassified::Done(state) => {
                 self.record_reset(&session, &before, &state, person, reason);
-                self.stories.with(session.key(), |story| story.forget());
+                match node_of_key(key.as_str()) {
+                    Some((conversation, _)) => self.confirm_conversation(&conversation, by).await?,
+                    None => self.stories.with(session.key(), |story| story.forget()),
+                }
                 Reset::Done(state)
             }
             Declassified::Moved(state) | Declassified::Overtaken(state) => Reset::Changed(state),

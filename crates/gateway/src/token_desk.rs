@@ -4,9 +4,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use highwater_config::{OWNER, Settings};
+use highwater_config::{AgentToken, OWNER, Settings};
 use highwater_core::audit::{AuditEvent, Happened};
-use highwater_core::grant::{Forms, Grant, Limits, NAME_RULE, ServerScope, name_fault};
+use highwater_core::grant::{AcceptedWords, Forms, Grant, Limits, NAME_RULE, ServerScope, name_fault};
 use highwater_core::id::{Timestamp, UserId};
 use highwater_store::{
     AuditError, AuditLog, ChangedToken, CreatedToken, Store, StoreError, TokenBasis, TokenRecord,
@@ -73,6 +73,8 @@ pub struct ShownTerms {
     pub user: UserId,
     /// Whether what its clients answer to a form is a person's word.
     pub forms: Forms,
+    /// Whose words the prompts are that its clients tell of.
+    pub words: AcceptedWords,
 }
 
 /// Whether a token opens anything.
@@ -141,9 +143,7 @@ impl TokenDesk<'_> {
         let mut views: Vec<TokenView> = records.iter().map(|record| self.view(record)).collect();
         for token in &self.settings.agent_tokens {
             if !records.iter().any(|record| record.name == token.name) {
-                let (grant, limits) = (token.grant.clone(), token.limits);
-                let terms = ShownTerms { grant, limits, user: token.user.clone(), forms: token.forms };
-                views.push(TokenView::declared(&token.name, terms));
+                views.push(TokenView::declared(&token.name, ShownTerms::of_file(token)));
             }
         }
         views.sort_by(|one, other| one.name.cmp(&other.name));
@@ -258,17 +258,13 @@ impl TokenDesk<'_> {
     fn view(&self, record: &TokenRecord) -> TokenView {
         let declared = self.settings.agent_token(&record.name);
         let terms = match (declared, &record.basis) {
-            (Some(token), _) => Some(ShownTerms {
-                grant: token.grant.clone(),
-                limits: token.limits,
-                user: token.user.clone(),
-                forms: token.forms,
-            }),
+            (Some(token), _) => Some(ShownTerms::of_file(token)),
             (None, TokenBasis::Stored(terms)) => Some(ShownTerms {
                 grant: terms.grant.clone(),
                 limits: terms.limits,
                 user: terms.user.clone().unwrap_or_else(|| UserId::new(OWNER)),
                 forms: terms.forms,
+                words: terms.words,
             }),
             (None, TokenBasis::Configured | TokenBasis::Unreadable) => None,
         };
@@ -292,6 +288,15 @@ impl TokenDesk<'_> {
             last_used: record.used,
             revoked: record.revoked,
         }
+    }
+}
+
+// === impl ShownTerms ===
+
+impl ShownTerms {
+    fn of_file(token: &AgentToken) -> Self {
+        let AgentToken { grant, limits, user, forms, words, .. } = token;
+        Self { grant: grant.clone(), limits: *limits, user: user.clone(), forms: *forms, words: *words }
     }
 }
 

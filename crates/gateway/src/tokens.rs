@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use highwater_config::{ApprovalFlow, OWNER, Partition, Settings};
-use highwater_core::grant::{Forms, Grant, Limits};
+use highwater_core::grant::{AcceptedWords, Forms, Grant, Limits};
 use highwater_core::id::{Principal, Timestamp, UserId, VirtualServerId};
 use highwater_store::{TokenBasis, TokenDigest, TokenRecord};
 use tokio::time::Instant;
@@ -53,6 +53,8 @@ pub(crate) struct Standing {
     pub(crate) native: bool,
     /// Whether what its clients answer to a form is a person's word.
     pub(crate) forms: Forms,
+    /// Whose words the prompts are that its clients tell of.
+    pub(crate) words: AcceptedWords,
 }
 
 /// All tokens.
@@ -93,7 +95,8 @@ pub(crate) enum Closed {
 impl Token {
     /// One that grants everything and is in no store.
     fn full(name: &str, forms: Forms) -> Arc<Self> {
-        let standing = Standing { grant: Grant::everything().clone(), forms, ..Standing::nothing() };
+        let (grant, words) = (Grant::everything().clone(), AcceptedWords::Owner);
+        let standing = Standing { grant, forms, words, ..Standing::nothing() };
         Self::new(name, standing, false)
     }
 
@@ -157,7 +160,16 @@ impl Standing {
     fn nothing() -> Self {
         let user = UserId::new(OWNER);
         let (grant, limits) = (Grant::nothing().clone(), Limits::default());
-        Self { grant, limits, partition: None, quiet: None, user, native: false, forms: Forms::Never }
+        Self {
+            grant,
+            limits,
+            partition: None,
+            quiet: None,
+            user,
+            native: false,
+            forms: Forms::Never,
+            words: AcceptedWords::None,
+        }
     }
 
     /// What a record is worth under this configuration, which decides for every name that it has.
@@ -168,14 +180,29 @@ impl Standing {
         if let Some(written) = settings.agent_token(&record.name) {
             let (grant, limits) = (written.grant.clone(), written.limits);
             let native = written.approval_flow == Some(ApprovalFlow::NativeOnly);
-            let (partition, quiet, forms) = (written.partition, written.quiet, written.forms);
-            return Self { grant, limits, partition, quiet, user: written.user.clone(), native, forms };
+            return Self {
+                grant,
+                limits,
+                partition: written.partition,
+                quiet: written.quiet,
+                user: written.user.clone(),
+                native,
+                forms: written.forms,
+                words: written.words,
+            };
         }
         match &record.basis {
             TokenBasis::Stored(terms) => {
                 let usual = Self::nothing();
                 let user = terms.user.clone().unwrap_or(usual.user);
-                Self { grant: terms.grant.clone(), limits: terms.limits, user, forms: terms.forms, ..usual }
+                Self {
+                    grant: terms.grant.clone(),
+                    limits: terms.limits,
+                    user,
+                    forms: terms.forms,
+                    words: terms.words,
+                    ..usual
+                }
             }
             // The file no longer has it, or nobody understands it.
             TokenBasis::Configured | TokenBasis::Unreadable => Self::nothing(),

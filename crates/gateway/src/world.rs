@@ -1,7 +1,7 @@
 //! What the gateway currently consists of: policy, stations and virtual servers, replaced as a whole when the
 //! configuration changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -29,6 +29,8 @@ pub(crate) struct World {
     pub(crate) offers_search: bool,
     /// Some server gets its writes in the order in which they came.
     pub(crate) ordered_writes: bool,
+    /// The virtual servers whose calls are judged by the label alone.
+    pub(crate) without_provenance: BTreeSet<VirtualServerId>,
     /// The folders that the operator calls projects, and our own files.
     pub(crate) places: Arc<Places>,
     /// What agents may do that nobody watches.

@@ -144,6 +144,7 @@ impl Announcement<'_> {
     fn conversations(&self, text: &mut String) -> std::fmt::Result {
         let settings = self.settings;
         writeln!(text, "conversations   {}", rest_on(settings.partition, settings.quiet))?;
+        writeln!(text, "                of hosts whose hooks tell of them: the host's own, told by its id")?;
         for token in &settings.agent_tokens {
             let (partition, quiet) =
                 (token.partition.unwrap_or(settings.partition), token.quiet.unwrap_or(settings.quiet));

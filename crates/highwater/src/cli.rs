@@ -3,12 +3,12 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    approvals, check, docs, example_server, explain, manifest, marks, receipts, report, schema, serve,
+    approvals, check, docs, example_server, explain, hook, manifest, marks, receipts, report, schema, serve,
     servers, session, status, stdio, stdio_gateway, test, token,
 };
 use crate::command::{
     approvals::ApprovalsArgs, check::CheckArgs, docs::DocsArgs, example_server::ExampleServerArgs,
-    explain::ExplainArgs, manifest::ManifestArgs, marks::MarksArgs, receipts::ReceiptsArgs,
+    explain::ExplainArgs, hook::HookArgs, manifest::ManifestArgs, marks::MarksArgs, receipts::ReceiptsArgs,
     report::ReportArgs, serve::ServeArgs, servers::ServersArgs, session::SessionArgs, status::StatusArgs,
     stdio::StdioArgs, stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
 };
@@ -64,6 +64,12 @@ enum Command {
 
     /// Show whether a gateway runs, by which configuration, and what agents may do that nobody watches.
     Status(StatusArgs),
+
+    /// Tell the gateway of an event of an agent host, and print the answer. Hosts run it as a hook.
+    ///
+    /// Reads the host's JSON on standard input and prints one JSON object. Talks to the gateway that runs on the data
+    /// directory; where that does not answer, tools are refused (exit code 2) and everything else passes.
+    Hook(HookArgs),
 
     /// Show agent sessions and their labels, take a label down, make a context.
     ///
@@ -127,7 +133,10 @@ impl Cli {
         if self.command.holds_secrets() {
             memory::protect()?;
         }
-        self.log.start(self.command.usual_log_level())?;
+        // Hosts read what a hook writes: it logs nothing, and no setting of logs can make it fail.
+        if !matches!(self.command, Command::Hook(_)) {
+            self.log.start(self.command.usual_log_level())?;
+        }
         match &self.command {
             Command::Serve(args) => serve::run(args, &self.log),
             Command::Stdio(args) => stdio::run(args, &self.log),
@@ -135,6 +144,7 @@ impl Cli {
             Command::Explain(args) => explain::run(args),
             Command::Report(args) => report::run(args),
             Command::Status(args) => status::run(args),
+            Command::Hook(args) => hook::run(args, &self.log),
             Command::Session(args) => session::run(args),
             Command::Marks(args) => marks::run(args),
             Command::Token(args) => token::run(args),
@@ -180,6 +190,7 @@ impl Command {
             | Self::ExampleServer(_)
             | Self::ScriptedServer(_)
             | Self::Docs(_) => "warn",
+            Self::Hook(_) => "off",
             // What a gateway has to say about a refusal is part of the story, not of the report.
             Self::Test(_) => "error",
         }

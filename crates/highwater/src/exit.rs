@@ -54,6 +54,11 @@ impl Failure {
         Self { code: Code::Usage, words: diagnostics.to_string() }
     }
 
+    /// A tool of a host is refused, in words for the model. Hosts take this code alone for a refusal.
+    pub(crate) fn hook(words: impl Display) -> Self {
+        Self { code: Code::Usage, words: words.to_string() }
+    }
+
     /// Adds the way out.
     pub(crate) fn help(mut self, help: impl Display) -> Self {
         self.words.push_str(&format!("\nhelp: {help}"));

@@ -62,6 +62,23 @@ pub fn ancestry(chain: &[Process], whole: bool) -> Ancestry {
     }
 }
 
+/// Where in the chain the host stands that ran a hook: the nearest one.
+pub fn host_at(chain: &[Process]) -> Option<usize> {
+    chain.iter().position(|process| part(process) != Part::Other)
+}
+
+/// Where in the chain the host stands whose tool started the one that ran the hook.
+pub fn outer_host_at(chain: &[Process]) -> Option<usize> {
+    let host = host_at(chain)?;
+    let parts: Vec<Part> = chain.iter().map(part).collect();
+    let above = match (parts.get(host), parts.get(host + 1)) {
+        // Its own launcher is a part of it.
+        (Some(Part::Program(own)), Some(Part::Launcher(launched))) if own == launched => host + 2,
+        _ => host + 1,
+    };
+    parts.iter().skip(above).position(|part| *part != Part::Other).map(|at| at + above)
+}
+
 fn part(process: &Process) -> Part {
     if let Some(host) = host_named(&process.program) {
         return Part::Program(host);
@@ -143,6 +160,17 @@ mod tests {
         ] {
             assert_eq!(ancestry(&chain(line), true), Ancestry::BelowAnotherHost, "{line:?}");
         }
+    }
+
+    #[test]
+    fn the_host_is_the_nearest_one_of_the_chain() {
+        let claude = chain(&["/usr/bin/timeout", "/bin/sh", "/usr/bin/claude", "/usr/bin/claude"]);
+        assert_eq!((host_at(&claude), outer_host_at(&claude)), (Some(2), Some(3)));
+        let codex =
+            chain(&["/opt/codex", "/usr/bin/node /x/codex.js", "/bin/bash", "/usr/bin/claude", "/sbin/init"]);
+        assert_eq!((host_at(&codex), outer_host_at(&codex)), (Some(0), Some(3)));
+        assert_eq!(outer_host_at(&chain(&["/opt/codex", "/usr/bin/node /x/codex.js", "/bin/bash"])), None);
+        assert_eq!(host_at(&chain(&["/bin/sh", "/usr/bin/python3"])), None);
     }
 
     #[test]

@@ -141,6 +141,29 @@ identifier!(
     AgentId
 );
 
+// === impl EventKind ===
+
+impl EventKind {
+    /// What happened, in the hosts' words.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Start(_) => HookName::SessionStart.name(),
+            Self::End(_) => HookName::SessionEnd.name(),
+            Self::Prompt(_) => HookName::UserPromptSubmit.name(),
+            Self::Before(_) => HookName::PreToolUse.name(),
+            Self::Permission { .. } => HookName::PermissionRequest.name(),
+            Self::After(_, Outcome::Result(_)) => HookName::PostToolUse.name(),
+            Self::After(_, Outcome::Failure(_)) => HookName::PostToolUseFailure.name(),
+            Self::Batch(_) => HookName::PostToolBatch.name(),
+            Self::SubagentStart => HookName::SubagentStart.name(),
+            Self::SubagentStop(_) => HookName::SubagentStop.name(),
+            Self::Instructions { .. } => HookName::InstructionsLoaded.name(),
+            Self::Notice(hook) => hook.name(),
+            Self::Unknown(name) => name,
+        }
+    }
+}
+
 // === impl StartSource ===
 
 impl StartSource {

@@ -14,8 +14,8 @@ use crate::entry::{Entry, SEEN_EVERY, SessionState};
 use crate::joined::{Joined, Release};
 use crate::key::SessionOwner;
 use crate::operation::{
-    CloseEpoch, Closing, Declassify, DropPending, Durability, End, Enter, Found, GoesAlong, Join,
-    JoinPending, Lower, Lowering, ReadSession, Seen,
+    BeginHosted, CloseEpoch, Closing, Declassify, DropPending, Durability, End, Enter, Found, GoesAlong,
+    Join, JoinPending, Lower, Lowering, ReadSession, Seen,
 };
 use crate::people::Declassified;
 use crate::store::Inner;
@@ -322,6 +322,21 @@ impl SessionHandle {
             Err(_) => self.entry.forget(),
         }
         done
+    }
+
+    /// Writes a conversation down that a host tells of, with what is part of its label and what counts beside it until a
+    /// person has said that the conversation is theirs. Whether it was written down before.
+    pub async fn begin_hosted(&self, label: &Label, beside: Option<&Label>) -> Result<bool, StoreError> {
+        let operation = BeginHosted {
+            key: self.key().clone(),
+            owner: self.entry.owner.clone(),
+            label: label.clone(),
+            beside: beside.cloned(),
+            now: clock::now(),
+        };
+        let begun = self.store.perform(operation).await?;
+        self.take_over(begun.state);
+        Ok(begun.was_known)
     }
 
     /// Makes what is pending part of the label, by a person's word that this is no new conversation.

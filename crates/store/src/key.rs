@@ -9,6 +9,8 @@ use crate::StoreError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionKind {
+    /// The id that an agent host has for its own conversation, or for a sub-agent of it, told by its hooks.
+    Host,
     /// A context id in the endpoint's path.
     Context,
     /// A transport session that we minted, in the handshake era.
@@ -48,7 +50,7 @@ impl SessionKind {
             Self::Principal | Self::Presumed | Self::Stateless => {
                 SessionKey::new(format!("{word}/{principal}"))
             }
-            Self::Context | Self::Transport | Self::Connection | Self::Client => {
+            Self::Host | Self::Context | Self::Transport | Self::Connection | Self::Client => {
                 SessionKey::new(format!("{word}/{principal}/{id}"))
             }
         }
@@ -57,6 +59,7 @@ impl SessionKind {
     /// The kind as it is stored.
     pub fn word(self) -> &'static str {
         match self {
+            Self::Host => "host",
             Self::Context => "context",
             Self::Transport => "transport",
             Self::Connection => "connection",
@@ -69,6 +72,7 @@ impl SessionKind {
 
     pub(crate) fn from_word(word: &str) -> Result<Self, StoreError> {
         let all = [
+            Self::Host,
             Self::Context,
             Self::Transport,
             Self::Connection,

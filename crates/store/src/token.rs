@@ -7,7 +7,7 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use highwater_core::grant::{Forms, Grant, Limits};
+use highwater_core::grant::{AcceptedWords, Forms, Grant, Limits};
 use highwater_core::id::{Timestamp, UserId};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,9 @@ pub struct TokenTerms {
     /// Whether what its clients answer to a form is a person's word.
     #[serde(default, skip_serializing_if = "is_never")]
     pub forms: Forms,
+    /// Whose words the prompts are that its clients tell of.
+    #[serde(default, skip_serializing_if = "is_owner")]
+    pub words: AcceptedWords,
 }
 
 /// Who says what a token grants.
@@ -290,6 +293,11 @@ fn is_never(forms: &Forms) -> bool {
     *forms == Forms::Never
 }
 
+/// The same of words.
+fn is_owner(words: &AcceptedWords) -> bool {
+    *words == AcceptedWords::Owner
+}
+
 /// What stands in place of terms where the configuration has them.
 const CONFIGURED: &str = "configured";
 
@@ -324,6 +332,7 @@ mod tests {
             limits: Limits::default(),
             user: None,
             forms: Forms::Never,
+            words: AcceptedWords::None,
         };
         let text = TokenBasis::Stored(terms.clone()).to_text().unwrap();
         assert_eq!(TokenBasis::from_text(&text), TokenBasis::Stored(terms));

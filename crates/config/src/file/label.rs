@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use super::provenance::RecordsFile;
 use super::words::{ApprovalWord, ConfidentialityWord, DestinationWord, OutcomeWord, RoleWord, SourceWord};
 use crate::human::Scalar;
 use crate::read::{Entries, Field, OneOrMany, Tree, Written};
@@ -62,6 +63,16 @@ pub(crate) struct LabelFile {
     /// What each argument decides, by its name, or by its pointer such as `/message/to`.
     #[schemars(extend("examples" = [{ "to": "target", "body": "content" }]))]
     pub(crate) roles: Field<Entries<Written<RoleWord>>>,
+
+    /// The largest number that each argument may be without a person being asked, by its name, or by its pointer such as
+    /// `/items/*/price`. It holds in every flow mode.
+    #[schemars(with = "std::collections::BTreeMap<String, f64>")]
+    #[schemars(extend("examples" = [{ "amount": 100 }]))]
+    pub(crate) caps: Field<Entries<Written<Scalar>>>,
+
+    /// Which things its replies list, and which of their fields its server itself writes.
+    #[schemars(extend("examples" = [{ "kind": "mail", "id": "id", "names": ["subject"], "attested": ["sender"] }]))]
+    pub(crate) records: Field<RecordsFile>,
 
     /// What holds for some calls alone, by their arguments. A case narrows what stands above it; the first that
     /// certainly applies is taken. Cases that could apply to one call must not contradict each other.

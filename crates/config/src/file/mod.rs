@@ -7,6 +7,7 @@ pub(crate) mod foreign;
 mod judgement;
 pub(crate) mod label;
 mod permit;
+pub(crate) mod provenance;
 pub(crate) mod rule;
 mod server;
 mod token;
@@ -20,11 +21,13 @@ pub(crate) use self::approvals::{
 };
 pub(crate) use self::judgement::{ClearanceFile, FlowWord, StoreFile, TrustFile};
 pub(crate) use self::permit::PermitFile;
+pub(crate) use self::provenance::{DirectoryFile, RecordsFile};
 pub(crate) use self::server::{KindFile, RetryFile, ServerFile, TimeoutsFile};
 pub(crate) use self::token::AgentTokenFile;
 use crate::human::{Period, Scalar, Size};
 use crate::read::{Entries, Field, Tree, Written};
 use crate::settings::{Auth, Expose, Partition, Prefix};
+use words::{PeopleWord, ProvenanceWord};
 
 /// The configuration of Highwater: one YAML file. JSON is YAML, so JSON works too.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -103,6 +106,24 @@ pub(crate) struct ConfigFile {
     /// and is no question in `balanced`, unless it is something that is run or loaded unasked.
     #[schemars(extend("default" = [], "examples" = [["~/src/website"]]))]
     pub(crate) projects: Field<Vec<Written<String>>>,
+
+    /// Whether calls are judged by where their arguments come from, as well as by what was read. It takes hosts that tell
+    /// your prompts (`highwater connect`); without them it changes nothing. A virtual server can say otherwise for itself.
+    #[schemars(extend("default" = "on"))]
+    pub(crate) provenance: Field<ProvenanceWord>,
+
+    /// Your own addresses and accounts. What is sent to them is sent to you.
+    #[schemars(extend("default" = [], "examples" = [["ada@example.com"]]))]
+    pub(crate) identity: Field<Vec<Written<String>>>,
+
+    /// The people that you deal with: each by name and address, or a tool whose replies list them. Whoever you name in a
+    /// prompt, and exactly one entry fits, may be written to at the address that stands here.
+    #[schemars(extend("default" = [], "examples" = [[{ "name": "Grace Hopper", "address": "grace@example.com" }, { "tool": "mail:list_contacts" }]]))]
+    pub(crate) directory: Field<Vec<Written<DirectoryFile>>>,
+
+    /// Who vouches for the addresses of people whom you name.
+    #[schemars(extend("default" = "directory"))]
+    pub(crate) people: Field<PeopleWord>,
 
     /// Which classes of data may go to each kind of destination. A virtual server can say otherwise for itself.
     pub(crate) clearance: Field<ClearanceFile>,
@@ -223,6 +244,9 @@ pub(crate) struct VirtualServerFile {
     /// What happens when private data, untrusted text and powerful tools are about to meet. Without this key, as
     /// the top level says.
     pub(crate) flow: Field<FlowWord>,
+
+    /// Whether calls are judged by where their arguments come from. Without this key, as the top level says.
+    pub(crate) provenance: Field<ProvenanceWord>,
 
     /// Which classes of data may go to each kind of destination. What is not written is as the top level says.
     pub(crate) clearance: Field<ClearanceFile>,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::words::{FloorWord, FormsWord, PermissionWord};
+use super::words::{AcceptedWord, FloorWord, FormsWord, PermissionWord};
 use crate::human::Period;
 use crate::read::{Deliberate, Field, Written};
 use crate::settings::{ApprovalFlow, Partition};
@@ -59,6 +59,11 @@ pub(crate) struct AgentTokenFile {
     /// clients that you know to show it to somebody. Otherwise people are asked on the page.
     #[schemars(extend("default" = "never"))]
     pub(crate) forms: Field<FormsWord>,
+
+    /// Whose words the prompts are that its host tells of through its hooks. What they ask for counts as wanted, so what
+    /// the users of a bot write must not.
+    #[schemars(extend("default" = "owner"))]
+    pub(crate) words: Field<AcceptedWord>,
 
     /// What tells its sessions apart, in place of `partition` at the top.
     pub(crate) partition: Field<Partition>,

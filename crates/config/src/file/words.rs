@@ -7,8 +7,9 @@ use highwater_core::annotation::{
     ApprovalWish, ArgumentRole, Confidentiality, DataClass, Destination, Outcome, Source,
 };
 use highwater_core::decide::FlowFloor;
-use highwater_core::grant::{Forms, Permission};
+use highwater_core::grant::{AcceptedWords, Forms, Permission};
 use highwater_core::profile::Profile;
+use highwater_core::provenance::People;
 use highwater_core::trust::TrustLevel;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -142,10 +143,29 @@ words! {
         Object,
         /// What is said: a body, a message.
         Content,
+        /// What something new is called: a title, the name of a file.
+        Name,
         /// A number, a date, a switch.
         Scalar,
         /// What is looked for.
         Query,
+        /// A password or a key.
+        Secret,
+        /// A one-time code.
+        Proof,
+        /// What shows the server that it has seen the agent before, such as `session_token`.
+        Session,
+    }
+}
+
+words! {
+    /// Who vouches for the addresses of people whom you name.
+    PeopleWord as "people" means People {
+        /// The directory alone.
+        Directory,
+        /// Also a field that a server itself writes, in whatever conversation: then somebody who calls himself by the name
+        /// of a person whom you mean may be taken for them.
+        Attested,
     }
 }
 
@@ -207,6 +227,40 @@ pub(crate) enum FormsWord {
     Person,
     /// Nobody can tell: people are asked on the page alone.
     Never,
+}
+
+/// Whose words the prompts of a token's clients are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "words")]
+pub(crate) enum AcceptedWord {
+    /// What you type.
+    Owner,
+    /// That, and what programs of yours start the client with.
+    Sdk,
+    /// Nobody's: those who write there are strangers, such as the users of a bot.
+    None,
+}
+
+/// Whether calls are judged by where their arguments come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "provenance")]
+pub(crate) enum ProvenanceWord {
+    /// By that and by what was read.
+    On,
+    /// By what was read alone.
+    Off,
+}
+
+impl From<AcceptedWord> for AcceptedWords {
+    fn from(word: AcceptedWord) -> Self {
+        match word {
+            AcceptedWord::Owner => Self::Owner,
+            AcceptedWord::Sdk => Self::Sdk,
+            AcceptedWord::None => Self::None,
+        }
+    }
 }
 
 impl From<FormsWord> for Forms {

@@ -144,6 +144,8 @@ impl Lowering<'_> {
             self.refuse_about_tools(subject, "write_confidentiality", &file.write_confidentiality);
             self.refuse_about_tools(subject, "capabilities", &file.capabilities);
             self.refuse_about_tools(subject, "display", &file.display);
+            self.refuse_about_tools(subject, "caps", &file.caps);
+            self.refuse_about_tools(subject, "records", &file.records);
         }
         if about == About::Resource {
             self.refuse_in_resource(subject, "roles", &file.roles);
@@ -156,7 +158,10 @@ impl Lowering<'_> {
         let results =
             self.reply_cases(subject, &claims, file.result.value().map_or(&[], Vec::as_slice), &mut written);
         let display = self.display(subject, &file.display, &mut written);
-        LabelSettings::new(Arc::new(OperatorLabel::new(&claims, cases, results)), display, written)
+        let records = self.records(subject, &file.records, &mut written);
+        let caps = self.caps(subject, &file.caps, &mut written);
+        let label = OperatorLabel::new(&claims, cases, results).with_caps(caps);
+        LabelSettings::new(Arc::new(label), display, records, written)
     }
 
     /// The sentence for people.

@@ -14,6 +14,7 @@ pub(crate) mod listen;
 mod manifest;
 mod permits;
 mod projects;
+mod provenance;
 mod remote;
 pub(crate) mod rules;
 mod server;
@@ -27,6 +28,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use highwater_core::decide::FlowPolicy;
+use highwater_core::provenance::People;
 
 use crate::diagnose::{Problem, Problems};
 use crate::expand::{Environment, expand};
@@ -68,7 +70,8 @@ pub(crate) fn lower<'r>(
     let prefix = file.prefix.value().copied().unwrap_or(Prefix::Always);
     lowering.unused_trust(file, &names, &servers);
     let flow = lowering.flow(FlowPolicy::default(), "", &file.flow, &file.clearance, &file.sole_gateway);
-    let common = Common { prefix, expose: file.expose.value().copied().unwrap_or(Expose::Direct), flow };
+    let expose = file.expose.value().copied().unwrap_or(Expose::Direct);
+    let common = Common { prefix, expose, flow, provenance: provenance::is_on(&file.provenance, true) };
     let virtual_servers = lowering.virtual_servers(file, common, &names, &servers);
     let agent_tokens = lowering.agent_tokens(file, &names, &virtual_servers);
     let permits = lowering.permits(file, &names, &agent_tokens);
@@ -79,6 +82,8 @@ pub(crate) fn lower<'r>(
     let rules_files = lowering.each(&file.rules_files, |path| Ok(path.value.clone()));
     let store = lowering.store(file);
     let projects = lowering.projects(file);
+    let identity = lowering.identity(file);
+    let directory = lowering.directory(file, &names);
     let approvals = lowering.approvals(&file.approvals);
     let partition = file.partition.value().copied().unwrap_or_default();
     let quiet = file.sessions.value().and_then(|sessions| lowering.wait("`sessions.quiet`", &sessions.quiet));
@@ -100,6 +105,9 @@ pub(crate) fn lower<'r>(
         partition,
         quiet,
         projects,
+        identity,
+        directory,
+        people: file.people.value().copied().map_or(People::Directory, Into::into),
     })
 }
 

@@ -109,7 +109,9 @@ impl Lowering<'_> {
         let user = self.user(&format!("`user` of token `{owner}`"), &file.user);
         let approval_flow = file.approval_flow.value().copied();
         let forms = file.forms.value().copied().map(Into::into).unwrap_or_default();
-        Some(AgentToken { name: owner.clone(), grant, limits, partition, quiet, user, approval_flow, forms })
+        let words = file.words.value().copied().map(Into::into).unwrap_or_default();
+        let name = owner.clone();
+        Some(AgentToken { name, grant, limits, partition, quiet, user, approval_flow, forms, words })
     }
 
     /// A list that must be there and hold something: what a token grants is said, never supposed.

@@ -3,6 +3,7 @@
 use highwater_core::decide::FlowPolicy;
 use highwater_core::policy::suggest::choose;
 
+use super::provenance::is_on;
 use super::{Lowering, Refused, name};
 use crate::file::{ConfigFile, VirtualServerFile};
 use crate::read::{Entries, Field, Written};
@@ -17,6 +18,7 @@ pub(super) struct Common {
     pub(super) prefix: Prefix,
     pub(super) expose: Expose,
     pub(super) flow: FlowPolicy,
+    pub(super) provenance: bool,
 }
 
 impl Lowering<'_> {
@@ -28,7 +30,7 @@ impl Lowering<'_> {
         names: &[&str],
         servers: &[ServerSettings],
     ) -> Vec<VirtualServer> {
-        let Common { prefix, expose, flow } = common;
+        let Common { prefix, expose, flow, provenance } = common;
         let enabled = |name: &&str| servers.iter().any(|server| server.name == **name && !server.disabled);
         let everything = VirtualServer {
             name: DEFAULT.to_owned(),
@@ -36,6 +38,7 @@ impl Lowering<'_> {
             prefix,
             expose,
             flow: flow.clone(),
+            provenance,
         };
         let mut list = Vec::new();
         for (written, entry) in file.virtual_servers.value().into_iter().flat_map(|Entries(all)| all) {
@@ -60,7 +63,14 @@ impl Lowering<'_> {
             let expose = entry.expose.value().copied().unwrap_or(expose);
             let subject = format!(" of virtual server `{}`", written.value);
             let flow = self.flow(flow.clone(), &subject, &entry.flow, &entry.clearance, &entry.sole_gateway);
-            list.push(VirtualServer { name: written.value.clone(), servers: members, prefix, expose, flow });
+            list.push(VirtualServer {
+                name: written.value.clone(),
+                servers: members,
+                prefix,
+                expose,
+                flow,
+                provenance: is_on(&entry.provenance, provenance),
+            });
         }
         if !list.iter().any(|server| server.name == DEFAULT) {
             list.insert(0, everything);

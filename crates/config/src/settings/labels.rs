@@ -7,6 +7,7 @@ use std::sync::Arc;
 use highwater_core::annotation::OperatorLabel;
 use highwater_core::approval::Sentence;
 use highwater_core::policy::{PathGlob, Truth};
+use highwater_core::provenance::RecordShape;
 
 /// The operator's labels of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct LabelSettings {
     label: Arc<OperatorLabel>,
     /// What a call does, for whoever is asked about one.
     display: Option<Arc<Sentence>>,
+    /// What its replies list.
+    records: Option<Arc<RecordShape>>,
     written: String,
 }
 
@@ -61,6 +64,11 @@ impl Labels {
         self.tools.get(name).or(self.every_tool.as_ref())?.display.as_ref()
     }
 
+    /// What the replies of a tool list.
+    pub fn records(&self, name: &str) -> Option<&Arc<RecordShape>> {
+        self.tools.get(name).or(self.every_tool.as_ref())?.records.as_ref()
+    }
+
     /// The names of tools that have a label of their own.
     pub fn tool_names(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
@@ -88,20 +96,26 @@ impl Labels {
 // === impl LabelSettings ===
 
 impl LabelSettings {
-    pub(crate) fn new(label: Arc<OperatorLabel>, display: Option<Arc<Sentence>>, written: String) -> Self {
-        Self { label, display, written }
+    pub(crate) fn new(
+        label: Arc<OperatorLabel>,
+        display: Option<Arc<Sentence>>,
+        records: Option<Arc<RecordShape>>,
+        written: String,
+    ) -> Self {
+        Self { label, display, records, written }
     }
 
     /// This label above that of every tool.
     pub(crate) fn over(&self, general: &Self) -> Self {
         let written = format!("{}; of every tool: {}", self.written, general.written);
         let display = self.display.as_ref().or(general.display.as_ref()).cloned();
-        Self::new(Arc::new(self.label.over(&general.label)), display, written)
+        let records = self.records.as_ref().or(general.records.as_ref()).cloned();
+        Self::new(Arc::new(self.label.over(&general.label)), display, records, written)
     }
 
     /// The label of every tool, for one that has none of its own.
     pub(crate) fn of_every_tool(&self) -> Self {
-        Self::new(Arc::new(self.label.of_every_tool()), self.display.clone(), self.written.clone())
+        Self { label: Arc::new(self.label.of_every_tool()), ..self.clone() }
     }
 
     /// What it says.

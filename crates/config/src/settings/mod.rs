@@ -6,8 +6,10 @@ mod approvals;
 mod judgement;
 mod labels;
 mod policy;
+mod provenance;
+mod transport;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -19,6 +21,7 @@ use highwater_core::grant::{self, Grant};
 use highwater_core::id::UserId;
 use highwater_core::pin::ManifestKey;
 use highwater_core::profile::Profile;
+use highwater_core::provenance::People;
 use highwater_core::trust::ServerTrust;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,6 +31,8 @@ pub(crate) use self::approvals::{AttestationWord, PasskeyClass};
 pub use self::judgement::{Partition, ShareContext, StoreSettings};
 pub use self::labels::{LabelSettings, Labels};
 pub use self::policy::Rules;
+pub use self::provenance::DirectoryEntry;
+pub use self::transport::{HttpKind, Transport};
 
 /// Everything the operator configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +69,12 @@ pub struct Settings {
     pub quiet: Duration,
     /// The folders that the operator works in, as they are written.
     pub projects: Vec<PathBuf>,
+    /// The operator's own addresses and accounts.
+    pub identity: Vec<String>,
+    /// The people that the operator deals with, and the tools that list them.
+    pub directory: Vec<DirectoryEntry>,
+    /// Who vouches for the addresses of people whom the user names.
+    pub people: People,
 }
 
 /// How long an agent must be silent before what it does next may be a new conversation, where nobody says.
@@ -175,43 +186,6 @@ pub enum ManifestSource {
     Url(String),
 }
 
-/// How a server is reached. `Debug` shows no arguments, no environment values, no header values and no query
-/// of the URL: those are the places where people put secrets.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Transport {
-    /// A child process that speaks over its standard input and output.
-    Stdio {
-        /// The program.
-        command: String,
-        /// Its arguments.
-        args: Vec<String>,
-        /// Variables added to its environment.
-        env: BTreeMap<String, String>,
-        /// Its working directory, an absolute path.
-        cwd: Option<String>,
-    },
-    /// A server at a URL.
-    Http {
-        /// The URL, `http` or `https`, without user name, password and fragment.
-        url: String,
-        /// Headers sent with every request, names in lower case.
-        headers: Vec<(String, String)>,
-        /// Which of MCP's HTTP transports it speaks.
-        kind: HttpKind,
-    },
-}
-
-/// Which of MCP's HTTP transports a server speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HttpKind {
-    /// Not said: find out.
-    Detect,
-    /// Streamable HTTP.
-    Streamable,
-    /// HTTP+SSE of revision 2024-11-05.
-    Sse,
-}
-
 /// Which protocol era a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -304,6 +278,8 @@ pub struct VirtualServer {
     pub expose: Expose,
     /// How strictly flows are judged, and which data may go where.
     pub flow: FlowPolicy,
+    /// Whether calls are judged by where their arguments come from.
+    pub provenance: bool,
 }
 
 /// What the token of one agent grants. Its secret is elsewhere.
@@ -325,6 +301,8 @@ pub struct AgentToken {
     pub approval_flow: Option<ApprovalFlow>,
     /// Whether what its clients answer to a form is a person's word.
     pub forms: grant::Forms,
+    /// Whose words the prompts are that its clients tell of.
+    pub words: grant::AcceptedWords,
 }
 
 /// `auth: none` together with an address that other machines can reach.
@@ -450,48 +428,6 @@ impl Default for Timeouts {
             start: Duration::from_secs(30),
             probe: Duration::from_secs(5),
             call: Duration::from_secs(10 * 60),
-        }
-    }
-}
-
-// === impl Transport ===
-
-impl fmt::Debug for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Stands for what is not shown.
-        struct Hidden(String);
-
-        impl fmt::Debug for Hidden {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        match self {
-            Transport::Stdio { command, args, env, cwd } => f
-                .debug_struct("Stdio")
-                .field("command", command)
-                .field("args", &Hidden(format!("[{} hidden]", args.len())))
-                .field(
-                    "env",
-                    &env.keys().map(|name| (name, Hidden("…".to_owned()))).collect::<BTreeMap<_, _>>(),
-                )
-                .field("cwd", cwd)
-                .finish(),
-            Transport::Http { url, headers, kind } => {
-                let shown = match url.split_once('?') {
-                    Some((path, _)) => format!("{path}?…"),
-                    None => url.clone(),
-                };
-                f.debug_struct("Http")
-                    .field("url", &shown)
-                    .field(
-                        "headers",
-                        &headers.iter().map(|(name, _)| (name, Hidden("…".to_owned()))).collect::<Vec<_>>(),
-                    )
-                    .field("kind", kind)
-                    .finish()
-            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Authority, Claim, Claimed, Claims, Hints};
+use super::{Authority, Caps, Claim, Claimed, Claims, Hints};
 use crate::policy::{Arguments, Case, Found, Pointer, Subject, Truth, Wanted};
 
 /// An operator's label of a tool, a resource or a prompt.
@@ -14,6 +14,7 @@ pub struct OperatorLabel {
     /// The places that the result cases look at, each once.
     places: Vec<Subject>,
     wanted: Wanted,
+    caps: Caps,
 }
 
 /// What holds where the arguments meet a condition.
@@ -56,7 +57,14 @@ impl OperatorLabel {
             }
         }
         let wanted = Wanted::of(&places);
-        Self { claims: spoken_by(claims, Authority::Operator), cases, results, places, wanted }
+        let claims = spoken_by(claims, Authority::Operator);
+        Self { claims, cases, results, places, wanted, caps: Caps::NONE }
+    }
+
+    /// The same with bounds on numbers.
+    #[must_use]
+    pub fn with_caps(self, caps: Caps) -> Self {
+        Self { caps, ..self }
     }
 
     /// The label of every tool of a server, for one of which nothing else is said.
@@ -74,7 +82,7 @@ impl OperatorLabel {
             _ => hints,
         };
         let own = self.claims.iter().fold(Hints::default(), own);
-        let mut next = self.clone();
+        let mut next = Self { caps: self.caps.over(&general.caps), ..self.clone() };
         for said in &general.claims {
             let claim = match said.claim {
                 // What one hint means depends on the others, so it is read beside those of the tool.
@@ -102,6 +110,11 @@ impl OperatorLabel {
     /// The cases by argument.
     pub fn cases(&self) -> &[ArgumentCase] {
         &self.cases
+    }
+
+    /// The bounds on numbers.
+    pub fn caps(&self) -> &Caps {
+        &self.caps
     }
 
     /// The cases by what came back.

@@ -3,6 +3,7 @@
 //! Wire shapes are read elsewhere and become [`Claims`]; [`Contract::weigh`] decides what each is worth.
 
 mod capability;
+mod caps;
 mod cases;
 mod claim;
 mod contract;
@@ -22,6 +23,7 @@ mod weigh;
 pub(crate) mod words;
 
 pub use capability::{Capabilities, CapabilityClaim, Reach};
+pub use caps::{Cap, Caps};
 pub use cases::{ArgumentCase, OperatorLabel, ResultCase, Scalar};
 pub use claim::{Authority, Claim, Claimed, Claims};
 pub(crate) use contract::added_by;

@@ -34,6 +34,13 @@ impl Roles {
         stated.operator.or(stated.set).is_some()
     }
 
+    /// The role of this argument, or else what was inferred of it, as far as that is no milder than what strangers say of
+    /// it. Nothing where nobody knows: it is then a target.
+    pub fn role_or(&self, pointer: &str, inferred: Option<ArgumentRole>) -> Option<ArgumentRole> {
+        let Stated { operator, set, raised } = self.stated(pointer);
+        operator.or_else(|| set.or(inferred).map(|role| raised.map_or(role, |raised| role.max(raised))))
+    }
+
     /// Every stated role, for showing.
     pub fn iter(&self, acts: bool) -> impl Iterator<Item = (&str, ArgumentRole)> {
         self.0.iter().flat_map(|map| map.keys()).map(move |pointer| (&**pointer, self.role(pointer, acts)))

@@ -11,6 +11,7 @@ use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, Virtua
 use crate::label::{Label, TextSet};
 use crate::policy::SightingKind;
 use crate::profile::Named;
+use crate::provenance::CallProvenance;
 
 /// One line of the log.
 #[derive(Clone, Debug, Deserialize)]
@@ -253,6 +254,9 @@ pub struct RecordedDecision {
     /// Whether it ran an SQL text that certainly only reads.
     #[serde(default)]
     pub reads_by_sql: bool,
+    /// Where its arguments came from, in a conversation that told the user's words.
+    #[serde(default)]
+    pub standings: Option<CallProvenance>,
     /// Where what it brings comes from.
     #[serde(flatten)]
     pub provenance: RecordedProvenance,

@@ -160,6 +160,9 @@ impl Decision<'_> {
         if !self.receipts.is_empty() {
             line.raw(b",\"receipts\":").json(&self.receipts);
         }
+        if let Some(standings) = facts.by_words() {
+            line.raw(b",\"standings\":").json(standings);
+        }
         Provenance::of(self.policy, facts).write(line);
         line.raw(b",\"label\":").words(label_words(facts.session));
         let found = !self.judgement.findings().is_empty();

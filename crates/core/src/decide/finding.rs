@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::flow::{FlowMode, FlowRule};
 use crate::id::Timestamp;
 use crate::policy::{Effect, Seen, SeenValue, Truth};
+use crate::provenance::Lack;
 
 /// The stable dotted name of a gate or rule, as it appears in the audit log and in scenarios.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +29,8 @@ pub enum FindingId {
     Method,
     /// `structural.approval`: the tool's contract wants a person to look at every call.
     Approval,
+    /// `structural.cap`: a number is above what the operator lets pass unseen.
+    Cap,
     /// `structural.flow-policy`: the upstream takes no data from some who contributed (SEP-3193).
     FlowPolicy,
     /// `structural.own-files`: the call would change Highwater's own files, or what makes a host ask it.
@@ -111,6 +114,14 @@ pub enum Reason {
     NotAccepted,
     /// The session has read text that a stranger may have written, and the call would act on it.
     UntrustedActs,
+    /// The user did not ask for the act, for what destroys, for how far it goes, or for how much.
+    ActNotAskedFor,
+    /// The user did not ask for somebody or something that the call names.
+    ValueNotAskedFor,
+    /// The content names addresses, hosts or accounts that the user did not ask for.
+    ContentNotAskedFor,
+    /// A number is above what the operator lets pass unseen.
+    AboveCap,
     /// The call runs or hands on files that were written after strangers' text had been read, and nobody has looked at them.
     DoubtedFiles,
     /// The session has read text that a stranger may have written, and would now get private data.
@@ -166,6 +177,9 @@ pub struct Finding {
     /// The doubts that it is about, each by its mark and the call that left it: a yes to these is none to others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub about: Vec<Arc<str>>,
+    /// What the user did not ask for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<Lack>,
     /// What the author of a rule wants people to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
@@ -191,6 +205,7 @@ impl Finding {
             reasons: vec![reason],
             saw: Vec::new(),
             about: Vec::new(),
+            lacks: Vec::new(),
             message: None,
             waived: None,
             would: None,
@@ -202,6 +217,12 @@ impl Finding {
     #[cold]
     pub(super) fn block(id: FindingId, reason: Reason) -> Self {
         Self::new(id, Effect::Block, reason)
+    }
+
+    /// The arguments that the user did not ask for, as JSON pointers. Where there are none and something is lacking, it is
+    /// the call itself.
+    pub fn unasked_arguments(&self) -> impl Iterator<Item = &str> {
+        self.lacks.iter().filter_map(|lack| lack.pointer.as_deref())
     }
 
     /// With a fact that the gate looked at.
@@ -254,7 +275,7 @@ impl PerMode {
 // === impl FindingId ===
 
 /// The gates of layer L0; those of layer L1 are named in their rows.
-const STRUCTURAL: [(&str, FindingId); 13] = [
+const STRUCTURAL: [(&str, FindingId); 14] = [
     ("structural.grant", FindingId::Grant),
     ("structural.token", FindingId::Token),
     ("structural.intent", FindingId::Intent),
@@ -262,6 +283,7 @@ const STRUCTURAL: [(&str, FindingId); 13] = [
     ("structural.quarantine", FindingId::Quarantine),
     ("structural.method", FindingId::Method),
     ("structural.approval", FindingId::Approval),
+    ("structural.cap", FindingId::Cap),
     ("structural.flow-policy", FindingId::FlowPolicy),
     ("structural.own-files", FindingId::OwnFiles),
     ("structural.conversation", FindingId::Conversation),

@@ -47,6 +47,8 @@ pub enum WayOut {
     ListMethod,
     /// Sign with a passkey when asked.
     Sign,
+    /// Let larger numbers pass, under the tool's `caps`.
+    RaiseCap,
     /// Do it without the agent.
     DoItYourself,
 }
@@ -73,6 +75,7 @@ impl WayOut {
             // The server itself wants it: nothing that the operator writes makes it less.
             FindingId::Approval if because(Reason::VerifiedApprovalRequired) => {}
             FindingId::Approval => ways.push(Self::Label(Axis::Approval)),
+            FindingId::Cap => ways.push(Self::RaiseCap),
             FindingId::FlowPolicy => ways.push(Self::NewSession),
             FindingId::OwnFiles => ways.push(Self::DoItYourself),
             FindingId::Conversation => ways.push(Self::NewSession),
@@ -152,6 +155,7 @@ impl fmt::Display for WayOut {
             ),
             Self::ListMethod => f.write_str("list the method under the server's `extra_methods`"),
             Self::DoItYourself => f.write_str("change this file yourself, without the agent"),
+            Self::RaiseCap => f.write_str("let larger numbers pass, under the tool's `caps`"),
             Self::Sign => f.write_str("sign exactly this call with your passkey when you are asked"),
         }
     }

@@ -11,12 +11,14 @@ mod limits;
 mod name;
 mod permission;
 mod scope;
+mod words;
 
 pub use forms::Forms;
 pub use limits::Limits;
 pub use name::{LONGEST_NAME, NAME_RULE, name_fault};
 pub use permission::{Permission, Permissions, is_below, required};
 pub use scope::{ServerScope, ToolPattern, ToolScope};
+pub use words::AcceptedWords;
 
 pub use crate::annotation::CallVariant;
 

@@ -16,6 +16,7 @@ use crate::annotation::{
 use crate::decide::{AskKind, FlowRule, FlowViolations};
 use crate::grant::Permission;
 use crate::label::{Label, TextSet};
+use crate::provenance::Standing;
 use crate::trust::TrustLevel;
 
 /// One fact.
@@ -52,6 +53,7 @@ const CSL: Phases = Phases::of(&[Phase::Call, Phase::Resource, Phase::List]);
 const CSR: Phases = Phases::of(&[Phase::Call, Phase::Resource, Phase::Result]);
 const CL: Phases = Phases::of(&[Phase::Call, Phase::List]);
 const SR: Phases = Phases::of(&[Phase::Resource, Phase::Result]);
+const C: Phases = Phases::of(&[Phase::Call]);
 const R: Phases = Phases::of(&[Phase::Result]);
 
 const BOOL: Kind = Kind::Bool;
@@ -251,6 +253,12 @@ facts! {
         => |of| match of.facts.session_floor {
             None => Val::set(of.flow.bits().into()),
             Some(_) => Val::Set { has: 0, may: of.flow.bits().into() },
+        };
+    "call.standing", ranked(Standing::NAMES), C, No, [Provenance], "How far the arguments of the call are vouched for: the weakest counts."
+        => |of| match of.facts.provenance {
+            // A call without arguments leaves nothing to be chosen by somebody else.
+            Some(found) => Val::word(found.standing().index()),
+            None => Val::Unknown(Because::NotInspected),
         };
     "arguments.sightings", Kind::Set(SightingKind::NAMES), CSR, No, [Detectors], "What the detectors saw in the arguments."
         => |of| sightings(of.facts.argument_sightings);

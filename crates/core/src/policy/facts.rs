@@ -6,7 +6,7 @@ use super::arguments::{Arguments, Parameters};
 use super::kind::Phase;
 use crate::action::{Action, ActionKind};
 use crate::annotation::words::vocabulary;
-use crate::annotation::{CallVariant, Contract, Possible, Sensitivity, Source, Words};
+use crate::annotation::{CallVariant, Caps, Contract, Possible, Sensitivity, Source, Words};
 use crate::approval::RelayedApproval;
 use crate::decide::AskKind;
 use crate::grant::{Grant, Permission, required};
@@ -14,6 +14,7 @@ use crate::id::{DecisionId, Principal, Timestamp, VirtualServerId};
 use crate::label::{Label, TextSet};
 use crate::pin::Hold;
 use crate::profile::{LocalAct, Named};
+use crate::provenance::CallProvenance;
 use crate::session::Contributors;
 use crate::session::mark::Doubt;
 use crate::trust::ServerTrust;
@@ -66,6 +67,10 @@ pub struct Facts<'a> {
     pub reads_by_sql: bool,
     /// The doubts about files that it runs or hands on.
     pub doubts: &'a [Doubt],
+    /// Where its arguments come from; `None` where nobody found it out, and then the label alone is judged.
+    pub provenance: Option<&'a CallProvenance>,
+    /// The numbers above which the operator wants a person to look.
+    pub caps: &'a Caps,
     /// Which arguments the tool or prompt declares; `None` where nobody knows, and then it may take any.
     pub parameters: Option<&'a Parameters>,
     /// Evidence that is passed on to the server, which demands a verified approval and verifies it itself.
@@ -183,6 +188,7 @@ vocabulary! {
 const LIST_OF_RESOURCES: &str = "resources/list";
 
 static WORST_CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::unknown);
+static NO_CAPS: Caps = Caps::NONE;
 static TOP: Label = Label::top();
 static NO_PARAMETERS: LazyLock<Parameters> = LazyLock::new(Parameters::default);
 static SAYS_NOTHING: RequestFacts =
@@ -232,6 +238,8 @@ impl<'a> Facts<'a> {
             named: Named::Nothing,
             reads_by_sql: false,
             doubts: &[],
+            provenance: None,
+            caps: &NO_CAPS,
             parameters: if has_arguments { None } else { Some(&*NO_PARAMETERS) },
             relayed: None,
             argument_sightings: None,
@@ -251,6 +259,12 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn at_worst(self) -> Self {
         Self { session: &TOP, session_floor: Some(self.session_floor.unwrap_or(self.session)), ..self }
+    }
+
+    /// Where its arguments come from, in a conversation that tells the user's words. In any other nothing vouches for
+    /// anything, and what was found out does not count.
+    pub fn by_words(&self) -> Option<&'a CallProvenance> {
+        self.provenance.filter(|provenance| provenance.has_words)
     }
 
     /// The class of the call that this is or belongs to.

@@ -77,6 +77,8 @@ pub enum Input {
     Detectors,
     /// Whether a server's process is confined.
     Confinement,
+    /// Where arguments come from.
+    Provenance,
 }
 
 /// How a fact moves as the label of the session rises.

@@ -25,7 +25,9 @@ mod word_list;
 
 pub use command_reach::{Reach, reach};
 pub use local_act::{LocalAct, Named, NamedThings, Places};
-pub use tool_shape::{ArgumentType, ArgumentTypes, Engine, Exit, Naming, ToolShape, UsesFiles, Walk};
+pub use tool_shape::{
+    ArgumentType, ArgumentTypes, Engine, Exit, InferredRoles, Naming, ToolShape, UsesFiles, Walk,
+};
 
 use crate::annotation::words::vocabulary;
 use crate::trust::TrustLevel;

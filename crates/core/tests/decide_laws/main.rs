@@ -2,13 +2,14 @@
 //! order, bounded from above by the judgement at the worst; waivers leave a question at least and never reach a
 //! structural gate; an approval opens its own action and nothing stricter than a question; nothing worth a passkey happens
 //! without a proof of exactly this action for exactly this principal; untrusted text never helps; what a policy
-//! overlooks it never sees.
+//! overlooks it never sees; who vouches for more of a call makes nothing stricter.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 #[path = "../dice/mod.rs"]
 mod dice;
 mod overlook;
+mod provenance;
 mod rounds;
 #[path = "../rule_laws/world.rs"]
 #[expect(dead_code, reason = "the laws of the rules look at more")]

@@ -10,7 +10,7 @@ use highwater_core::policy::{FACTS, Facts, FlowViolations, Input, RequestFacts, 
 use super::dice::Dice;
 use super::world;
 
-const INPUTS: [Input; 12] = [
+const INPUTS: [Input; 13] = [
     Input::Tool,
     Input::Server,
     Input::Caller,
@@ -23,6 +23,7 @@ const INPUTS: [Input; 12] = [
     Input::Flow,
     Input::Detectors,
     Input::Confinement,
+    Input::Provenance,
 ];
 
 /// What one input is elsewhere, put into the facts of an action.
@@ -102,6 +103,7 @@ fn vary(input: Input, facts: &Facts<'_>, flow: FlowViolations, other: &Elsewhere
             let server = ServerFacts { sandboxed: !facts.server.sandboxed, ..*facts.server };
             same(&Facts { server: &server, ..*facts });
         }
+        Input::Provenance => same(&Facts { provenance: there.provenance, ..*facts }),
     }
 }
 

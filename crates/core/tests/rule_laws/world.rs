@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{
-    Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity, Source, Word,
-    Words,
+    ArgumentRole, Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity,
+    Source, Word, Words,
 };
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
@@ -17,6 +17,7 @@ use highwater_core::policy::{
     RuleSource, ServerFacts, ServerTransport, SightingKind, Span, Spanned, ToolStatus, ValueSource,
     WaiverSource, Written, compile,
 };
+use highwater_core::provenance::{ArgumentStanding, CallProvenance, Carries, Ground, Lack, Need, Standing};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 
 use super::dice::Dice;
@@ -232,6 +233,7 @@ pub(super) struct World {
     status: ToolStatus,
     response: Option<ResponseFacts>,
     sightings: Option<Words<SightingKind>>,
+    pub(super) provenance: Option<CallProvenance>,
     decision: DecisionId,
     principal: Principal,
     virtual_server: VirtualServerId,
@@ -296,6 +298,38 @@ fn response(dice: &mut Dice) -> ResponseFacts {
     }
 }
 
+fn lacks(dice: &mut Dice) -> Vec<Lack> {
+    let few = if dice.one_in(2) { 0 } else { dice.below(3) };
+    (0..few)
+        .map(|_| Lack { need: dice.of(Need::ALL), pointer: dice.maybe(|dice| dice.of(&["/a", "/b"]).into()) })
+        .collect()
+}
+
+pub(super) fn provenance(dice: &mut Dice) -> CallProvenance {
+    let arguments = (0..dice.below(3)).map(|_| ArgumentStanding {
+        pointer: dice.of(&["/a", "/b"]).into(),
+        role: dice.of(ArgumentRole::ALL),
+        standing: dice.of(Standing::ALL),
+        ground: dice.of(Ground::ALL),
+        source: None,
+    });
+    let arguments = arguments.collect();
+    let lacks = lacks(dice);
+    CallProvenance {
+        has_words: !dice.one_in(3),
+        arguments,
+        // What lacks something is no better where only what is wanted counts.
+        lacks_strictly: [lacks.clone(), self::lacks(dice)].concat(),
+        lacks,
+        audience_wanted: dice.one_in(2),
+        carries: match dice.below(3) {
+            0 => Carries::Anything,
+            1 => Carries::Things(dice.words()),
+            _ => Carries::Nothing,
+        },
+    }
+}
+
 pub(super) fn world(dice: &mut Dice) -> World {
     const KINDS: &[ActionKind] = &[
         ActionKind::CallTool,
@@ -332,6 +366,7 @@ pub(super) fn world(dice: &mut Dice) -> World {
         status: dice.of(ToolStatus::ALL),
         response: dice.maybe(response),
         sightings: dice.maybe(Dice::words),
+        provenance: dice.maybe(provenance),
         decision: DecisionId::new("hwd_1"),
         principal: Principal::new("kim"),
         virtual_server: VirtualServerId::new("default"),
@@ -357,6 +392,7 @@ impl World {
             // Nothing is known of what the action takes, so it may take anything.
             parameters: None,
             argument_sightings: self.sightings,
+            provenance: self.provenance.as_ref(),
             response: self.response.as_ref(),
             now: Timestamp(1_800_000_000_000),
             grant: Grant::everything(),
@@ -376,6 +412,7 @@ impl World {
         complete.session.join(&label(dice));
         complete.terms = self.terms.narrowed(dice);
         complete.sightings = self.sightings.or_else(|| Some(dice.words()));
+        complete.provenance = Some(self.provenance.clone().unwrap_or_else(|| provenance(dice)));
         complete.server.transport = self.server.transport.or_else(|| Some(dice.of(ServerTransport::ALL)));
         if let Some(response) = &mut complete.response {
             response.sightings = response.sightings.or_else(|| Some(dice.words()));

@@ -255,7 +255,8 @@ impl Desk {
     /// before the silence counts.
     async fn settle_earlier(&self, request: &ApprovalRequest) -> Result<(), DeskFault> {
         let Some(conversation) = conversation(request) else { return Ok(()) };
-        if conversation.matters == EarlierMatters::No {
+        // Whose conversation it is no answer to one call says.
+        if conversation.matters == EarlierMatters::No || conversation.opened.is_some() {
             return Ok(());
         }
         if let Some(session) = self.store.find_session(&SessionKey::new(conversation.key)).await? {

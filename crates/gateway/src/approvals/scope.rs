@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::fetched_pages::Pages;
 use super::folder::Folder;
 use super::kept_label::{KeptLabel, ReplyAdds};
+use super::listed_things::{ListedCall, ListedThings};
 use super::view::RememberScope;
 
 /// How many values a sentence names.
@@ -49,12 +50,32 @@ pub(crate) struct AskedCall<'a> {
     pub(crate) files: &'a [String],
     /// The folder that a yes may cover: all of them lie below it.
     pub(crate) folder: Option<&'a str>,
+    /// What it names of the things that its server listed, where that can be undone.
+    pub(crate) listed: Option<&'a ListedCall>,
     pub(crate) label: &'a Label,
     /// The label that its reply is predicted to have.
     pub(crate) reply: &'a Label,
     pub(crate) told: &'a Told,
     /// What will be found once that reply is in the session, where it is no more than a question.
     pub(crate) told_with_reply: Option<&'a Told>,
+}
+
+// === impl AskedCall ===
+
+impl AskedCall<'_> {
+    /// What an argument decides, where somebody says so or its name tells.
+    fn role(&self, pointer: &str) -> Option<ArgumentRole> {
+        let inferred = self.shape.roles().of_pointer(pointer, self.contract.acts());
+        self.contract.roles().role_or(pointer, inferred)
+    }
+
+    /// An argument for people. A token of a session is kept as a digest alone.
+    fn shown(&self, name: &str, value: &str) -> (String, String) {
+        match self.role(&escaped(name)) {
+            Some(ArgumentRole::Session) if self.is_direct => (cut(name), "…".to_owned()),
+            _ => shown(name, value),
+        }
+    }
 }
 
 /// What must be the same for an answer to be remembered, and is kept with the request.
@@ -68,6 +89,8 @@ pub struct Rememberable {
     pages: Option<Pages>,
     /// The folder that it may be remembered for, where all that it names are files there.
     folder: Option<Folder>,
+    /// The things that it may be remembered for, where it names one that its server listed.
+    listed: Option<ListedThings>,
     /// The tool, and in words what stays the same and what need not.
     tool: String,
     fixed: Vec<(String, String)>,
@@ -83,7 +106,7 @@ pub struct Rememberable {
 impl Rememberable {
     /// `None` where nothing may be remembered. `tool` is the name that the client calls it by.
     pub(crate) fn of(tool: &str, call: &AskedCall<'_>) -> Option<Self> {
-        if call.label.malicious() {
+        if call.label.malicious() || opens_something(call) {
             return None;
         }
         let values = Values::of(call);
@@ -95,19 +118,28 @@ impl Rememberable {
         // What is run is no audience, and where nothing is named there is none.
         let is_audience = !may_be_steered || call.shape.runs().is_none() && !values.fixed.is_empty();
         let pages = call.page.and_then(|url| Pages::of(call.arguments, url));
+        let listed = call.listed.and_then(|listed| ListedThings::offered(listed, &values));
         let folder = call.folder.and_then(|path| Some(Folder::new(path, values.folder_digest()?)));
         let same = Self {
             targets: (is_open && is_audience).then(|| values.digest()),
             pages: pages.filter(|_| is_open),
             folder: folder.filter(|_| is_open),
+            listed: listed.filter(|_| is_open),
             label: kept,
             tool: tool.to_owned(),
-            fixed: values.fixed.iter().take(MOST_VALUES).map(|(name, value)| shown(name, value)).collect(),
+            fixed: values
+                .fixed
+                .iter()
+                .take(MOST_VALUES)
+                .map(|(name, value)| call.shown(name, value))
+                .collect(),
             more: values.fixed.len().saturating_sub(MOST_VALUES),
             free: values.free,
             told_with_reply: call.told_with_reply.cloned(),
         };
-        (same.targets.is_some() || same.pages.is_some() || same.folder.is_some()).then_some(same)
+        let is_something =
+            same.targets.is_some() || same.pages.is_some() || same.folder.is_some() || same.listed.is_some();
+        is_something.then_some(same)
     }
 
     /// Which scopes may be chosen there, the narrowest in time first.
@@ -117,6 +149,8 @@ impl Rememberable {
         let all = [
             (RememberScope::Host, is_page && self.pages.is_some()),
             (RememberScope::Folder, self.folder.is_some()),
+            // The names of things are the server's, and stand on our page alone.
+            (RememberScope::Listed, is_page && self.listed.is_some()),
             (RememberScope::Session, self.targets.is_some()),
             (RememberScope::ToolWithTargets, lasting),
             (RememberScope::UntilDefinitionChanges, lasting),
@@ -136,6 +170,11 @@ impl Rememberable {
                 let folder = self.folder.as_ref().map(Folder::path).unwrap_or_default();
                 let others = Self::listed("whatever", &self.free, "say");
                 format!("any `{}` of files below {}{others}, {until_end}", self.tool, cut(folder))
+            }
+            RememberScope::Listed => {
+                let things = self.listed.as_ref().map(|listed| listed.words(&self.tool)).unwrap_or_default();
+                let others = Self::listed("whatever", &self.free, "say");
+                format!("{things}{others}, until you say something new or the conversation holds more data")
             }
             RememberScope::Session => format!("{}, {until_end}", self.same_targets()),
             RememberScope::ToolWithTargets => {
@@ -199,6 +238,7 @@ impl Rememberable {
         match scope {
             RememberScope::Host => self.pages.as_ref().map(Pages::kept),
             RememberScope::Folder => self.folder.as_ref().map(Folder::kept),
+            RememberScope::Listed => self.listed.as_ref().map(ListedThings::kept),
             RememberScope::Session
             | RememberScope::ToolWithTargets
             | RememberScope::UntilDefinitionChanges => self.targets.clone(),
@@ -239,6 +279,12 @@ impl<'a> Values<'a> {
         hashed(&written(self.fixed.iter()))
     }
 
+    /// The same without one argument, and with its name.
+    pub(super) fn digest_without(&self, argument: &str) -> String {
+        let others = self.fixed.iter().filter(|(name, _)| name != argument);
+        hashed(&format!("{} {}", quote(argument), written(others)))
+    }
+
     /// The same without the paths, where the call names no other things.
     pub(super) fn folder_digest(&self) -> Option<String> {
         let shape = self.call.shape;
@@ -269,6 +315,25 @@ pub(crate) fn is_content(contract: &Contract, shape: &ToolShape, name: &str, val
     }
     let is_put = |place: &str| shape.contents().iter().any(|content| content == place);
     contract.acts() && shape.runs().is_none() && consists_of(&pointer, value, &is_put)
+}
+
+/// Whether a call holds a password, a key or a one-time code. None of that is kept, so that no answer can be for it.
+fn opens_something(call: &AskedCall<'_>) -> bool {
+    let is_secret = |role| matches!(role, Some(ArgumentRole::Secret | ArgumentRole::Proof));
+    let stated = call.contract.roles().iter(call.contract.acts()).map(|(pointer, _)| pointer);
+    let inferred = call.shape.roles().iter().map(|(pointer, _)| pointer);
+    let mut secrets = stated.chain(inferred).filter(|pointer| is_secret(call.role(pointer)));
+    call.is_direct && secrets.any(|pointer| holds_place(call.arguments.as_str(), pointer))
+}
+
+/// Whether there is a value at a pointer, in which `*` stands for whatever there is.
+fn holds_place(value: &str, pointer: &str) -> bool {
+    let (step, rest) = pointer.split_once('/').unwrap_or((pointer, ""));
+    let below = |value: &str| rest.is_empty() || holds_place(value, rest);
+    if is_array(value) {
+        return elements(value).any(below);
+    }
+    members(value).any(|(name, value)| (step == "*" || escaped(&name) == step) && below(value))
 }
 
 /// Whether every value in this one is a text at a place of which this holds.
@@ -305,7 +370,7 @@ fn shown(name: &str, value: &str) -> (String, String) {
     (cut(name), value)
 }
 
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     let mut short: String = text.chars().take(LONGEST_VALUE).collect();
     if short.len() < text.len() {
         short.push('…');
@@ -336,6 +401,7 @@ mod tests {
             page: None,
             files: &[],
             folder: None,
+            listed: None,
             label: &label,
             reply: &reply,
             told: &told,
@@ -362,6 +428,19 @@ mod tests {
             "any `up__send_mail` with `to` “ada@example.com”, whatever `body` and `subject` say, until this \
              conversation ends or holds more data"
         );
+    }
+
+    #[test]
+    fn secrets_and_codes_are_not_remembered_and_tokens_of_sessions_are_not_shown() {
+        let schema = r#"{"type":"object","properties":{"account_id":{"type":"string"},"password":{"type":"string"},
+            "otp":{"type":"string"},"access_token":{"type":"string"}}}"#;
+        let update = |arguments| asked("update_account", schema, arguments);
+        assert!(update(json!({ "account_id": "7" })).is_some());
+        assert_eq!(update(json!({ "account_id": "7", "password": "hunter2" })), None);
+        assert_eq!(update(json!({ "account_id": "7", "otp": "123456" })), None);
+        let with = |token: &str| update(json!({ "account_id": "7", "access_token": token })).unwrap();
+        assert_ne!(with("t1").targets, with("t2").targets, "another session may be another account");
+        assert!(!format!("{:?}", with("hidden-token")).contains("hidden-token"));
     }
 
     #[test]

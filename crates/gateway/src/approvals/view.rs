@@ -91,6 +91,10 @@ pub struct ContextView {
     pub wrapped: bool,
     /// Whether what it does can be undone.
     pub undo: Undo,
+    /// Which values of the call are not in the user's request, and where they come from.
+    pub values: Vec<String>,
+    /// What the server listed under the ids that the call names. To be shown as the server's words.
+    pub listed: Vec<ListedView>,
     /// Which rules ask, and why; what is unusual first.
     pub asks: Vec<AskView>,
     /// What the session has taken in, in words.
@@ -127,6 +131,18 @@ pub struct FieldView {
     pub description: Option<String>,
 }
 
+/// Something that a call names by its id, as its server listed it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListedView {
+    /// The argument that names it.
+    pub argument: String,
+    /// What the server calls it.
+    pub name: String,
+    /// The tool in whose reply it was listed, as the client calls it.
+    pub tool: Option<String>,
+}
+
 /// Whether what a call does can be undone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -152,10 +168,25 @@ pub struct ConversationView {
     pub epoch: u64,
     /// By which way the request came, if the conversation is presumed: then a person may say that it is new.
     pub way: Option<String>,
+    /// Where a host opened it, while nobody has said that it is theirs: then a person may say so.
+    #[serde(default)]
+    pub opened: Option<OpenedView>,
     /// What was read before a silence, while nobody has said whether this is still that conversation.
     pub earlier: Option<EarlierView>,
     /// How much that matters to the call.
     pub matters: EarlierMatters,
+}
+
+/// Where and when a host opened a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenedView {
+    /// The host, as people know it.
+    pub host: String,
+    /// The folder in which it works.
+    pub folder: Option<String>,
+    /// When it was opened.
+    pub at: Timestamp,
 }
 
 /// What was read before a silence.
@@ -248,6 +279,8 @@ pub enum RememberScope {
     Host,
     /// For this tool with files below this folder, until the conversation ends.
     Folder,
+    /// For this tool with each of the things that its server listed, until the user says something new.
+    Listed,
     /// For this tool with these target arguments, until the conversation ends.
     Session,
     /// For this tool with these target arguments, for a month.
@@ -264,6 +297,7 @@ impl RememberScope {
         match self {
             Self::Host => "host",
             Self::Folder => "folder",
+            Self::Listed => "listed",
             Self::Session => "session",
             Self::ToolWithTargets => "tool-with-targets",
             Self::UntilDefinitionChanges => "until-definition-changes",
@@ -273,7 +307,7 @@ impl RememberScope {
     /// Whether it ends with the conversation at the latest.
     pub const fn ends_with_conversation(self) -> bool {
         match self {
-            Self::Host | Self::Folder | Self::Session => true,
+            Self::Host | Self::Folder | Self::Listed | Self::Session => true,
             Self::ToolWithTargets | Self::UntilDefinitionChanges => false,
         }
     }

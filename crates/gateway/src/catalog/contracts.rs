@@ -2,7 +2,7 @@
 //! they are worth, the operator's above them. A call finds its contract and the label of its reply ready.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible, Words,
@@ -14,6 +14,7 @@ use highwater_core::label::Label;
 use highwater_core::pin::{Hold, PinDigest, PinKind};
 use highwater_core::policy::{Admission, Parameters, ServerFacts, ToolStatus};
 use highwater_core::profile::{Naming, Profile, ToolShape};
+use highwater_core::provenance::RecordShape;
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
 use highwater_mcp::annotations::{
@@ -26,6 +27,7 @@ use highwater_mcp::text::{member, string_member};
 use highwater_store::Described;
 
 use super::declared::{prompts, says_open_world};
+use super::definition::Definition;
 use super::naming::name_things;
 use super::standing::Standing;
 use super::station::Stock;
@@ -63,6 +65,10 @@ pub(crate) struct Known {
     pub(crate) parameters: Option<Parameters>,
     /// By which arguments it names what it is about, as far as that shows.
     pub(crate) namings: Arc<[Naming]>,
+    /// How what its replies list is read, if the operator says.
+    pub(crate) records: Option<Arc<RecordShape>>,
+    /// How its server defines it, once somebody asked.
+    pub(crate) definition: OnceLock<Option<Definition>>,
 }
 
 /// What people should know of how a server describes its tools.
@@ -376,6 +382,8 @@ impl Known {
             profile: standing.profile,
             parameters: None,
             namings: Arc::default(),
+            records: None,
+            definition: OnceLock::new(),
         }
     }
 
@@ -428,6 +436,8 @@ pub(super) fn tool(
         profile: standing.profile,
         parameters: parameters::of_tool(text),
         namings: Arc::default(),
+        records: standing.labels.records(name).cloned(),
+        definition: OnceLock::new(),
     };
     (known, notices)
 }
@@ -482,6 +492,8 @@ fn reading(
         profile: standing.profile,
         parameters: None,
         namings: Arc::default(),
+        records: None,
+        definition: OnceLock::new(),
     }
 }
 
@@ -489,5 +501,5 @@ fn reading(
 static SHAPELESS: LazyLock<Arc<ToolShape>> = LazyLock::new(|| Arc::new(ToolShape::read("", "", None)));
 
 fn has_cases(label: &OperatorLabel) -> bool {
-    !label.cases().is_empty() || !label.results().is_empty()
+    !label.cases().is_empty() || !label.results().is_empty() || !label.caps().is_empty()
 }

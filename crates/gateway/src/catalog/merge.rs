@@ -134,7 +134,7 @@ impl Merged {
                 listing.policy.admission(upstream).is_some_and(|admission| admission.admits_tool(name));
             admitted && !is_held(upstream, name)
         });
-        let ours = if expose == Expose::Direct { &[][..] } else { &OwnTool::NAMES[..] };
+        let ours = if expose == Expose::Direct { &OwnTool::HIDDEN[..] } else { &OwnTool::RESERVED[..] };
         let named = rename(prefix, tools, "tool", ours);
         let mut tool_map = HashMap::new();
         let known =

@@ -4,6 +4,7 @@
 mod capabilities;
 mod contracts;
 mod declared;
+mod definition;
 mod finder;
 mod gate;
 mod list_bytes;
@@ -22,6 +23,7 @@ mod view;
 mod virtual_server;
 
 pub(crate) use contracts::{Contracts, Known, Noted};
+pub(crate) use definition::Definition;
 pub(crate) use finder::Shown;
 pub(crate) use gate::Gate;
 pub(crate) use merge::{Entry, Merged};

@@ -35,7 +35,17 @@ impl OwnTool {
         Self::Call(CallVariant::Destructive),
     ];
 
-    /// Their names, which no other tool may have beside them.
+    /// The name under which hosts' hooks call us. No list has it, and no tool of a server may have it either.
+    pub(crate) const HIDDEN: [&'static str; 1] = [highwater_hosts::table::tool_call::TOOL];
+
+    /// The names that no tool of a server may have beside these.
+    pub(crate) const RESERVED: [&'static str; 6] = {
+        let [retrieve, describe, read, write, destructive] = Self::NAMES;
+        let [hidden] = Self::HIDDEN;
+        [retrieve, describe, read, write, destructive, hidden]
+    };
+
+    /// Their names.
     pub(crate) const NAMES: [&'static str; 5] =
         ["retrieve_tools", "describe_tool", "call_tool_read", "call_tool_write", "call_tool_destructive"];
 

@@ -16,9 +16,11 @@ use highwater_store::SessionHandle;
 use super::layout::Layout;
 use super::local::LocalFacts;
 use super::proposed::EffectiveContract;
+use super::value_origins::ValueOrigins;
 use crate::catalog::{Contracts, Known, Merged, Station};
 use crate::client::{Client, Outlet};
 use crate::greet::short;
+use crate::hosts::Bound;
 use crate::world::World;
 
 /// A request of a client that wants something done at an upstream.
@@ -26,6 +28,8 @@ pub(crate) struct Arrival {
     pub(crate) client: Client,
     /// The agent session it belongs to.
     pub(crate) session: SessionHandle,
+    /// The conversation of a host that it belongs to, if hooks tell of one.
+    pub(crate) host: Option<Arc<Bound>>,
     /// `None` for a method outside MCP.
     pub(crate) method: Option<Method>,
     pub(crate) frame: Frame,
@@ -58,6 +62,8 @@ pub(crate) struct CallUnderWay {
     pub(super) reply_contract: EffectiveContract,
     /// What its arguments name and run on this machine.
     pub(super) local: LocalFacts,
+    /// Where its values come from.
+    pub(super) origins: ValueOrigins,
     /// Whether a person agreed to it.
     pub(super) agreed: bool,
     /// What they agreed to, where its server waits for what is brought. What is sent as a round of the call has a proof of

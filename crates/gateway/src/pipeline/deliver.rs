@@ -103,6 +103,7 @@ pub(super) async fn commit(
     // On a store that others share the proof does not hold for ever.
     let renewed = joined.renewed(|label| road.world.load().overlooks(label)).await;
     let joined = renewed.map_err(|error| Refusal::unlabelled(decision, &error))?;
+    road.sessions.tell_reply(&permitted, &reply.frame, &label);
     tracing::debug!(%decision, raised, "labelled and delivered");
     Ok(Delivery::released(bytes, code, recorded, joined))
 }

@@ -22,6 +22,7 @@ use super::objects::{handles, prints_of};
 use super::permitted::Permitted;
 use super::proposed::{Earlier, EffectiveContract, Proposed};
 use super::sessions::{ClientContext, Met, Sessions, worst};
+use super::value_origins::ValueOrigins;
 use crate::client::Caller;
 use crate::gateway::now;
 
@@ -68,8 +69,10 @@ impl Judge {
             files: Files::default(),
             continues_agreed: call.as_ref().is_some_and(|call| call.agreed),
             excuse: Excuse::Nothing,
+            origins: ValueOrigins::default(),
             sealed: false,
             caller,
+            host: arrival.host.clone(),
             layout,
             action,
             route,
@@ -79,7 +82,7 @@ impl Judge {
         let proposed =
             if proposed.files.are_used() { apart(self.sessions.doubting(proposed)).await } else { proposed };
         match call {
-            None => proposed,
+            None => self.sessions.trace_values(proposed),
             Some(call) => apart(self.as_part_of(proposed, *call)).await,
         }
     }
@@ -139,8 +142,13 @@ impl Judge {
     async fn as_part_of(&self, proposed: Proposed, call: CallUnderWay) -> Proposed {
         let proposed = self.sessions.read_again(proposed).await;
         let excuse = call.excuse(&proposed.before.label);
-        let CallUnderWay { contract, reply_contract, local, .. } = call;
-        Proposed { contract, reply_contract, local, excuse, ..proposed }
+        let CallUnderWay { contract, reply_contract, local, origins, .. } = call;
+        // What is brought without arguments of its own comes from where the call's came from.
+        let origins = match excuse {
+            Excuse::Strangers | Excuse::Told(..) if proposed.origins.is_unknown() => origins,
+            Excuse::Strangers | Excuse::Told(..) | Excuse::Nothing => proposed.origins,
+        };
+        Proposed { contract, reply_contract, local, origins, excuse, ..proposed }
     }
 }
 

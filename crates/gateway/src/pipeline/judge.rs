@@ -104,7 +104,7 @@ impl Judge {
         // Not what the session has taken in stands in the way, but that nobody can tell what it is.
         let blind = |judgement: &Judgement| {
             is_unread(&proposed.before)
-                && demands(&proposed.policy, &proposed.facts().under(&Label::bottom())).effect
+                && demands(&proposed.policy, &proposed.facts_under(&Label::bottom())).effect
                     < judgement.effect()
         };
         match verdict {
@@ -188,5 +188,5 @@ fn is_certain(proposed: &Proposed) -> bool {
     let known = demands(policy, &proposed.facts());
     known.effect <= Effect::Redact
         && policy.rules().monotone()
-        && known == demands(policy, &proposed.facts().at_worst())
+        && known == demands(policy, &proposed.facts_at_worst())
 }

@@ -240,9 +240,9 @@ fn watch(road: &Road, arrival: &Arrival, route: &Route, task: &str) -> Option<Ta
     let frame = Frame::parse(message.into(), &ScanRules::FROM_CLIENT).ok()?;
     let (outlet, _) = mpsc::channel(1);
     let (client, world) = (arrival.client.clone(), Arc::clone(&arrival.world));
-    let session = arrival.session.clone();
-    let method = Some(Method::CancelTask);
-    let arrival = Arrival { client, session, method, frame, outlet, attended: false, variant: None, world };
+    let (session, host) = (arrival.session.clone(), arrival.host.clone());
+    let (method, attended, variant) = (Some(Method::CancelTask), false, None);
+    let arrival = Arrival { client, session, host, method, frame, outlet, attended, variant, world };
     Some(TaskWatch { gateway: Weak::clone(&road.gateway), arrival: Some(arrival) })
 }
 

@@ -138,7 +138,7 @@ pub(super) fn said_by_places(from: ReadFrom, reply: Option<&str>) -> Option<Clai
 }
 
 /// The root of the git work tree that a path lies in, if it lies in one.
-pub(super) fn work_tree(path: &Path) -> Option<String> {
+pub(crate) fn work_tree(path: &Path) -> Option<String> {
     let root = path.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
     root.to_str().map(str::to_owned)
 }
@@ -181,7 +181,7 @@ fn named(shape: &ToolShape, arguments: &str, home: Option<&str>) -> NamedThings 
 }
 
 /// The path with every link followed, as far as it exists.
-fn followed(path: &Path) -> Option<String> {
+pub(crate) fn followed(path: &Path) -> Option<String> {
     let mut missing = Vec::new();
     let mut at = path;
     loop {

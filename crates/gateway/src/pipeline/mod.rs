@@ -41,6 +41,7 @@ mod tasks;
 mod tests;
 mod trace;
 mod unapproved;
+mod value_origins;
 mod withheld;
 
 use std::pin::pin;
@@ -53,13 +54,14 @@ use tracing::Instrument;
 
 pub(crate) use approve::through;
 use approve::{Approved, Consent, ReplyApproved, WaitingReply};
+pub use approve::{ReplySource, value_sentences};
 pub(crate) use arrival::Arrival;
 use arrival::RoutedAction;
 pub(crate) use deliver::Delivery;
 use deliver::commit;
 use judge::Settled;
 use legs::{Leg, Legs, next_leg};
-pub(crate) use local::places;
+pub(crate) use local::{followed, places, work_tree};
 pub(crate) use objects::may_keep;
 use permitted::Permitted;
 use proposed::Proposed;
@@ -109,6 +111,9 @@ impl Gateway {
             }
             Resumed::Fresh(state, consent) => {
                 arrival.session.note_call();
+                if road.sessions.evidence.wants_people(&arrival.session) {
+                    self.look_up_people().await;
+                }
                 let routed = road.router.route(arrival, state.as_deref()).await?;
                 // Pinned where it is made: it is large, and would be moved twice on its way into this future.
                 match pin!(self.depart(arrival, routed, consent)).await? {
@@ -204,6 +209,7 @@ impl Gateway {
             .map_err(|error| Refusal::unrecorded(&proposed.decision, &error))?;
         record.raised = raised;
         tracing::debug!(decision = %proposed.decision, "allowed and on record");
+        road.sessions.tell_sent(&proposed, &granted.permit, &granted.basis);
         let permitted = Permitted::new(proposed, &granted, marked);
         let action = PermittedAction::bind(Arc::clone(&permitted.action), granted.permit)
             .map_err(|_| Refusal::internal(&permitted.decision))?;

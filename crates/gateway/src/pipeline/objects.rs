@@ -129,8 +129,10 @@ impl Called<'_> {
             .namings
             .iter()
             .map(|naming| (Cow::Borrowed(naming.pointer.as_str()), Cow::Borrowed(naming.kind.as_str())));
-        // What somebody stated to be something else is no name.
-        inferred.filter(|(pointer, _)| !roles.is_stated(pointer)).collect()
+        // What somebody stated to be something else is no name. What something new is called may name it later.
+        let may_name =
+            |pointer: &str| !roles.is_stated(pointer) || self.contract.role(pointer) == ArgumentRole::Name;
+        inferred.filter(|(pointer, _)| may_name(pointer)).collect()
     }
 
     fn kind_of(&self, pointer: &str) -> Cow<'_, str> {

@@ -110,6 +110,7 @@ impl Permitted {
             contract: self.contract.clone(),
             reply_contract: self.reply_contract.clone(),
             local: self.local,
+            origins: self.origins.clone(),
             agreed: self.is_agreed(),
             consented: self.consented.clone(),
             heard: self.undisturbed().with(&self.heard()),

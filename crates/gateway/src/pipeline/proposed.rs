@@ -19,9 +19,11 @@ use super::arrival::{Excuse, Route};
 use super::files::Files;
 use super::layout::Layout;
 use super::local::{LocalFacts, ReadFrom, said_by_places};
+use super::value_origins::ValueOrigins;
 use crate::catalog::Known;
 use crate::client::Caller;
 use crate::gateway::now;
+use crate::hosts::Bound;
 use crate::session::SetBy;
 use crate::tokens::Standing;
 
@@ -35,6 +37,8 @@ pub(super) struct Proposed {
     pub(super) policy: Arc<Policy>,
     pub(super) decision: DecisionId,
     pub(super) caller: Caller,
+    /// The conversation of a host that it belongs to, if hooks tell of one.
+    pub(super) host: Option<Arc<Bound>>,
     /// What the caller may, at the moment it is judged in.
     pub(super) standing: Arc<Standing>,
     /// The variant through which the tool is called, if through one.
@@ -59,6 +63,8 @@ pub(super) struct Proposed {
     pub(super) files: Files,
     /// It brings something to a call that a person agreed to.
     pub(super) continues_agreed: bool,
+    /// Where its values come from, as far as that matters.
+    pub(super) origins: ValueOrigins,
     /// What of the call that it belongs to is no new question.
     pub(super) excuse: Excuse,
     /// Whether no digest of it goes on record, because its receipt is for the auditor alone.
@@ -110,11 +116,24 @@ impl Proposed {
             named: self.local.named,
             reads_by_sql: self.local.reads_by_sql,
             doubts: &self.files.doubts,
+            provenance: self.origins.under(&self.policy, self, self.label()),
+            caps: self.known().cases.as_ref().map_or(base.caps, |label| label.caps()),
             parameters: self.known().parameters.as_ref().or(base.parameters),
             relayed: self.relayed.as_ref(),
             now: self.now,
             ..base
         }
+    }
+
+    /// The same under another label.
+    pub(super) fn facts_under<'a>(&'a self, label: &'a Label) -> Facts<'a> {
+        let provenance = self.origins.under(&self.policy, self, label);
+        Facts { provenance, ..self.facts().under(label) }
+    }
+
+    /// The same, if the session had taken in anything at all besides.
+    pub(super) fn facts_at_worst(&self) -> Facts<'_> {
+        Facts { provenance: self.origins.at_worst(), ..self.facts().at_worst() }
     }
 
     /// The same once something has come back, under the session's label of that moment, and by what the caller may then:
@@ -125,7 +144,7 @@ impl Proposed {
             grant,
             unsettled: false,
             now: now(),
-            ..self.facts().under(session)
+            ..self.facts_under(session)
         }
     }
 
@@ -219,8 +238,8 @@ impl Proposed {
 
     fn earlier_matters(&self) -> Earlier {
         let possible = self.before.possible();
-        let facts = Facts { session: &self.before.label, unsettled: false, ..self.facts() };
-        let (own, with) = (judge(&self.policy, &facts), judge(&self.policy, &facts.under(&possible)));
+        let judged = |label| judge(&self.policy, &Facts { unsettled: false, ..self.facts_under(label) });
+        let (own, with) = (judged(&self.before.label), judged(&possible));
         let asks = |judgement: &Judgement| {
             let asking = judgement.findings().iter().filter(|finding| finding.effect >= Effect::Confirm);
             asking
@@ -239,6 +258,11 @@ impl Proposed {
     /// The same under what the caller may now.
     pub(super) fn at(self, now: Timestamp) -> Self {
         Self { standing: self.caller.standing(), now, ..self }
+    }
+
+    /// The same with where its values come from.
+    pub(super) fn with_origins(self, origins: ValueOrigins) -> Self {
+        Self { origins, ..self }
     }
 
     /// The same by another policy.

@@ -23,6 +23,7 @@ use super::local::LocalFacts;
 use super::permitted::Granted;
 use super::proposed::{EffectiveContract, Proposed};
 use super::record::End;
+use super::value_origins::ValueOrigins;
 
 /// How long a server may think about a call that has not been made yet.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -55,9 +56,11 @@ impl Judge {
             files: Files::default(),
             continues_agreed: false,
             excuse: Excuse::Nothing,
+            origins: ValueOrigins::default(),
             // It has the arguments of the call that it is about.
             sealed: self.seals(call),
             policy: Arc::clone(&call.policy),
+            host: call.host.clone(),
             caller: call.caller.clone(),
             standing: Arc::clone(&call.standing),
             before: Arc::clone(&call.before),

@@ -20,7 +20,7 @@ use crate::approvals::Desk;
 use crate::decision_ids::DecisionIds;
 use crate::gateway::Gateway;
 use crate::relayed::RelayedChallenges;
-use crate::session::Stories;
+use crate::session::{Evidences, Stories};
 use crate::world::CurrentWorld;
 
 /// What a call passes on its way.
@@ -50,6 +50,7 @@ pub(crate) struct RoadParts {
     pub(crate) settings: Arc<ArcSwap<Settings>>,
     pub(crate) store: Store,
     pub(crate) stories: Arc<Stories>,
+    pub(crate) evidence: Arc<Evidences>,
     pub(crate) audit: Arc<AuditLog>,
     pub(crate) seal: Seal,
     /// Where people answer; nothing where nobody can be asked on a page.
@@ -61,11 +62,12 @@ pub(crate) struct RoadParts {
 
 impl Road {
     pub(crate) fn new(parts: RoadParts) -> Self {
-        let RoadParts { gateway, world, settings, store, stories, audit, seal, service, ids } = parts;
+        let RoadParts { gateway, world, settings, store, stories, evidence, audit, seal, service, ids } =
+            parts;
         let recorder = Recorder::new(audit);
         let seals = Arc::new(Seals::new(seal));
         let suspended = Suspended::default();
-        let sessions = Arc::new(Sessions { store, stories, world: Arc::clone(&world) });
+        let sessions = Arc::new(Sessions { store, stories, evidence, world: Arc::clone(&world) });
         let judge = Arc::new(Judge {
             sessions: Arc::clone(&sessions),
             recorder: recorder.clone(),

@@ -20,13 +20,14 @@ use super::objects::Called;
 use super::permitted::Permitted;
 use super::proposed::Proposed;
 use crate::client::Caller;
-use crate::session::Stories;
+use crate::session::{Evidences, Stories};
 use crate::world::CurrentWorld;
 
 /// Where the labels of sessions and of stored things are.
 pub(crate) struct Sessions {
     pub(crate) store: Store,
     pub(crate) stories: Arc<Stories>,
+    pub(crate) evidence: Arc<Evidences>,
     pub(crate) world: Arc<CurrentWorld>,
 }
 
@@ -77,7 +78,7 @@ impl Sessions {
             return proposed;
         }
         let before = self.stored(proposed.session()).await;
-        let proposed = proposed.under(before);
+        let proposed = self.trace_values(proposed.under(before));
         if proposed.files.are_used() { apart(self.doubting(proposed)).await } else { proposed }
     }
 

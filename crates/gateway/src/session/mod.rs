@@ -2,7 +2,9 @@
 //! label itself is kept by `store`; a front holds the handle for as long as its client is there.
 
 mod choice;
+mod evidence;
 mod kept;
+mod speaker;
 mod stories;
 mod story;
 
@@ -19,12 +21,15 @@ use highwater_upstream::apart;
 
 pub(crate) use choice::Place;
 use choice::{Choice, choose};
+pub(crate) use evidence::{Evidences, ReadCall};
 pub(crate) use kept::KeptClient;
+pub use speaker::Speaker;
 pub(crate) use stories::Stories;
 pub(crate) use story::{SetBy, Story};
 
 use crate::client::Caller;
 use crate::gateway::Gateway;
+use crate::hosts::node_of_key;
 use crate::stated_label::StatedLabel;
 use crate::tokens::Token;
 
@@ -44,7 +49,8 @@ impl Gateway {
         let principal = token.principal.clone();
         let choice = choose(self.partition(&token), context, place, client_id);
         let session = self.session_of(&principal, &virtual_server, &choice);
-        Caller { principal, virtual_server, token, session }
+        let local = matches!(place, Place::Connection(_));
+        Caller { principal, virtual_server, token, local, session }
     }
 
     /// Whether a context is one that was made here. Its session begins with what was stated when it was made.
@@ -125,13 +131,22 @@ pub(crate) fn rests_on(session: &SessionHandle) -> String {
     let SessionOwner { principal, kind, .. } = session.owner();
     match session.way() {
         Some(_) => presumed_by(*kind, principal),
-        None => rests_on_kind(*kind, principal),
+        None => rests_on_key(session.key(), *kind, principal),
     }
 }
 
 /// The same for what is listed.
-pub(crate) fn rests_on_kind(kind: SessionKind, principal: &Principal) -> String {
+pub(crate) fn rests_on_key(key: &SessionKey, kind: SessionKind, principal: &Principal) -> String {
+    match node_of_key(key.as_str()).filter(|_| kind == SessionKind::Host) {
+        Some((conversation, true)) => format!("{}'s own id of a sub-agent", conversation.host.title()),
+        Some((conversation, false)) => format!("{}'s own conversation id", conversation.host.title()),
+        None => rests_on_kind(kind, principal),
+    }
+}
+
+fn rests_on_kind(kind: SessionKind, principal: &Principal) -> String {
     match kind {
+        SessionKind::Host => "the host's own conversation id".to_owned(),
         SessionKind::Context => "a context you named".to_owned(),
         SessionKind::Transport => "a transport session, as `partition: session` says".to_owned(),
         SessionKind::Connection => "a connection, as `partition: session` says".to_owned(),
@@ -149,9 +164,11 @@ pub(crate) fn presumed_by(kind: SessionKind, principal: &Principal) -> String {
         SessionKind::Transport => format!("presumed: a transport session of `{principal}`"),
         SessionKind::Connection => format!("presumed: a connection of `{principal}`"),
         SessionKind::Stateless => format!("presumed: requests of `{principal}` without a session"),
-        SessionKind::Context | SessionKind::Client | SessionKind::Principal | SessionKind::Presumed => {
-            rests_on_kind(kind, principal)
-        }
+        SessionKind::Host
+        | SessionKind::Context
+        | SessionKind::Client
+        | SessionKind::Principal
+        | SessionKind::Presumed => rests_on_kind(kind, principal),
     }
 }
 
@@ -164,7 +181,8 @@ pub(crate) fn client_session_id<'a>(header: Option<&'a str>, frame: &'a Frame) -
 pub(crate) fn left(session: &SessionHandle) {
     match session.owner().kind {
         SessionKind::Transport | SessionKind::Connection => session.end(),
-        SessionKind::Context
+        SessionKind::Host
+        | SessionKind::Context
         | SessionKind::Client
         | SessionKind::Principal
         | SessionKind::Presumed

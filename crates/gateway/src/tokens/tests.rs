@@ -1,6 +1,6 @@
 //! Tokens as they come and go while clients hold them.
 
-use highwater_core::grant::{Forms, Permission, Permissions};
+use highwater_core::grant::{AcceptedWords, Forms, Permission, Permissions};
 
 use super::*;
 
@@ -30,7 +30,13 @@ fn stored(permission: Permission, expires: Option<u64>) -> TokenBasis {
         ..Grant::everything().clone()
     };
     let (limits, forms) = (Limits::default(), Forms::Never);
-    TokenBasis::Stored(highwater_store::TokenTerms { grant, limits, user: None, forms })
+    TokenBasis::Stored(highwater_store::TokenTerms {
+        grant,
+        limits,
+        user: None,
+        forms,
+        words: AcceptedWords::Owner,
+    })
 }
 
 fn none() -> Box<Settings> {

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod docs;
 pub(crate) mod example_server;
 pub(crate) mod explain;
+pub(crate) mod hook;
 pub(crate) mod manifest;
 pub(crate) mod marks;
 pub(crate) mod receipts;

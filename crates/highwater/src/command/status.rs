@@ -2,7 +2,7 @@
 //! that nobody watches.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use highwater_core::approval::StandingPermit;
@@ -13,6 +13,8 @@ use crate::command::print;
 use crate::configuration;
 use crate::exit::Failure;
 use crate::explain::when::moment;
+use crate::local::hello::{Ask, Hello};
+use crate::local::visit::{Visit, visit};
 use crate::place::{ConfigSource, Places};
 use crate::reevaluate::Trials;
 use crate::running::Running;
@@ -37,12 +39,16 @@ pub(crate) fn run(args: &StatusArgs) -> Result<(), Failure> {
         None => Vec::new(),
     };
     let now = Trials::clock();
+    let hooks = running.as_ref().map(|_| hooks(&data)).unwrap_or_default();
     print(&match args.json {
         true => {
             let permits: Vec<Value> = permits.iter().map(|permit| permit_json(permit, now)).collect();
-            format!("{:#}\n", json!({ "gateway": running, "configuration": file, "permits": permits }))
+            format!(
+                "{:#}\n",
+                json!({ "gateway": running, "configuration": file, "permits": permits, "hooks": hooks })
+            )
         }
-        false => text(running.as_ref(), file.as_ref(), &permits, now),
+        false => text(running.as_ref(), file.as_ref(), &permits, now) + &hook_lines(&hooks),
     });
     Ok(())
 }
@@ -83,6 +89,31 @@ fn text(
         }
     }
     text
+}
+
+/// What hosts have told the gateway through hooks; nothing where it does not answer.
+fn hooks(data: &Path) -> Vec<Value> {
+    let answer = match visit(data, &Hello::ask(Ask::Hooks)) {
+        Ok(Visit::Welcome { welcome, .. }) => welcome.answer,
+        _ => None,
+    };
+    answer.and_then(|answer| serde_json::from_str(answer.get()).ok()).unwrap_or_default()
+}
+
+fn hook_lines(hooks: &[Value]) -> String {
+    let text = |hook: &Value, key: &str| hook.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let number = |hook: &Value, key: &str| hook.get(key).and_then(Value::as_u64).unwrap_or_default();
+    if hooks.is_empty() {
+        return "hooks: none was heard\n".to_owned();
+    }
+    let line = |hook: &Value| {
+        let count = number(hook, "conversations");
+        let conversations = if count == 1 { "conversation" } else { "conversations" };
+        let (title, event, last) =
+            (text(hook, "title"), text(hook, "lastEvent"), moment(Timestamp(number(hook, "last"))));
+        format!("hooks: {title}, {count} {conversations}, last `{event}` {last}\n")
+    };
+    hooks.iter().map(line).collect()
 }
 
 /// A permit in a line.

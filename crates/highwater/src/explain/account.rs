@@ -11,6 +11,7 @@ use highwater_core::id::{DecisionId, Principal, Timestamp};
 use super::chronicle::{Chronicle, Subject};
 use super::list::List;
 use super::log::{Log, Place, record};
+use super::values::{Sources, sources};
 use crate::reevaluate::Reply;
 
 /// One decision with all that belongs to it.
@@ -27,6 +28,8 @@ pub(crate) struct Account {
     pub(crate) chronicle: Chronicle,
     /// The replies that its agent had taken in before, each once.
     pub(crate) replies: Vec<Reply>,
+    /// The calls in whose replies its values stand.
+    pub(super) sources: Sources,
     /// Other decisions about the same question to a person: a client without a standing connection asks and answers in
     /// two requests.
     pub(crate) rounds: Vec<DecisionId>,
@@ -82,7 +85,8 @@ impl Account {
         let chronicle = Chronicle::read(log, &subject, Some(place)).context("the log cannot be read")?;
         let rounds = rounds(log, id, &course)?;
         let replies = replies(log, &decision.principal, place)?;
-        Ok(Some(Self { id: id.clone(), time, decision, course, chronicle, replies, rounds }))
+        let sources = sources(log, &decision)?;
+        Ok(Some(Self { id: id.clone(), time, decision, course, chronicle, replies, sources, rounds }))
     }
 
     /// How the action ended, if it was sent.

@@ -107,6 +107,7 @@ impl Advice {
             let then = match way {
                 WayOut::ReadFirst => then(Otherwise::NothingUntrusted),
                 WayOut::NewSession | WayOut::Reset => least,
+                WayOut::RaiseCap => without(account, &FindingId::Cap),
                 WayOut::Grant => without(account, &FindingId::Token),
                 WayOut::OtherVariant => without(account, &FindingId::Intent),
                 WayOut::Review => without(account, &FindingId::Quarantine),
@@ -138,6 +139,7 @@ impl Advice {
                     let label = Otherwise::NothingUntrusted.label(&trying.label);
                     self.tried(account, way, trying.under(&label));
                 }
+                WayOut::RaiseCap => self.tried(account, way, trying.without(&FindingId::Cap)),
                 WayOut::Grant => self.tried(account, way, trying.without(&FindingId::Token)),
                 WayOut::OtherVariant => self.tried(account, way, trying.without(&FindingId::Intent)),
                 WayOut::Review => self.tried(account, way, trying.without(&FindingId::Quarantine)),
@@ -239,19 +241,21 @@ impl Advice {
 
     /// The whole decision, as it was judged again.
     fn of_whole(&mut self, account: &Account, what_if: &WhatIf, judged: Effect, mode: Option<FlowMode>) {
-        let (had, came) = match what_if.otherwise {
+        let had = match what_if.otherwise {
             Otherwise::NothingUntrusted => {
-                ("nothing that strangers may have written", came_with(account, "that", &doubt()))
+                let came = came_with(account, "that", &doubt());
+                format!("the session read nothing that strangers may have written{came}")
             }
             Otherwise::NothingPrivate => {
                 let classes: Vec<String> = classes(account);
-                ("nothing private", came_with(account, &quoted(&classes), &classes))
+                format!("the session read nothing private{}", came_with(account, &quoted(&classes), &classes))
             }
-            Otherwise::NothingRead => ("nothing at all", String::new()),
+            Otherwise::NothingRead => "the session read nothing at all".to_owned(),
+            Otherwise::AskedFor => asked_for(&what_if.arguments),
         };
         let mode = mode.map(|mode| format!("in `{mode}`: ")).unwrap_or_default();
         self.changes.push(format!(
-            "{mode}`{}` in place of `{}`, had the session read {had}{came}",
+            "{mode}`{}` in place of `{}`, had {had}",
             what_if.effect.as_str(),
             judged.as_str(),
         ));
@@ -303,6 +307,15 @@ impl Advice {
     }
 }
 
+/// What the request would have had to say.
+fn asked_for(arguments: &[Arc<str>]) -> String {
+    if arguments.is_empty() {
+        return "the request asked for it".to_owned();
+    }
+    let names: Vec<String> = arguments.iter().map(|argument| format!("`{}`", plain(argument))).collect();
+    format!("{} been in the request", names.join(" and "))
+}
+
 /// The command that does it.
 fn command(account: &Account, way: &WayOut) -> Option<String> {
     let decision = &account.decision;
@@ -335,6 +348,7 @@ fn command(account: &Account, way: &WayOut) -> Option<String> {
         | WayOut::OtherVariant
         | WayOut::ListMethod
         | WayOut::Sign
+        | WayOut::RaiseCap
         | WayOut::DoItYourself => None,
     }
 }

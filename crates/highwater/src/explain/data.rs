@@ -10,6 +10,7 @@ use super::account::{Account, Summary};
 use super::advice::Advice;
 use super::chronicle::Chronicle;
 use super::phrase;
+use super::values;
 use super::when::moment;
 use crate::reevaluate::{Trials, balanced_effect};
 
@@ -56,6 +57,7 @@ pub(crate) fn data(account: &Account, trials: Option<&Trials>) -> Value {
             "approval": contract.approval,
             "basis": contract.basis,
         },
+        "values": values::data(account),
         "findings": findings(account, &decision.findings),
         "would": decision.would,
         "course": course(account),

@@ -15,6 +15,7 @@ mod tell;
 #[cfg(test)]
 pub(crate) mod tests;
 mod trying;
+mod values;
 pub(crate) mod when;
 
 pub(crate) use account::{Account, last, latest};

@@ -126,6 +126,7 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
             Some(Reason::PasskeyWanted) => format!("a passkey is wanted for every call of `{tool}`"),
             _ => format!("a person is wanted at every call of `{tool}`"),
         },
+        FindingId::Cap => format!("a number in the call of `{tool}` is above what its `caps` let pass"),
         FindingId::FlowPolicy => {
             format!("server `{server}` takes no data from somebody who contributed to this session")
         }
@@ -145,6 +146,9 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
         FindingId::Reply => "the reply is of a form that the protocol does not have".to_owned(),
         FindingId::Flow(rule) => match finding.reasons.as_slice() {
             [Reason::NotAccepted] => format!("the session holds data that `{tool}` is not built to receive"),
+            reasons if *rule == FlowRule::Act && !reasons.contains(&Reason::UntrustedActs) => {
+                "this call acts, and the user did not ask for it".to_owned()
+            }
             _ => rule.gate().found.to_owned(),
         },
         FindingId::Rule(name) => {

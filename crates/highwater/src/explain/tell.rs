@@ -11,6 +11,7 @@ use super::account::Account;
 use super::advice::Advice;
 use super::chronicle::Chronicle;
 use super::phrase::{self, listed, plain, spoken};
+use super::values;
 use super::when::{clock, date, moment};
 use crate::reevaluate::Trials;
 
@@ -24,6 +25,7 @@ pub(crate) fn text(account: &Account, trials: Option<&Trials>) -> String {
 
 fn tell(text: &mut String, account: &Account, trials: Option<&Trials>) -> std::fmt::Result {
     head(text, account)?;
+    values(text, account)?;
     findings(text, account)?;
     session(text, account)?;
     contract(text, account)?;
@@ -65,6 +67,22 @@ fn head(text: &mut String, account: &Account) -> std::fmt::Result {
         writeln!(text, "   = the same question to a person is part of {round}")?;
     }
     Ok(())
+}
+
+/// Which values the request does not say, and where each came from.
+fn values(text: &mut String, account: &Account) -> std::fmt::Result {
+    let (sentences, rows) = (values::sentences(account), values::rows(account));
+    if !sentences.is_empty() {
+        writeln!(text)?;
+    }
+    for sentence in sentences {
+        writeln!(text, "{}", plain(&sentence))?;
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(text, "\nwhere its values came from")?;
+    table(text, "  ", &rows)
 }
 
 fn findings(text: &mut String, account: &Account) -> std::fmt::Result {

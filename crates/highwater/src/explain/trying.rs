@@ -51,13 +51,13 @@ impl<'a> Trying<'a> {
     /// What would follow, had the session read less.
     pub(super) fn what_if(&self) -> Vec<WhatIf> {
         let mut found: Vec<WhatIf> = Vec::new();
-        for otherwise in Otherwise::ALL {
+        for otherwise in Otherwise::READ {
             let then = self.under(&otherwise.label(&self.label));
             let helps_more = |then: &Effect| {
                 otherwise != Otherwise::NothingRead || found.iter().all(|known| *then < known.effect)
             };
             if let Some(effect) = then.filter(helps_more) {
-                found.push(WhatIf { otherwise, effect });
+                found.push(WhatIf { otherwise, arguments: Vec::new(), effect });
             }
         }
         found

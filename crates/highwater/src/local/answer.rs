@@ -2,6 +2,7 @@
 
 use std::io;
 
+use highwater_core::label::Label;
 use highwater_gateway::{
     ClearedMarks, Decided, Gateway, Judgement, Reset, StatedLabel, TokenDesk, TokenFault, TokenView,
 };
@@ -18,6 +19,7 @@ const MOST: u32 = 1000;
 pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> {
     let answered = match ask {
         Ask::Servers => return Ok(Welcome::answer(&gateway.servers())?),
+        Ask::Hooks => return Ok(Welcome::answer(&gateway.hook_status().await)?),
         Ask::Sessions { principal } => {
             gateway.sessions(principal.as_ref(), MOST).await.map(|sessions| Welcome::answer(&sessions))
         }
@@ -59,6 +61,16 @@ pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> 
             }
             Err(why) => return Ok(Welcome::refused(why)),
         },
+        Ask::OwnConversation { key, person, note } => {
+            let note = if note.is_empty() { "this conversation is mine" } else { note };
+            let said = (person.as_str(), note);
+            gateway.new_conversation(key, None, None, &Label::bottom(), said).await.map(|outcome| {
+                match outcome {
+                    Reset::Unknown => Ok(Welcome::refused("nobody asks whose this conversation is")),
+                    outcome => reset(outcome),
+                }
+            })
+        }
         Ask::Marks { choice } => gateway.marks(choice).await.map(|marks| Welcome::answer(&marks)),
         Ask::ClearMarks { choice, person, reason } => {
             gateway.clear_marks(choice, person, reason).await.map(|outcome| match outcome {
@@ -93,6 +105,7 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         Ask::RotateToken { name, person } => secret(desk.rotate(name, person).await),
         Ask::RevokeToken { name, person } => revoked(desk.revoke(name, person).await),
         Ask::Servers
+        | Ask::Hooks
         | Ask::Sessions { .. }
         | Ask::Session { .. }
         | Ask::Reset { .. }
@@ -104,6 +117,7 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         | Ask::Approvals(_)
         | Ask::Offer { .. }
         | Ask::NewContext { .. }
+        | Ask::OwnConversation { .. }
         | Ask::NewConversation { .. } => Ok(Welcome::refused("only a running gateway can say that")),
     }
 }

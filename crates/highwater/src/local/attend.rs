@@ -13,6 +13,7 @@ use tokio::sync::{Notify, watch};
 
 use super::answer::answer;
 use super::hello::{Hello, LONGEST_HELLO, VERSION, Welcome, line};
+use super::hook;
 
 /// How long a visitor may take to say what it wants.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -126,6 +127,7 @@ impl House {
     }
 
     async fn receive(self, visitor: UnixStream) -> io::Result<()> {
+        let peer = visitor.peer_cred()?;
         let (read, mut write) = visitor.into_split();
         let mut read = BufReader::new(read);
         let mut first = Vec::new();
@@ -138,6 +140,9 @@ impl House {
         if hello.highwater != VERSION {
             let why = "the gateway is of another version of Highwater; restart it";
             return reply(&mut write, &Welcome::refused(why)).await;
+        }
+        if let Some(event) = &hello.hook {
+            return hook::receive(&self.gateway, event, peer, &mut read, &mut write).await;
         }
         if let Some(ask) = &hello.ask {
             return reply(&mut write, &answer(&self.gateway, ask).await?).await;

@@ -4,6 +4,7 @@
 //! > {"highwater":1,"virtual_server":"coding"}       join as a client; then MCP, one message a line
 //! > {"highwater":1,"ask":"servers"}                 ask something and leave
 //! > {"highwater":1,"ask":{"session":{"key":"…"}}}   the same with something to say
+//! > {"highwater":1,"hook":{…,"bytes":812}}          tell an event of a host, which follows in so many bytes
 //! < {"highwater":1}                                 welcome
 //! < {"highwater":1,"answer":[…]}                    the answer
 //! < {"highwater":1,"refused":"…"}                   no, and why
@@ -23,7 +24,7 @@ use serde_json::value::RawValue;
 pub(crate) const VERSION: u32 = 1;
 
 /// Longer first lines come from something else than us.
-pub(crate) const LONGEST_HELLO: usize = 16 * 1024;
+pub(crate) const LONGEST_HELLO: usize = 64 * 1024;
 
 /// What the visitor writes first.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -39,6 +40,36 @@ pub(crate) struct Hello {
     /// What to answer in place of joining.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ask: Option<Ask>,
+    /// What a host tells in place of joining.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hook: Option<HookHello>,
+}
+
+/// An event of a host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct HookHello {
+    /// The host by its name on our command line.
+    pub(crate) host: String,
+    /// The event for which the hook was installed.
+    pub(crate) event: String,
+    /// The name under which the host knows us as an MCP server.
+    pub(crate) server: String,
+    /// How many bytes of the host's own JSON follow.
+    pub(crate) bytes: usize,
+}
+
+/// What a hook is to answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "verdict", content = "reason")]
+pub(crate) enum HookReply {
+    /// Nothing.
+    Pass,
+    /// The user need not be asked.
+    Allow,
+    /// The user decides.
+    Ask(String),
+    /// It is not run.
+    Refuse(String),
 }
 
 /// What can be asked.
@@ -49,6 +80,8 @@ pub(crate) struct Hello {
 pub(crate) enum Ask {
     /// How the servers are.
     Servers,
+    /// Which hosts have told of themselves through hooks.
+    Hooks,
     /// Which agent sessions there are.
     Sessions {
         /// Only those of this agent.
@@ -146,6 +179,15 @@ pub(crate) enum Ask {
         /// What it holds from the beginning, in words.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         label: Vec<String>,
+    },
+    /// Say that a conversation of a host is one's own.
+    OwnConversation {
+        /// Which.
+        key: SessionKey,
+        /// Who says so.
+        person: String,
+        /// Why.
+        note: String,
     },
     /// Begin a new conversation of an agent.
     NewConversation {
@@ -294,7 +336,11 @@ pub(crate) struct Welcome {
 
 impl Hello {
     pub(crate) fn join(virtual_server: Option<String>, token: Option<String>) -> Self {
-        Self { highwater: VERSION, virtual_server, token, ask: None }
+        Self { highwater: VERSION, virtual_server, token, ..Self::default() }
+    }
+
+    pub(crate) fn hook(hook: HookHello) -> Self {
+        Self { highwater: VERSION, hook: Some(hook), ..Self::default() }
     }
 
     pub(crate) fn ask(ask: Ask) -> Self {

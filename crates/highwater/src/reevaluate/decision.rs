@@ -159,7 +159,12 @@ impl<'a> Rejudged<'a> {
             .flat_map(|finding| &finding.about)
             .map(|id| Doubt { id: Arc::clone(id), name: None })
             .collect();
+        let judges_values = configuration
+            .settings
+            .virtual_server(decision.virtual_server.as_str())
+            .is_some_and(|virtual_server| virtual_server.provenance);
         let facts = Facts {
+            provenance: decision.standings.as_ref().filter(|_| judges_values),
             // What a token grants is not on record; what it did not grant is, as a finding.
             grant: Grant::everything(),
             tool_id: decision.tool.as_deref(),
@@ -199,6 +204,7 @@ fn is_judged_again(id: &FindingId) -> bool {
         | FindingId::Method
         | FindingId::Approval => true,
         FindingId::Token
+        | FindingId::Cap
         | FindingId::Intent
         | FindingId::Quarantine
         | FindingId::FlowPolicy

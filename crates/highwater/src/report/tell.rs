@@ -157,6 +157,7 @@ fn found(id: &FindingId) -> &'static str {
         FindingId::Rule(_) => "a rule of yours",
         FindingId::Quarantine => "nobody has approved it",
         FindingId::Approval => "a person is wanted at every call",
+        FindingId::Cap => "a number is above its cap",
         FindingId::Token => "the agent's token does not grant it",
         _ => "",
     }

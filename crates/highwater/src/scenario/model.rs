@@ -100,6 +100,8 @@ pub(crate) enum What {
         method: String,
         params: Value,
     },
+    /// The user says something to the agent, which its host tells the gateway.
+    Words(String),
     /// A person takes the label of a client's session back.
     Reset {
         client: String,
@@ -209,6 +211,7 @@ impl fmt::Display for What {
             Self::List(what) => write!(f, "list {}", what.word()),
             Self::Resolve { tool, .. } => write!(f, "resolve {tool}"),
             Self::Request { method, .. } => write!(f, "request {method}"),
+            Self::Words(_) => f.write_str("words"),
             Self::Reset { client, .. } => write!(f, "reset {client}"),
             Self::NewSession { client } => write!(f, "new_session {client}"),
             Self::Silence(time) => write!(f, "silence {} ms", time.as_millis()),

@@ -23,7 +23,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::call_meta::CallMeta;
-use crate::event::{AgentId, CallId, ConversationId, HostEvent, TurnId};
+use crate::event::{AgentId, CallId, ConversationId, HostEvent, ToolCall, TurnId};
 use crate::host::Host;
 use crate::words::PromptOrigin;
 
@@ -45,6 +45,9 @@ pub const MAX_PROMPTS: usize = 16;
 
 /// Connections that are remembered.
 pub const MAX_CONNECTIONS: usize = 512;
+
+/// Names under which hosts know us that are remembered.
+pub const MAX_SERVERS: usize = 16;
 
 /// A client's connection, by the number that the gateway gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -215,6 +218,20 @@ impl Binding {
         }
     }
 
+    /// Learns a name under which a host knows us, as its own server and as that of a plugin.
+    pub fn know_server(&mut self, name: &str) {
+        for name in [name.to_owned(), format!("plugin:{name}:{name}")] {
+            if self.servers.len() < MAX_SERVERS && !self.servers.contains(&name) {
+                self.servers.push(name);
+            }
+        }
+    }
+
+    /// Whether a tool of a host is one of ours: the road has judged it already.
+    pub fn is_ours(&self, call: &ToolCall) -> bool {
+        self.servers.iter().any(|server| call.is_at(server))
+    }
+
     /// Ties a `tools/call` to what announced it. `goes_on` says that the request is a further round of a call
     /// that was tied before: it bears the same id.
     pub fn bind_call(
@@ -273,6 +290,12 @@ impl Binding {
         self.conversations.get(conversation)?.prompt(turn)
     }
 
+    /// The conversation that a process of a host ran last.
+    pub fn conversation_in(&self, process: HostProcess) -> Option<ConversationKey> {
+        let run = self.conversations.iter().filter(|(_, found)| found.process == Some(process));
+        run.max_by_key(|(_, found)| found.last_heard).map(|(key, _)| key.clone())
+    }
+
     /// Whether the conversation is one that the person has opened, as far as anybody can tell.
     pub fn is_confirmed(&self, conversation: &ConversationKey) -> bool {
         self.conversations.get(conversation).is_some_and(|conversation| conversation.confirmed)
@@ -289,6 +312,12 @@ impl Binding {
         unconfirmed.collect()
     }
 
+    /// Every node of a conversation.
+    pub fn nodes_in(&self, conversation: &ConversationKey) -> Vec<Node> {
+        let found = self.conversations.get(conversation);
+        found.map(|found| found.nodes(conversation, false)).unwrap_or_default()
+    }
+
     /// Whether to ask the person if the conversation is theirs: once, at the first act that needs it.
     pub fn should_ask(&mut self, conversation: &ConversationKey) -> bool {
         match self.conversations.get_mut(conversation) {
@@ -298,6 +327,23 @@ impl Binding {
             }
             _ => false,
         }
+    }
+
+    /// Takes a conversation for one that the person has not said is theirs: nobody said so before it was forgotten.
+    pub fn doubt_again(&mut self, conversation: &ConversationKey) {
+        if let Some(found) = self.conversations.get_mut(conversation) {
+            found.confirmed = false;
+        }
+    }
+
+    /// Whether anything was heard of a conversation that is still remembered.
+    pub fn knows(&self, conversation: &ConversationKey) -> bool {
+        self.conversations.contains_key(conversation)
+    }
+
+    /// Sets when a conversation that is forgotten last ran a command, and gives what was known of it before.
+    pub fn set_forgotten_command(&mut self, at: Option<u64>) -> Option<u64> {
+        std::mem::replace(&mut self.forgotten_command, at)
     }
 
     /// Takes the person's word that a conversation is theirs. Whether it was in doubt; then the labels

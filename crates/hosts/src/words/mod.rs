@@ -152,6 +152,12 @@ pub fn words(event: &HostEvent, given: &Circumstances<'_>) -> Result<Words, NotT
     Ok(Words { turn: turn.clone(), text: typed.text, excluded: typed.excluded, mentions: typed.mentions })
 }
 
+/// Files that a prompt mentions by `@path`, in all of its text: the host reads them, and no hook tells of it.
+pub fn mentioned_files(prompt: &str) -> Vec<String> {
+    let end = (0..=MAX_PROMPT.min(prompt.len())).rev().find(|end| prompt.is_char_boundary(*end));
+    pasted::mentions(prompt.get(..end.unwrap_or_default()).unwrap_or_default())
+}
+
 fn check_origin(origin: &PromptOrigin, accepted: AcceptedWords) -> Result<(), NotTheUsers> {
     match origin {
         PromptOrigin::Human => Ok(()),

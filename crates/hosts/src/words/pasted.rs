@@ -172,7 +172,7 @@ fn cut_placeholders(line: &str, typed: &mut Typed) {
 }
 
 /// The paths in a prompt that the host reads: `@path`, `@"path with blanks"`.
-fn mentions(text: &str) -> Vec<String> {
+pub(super) fn mentions(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;
     let mut before = None;

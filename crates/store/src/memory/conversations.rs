@@ -10,7 +10,8 @@ use crate::SessionState;
 use crate::entry::Pending;
 use crate::key::SessionKind;
 use crate::operation::model::{
-    DropPending, Enter, Entered, GoesAlong, JoinPending, KeepTransport, MOST_WAYS, NONE_YET,
+    BeginHosted, BegunHosted, DropPending, Enter, Entered, GoesAlong, JoinPending, KeepTransport, MOST_WAYS,
+    NONE_YET,
 };
 use crate::people::{Declassification, DeclassificationOutcome, Declassified, KeptTransport, WayRecord};
 
@@ -59,6 +60,23 @@ impl Model {
         key.as_str().clone_into(&mut way.conversation);
         way.entered = state.epoch + 1;
         Entered { state, ended }
+    }
+
+    pub(crate) fn begin_hosted(&mut self, asked: &BeginHosted) -> BegunHosted {
+        let was_known = self.sessions.contains_key(asked.key.as_str());
+        if asked.beside.is_some() || asked.label != Label::bottom() {
+            self.join_one(&asked.key, &asked.owner, &asked.label, asked.now);
+        }
+        let found = self.session(&asked.key, &asked.owner, asked.now);
+        if let Some(beside) = &asked.beside {
+            let (since, mut label) = match &found.state.pending {
+                Some(earlier) => (earlier.since, earlier.label.clone()),
+                None => (time(asked.now), Label::bottom()),
+            };
+            label.join(beside);
+            found.state.pending = Some(Arc::new(Pending { label, since, until: time(asked.now) }));
+        }
+        BegunHosted { state: found.state.clone(), was_known }
     }
 
     fn inherit(&mut self, asked: &Enter, key: &SessionKey) {

@@ -201,7 +201,7 @@ pub(super) async fn leave_with<T: Tx>(
     Ok(())
 }
 
-async fn set_pending<T: Tx>(
+pub(super) async fn set_pending<T: Tx>(
     tx: &mut T,
     conversation: &SessionKey,
     pending: &Label,

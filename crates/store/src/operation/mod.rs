@@ -6,6 +6,7 @@ mod conversation;
 mod database;
 mod declassify;
 mod describe;
+mod hosted;
 mod join;
 mod mark;
 mod people;
@@ -19,6 +20,7 @@ pub(crate) use conversation::{End, Enter, JoinPending, Seen};
 pub(crate) use database::{Probe, Prune, Restored};
 pub(crate) use declassify::{CloseEpoch, Closing, Declassify, DropPending, GoesAlong, Lower, Lowering};
 pub(crate) use describe::Describe;
+pub(crate) use hosted::BeginHosted;
 pub(crate) use join::Join;
 pub(crate) use mark::{
     ClearMarks, Clearing, EnsurePrintKey, LeaveMarks, Left, NewMarks, ReadAllMarks, ReadMarks, TakeBack,
@@ -89,6 +91,7 @@ pub(crate) mod model {
     pub(crate) use super::conversation::{Enter, Entered, JoinPending};
     pub(crate) use super::declassify::{Closing, DropPending, GoesAlong, Lower, Lowering, shown};
     pub(crate) use super::describe::{Describe, definition};
+    pub(crate) use super::hosted::{BeginHosted, BegunHosted};
     pub(crate) use super::join::Join;
     pub(crate) use super::mark::{
         Changed, ClearMarks, FAMILIES, LeaveMarks, Left, NewMarks, ROOM, ROOM_FOR_PRINTS, ReadMarks,

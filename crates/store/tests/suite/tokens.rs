@@ -1,6 +1,6 @@
 //! Agent tokens: made, rotated, revoked, used, and still there after the store.
 
-use highwater_core::grant::{Forms, Grant, Limits, Permission, Permissions, ServerScope};
+use highwater_core::grant::{AcceptedWords, Forms, Grant, Limits, Permission, Permissions, ServerScope};
 use highwater_core::id::{Timestamp, UserId};
 use highwater_store::{
     ChangedToken, CreatedToken, Store, TokenBasis, TokenDigest, TokenRecord, TokenSecret, TokenTerms,
@@ -16,7 +16,8 @@ fn reading() -> TokenBasis {
         ..Grant::everything().clone()
     };
     let limits = Limits { per_minute: std::num::NonZeroU32::new(60), concurrency: None };
-    TokenBasis::Stored(TokenTerms { grant, limits, user: Some(UserId::new("ada")), forms: Forms::Person })
+    let (user, forms, words) = (Some(UserId::new("ada")), Forms::Person, AcceptedWords::Sdk);
+    TokenBasis::Stored(TokenTerms { grant, limits, user, forms, words })
 }
 
 async fn make(store: &Store, name: &str, basis: TokenBasis) -> (TokenRecord, TokenSecret) {

@@ -209,6 +209,23 @@ fn the_unknown_argument_of_an_acting_tool_is_a_target() {
 }
 
 #[test]
+fn what_is_inferred_of_an_argument_counts_where_nobody_who_is_believed_speaks() {
+    let role = |name: &str, role| Claim::Role { argument: name.into(), role };
+    let (content, object) = (Some(ArgumentRole::Content), Some(ArgumentRole::Object));
+    let silent = verified([]);
+    assert_eq!(silent.roles().role_or("body", content), content);
+    assert_eq!(silent.roles().role_or("body", None), None, "it is a target");
+    let stated = verified([role("body", ArgumentRole::Object)]);
+    assert_eq!(stated.roles().role_or("body", content), object);
+    // Whom nobody believes may make it stricter, and never milder: also not where nothing is inferred.
+    let raised = stranger([role("body", ArgumentRole::Object), role("to", ArgumentRole::Session)]);
+    assert_eq!(raised.roles().role_or("body", content), object);
+    assert_eq!(raised.roles().role_or("to", content), content);
+    assert_eq!(raised.roles().role_or("to", None), None);
+    assert_eq!(raised.role("to"), ArgumentRole::Target);
+}
+
+#[test]
 fn of_two_lists_of_contributors_only_the_common_ones_are_accepted() {
     let accept = |tokens: &[&str]| Claim::AcceptFrom(tokens.iter().map(|token| Arc::from(*token)).collect());
     let contract = stranger([accept(&["self", "user"]), accept(&["user", "host"])]);

@@ -1,9 +1,13 @@
 //! `flow.write`: nothing private to an audience that may not have it.
 
+use std::borrow::Cow;
+
 use super::mode::FlowMode;
 use super::{Concern, FlowGate, FlowInput, words};
 use crate::annotation::{Axis, ClassSet, Confidentiality, DataClass, Destination, Words};
 use crate::decide::{Effect, Finding, Reason, WayOut};
+use crate::label::Label;
+use crate::provenance::{CallProvenance, Carries};
 
 pub(super) static GATE: FlowGate = FlowGate {
     finding: "flow.write",
@@ -40,28 +44,61 @@ struct Leak {
 /// The classes of the session that the destination, or the tool, does not admit. Both must.
 fn leak(input: &FlowInput<'_>) -> Option<Leak> {
     let (session, contract) = (input.facts.session, input.facts.contract);
-    let held = session.classes();
-    if held.is_empty() {
+    if session.classes().is_empty() {
         return None;
     }
     let leak = match input.mode {
         // The thesis knows two grades: what is private goes to what is not public, and nothing more is asked.
         FlowMode::Samos => {
             let low = contract.write_confidentiality() == Confidentiality::Low;
-            Leak { at_destination: if low { held } else { Words::EMPTY }, not_accepted: Words::EMPTY }
+            let held = if low { session.classes() } else { Words::EMPTY };
+            Leak { at_destination: held, not_accepted: Words::EMPTY }
         }
-        FlowMode::Observe | FlowMode::Balanced | FlowMode::Strict => Leak {
-            at_destination: input.policy.clearance.refuses(watched(input), session),
-            // A tool that keeps nothing and passes nothing on receives nothing: a search of the inbox says `none`
-            // here, and may be made twice.
-            not_accepted: if contract.destination().is_only(Destination::Ephemeral) {
-                Words::EMPTY
-            } else {
-                contract.accepts().refused(session)
-            },
-        },
+        FlowMode::Observe | FlowMode::Balanced | FlowMode::Strict => {
+            let carried = carried(input);
+            let refused = input.policy.clearance.refuses(watched(input), &carried);
+            let is_named = excusing(input).is_some_and(|provenance| provenance.audience_wanted);
+            Leak {
+                // Whom the user named may have it. What is graver than that nobody meant by a name.
+                at_destination: if is_named { refused.intersection(grave()) } else { refused },
+                // A tool that keeps nothing and passes nothing on receives nothing: a search of the inbox says `none`
+                // here, and may be made twice.
+                not_accepted: if contract.destination().is_only(Destination::Ephemeral) {
+                    Words::EMPTY
+                } else {
+                    contract.accepts().refused(&carried)
+                },
+            }
+        }
     };
     (!leak.at_destination.is_empty() || !leak.not_accepted.is_empty()).then_some(leak)
+}
+
+/// Where the arguments come from, if that may excuse anything: after somebody reported an attack it does not.
+fn excusing<'a>(input: &FlowInput<'a>) -> Option<&'a CallProvenance> {
+    input.facts.by_words().filter(|_| !input.facts.session.malicious())
+}
+
+/// What of the session the call could take along, as far as gates look at it.
+fn carried<'a>(input: &FlowInput<'a>) -> Cow<'a, Label> {
+    let session = input.facts.session;
+    match excusing(input).map(|provenance| provenance.carries) {
+        None | Some(Carries::Anything) => Cow::Borrowed(session),
+        Some(Carries::Things(classes)) => Cow::Owned(part(session, classes.union(grave()))),
+        Some(Carries::Nothing) => Cow::Owned(part(session, grave())),
+    }
+}
+
+/// What a label holds of these classes.
+fn part(label: &Label, classes: ClassSet) -> Label {
+    let mut part = Label::bottom();
+    if classes.contains(DataClass::Named) {
+        part = part.with_names(label.names());
+    }
+    if classes.contains(DataClass::Regulated) {
+        part = part.with_scopes(label.scopes());
+    }
+    part.with_classes(label.classes().intersection(classes))
 }
 
 fn explain(input: &FlowInput<'_>, mut finding: Finding) -> Finding {
@@ -94,17 +131,19 @@ fn watched(input: &FlowInput<'_>) -> Words<Destination> {
     }
 }
 
-/// What no answer to a question should let out unsigned by a rule of the operator's.
-const GRAVE: [DataClass; 2] = [DataClass::Credentials, DataClass::Regulated];
+/// What no answer to a question should let out unsigned by a rule of the operator's, and no standing of an argument.
+fn grave() -> ClassSet {
+    Words::only(DataClass::Credentials).with(DataClass::Regulated)
+}
 
 /// A person can tell whether sending this was wanted. Where strangers may have asked for credentials, or where somebody
 /// reported an attack, a yes would more likely be a slip.
 fn effect(input: &FlowInput<'_>, leak: &Leak) -> Effect {
     let classes = leak.at_destination.union(leak.not_accepted);
-    let grave = GRAVE.iter().any(|class| classes.contains(*class)) || input.facts.session.malicious();
+    let is_grave = !classes.intersection(grave()).is_empty() || input.facts.session.malicious();
     match input.mode {
         FlowMode::Observe => Effect::Allow,
-        FlowMode::Balanced if grave => Effect::Block,
+        FlowMode::Balanced if is_grave => Effect::Block,
         FlowMode::Balanced => Effect::Confirm,
         FlowMode::Strict | FlowMode::Samos => Effect::Block,
     }

@@ -2,6 +2,7 @@
 //! mode and never waived.
 
 mod approval;
+mod cap;
 mod conversation;
 mod flow_policy;
 mod grant;
@@ -26,6 +27,7 @@ pub(super) const GATES: &[Gate] = &[
     grant::extra_method,
     quarantine::held,
     approval::wanted,
+    cap::kept,
     flow_policy::accepted,
     own_files::left_alone,
     conversation::settled,

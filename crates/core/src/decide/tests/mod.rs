@@ -7,6 +7,7 @@ mod flow;
 mod flow_policy;
 mod gates;
 mod observe;
+mod provenance;
 mod relay;
 mod reply;
 mod rules;

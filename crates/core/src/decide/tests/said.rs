@@ -46,12 +46,13 @@ fn a_decision_says_what_would_have_changed_it() {
         || Desk::new(FlowMode::Balanced).calling(tool(Destination::Public, Outcome::Consequential, &[]));
     assert_eq!(what_if(desk()), []);
     let private = desk().having_read(&[Pii]);
-    let allowed = |otherwise| WhatIf { otherwise, effect: Effect::Allow };
+    let allowed = |otherwise| WhatIf { otherwise, arguments: Vec::new(), effect: Effect::Allow };
     assert_eq!(what_if(private), [allowed(Otherwise::NothingPrivate)]);
     let both = desk().having_read(&[Pii]).having_read_strangers();
     assert_eq!(what_if(both), [allowed(Otherwise::NothingRead)]);
     let grave = desk().having_read(&[Credentials]).having_read_strangers();
-    let asked = WhatIf { otherwise: Otherwise::NothingPrivate, effect: Effect::Confirm };
+    let asked =
+        WhatIf { otherwise: Otherwise::NothingPrivate, arguments: Vec::new(), effect: Effect::Confirm };
     assert_eq!(what_if(grave), [asked, allowed(Otherwise::NothingRead)]);
     let structural = Desk { virtual_server: VirtualServerId::new("other"), ..desk() }.settled();
     assert_eq!(what_if(structural.having_read(&[Pii])), []);

@@ -24,6 +24,16 @@ pub(super) struct Argument {
     pub(super) output: bool,
     /// Whether it is text that is put into something, by its name.
     pub(super) content: Option<Content>,
+    /// The words of its name.
+    pub(super) words: Vec<String>,
+    /// What type of value it is.
+    pub(super) kind: Kind,
+    /// There is nothing in it that has a place of its own.
+    pub(super) leaf: bool,
+    /// The values that it may have are listed.
+    pub(super) listed: bool,
+    /// A format says that it is a time.
+    pub(super) time: bool,
 }
 
 /// How an argument is called that is text to be put into something.
@@ -179,6 +189,11 @@ impl Argument {
             single: is_leaf && !pointer.split('/').any(|token| token == "*"),
             output: kind != Kind::Boolean && name.has(OUTPUT),
             content,
+            words: name.words,
+            kind,
+            leaf: is_leaf,
+            listed: false,
+            time: false,
         }
     }
 }

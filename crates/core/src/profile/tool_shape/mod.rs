@@ -8,6 +8,7 @@ mod argument;
 mod database;
 mod name;
 mod naming;
+mod role;
 mod schema;
 mod split;
 mod types;
@@ -19,6 +20,7 @@ use argument::{Code, Content};
 use database::{Database, database, is_sql_word};
 use name::ToolName;
 pub use naming::Naming;
+pub use role::InferredRoles;
 use schema::Arguments;
 pub use types::{ArgumentType, ArgumentTypes};
 
@@ -35,6 +37,7 @@ pub struct ToolShape {
     namings: Vec<Naming>,
     contents: Vec<String>,
     types: ArgumentTypes,
+    roles: InferredRoles,
     open: bool,
 }
 
@@ -128,6 +131,7 @@ impl ToolShape {
             commands: pointers(|argument| argument.code == Some(Code::Other)),
             walk: walk(&tool),
             namings: naming::namings(&arguments.all),
+            roles: InferredRoles::of(&tool, &arguments.all),
             open: arguments.open || !arguments.known,
         }
     }
@@ -202,6 +206,11 @@ impl ToolShape {
     /// Which types its arguments have.
     pub fn types(&self) -> &ArgumentTypes {
         &self.types
+    }
+
+    /// What each of them decides, as far as that can be told. Where somebody stated a role, that counts.
+    pub fn roles(&self) -> &InferredRoles {
+        &self.roles
     }
 
     /// Whether calls may hold values in places that the definition does not tell: members of objects that it leaves

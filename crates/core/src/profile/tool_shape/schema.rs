@@ -67,6 +67,8 @@ struct Place<'a> {
     url: bool,
     /// A format says that it is somebody's address.
     address: bool,
+    /// A format says that it is a time.
+    time: bool,
     /// The values are listed.
     listed: bool,
     /// The references on the way here.
@@ -94,6 +96,7 @@ impl<'a> Walk<'a> {
         let mut argument = Argument::new(step.pointer, step.name, beside, kind, is_leaf);
         argument.url |= place.url;
         argument.address |= place.address;
+        (argument.listed, argument.time) = (place.listed, place.time);
         self.found.all.push(argument);
         self.members(&place, step);
     }
@@ -220,6 +223,7 @@ impl<'a> Place<'a> {
             "uri" | "url" | "uri-reference" | "uri-template" | "iri" | "iri-reference" | "hostname"
             | "idn-hostname" | "ipv4" | "ipv6" => self.url = true,
             "email" | "idn-email" | "phone" => self.address = true,
+            "date" | "date-time" | "time" | "duration" => self.time = true,
             _ => {}
         }
         let shown =

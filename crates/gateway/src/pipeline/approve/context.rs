@@ -11,8 +11,8 @@ use super::super::proposed::{Earlier, Proposed};
 use super::signable::Signable;
 use super::words;
 use crate::approvals::{
-    AbsentView, AskView, ContextView, ConversationView, EarlierMatters, EarlierView, FieldView, OriginView,
-    ServerSays, Undo,
+    AbsentView, AskView, ContextView, ConversationView, EarlierMatters, EarlierView, FieldView, ListedView,
+    OpenedView, OriginView, ServerSays, Undo,
 };
 use crate::session::{Story, rests_on};
 
@@ -38,6 +38,7 @@ pub(super) fn around(
     signable: &Signable,
     story: &Story,
     definition: Option<&str>,
+    (values, listed): (Vec<String>, Vec<ListedView>),
 ) -> ContextView {
     let label = proposed.label();
     let arguments = &signable.arguments;
@@ -61,6 +62,8 @@ pub(super) fn around(
         fields: definition.map(fields).unwrap_or_default(),
         wrapped,
         undo: undo(proposed),
+        values,
+        listed,
         asks: asks.into_iter().map(|(_, ask)| ask).collect(),
         labels: label_words(&label.told()).map(str::to_owned).collect(),
         origins: origins
@@ -80,6 +83,7 @@ pub(super) fn around(
 /// The conversation that an action belongs to.
 pub(super) fn conversation(proposed: &Proposed) -> ConversationView {
     let (session, before) = (proposed.session(), &proposed.before);
+    let opened = proposed.host.as_ref().and_then(|bound| bound.opened.as_ref());
     let earlier = before.pending.as_ref().map(|pending| EarlierView {
         labels: label_words(&pending.label).map(str::to_owned).collect(),
         origins: pending
@@ -97,7 +101,12 @@ pub(super) fn conversation(proposed: &Proposed) -> ConversationView {
         rests_on: rests_on(session),
         key: session.key().to_string(),
         epoch: before.epoch,
-        way: session.way().map(ToString::to_string),
+        way: session.way().or(opened.map(|_| session.key())).map(ToString::to_string),
+        opened: opened.map(|opened| OpenedView {
+            host: opened.host.title().to_owned(),
+            folder: opened.folder.clone(),
+            at: opened.at,
+        }),
         earlier,
         matters: match proposed.earlier {
             Earlier::Indifferent => EarlierMatters::No,

@@ -7,16 +7,17 @@ use highwater_core::approval::question::{Channel, Event};
 use highwater_core::approval::{AuthenticatorClass, Grant, Quorum};
 use highwater_core::decide::{Effect, Escalation};
 use highwater_core::grant::CallVariant;
+use highwater_core::id::DecisionId;
 use highwater_core::pin::PinDigest;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::text::string_member;
-use highwater_store::{ApprovalRequest, RequestState};
+use highwater_store::{ApprovalRequest, RequestState, SessionKind};
 
 use super::super::proposed::{Earlier, Proposed};
 use super::super::{Arrival, Refusal};
 use super::given::Given;
 use super::signable::{NotSignable, Signable};
-use super::{Approvals, Asked, Consent, HeldCall, PutQuestion, context};
+use super::{Approvals, Asked, Consent, HeldCall, PutQuestion, context, value_words};
 use crate::approvals::{AskAnswer, By, ContextView, Desk, DeskFault, NewAsk, told_of};
 
 /// What the person in front of a modern client did when they were sent to the page.
@@ -104,6 +105,7 @@ impl Approvals {
             here.desk.decline(&request.id, by).await.map_err(|fault| failed(proposed, &fault))?;
             return Ok(Asked::Event(Event::Declined));
         }
+        self.judge.sessions.note_question(proposed);
         Ok(Asked::Event(if request.state == RequestState::Approved {
             call.given = Some(Given::Grant(request));
             Event::Collected
@@ -130,7 +132,9 @@ impl Approvals {
     /// A yes to a call that was asked about because of what was read before a silence, and not the word that this is a new
     /// conversation: it is the same one.
     pub(super) async fn settle_earlier(&self, proposed: &Proposed) -> Result<(), Refusal> {
-        if proposed.earlier == Earlier::Indifferent {
+        // Whose conversation it is a yes to one call does not say.
+        let is_hosts = proposed.session().owner().kind == SessionKind::Host;
+        if proposed.earlier == Earlier::Indifferent || is_hosts {
             return Ok(());
         }
         let joined = proposed.session().join_pending(proposed.before.epoch).await;
@@ -148,9 +152,14 @@ impl Approvals {
         let told = escalation.told();
         let sealed = proposed.sealed || self.judge.seals(proposed);
         let definition = definition_text(proposed);
+        // What is kept of a sealed call says nothing of what the user named.
+        let values = match sealed {
+            true => (Vec::new(), Vec::new()),
+            false => (self.value_words(proposed, escalation), self.judge.sessions.listed_as(proposed)),
+        };
         let context = self.judge.sessions.stories.with(proposed.session().key(), |story| {
             let findings = escalation.findings();
-            context::around(proposed, findings, &here.signable, story, definition.as_deref())
+            context::around(proposed, findings, &here.signable, story, definition.as_deref(), values)
         });
         // What is remembered is compared, and so would have to be kept.
         let rememberable = (!sealed).then(|| self.rememberable(proposed, &here.signable, &told)).flatten();
@@ -176,6 +185,13 @@ impl Approvals {
             decision: &proposed.decision,
         };
         here.desk.ask(ask).await
+    }
+
+    /// Which values of a call are not in the user's request, and where they come from.
+    pub(super) fn value_words(&self, proposed: &Proposed, escalation: &Escalation) -> Vec<String> {
+        let sessions = &self.judge.sessions;
+        let source = |decision: &DecisionId| sessions.reply_source(proposed, decision);
+        value_words::sentences(proposed, escalation.findings(), &source)
     }
 
     /// How what is called is defined now (G16).

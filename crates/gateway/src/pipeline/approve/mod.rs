@@ -15,6 +15,7 @@ mod retry;
 mod round;
 mod signable;
 mod spend;
+mod value_words;
 mod wait;
 mod words;
 
@@ -43,6 +44,7 @@ pub(super) use retry::{Carried, Consent, Resolved};
 use signable::NotSignable;
 pub(crate) use signable::through;
 use spend::Spending;
+pub use value_words::{ReplySource, value_sentences};
 pub(super) use wait::PendingApproval;
 use wait::Waited;
 

@@ -100,8 +100,9 @@ impl Approvals {
         let here = call.at_desk.as_ref().ok();
         let offer = here.and_then(|here| self.offer(here, proposed, escalation)).map(Box::new);
         let offers = offer.as_deref().map(Offer::for_form).unwrap_or_default();
+        let values = self.value_words(proposed, escalation);
         let question = self.judge.sessions.stories.with(proposed.session().key(), |story| {
-            words::question(proposed, escalation.findings(), story, !offers.is_empty())
+            words::question(proposed, escalation.findings(), story, values, !offers.is_empty())
         });
         let arguments = call_in_form(proposed, escalation).unwrap_or_default();
         (Form { text: arguments::with_arguments(&question, &arguments), offers }, offer)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Authority, Axis, ClassSet, DataClass, Destination};
-use highwater_core::decide::{Concern, DOUBTED_FILES, Finding, FindingId, Reason};
+use highwater_core::decide::{Concern, DOUBTED_FILES, Finding, FindingId, FlowRule, Reason};
 use highwater_core::label::{ANOTHER_CONVERSATION, Label};
 use highwater_core::policy::{Effect, Seen, SeenValue};
 
@@ -19,9 +19,17 @@ const MAX_ORIGINS: usize = 3;
 const MAX_ORIGIN: usize = 120;
 
 /// The whole question.
-pub(super) fn question(proposed: &Proposed, findings: &[Finding], story: &Story, offers: bool) -> String {
+///
+/// `values` are sentences on where its values come from.
+pub(super) fn question(
+    proposed: &Proposed,
+    findings: &[Finding],
+    story: &Story,
+    values: Vec<String>,
+    offers: bool,
+) -> String {
     let mut text = format!("Allow {}?\n", subject(proposed));
-    let mut told = Vec::new();
+    let mut told = values;
     for finding in findings.iter().filter(|finding| finding.effect >= Effect::Confirm) {
         let sentence = sentence(proposed, finding, story);
         if !told.contains(&sentence) {
@@ -82,6 +90,12 @@ pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) ->
             let gate = rule.gate();
             match gate.concern {
                 Concern::PrivateData => private(session, story, gate.consequence),
+                // The session may be one that nobody doubts: then it is asked for what the request does not say.
+                Concern::UntrustedText
+                    if *rule == FlowRule::Act && !finding.reasons.contains(&Reason::UntrustedActs) =>
+                {
+                    "Your request does not ask for this, and what goes out cannot be fetched back.".to_owned()
+                }
                 Concern::UntrustedText => doubtful(session, story) + gate.consequence,
                 Concern::DoubtedFiles => doubted(finding) + gate.consequence,
             }
@@ -91,6 +105,7 @@ pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) ->
                 .to_owned()
         }
         FindingId::Approval => wanted(proposed, finding),
+        FindingId::Cap => above(finding),
         FindingId::Rule(name) => match &finding.message {
             Some(message) => format!("Rule `{name}`: {message}"),
             None => format!("Rule `{name}` asks that a person looks at this call."),
@@ -111,9 +126,20 @@ fn wanted(proposed: &Proposed, finding: &Finding) -> String {
         format!("What server `{server}` says of this tool asks for")
     };
     let what = if finding.effect >= Effect::Passkey { "a passkey" } else { "a person’s yes" };
-    let has_cases = by.is_operator() && proposed.known().cases.is_some();
+    let label = proposed.known().cases.as_ref();
+    let has_cases = by.is_operator() && label.is_some_and(|label| !label.cases().is_empty());
     let when = if has_cases { "calls like this one" } else { "every call of this tool" };
     format!("{who} {what} at {when}.")
+}
+
+/// Which number is larger than the operator lets pass.
+fn above(finding: &Finding) -> String {
+    let bounds = finding.saw.iter().flat_map(|seen| match &seen.value {
+        SeenValue::Many(bounds) => bounds.as_slice(),
+        _ => &[],
+    });
+    let bounds: Vec<&str> = bounds.map(String::as_str).collect();
+    format!("Your configuration asks for a person’s yes: {}.", bounds.join(", "))
 }
 
 /// The question about a reply that is held back.

@@ -30,6 +30,7 @@ pub(super) async fn describe(road: &Road, arrival: &Arrival) -> Result<Delivery,
             let call = Arrival {
                 client: arrival.client.clone(),
                 session: arrival.session.clone(),
+                host: arrival.host.clone(),
                 method: arrival.method,
                 frame: call_of(road, arrival, &name, Some(arguments))?,
                 outlet: arrival.outlet.clone(),

@@ -154,6 +154,7 @@ impl Agent {
         let arrival = Arrival {
             client: self.client.clone(),
             session: self.session().clone(),
+            host: None,
             method: Method::parse(method),
             frame: Frame::parse(Bytes::from(message), &ScanRules::FROM_CLIENT).unwrap(),
             outlet,

@@ -17,6 +17,9 @@ mod described;
 mod doubts;
 mod flagged;
 mod hidden;
+mod hooks;
+mod hooks_unconfirmed;
+mod hooks_words;
 mod labels;
 mod lists;
 mod local_acts;
@@ -38,6 +41,8 @@ mod store_faults;
 mod suspended;
 mod tasks;
 mod trust_levels;
+mod words;
+mod words_page;
 
 use std::time::Duration;
 

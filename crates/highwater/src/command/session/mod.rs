@@ -88,6 +88,11 @@ enum SessionCommand {
         #[arg(long, value_name = "NAME")]
         principal: Option<String>,
 
+        /// The conversation of a host that you opened yourself, by its key. What counts beside its label until somebody
+        /// says so counts no more.
+        #[arg(long, value_name = "KEY", conflicts_with_all = ["principal", "label"])]
+        mine: Option<String>,
+
         /// What it holds from the beginning: `high`, `untrusted`, a class of data such as `pii`, or a class of your own.
         #[arg(long, value_name = "WORD", value_delimiter = ',')]
         label: Vec<String>,
@@ -118,8 +123,12 @@ pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
             };
             reset(key, ask, common)
         }
-        SessionCommand::New { principal, label, note, person, common } => {
+        SessionCommand::New { principal, mine, label, note, person, common } => {
             let (person, label, note) = (named(person.as_deref()), label.clone(), note.clone());
+            if let Some(key) = mine {
+                let ask = Ask::OwnConversation { key: SessionKey::new(key.as_str()), person, note };
+                return begin(&format!("conversation `{}` is yours", explain::plain(key)), ask, common);
+            }
             match principal {
                 None => new(Ask::NewContext { person, note, label }, common),
                 Some(principal) => {
@@ -129,7 +138,8 @@ pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
                         note,
                         label,
                     };
-                    begin(principal, ask, common)
+                    let principal = explain::plain(principal);
+                    begin(&format!("a new conversation of `{principal}` has begun"), ask, common)
                 }
             }
         }
@@ -192,7 +202,7 @@ fn reset(key: &str, ask_for: Ask, common: &Common) -> Result<(), Failure> {
     Ok(())
 }
 
-fn begin(principal: &str, ask_for: Ask, common: &Common) -> Result<(), Failure> {
+fn begin(done: &str, ask_for: Ask, common: &Common) -> Result<(), Failure> {
     let answer = ask(&common.data.path()?, ask_for)?;
     let state: show::State = read(&answer)?;
     if !state.done {
@@ -201,8 +211,7 @@ fn begin(principal: &str, ask_for: Ask, common: &Common) -> Result<(), Failure> 
     if common.json {
         print(&format!("{}\n", answer.get()));
     } else {
-        let (principal, label) = (explain::plain(principal), state.label.words());
-        print(&format!("a new conversation of `{principal}` has begun; its label is {label}\n"));
+        print(&format!("{done}; its label is {}\n", state.label.words()));
     }
     Ok(())
 }

@@ -10,7 +10,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use highwater_core::decide::FlowFloor;
-use highwater_core::grant::{Forms, Grant, Limits, Permission, ServerScope, ToolPattern, ToolScope};
+use highwater_core::grant::{
+    AcceptedWords, Forms, Grant, Limits, Permission, ServerScope, ToolPattern, ToolScope,
+};
 use highwater_core::id::{Timestamp, UserId, VirtualServerId};
 use highwater_core::policy::end_of;
 use highwater_store::TokenTerms;
@@ -154,6 +156,11 @@ struct Granted {
     /// somebody, or `never`. Without it: `never`, and people are asked on the page.
     #[arg(long, value_name = "WHO", value_parser = forms)]
     forms: Option<Forms>,
+
+    /// Whose words the prompts are that its host tells of: `owner`, for what you type; `sdk`, for that and for what
+    /// programs of yours start the host with; `none`, for a bot that others write to. Without it: `owner`.
+    #[arg(long, value_name = "WHOSE", value_parser = words)]
+    words: Option<AcceptedWords>,
 }
 
 /// What each of them takes.
@@ -256,7 +263,8 @@ impl Granted {
             && self.per_minute.is_none()
             && self.concurrency.is_none()
             && self.user.is_none()
-            && self.forms.is_none();
+            && self.forms.is_none()
+            && self.words.is_none();
         if says_nothing {
             return Ok(None);
         }
@@ -283,7 +291,8 @@ impl Granted {
         };
         let limits = Limits { per_minute: self.per_minute, concurrency: self.concurrency };
         let (user, forms) = (self.user.as_deref().map(UserId::new), self.forms.unwrap_or_default());
-        Ok(Some(TokenTerms { grant, limits, user, forms }))
+        let words = self.words.unwrap_or_default();
+        Ok(Some(TokenTerms { grant, limits, user, forms, words }))
     }
 }
 
@@ -297,6 +306,10 @@ fn flow(text: &str) -> Result<FlowFloor, String> {
 
 fn forms(text: &str) -> Result<Forms, String> {
     Forms::parse(text).ok_or_else(|| format!("use one of {}", Forms::NAMES.join(", ")))
+}
+
+fn words(text: &str) -> Result<AcceptedWords, String> {
+    AcceptedWords::parse(text).ok_or_else(|| format!("use one of {}", AcceptedWords::NAMES.join(", ")))
 }
 
 fn tool(text: &str) -> Result<ToolPattern, String> {

@@ -32,6 +32,8 @@ pub(super) struct Row {
     #[serde(default)]
     forms: Option<String>,
     #[serde(default)]
+    words: Option<String>,
+    #[serde(default)]
     prefix: Option<String>,
     #[serde(default)]
     last_used: Option<Timestamp>,
@@ -64,6 +66,11 @@ impl Row {
         self.forms.as_deref().map_or_else(|| "-".to_owned(), plain)
     }
 
+    /// Whose words the prompts are that its clients tell of.
+    fn words(&self) -> String {
+        self.words.as_deref().map_or_else(|| "-".to_owned(), plain)
+    }
+
     /// Everything else that narrows it.
     fn narrowed(&self) -> String {
         let limits = &self.limits;
@@ -91,6 +98,7 @@ pub(super) fn table(rows: &[Row]) -> String {
         "secret",
         "user",
         "forms",
+        "words",
         "permissions",
         "servers",
         "narrowed to",
@@ -105,6 +113,7 @@ pub(super) fn table(rows: &[Row]) -> String {
             row.prefix.as_ref().map_or_else(|| "-".to_owned(), |prefix| format!("{}…", plain(prefix))),
             row.user(),
             row.forms(),
+            row.words(),
             row.permissions(),
             joined(&row.servers),
             row.narrowed(),
@@ -121,12 +130,13 @@ pub(super) fn table(rows: &[Row]) -> String {
 /// A new secret, and what to do with it.
 pub(super) fn secret(row: &Row, secret: &str, endpoint: Option<&str>) -> String {
     let mut text = format!(
-        "token        {}\nsecret       {secret}\nuser         {}\nforms        {}\npermissions  {}\nservers      {}\nnarrowed to  {}\n\n\
+        "token        {}\nsecret       {secret}\nuser         {}\nforms        {}\nwords        {}\npermissions  {}\nservers      {}\nnarrowed to  {}\n\n\
          This is the only time that the secret is shown. A client presents it as\n  \
          Authorization: Bearer {secret}\n",
         plain(&row.name),
         row.user(),
         row.forms(),
+        row.words(),
         row.permissions(),
         joined(&row.servers),
         row.narrowed(),

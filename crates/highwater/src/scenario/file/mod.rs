@@ -78,6 +78,7 @@ pub(crate) struct StepFile {
     pub(crate) list: Field<Listing>,
     pub(crate) resolve: Field<String>,
     pub(crate) request: Field<String>,
+    pub(crate) words: Field<String>,
     pub(crate) reset: Field<String>,
     pub(crate) new_session: Field<String>,
     pub(crate) silence: Field<String>,

@@ -11,7 +11,7 @@ use crate::scenario::file::{CompleteFile, Era, Flow, ScenarioFile, StepFile};
 use crate::scenario::model::{ClientSpec, MAIN, Step, What, members};
 
 /// What a step can be.
-const KINDS: &str = "`call`, `read`, `get_prompt`, `complete`, `list`, `resolve`, `request`, `reset`, `new_session`, `silence`, `reload`, `restart`";
+const KINDS: &str = "`call`, `read`, `get_prompt`, `complete`, `list`, `resolve`, `request`, `words`, `reset`, `new_session`, `silence`, `reload`, `restart`";
 
 /// The layers findings come from; their ids begin with one.
 const LAYERS: [&str; 3] = ["structural.", "flow.", "rule."];
@@ -83,6 +83,7 @@ fn what(file: &StepFile, span: Span, reading: Reading<'_>) -> Option<What> {
         file.list.value().copied().map(What::List),
         text(&file.resolve).map(|tool| What::Resolve { tool, arguments: arguments() }),
         text(&file.request).map(|method| What::Request { method, params: object(&file.params) }),
+        text(&file.words).map(What::Words),
         text(&file.reset).map(|client| {
             let reason = text(&file.reason).unwrap_or_else(|| "as the scenario says".to_owned());
             What::Reset { client, reason }

@@ -98,6 +98,11 @@ impl Client {
         Ok(client)
     }
 
+    /// The transport session that a legacy client was given.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
     /// Leaves, as a client does that is closed.
     pub(super) async fn leave(self) -> anyhow::Result<()> {
         if self.session.is_some() {

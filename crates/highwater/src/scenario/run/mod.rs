@@ -120,6 +120,10 @@ impl Stage<'_> {
                 self.restart().await?;
                 Heard::default()
             }
+            What::Words(typed) => {
+                self.tell_words(&step.client, step.index, typed).await?;
+                Heard::default()
+            }
             What::Reset { client, reason } => {
                 self.reset(client, reason).await?;
                 Heard::default()
@@ -168,7 +172,8 @@ impl What {
             Self::List(Listing::Prompts) => "prompts/list",
             Self::Resolve { .. } => "tools/resolve",
             Self::Request { method, .. } => method,
-            Self::Reset { .. }
+            Self::Words(_)
+            | Self::Reset { .. }
             | Self::NewSession { .. }
             | Self::Silence(_)
             | Self::Reload
@@ -190,6 +195,7 @@ impl What {
             }
             Self::Request { params, .. } => params.clone(),
             Self::List(_)
+            | Self::Words(_)
             | Self::Reset { .. }
             | Self::NewSession { .. }
             | Self::Silence(_)

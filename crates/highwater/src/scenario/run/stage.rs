@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use highwater_config::document::Way;
 use highwater_config::{Listen, Settings};
-use highwater_gateway::Gateway;
 use highwater_gateway::front::http;
+use highwater_gateway::{Gateway, Speaker};
 use highwater_store::Secret;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -183,6 +183,29 @@ impl<'a> Stage<'a> {
         }
         let era = spec.era.or(self.telling.era).unwrap_or(Era::Legacy);
         Ok(Connection { url, token, era, capabilities: spec.capabilities.clone() })
+    }
+
+    /// Tells the gateway what the user says to a client, as its host would.
+    pub(super) async fn tell_words(&mut self, client: &str, turn: usize, typed: &str) -> anyhow::Result<()> {
+        let spec = self.scenario.clients.get(client).cloned().unwrap_or_default();
+        let transport = self.client(client).await?.session().map(str::to_owned);
+        let context = match &spec.context {
+            Some(name) => Some(self.context(name).await?),
+            None => None,
+        };
+        let token = match &spec.token {
+            Some(name) => self.secret(name).await?,
+            None => self.house()?.held.data_dir.secret(Secret::AgentToken)?,
+        };
+        let speaker = Speaker {
+            token: &token,
+            virtual_server: spec.virtual_server.as_deref(),
+            context: context.as_deref(),
+            transport_session: transport.as_deref(),
+        };
+        let heard = self.house()?.gateway.tell_words(&speaker, &turn.to_string(), typed).await;
+        ensure!(heard, "the words of `{client}` are not heard: its token says that they are nobody's");
+        Ok(())
     }
 
     /// Takes the label of a client's session back, as a person does who has a reason.

@@ -59,6 +59,17 @@ fn row(html: &mut Html, view: &RequestView, name: &str, value: &Value) {
     }
     html.raw("</dt><dd>");
     shown(html, value, 0);
+    for thing in view.context.listed.iter().filter(|thing| thing.argument == name) {
+        html.around(
+            "<span class=\"says\">The server listed it as “<bdi>",
+            plain(&thing.name).text,
+            "</bdi>”",
+        );
+        if let Some(tool) = &thing.tool {
+            html.around(" in the reply of <code>", plain(tool).text, "</code>");
+        }
+        html.raw(".</span>");
+    }
     html.raw("</dd></div>");
 }
 

@@ -9,11 +9,14 @@ use crate::approvals::{NeedView, RequestKind as Kind, RequestView};
 pub(super) fn why(html: &mut Html, view: &RequestView) {
     let context = &view.context;
     html.raw("<section aria-labelledby=\"why\"><h2 id=\"why\">Why you are asked</h2>");
-    if context.asks.is_empty() {
+    if context.asks.is_empty() && context.values.is_empty() {
         html.raw("<p>A rule of this gateway asks for a person.</p>");
     } else {
         // The desk puts what is unusual first.
         html.raw("<ul class=\"reasons\">");
+        for value in &context.values {
+            html.raw("<li>").prose(&plain(value).text).raw("</li>");
+        }
         for ask in &context.asks {
             html.raw("<li>").prose(&plain(&ask.says).text).raw("</li>");
         }

@@ -111,6 +111,7 @@ pub(super) fn request(kind: RequestKind) -> RequestView {
                 key: "presumed/agent".to_owned(),
                 epoch: 2,
                 way: Some("connection/agent/1".to_owned()),
+                opened: None,
                 earlier: Some(EarlierView {
                     labels: vec!["pii".to_owned()],
                     origins: vec!["mcp:mail:<i>read</i>".to_owned()],
