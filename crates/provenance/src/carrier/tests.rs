@@ -1,3 +1,5 @@
+//! Addresses and numbers as people write them.
+
 use super::*;
 
 fn found(text: &str) -> Vec<String> {
