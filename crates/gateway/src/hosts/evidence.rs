@@ -9,7 +9,7 @@ use highwater_core::trust::TrustLevel;
 use highwater_hosts::binding::Node;
 use highwater_hosts::event::{self, ToolCall};
 use highwater_hosts::host::Host;
-use highwater_provenance::{Body, Call, Evidence, Reply};
+use highwater_provenance::{Body, Call, Reply};
 use serde_json::Value;
 
 use crate::gateway::Gateway;
