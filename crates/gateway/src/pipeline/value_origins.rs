@@ -3,7 +3,7 @@
 //! are judged by the label alone.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{ArgumentRole, Destination, Outcome, Words};
@@ -12,7 +12,7 @@ use highwater_core::grant::AcceptedWords;
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
 use highwater_core::policy::{Input, Policy, ToolStatus};
-use highwater_core::provenance::{ArgumentStanding, CallProvenance, Ground, Standing};
+use highwater_core::provenance::{ArgumentStanding, CallProvenance, Carries, Ground, Lack, Need, Standing};
 use highwater_core::trust::TrustLevel;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, members, string_member, unquote};
@@ -25,6 +25,7 @@ use super::proposed::{EffectiveContract, Proposed};
 use super::sessions::{Sessions, is_unread};
 use crate::approvals::{ListedCall, ListedView};
 use crate::catalog::Definition;
+use crate::client::Caller;
 use crate::session::ReadCall;
 
 /// The longest value that is looked up among the ids that were listed, as JSON text.
@@ -42,6 +43,19 @@ pub(super) struct ValueOrigins {
     /// If it does not.
     otherwise: Option<Arc<CallProvenance>>,
 }
+
+/// A call in a conversation that tells words of which nothing else is known: nothing vouches for it.
+pub(super) static UNVOUCHED: LazyLock<CallProvenance> = LazyLock::new(|| {
+    let lacks = vec![Lack { need: Need::Value, pointer: None }];
+    CallProvenance {
+        has_words: true,
+        arguments: Vec::new(),
+        lacks_strictly: lacks.clone(),
+        lacks,
+        audience_wanted: false,
+        carries: Carries::Anything,
+    }
+});
 
 // === impl ValueOrigins ===
 
@@ -110,6 +124,14 @@ impl Sessions {
     fn is_off(&self, proposed: &Proposed) -> bool {
         proposed.standing.words == AcceptedWords::None
             || self.world.load().without_provenance.contains(&proposed.caller.virtual_server)
+    }
+
+    /// Whether calls of this caller are judged by what the user says.
+    pub(super) fn judges_words(&self, caller: &Caller, words: AcceptedWords) -> bool {
+        words != AcceptedWords::None
+            && self.evidence.may_have(&caller.session)
+            && !self.world.load().without_provenance.contains(&caller.virtual_server)
+            && self.evidence.with(&caller.session, None, |evidence| evidence.has_words()) == Some(true)
     }
 
     /// Tells the conversation that a call is sent: that a person agreed to exactly this, and that it acts.

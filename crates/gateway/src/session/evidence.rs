@@ -4,8 +4,8 @@
 //! Only conversations that tell the user's words are kept here: without words nothing is vouched for.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use arc_swap::ArcSwap;
 use highwater_config::{DirectoryEntry, Settings};
@@ -36,9 +36,11 @@ const PEOPLE_AGAIN: Duration = Duration::from_secs(10 * 60);
 pub(crate) struct Evidences {
     /// How many there are: while there is none, no call waits for the lock.
     count: AtomicUsize,
-    conversations: Mutex<HashMap<SessionKey, Entry>>,
+    conversations: RwLock<HashMap<SessionKey, Entry>>,
     directory: ArcSwap<Directory>,
     people: Mutex<KnownPeople>,
+    /// Whether the configuration names tools that list people.
+    has_people_tools: AtomicBool,
     /// Moves with every use.
     clock: AtomicU64,
     /// The bytes of all that is kept.
@@ -54,8 +56,6 @@ struct KnownPeople {
     written: Directory,
     /// As the tools say that the configuration names, by server and tool.
     listed: BTreeMap<(String, String), Body>,
-    /// Whether the configuration names any.
-    has_tools: bool,
     /// When they are to be asked again.
     next: Option<Instant>,
 }
@@ -116,14 +116,14 @@ impl Evidences {
     fn bounded(is_shared: bool, bounds: Bounds) -> Self {
         Self {
             count: AtomicUsize::new(0),
-            conversations: Mutex::default(),
+            conversations: RwLock::default(),
             directory: ArcSwap::from_pointee(Directory::new([], People::Directory)),
             people: Mutex::new(KnownPeople {
                 written: Directory::new([], People::Directory),
                 listed: BTreeMap::new(),
-                has_tools: false,
                 next: None,
             }),
+            has_people_tools: AtomicBool::new(false),
             clock: AtomicU64::new(0),
             bytes: Arc::default(),
             is_shared,
@@ -140,18 +140,19 @@ impl Evidences {
             }
         }
         let has_tools = settings.directory.iter().any(|entry| matches!(entry, DirectoryEntry::Tool { .. }));
-        let people = KnownPeople { written, listed: BTreeMap::new(), has_tools, next: None };
+        let people = KnownPeople { written, listed: BTreeMap::new(), next: None };
+        self.has_people_tools.store(has_tools, Ordering::Release);
         *locked(&self.people) = people;
         self.renew_directory();
     }
 
     /// Whether the tools that list people are to be asked now, for a session that may need them. Who is told so asks.
     pub(crate) fn wants_people(&self, session: &SessionHandle) -> bool {
-        if !self.may_have(session) {
+        if !self.has_people_tools.load(Ordering::Acquire) || !self.may_have(session) {
             return false;
         }
         let mut people = locked(&self.people);
-        let is_due = people.has_tools && people.next.is_none_or(|next| next <= Instant::now());
+        let is_due = people.next.is_none_or(|next| next <= Instant::now());
         if is_due {
             people.next = Some(Instant::now() + PEOPLE_AGAIN);
         }
@@ -172,7 +173,7 @@ impl Evidences {
             Arc::new(directory)
         };
         self.directory.store(Arc::clone(&directory));
-        for entry in locked(&self.conversations).values() {
+        for entry in self.read().values() {
             locked(&entry.conversation.heard).evidence.set_directory(Arc::clone(&directory));
         }
     }
@@ -216,7 +217,7 @@ impl Evidences {
 
     /// A conversation is over, or its host began another under the same name.
     pub(crate) fn forget(&self, session: &SessionKey) {
-        let mut conversations = locked(&self.conversations);
+        let mut conversations = self.conversations.write().unwrap_or_else(PoisonError::into_inner);
         conversations.remove(session);
         self.count.store(conversations.len(), Ordering::Release);
     }
@@ -291,8 +292,12 @@ impl Evidences {
         heard.reads.iter().find(|call| call.decision == *decision).cloned()
     }
 
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<SessionKey, Entry>> {
+        self.conversations.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn entry(&self, session: &SessionKey) -> Option<Entry> {
-        locked(&self.conversations).get(session).cloned()
+        self.read().get(session).cloned()
     }
 
     /// The conversation of a session, begun if there is none.
@@ -348,7 +353,7 @@ impl Evidences {
     }
 
     fn keep(&self, session: &SessionKey, entry: Entry) {
-        let mut conversations = locked(&self.conversations);
+        let mut conversations = self.conversations.write().unwrap_or_else(PoisonError::into_inner);
         if !conversations.contains_key(session) && conversations.len() >= self.bounds.conversations {
             let oldest = conversations.iter().min_by_key(|(_, entry)| entry.conversation.last_use());
             let oldest = oldest.map(|(key, _)| key.clone());
@@ -370,7 +375,7 @@ impl Evidences {
     /// Lets go of the oldest replies of the conversations that were used longest ago.
     fn make_room(&self) {
         let mut all: Vec<Arc<Conversation>> =
-            locked(&self.conversations).values().map(|entry| Arc::clone(&entry.conversation)).collect();
+            self.read().values().map(|entry| Arc::clone(&entry.conversation)).collect();
         all.sort_by_key(|conversation| conversation.last_use());
         for conversation in all {
             while self.bytes.load(Ordering::Relaxed) > self.bounds.bytes && conversation.look(Evidence::evict)

@@ -16,6 +16,7 @@ use crate::client::Caller;
 use crate::gateway::now;
 use crate::pipeline::outlook::would_taint;
 use crate::pipeline::sessions::{ClientContext, worst};
+use crate::pipeline::value_origins::UNVOUCHED;
 use crate::pipeline::{Arrival, Road};
 use crate::tokens::Standing;
 
@@ -27,6 +28,8 @@ pub(super) struct Outset {
     /// The same with what was read before a silence, if anything is pending.
     possible: Option<Label>,
     request: RequestFacts,
+    /// Whether calls are judged by what the user says.
+    judges_words: bool,
 }
 
 /// What is said of a tool besides its definition.
@@ -44,7 +47,9 @@ pub(super) async fn outset(road: &Road, arrival: &Arrival) -> Outset {
     let ClientContext { request, unstored } = road.sessions.take_context(arrival, &caller).await;
     let before = if unstored { worst() } else { road.sessions.current(&caller.session).await };
     let possible = before.pending.is_some().then(|| before.possible());
-    Outset { standing: caller.standing(), caller, before, possible, request }
+    let standing = caller.standing();
+    let judges_words = road.sessions.judges_words(&caller, standing.words);
+    Outset { standing, caller, before, possible, request, judges_words }
 }
 
 /// What would become of a call of this tool. Its server is not asked, and its contract stands at its worst: arguments
@@ -68,6 +73,8 @@ pub(super) fn prospect(arrival: &Arrival, outset: &Outset, names: &Merged, tool:
         request: &outset.request,
         arguments: Arguments::Unknown,
         parameters: known.parameters.as_ref(),
+        // Nobody can say yet whether the user asks for it.
+        provenance: outset.judges_words.then(|| &*UNVOUCHED),
         now: now(),
         ..Facts::of(&decision, &caller.principal, &caller.virtual_server, &action)
     };
