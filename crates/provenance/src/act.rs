@@ -24,6 +24,14 @@ const OWN_STEM: usize = 5;
 const GENERIC: &str = "add set get create new send update change modify edit delete remove make user info place cancel book open record \
     reserve start stop press fill lock adjust activate post file data do run call tool api to from in on by for with of and or";
 
+/// Verbs that say what is done, whatever it is done to.
+const SPECIFIC_VERBS: &str = "append write insert echo save share invite grant reserve book pay buy purchase checkout withdraw deposit \
+    reply forward publish notify submit tweet retweet respond announce reschedule move rename copy replace edit modify change close \
+    resolve complete finish archive merge approve reject accept decline download clone pull push star upload visit navigate browse \
+    login logout authenticate register subscribe enroll mkdir touch post comment mention delete remove erase drop purge trash wipe \
+    clear discard rm rmdir unlink destroy del truncate uninstall cancel revoke unstar unsubscribe unfollow unshare abort terminate \
+    transfer refund";
+
 /// Words of tools that let somebody in or out: such an act closes no request.
 const ENTRY: &str = "login logout authenticate signin signout verify verification token auth";
 
@@ -98,7 +106,10 @@ impl Act {
         if let Some(group) = self.name.iter().find_map(|word| group_of(&EMPOWERS, word)) {
             return is_asked(group, request);
         }
-        let mut groups = self.words().flat_map(|word| groups_of(word)).peekable();
+        // `append_to_file` is asked for as an append is, and not as everything that is done to files.
+        let has_verb = self.words().any(|word| is_in(SPECIFIC_VERBS, word));
+        let counts = |word: &&String| !has_verb || is_in(SPECIFIC_VERBS, word);
+        let mut groups = self.words().filter(counts).flat_map(|word| groups_of(word)).peekable();
         if groups.peek().is_some() {
             groups.any(|group| is_asked(group, request))
         } else {

@@ -8,10 +8,11 @@ use highwater_core::id::UpstreamId;
 
 use crate::act::Act;
 use crate::argument::{Leaf, leaves};
-use crate::carrier::{Carrier, carriers};
+use crate::carrier::{Carrier, host_of};
 use crate::kept::Kept;
-use crate::normal::{composed, normal};
+use crate::normal::normal;
 use crate::request::Turns;
+use crate::value::Value;
 use crate::{Call, Directory, Reply, Sight, sight, text};
 
 /// How much of the replies that can be evidence is kept of one conversation. Older ones go first, and what they listed
@@ -54,7 +55,8 @@ pub(crate) struct Approved {
     key: Arc<str>,
     role: ArgumentRole,
     normal: String,
-    carriers: Vec<Carrier>,
+    /// What it is, if it leads somewhere. What a name holds besides was not what the person looked at.
+    carrier: Option<Carrier>,
 }
 
 /// A value of an act that was permitted.
@@ -131,7 +133,7 @@ impl Evidence {
                     key: leaf.key.into(),
                     role: leaf.role,
                     normal: normal(&written),
-                    carriers: carriers(&composed(&written)),
+                    carrier: Value::new(&written).carrier(),
                 },
             );
         }
@@ -246,6 +248,11 @@ impl Evidence {
         self.approved.iter().filter(move |approved| approved.turn >= open)
     }
 
+    /// Whether something that this server listed was forgotten.
+    pub(crate) fn has_lost(&self, server: &UpstreamId) -> bool {
+        self.is_incomplete || self.incomplete.iter().any(|(lost, _)| lost == server)
+    }
+
     /// Whether everything of this kind that was listed is known here.
     pub(crate) fn is_complete(&self, server: &UpstreamId, kind: &Arc<str>) -> bool {
         let is_partial =
@@ -271,12 +278,12 @@ impl Approved {
 
     /// Mail addresses and pages hold for other tools, too.
     pub(crate) fn carries(&self, carrier: &Carrier) -> bool {
-        !matches!(carrier, Carrier::Code(_)) && self.carriers.contains(carrier)
+        !matches!(carrier, Carrier::Code(_)) && self.carrier.as_ref() == Some(carrier)
     }
 
     /// Whether it leads to this host.
     pub(crate) fn names_host(&self, host: &str) -> bool {
-        self.carriers.iter().any(|carrier| crate::carrier::host_of(carrier) == Some(host))
+        self.carrier.as_ref().and_then(host_of) == Some(host)
     }
 }
 

@@ -164,6 +164,11 @@ impl Kept {
         self.documents.get_or_init(|| Documents::read(&self.body))
     }
 
+    /// What people call the things that it lists.
+    pub(crate) fn nouns(&self) -> Vec<String> {
+        record::nouns(&self.kind)
+    }
+
     /// What it lists.
     pub(crate) fn listing(&self) -> &Listing {
         self.listing.get_or_init(|| {

@@ -30,6 +30,8 @@ pub(crate) struct WordsOf {
     pub(crate) denies_all: &'static str,
     /// What follows such a word where nothing is denied: "do not forget".
     pub(crate) harmless: &'static str,
+    /// What says that a name or a text is for something that does not exist yet.
+    pub(crate) makes: &'static str,
     /// What begins a new clause.
     pub(crate) but: &'static str,
     /// What stands between a noun and its value: "the number is 5".
@@ -48,6 +50,7 @@ static WORDS: [WordsOf; LANGUAGES] = [
         denies: "not never don_t dont doesn_t mustn_t shouldn_t except without instead_of rather_than other_than avoid",
         denies_all: "",
         harmless: "forget hesitate only sure yet just worry",
+        makes: "new. creat make. making schedul draft compos generat should_be will_be",
         but: "but",
         links: "is of as to with be should will would it changed into called named starting beginning",
         capitals_are_names: true,
@@ -59,6 +62,7 @@ static WORDS: [WordsOf; LANGUAGES] = [
         denies: "ohne außer ausser niemals anstatt statt",
         denies_all: "nicht nie kein keine keinen keinem keiner",
         harmless: "nur vergessen vergiss",
+        makes: "neu. neue neues neuen neuer erstell anleg mach entwirf",
         but: "aber sondern",
         links: "ist von als zu mit lautet auf heißt",
         capitals_are_names: false,
@@ -70,6 +74,7 @@ static WORDS: [WordsOf; LANGUAGES] = [
         denies: "ne n sans sauf excepté jamais au_lieu_de plutôt_que",
         denies_all: "",
         harmless: "oublie oubliez hésite hésitez",
+        makes: "nouve cré fai rédig doit_être",
         but: "mais",
         links: "est de à avec comme du sera",
         capitals_are_names: true,
@@ -81,6 +86,7 @@ static WORDS: [WordsOf; LANGUAGES] = [
         denies: "no nunca jamás sin excepto salvo en_lugar_de en_vez_de",
         denies_all: "",
         harmless: "olvides olvide dudes dude solo sólo",
+        makes: "nuev crea haz hac redact debe_ser",
         but: "pero sino",
         links: "es de a con como del sea",
         capitals_are_names: true,
@@ -92,6 +98,7 @@ static WORDS: [WordsOf; LANGUAGES] = [
         denies: "não nunca jamais sem exceto salvo em_vez_de",
         denies_all: "",
         harmless: "esqueça esqueças hesite só",
+        makes: "novo nova cri faç faz redij deve_ser",
         but: "mas porém",
         links: "é de a com como do da seja",
         capitals_are_names: true,
@@ -103,6 +110,7 @@ static WORDS: [WordsOf; LANGUAGES] = [
         denies: "non mai senza eccetto tranne invece_di piuttosto_che",
         denies_all: "",
         harmless: "dimenticare dimenticarti esitare solo",
+        makes: "nuov crea fai scriv deve_essere",
         but: "ma però",
         links: "è di a con come del della sia",
         capitals_are_names: true,
@@ -114,6 +122,7 @@ static WORDS: [WordsOf; LANGUAGES] = [
         denies: "zonder behalve nooit in_plaats_van",
         denies_all: "niet geen",
         harmless: "alleen vergeten vergeet",
+        makes: "nieuw maak schrijf",
         but: "maar",
         links: "is van als naar met te op",
         capitals_are_names: true,
@@ -124,6 +133,7 @@ static WORDS: [WordsOf; LANGUAGES] = [
         denies: "не нельзя никогда без кроме вместо",
         denies_all: "",
         harmless: "забудь забудьте только",
+        makes: "нов созда состав",
         but: "но а",
         links: "это есть как на с равен",
         capitals_are_names: true,
@@ -133,6 +143,7 @@ static WORDS: [WordsOf; LANGUAGES] = [
         denies: "不_要 不_用 不_得 不_能 不_可 别 勿 除_了 没_有 无_需",
         denies_all: "",
         harmless: "忘",
+        makes: "新 创 建",
         but: "但 而_是",
         links: "是 为 到 成",
         capitals_are_names: false,
@@ -142,6 +153,7 @@ static WORDS: [WordsOf; LANGUAGES] = [
         denies: "以_外 除_い_て",
         denies_all: "な_い_で し_な_い ま_せ_ん 禁_止",
         harmless: "忘",
+        makes: "新 作",
         but: "が",
         links: "は を に の が",
         capitals_are_names: false,
@@ -195,13 +207,15 @@ impl Spoken {
     /// Tells the languages of a text by the words that mean nothing in it.
     pub(crate) fn of(text: &str) -> Self {
         let lower = crate::normal::lower(text);
-        let words = tokens(&lower);
+        let is_word = |chunk: &&str| !chunk.contains(['@', '/']);
+        let words: Vec<&str> =
+            lower.split_whitespace().filter(is_word).flat_map(tokens).map(|(_, word)| word).collect();
         let has = |list: &str, word: &str| list.split_ascii_whitespace().any(|listed| listed == word);
         let counts: Vec<(Language, usize)> = ALL
             .into_iter()
             .filter_map(|language| {
                 let empty = language.words()?.empty;
-                Some((language, words.iter().filter(|(_, word)| has(empty, word)).count()))
+                Some((language, words.iter().filter(|word| has(empty, word)).count()))
             })
             .collect();
         let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
@@ -210,9 +224,10 @@ impl Spoken {
             .filter(|(_, count)| most > 0 && *count == most)
             .map(|(language, _)| language)
             .collect();
-        let letters = || lower.chars().filter(|letter| is_unspaced(*letter));
-        let is_foreign = most == 0 && words.len() >= FEWEST_FOREIGN_WORDS && letters().next().is_none();
-        if !is_foreign && !languages.contains(&Language::English) {
+        // An order of four words may have no small ones in any language.
+        let fewest = if lower.is_ascii() { 2 * FEWEST_FOREIGN_WORDS } else { FEWEST_FOREIGN_WORDS };
+        let is_foreign = most == 0 && words.len() >= fewest && !lower.contains(is_unspaced);
+        if !languages.contains(&Language::English) {
             // Half of what people ask for they call by its English name.
             languages.push(Language::English);
         }

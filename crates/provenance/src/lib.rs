@@ -25,6 +25,7 @@ mod listed;
 mod negation;
 mod normal;
 mod number;
+mod quoted;
 mod record;
 mod reply;
 mod request;

@@ -296,6 +296,33 @@ pub(crate) fn kind(shape: Option<&RecordShape>, tool: &str) -> Arc<str> {
     noun.map(|noun| noun.strip_suffix('s').unwrap_or(noun)).unwrap_or_default().into()
 }
 
+/// Nouns that people use for the same things.
+const SYNONYMS: &[&str] = &[
+    "event meeting appointment call",
+    "email mail message",
+    "file document doc spreadsheet sheet presentation",
+    "transaction payment transfer",
+    "issue ticket bug",
+    "task todo",
+    "contact person",
+    "channel room",
+];
+
+/// What people call things of a kind.
+pub(crate) fn nouns(kind: &str) -> Vec<String> {
+    let mut nouns = crate::act::name_words(kind);
+    let is_of =
+        |list: &&&str| list.split_ascii_whitespace().any(|noun| nouns.iter().any(|known| known == noun));
+    let others: Vec<String> = SYNONYMS
+        .iter()
+        .filter(is_of)
+        .flat_map(|list| list.split_ascii_whitespace())
+        .map(str::to_owned)
+        .collect();
+    nouns.extend(others);
+    nouns
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -193,7 +193,11 @@ impl<'a> Judged<'a> {
         if !self.has_prime() && self.texts().next().is_none() && !has_secret {
             return self.bare(found);
         }
-        let is_own_and_undone = self.view.call.destination == Destination::User
+        // What is written into something that is there must be asked for by its verb.
+        let writes_into =
+            self.of(ArgumentRole::Object).next().is_some() && self.of(ArgumentRole::Content).next().is_some();
+        let is_own_and_undone = !writes_into
+            && self.view.call.destination == Destination::User
             && self.view.call.outcome == Outcome::Consequential;
         let is_asked = act.is_asked(request)
             || is_own_and_undone && act.noun_is_said(request)
@@ -206,8 +210,7 @@ impl<'a> Judged<'a> {
     /// In a language without lists a call that can be undone and stays here is taken for asked where the user writes
     /// out what it is aimed at.
     fn is_foreign_and_named(&self, found: &CallProvenance) -> bool {
-        let is_foreign =
-            !self.view.request.is_empty() && self.view.request.iter().all(|text| text.spoken().is_foreign);
+        let is_foreign = self.view.request.iter().any(|text| text.spoken().is_foreign);
         let is_mild = self.view.call.outcome == Outcome::Consequential
             && !self.is_public()
             && !self.view.act.destroys();

@@ -6,13 +6,10 @@ use crate::carrier::{Carrier, carriers, host_of};
 use crate::language::{Language, Spoken, is_empty_word};
 use crate::negation::affirmed;
 use crate::normal::{composed, is_unspaced, lower, spaced_lower, tokens};
+use crate::quoted::{QUOTES, Quoted};
 
 /// A number below this many digits is found everywhere; it counts only where it is called by its noun.
 pub(crate) const LONG_NUMBER: usize = 6;
-
-/// Quotes that open and close; many people close with the one that opens.
-const QUOTES: &[char] =
-    &['\'', '"', '`', '‘', '“', '”', '«', '»', '„', '‚', '「', '」', '『', '』', '《', '》'];
 
 /// A text, made ready to be asked.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +28,7 @@ pub(crate) struct Text {
     paths: Vec<String>,
     capitals: BTreeSet<String>,
     inner_capitals: BTreeSet<String>,
+    quoted: Vec<Quoted>,
     spoken: Spoken,
 }
 
@@ -42,23 +40,26 @@ impl Text {
         let text = composed(typed);
         let spoken = Spoken::of(&text);
         let plain = affirmed(&text, &spoken);
-        Self::read(plain, spoken)
+        let quoted = Quoted::all(&plain, &spoken);
+        Self::read(plain, spoken, quoted)
     }
 
     /// What a reply says.
     pub(crate) fn of_reply(text: &str) -> Self {
         let plain = composed(text);
-        Self::read(plain, Spoken::default())
+        Self::read(plain, Spoken::default(), Vec::new())
     }
 
-    fn read(plain: String, spoken: Spoken) -> Self {
+    fn read(plain: String, spoken: Spoken, quoted: Vec<Quoted>) -> Self {
         let lower = lower(&plain);
-        let spaced = lower
-            .split('\n')
-            .map(spaced_lower)
-            .filter(|line| !line.is_empty())
-            .collect::<Vec<_>>()
-            .join("\n");
+        // The words of a mail address are a person's name at best, and no words of the text.
+        let is_mail = |word: &&str| word.contains('@');
+        let wordy: String = lower
+            .split_inclusive(char::is_whitespace)
+            .map(|word| if is_mail(&word) { "\n" } else { word })
+            .collect();
+        let pieces = pieces(&wordy).into_iter().map(spaced_lower);
+        let spaced = pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n");
         let carriers = carriers(&plain);
         let hosts = carriers.iter().filter_map(host_of).map(str::to_owned).collect();
         let (numbers, sums, exact_sums) = crate::number::numbers(&lower);
@@ -76,6 +77,7 @@ impl Text {
             paths,
             capitals,
             inner_capitals,
+            quoted,
             spoken,
         }
     }
@@ -161,6 +163,26 @@ impl Text {
             })
     }
 
+    /// Whether it gives this name, in its normal form, to something new.
+    pub(crate) fn gives_name(&self, normal: &str) -> bool {
+        self.quoted.iter().any(|quoted| quoted.gives_name(normal))
+    }
+
+    /// Whether it calls something by this name, in quotes, and by one of these nouns.
+    pub(crate) fn quotes_thing(&self, normal: &str, nouns: &[String]) -> bool {
+        self.quoted.iter().any(|quoted| quoted.calls(normal, nouns))
+    }
+
+    /// Whether a name stands beside one of these nouns, before or after it.
+    pub(crate) fn names_beside(&self, word: &str, nouns: &[String]) -> bool {
+        let is_noun = |next: &str| {
+            nouns.iter().any(|noun| noun == next || next.strip_suffix('s') == Some(noun.as_str()))
+        };
+        let words: Vec<&str> = self.words().collect();
+        self.calls(word, nouns)
+            || words.windows(2).any(|pair| matches!(pair, [name, next] if *name == word && is_noun(next)))
+    }
+
     /// Whether a secret is quoted, is all of the text, or stands right after one of these nouns. Letter by letter.
     pub(crate) fn gives(&self, secret: &str, nouns: &[String]) -> bool {
         const LINKS: usize = 3;
@@ -182,8 +204,8 @@ impl Text {
     pub(crate) fn calls(&self, normal: &str, nouns: &[String]) -> bool {
         const LINKS: usize = 2;
         occurrences(&self.lower, normal).any(|(before, after)| {
-            let is_whole = !after.starts_with(char::is_alphanumeric);
-            is_whole && (before.ends_with('#') || self.after_noun(before, nouns, 0..=LINKS))
+            is_whole_word(before, after)
+                && (before.ends_with('#') || self.after_noun(before, nouns, 0..=LINKS))
         })
     }
 
@@ -196,7 +218,7 @@ impl Text {
         for (start, word) in tokens(&lower).into_iter().rev() {
             let gap = lower.get(start + word.len()..end).unwrap_or_default();
             let is_joined = gap.is_empty() && !word.chars().all(is_unspaced);
-            if is_joined || gap.len() > GAP || gap.contains(". ") || gap.contains('\n') {
+            if is_joined || gap.len() > GAP || gap.contains(['\n', ',', ';']) || gap.contains(". ") {
                 return false;
             }
             let singular = word.strip_suffix('s').unwrap_or(word);
@@ -221,6 +243,34 @@ impl Text {
     pub(crate) fn is_small_word(&self, word: &str) -> bool {
         self.is_link(word) || is_empty_word(word, &self.spoken)
     }
+}
+
+/// Whether what stands between these is no part of a longer word: `24` is none of `24-05`.
+fn is_whole_word(before: &str, after: &str) -> bool {
+    let goes_on = |rest: &mut dyn Iterator<Item = char>| match rest.next() {
+        Some('-' | '_' | '.' | '/') => rest.next().is_some_and(char::is_alphanumeric),
+        next => next.is_some_and(char::is_alphanumeric),
+    };
+    !goes_on(&mut after.chars()) && !goes_on(&mut before.chars().rev())
+}
+
+/// The pieces of a text in each of which words stand one after the other: lines, and what is in quotes by itself.
+fn pieces(lower: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut before = ' ';
+    let mut letters = lower.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let next = letters.peek().map_or(' ', |(_, next)| *next);
+        let is_quote = QUOTES.contains(&letter) && !(before.is_alphanumeric() && next.is_alphanumeric());
+        if letter == '\n' || is_quote {
+            found.extend(lower.get(start..at));
+            start = at;
+        }
+        before = letter;
+    }
+    found.extend(lower.get(start..));
+    found
 }
 
 /// A name without the ending of a file, such as `.txt`.

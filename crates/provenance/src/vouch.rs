@@ -59,7 +59,9 @@ impl View<'_> {
         if self.is_own(value) {
             return Some(Vouched::wanted(Ground::Identity));
         }
-        if self.is_approved(leaf, value) || self.is_approved_elsewhere(leaf, value) {
+        // What a person agreed to destroy is destroyed once.
+        if !self.act.destroys() && (self.is_approved(leaf, value) || self.is_approved_elsewhere(leaf, value))
+        {
             return Some(Vouched::wanted(Ground::Approved));
         }
         if self.is_person_named(&value.normal) {
@@ -110,11 +112,13 @@ impl View<'_> {
         match &value.kind {
             // A host where no page is taken is a name like any other.
             Kind::Carrier(Carrier::Page { .. })
-                if leaf.takes != Takes::Page && !value.normal.contains("://") =>
+                if leaf.role == ArgumentRole::Target
+                    && leaf.takes != Takes::Page
+                    && !value.normal.contains("://") =>
             {
                 is_quoted()
             }
-            Kind::Carrier(carrier) => self.says_page_or(carrier),
+            Kind::Carrier(carrier) => self.says_carrier(carrier),
             Kind::Path(path) => {
                 self.request.iter().flat_map(|text| text.paths()).any(|said| is_below(path, said))
             }
@@ -153,11 +157,8 @@ impl View<'_> {
     }
 
     /// A page counts whole; its host alone only while there is nothing private that could be written into the rest.
-    fn says_page_or(&self, carrier: &Carrier) -> bool {
-        let is_host_named = |host: &str| {
-            self.request.iter().any(|text| text.names_host(host))
-                || self.evidence.approvals().any(|approved| approved.names_host(host))
-        };
+    fn says_carrier(&self, carrier: &Carrier) -> bool {
+        let is_host_named = |host: &str| self.request.iter().any(|text| text.names_host(host));
         self.request.iter().any(|text| text.carries(carrier))
             || !self.holds_private && host_of(carrier).is_some_and(is_host_named)
     }
@@ -174,7 +175,10 @@ impl View<'_> {
     /// Addresses and pages that a person approved hold for every tool, and whom they named for every one of that server.
     fn is_approved_elsewhere(&self, leaf: &Leaf, value: &Value) -> bool {
         self.evidence.approvals().any(|approved| match &value.kind {
-            Kind::Carrier(carrier) => approved.carries(carrier),
+            Kind::Carrier(carrier) => {
+                let is_there = |host: &str| approved.names_host(host);
+                approved.carries(carrier) || !self.holds_private && host_of(carrier).is_some_and(is_there)
+            }
             Kind::Words if leaf.role == ArgumentRole::Target => {
                 approved.is_target_of(self.call.server, &value.normal)
             }
@@ -191,7 +195,8 @@ impl View<'_> {
             let is_of = |noun: &String| crate::act::name_words(&reply.tool).contains(noun);
             reply.made().iter().any(|(field, id)| {
                 *id == value.normal
-                    && (*field == leaf.key || field == "id" && noun.as_ref().is_some_and(is_of))
+                    && (*field == leaf.key
+                        || field.trim_matches('_') == "id" && noun.as_ref().is_some_and(is_of))
             })
         });
         if let Some(reply) = made {
@@ -227,9 +232,11 @@ impl View<'_> {
             let is_attested = !is_object && record.attested.contains(&value.normal);
             let is_known = listed.reply.trusted
                 || is_attested && self.evidence.directory().addresses().has(&value.normal);
+            let things: Vec<String> = nouns.iter().cloned().chain(listed.reply.nouns()).collect();
             let is_named = |name: &Name| {
-                let Some(part) = self.naming_part(texts, listed, name) else { return false };
-                let quotes = || texts.iter().any(|text| text.quotes(&name.normal));
+                let Some(part) = self.naming_part(texts, listed, name, &things) else { return false };
+                let quotes =
+                    || texts.iter().any(|text| text.quotes_thing(&name.normal, &listed.reply.nouns()));
                 // Whom or where something goes is named by the thing's own name, or by the noun of the argument:
                 // "the channel starting with External".
                 let is_itself = || name.normal == record.id || crate::carrier::mail(&record.id).is_some();
@@ -250,14 +257,25 @@ impl View<'_> {
 
     /// Whether these texts speak of a record by one of its names, and of no other of its kind.
     pub(crate) fn names(&self, texts: &[&Text], listed: &Listed<'_>) -> bool {
-        listed.record.names.iter().any(|name| self.naming_part(texts, listed, name).is_some())
+        let nouns = listed.reply.nouns();
+        listed.record.names.iter().any(|name| self.naming_part(texts, listed, name, &nouns).is_some())
     }
 
     /// The part of a name by which these texts speak of a record, and of no other of its kind.
-    fn naming_part<'n>(&self, texts: &[&Text], listed: &Listed<'_>, name: &'n Name) -> Option<&'n str> {
-        if name.significant == 0 {
+    fn naming_part<'n>(
+        &self,
+        texts: &[&Text],
+        listed: &Listed<'_>,
+        name: &'n Name,
+        nouns: &[String],
+    ) -> Option<&'n str> {
+        // What the user calls something new is no word for something that is there, and an address is somebody's, not a
+        // thing's that a stranger called so.
+        let is_address = || !listed.reply.trusted && crate::carrier::mail(&name.normal).is_some();
+        if name.significant == 0 || is_address() {
             return None;
         }
+        let texts: Vec<&Text> = texts.iter().copied().filter(|text| !text.gives_name(&name.normal)).collect();
         let says = |words: &str| texts.iter().any(|text| text.has_words(words));
         let is_whole = || {
             name.significant > 1 || listed.reply.trusted || texts.iter().any(|text| text.quotes(&name.normal))
@@ -265,7 +283,7 @@ impl View<'_> {
         let part = if says(&name.spaced) && is_whole() {
             Some(name.spaced.as_str())
         } else {
-            leading_part(texts, name)
+            leading_part(&texts, name, nouns)
         };
         part.filter(|part| self.is_only(listed, part))
     }
@@ -305,8 +323,9 @@ impl View<'_> {
     }
 }
 
-/// The longest beginning of a name that is said and names it: two words that mean something, or one with a capital.
-fn leading_part<'n>(texts: &[&Text], name: &'n Name) -> Option<&'n str> {
+/// The longest beginning of a name that is said and names it: two words that mean something, or one with a capital beside
+/// the noun of such things: "the Budget file".
+fn leading_part<'n>(texts: &[&Text], name: &'n Name, nouns: &[String]) -> Option<&'n str> {
     let ends: Vec<usize> = name.spaced.match_indices(' ').map(|(at, _)| at + 1).skip(1).collect();
     ends.into_iter().rev().find_map(|end| {
         let part = name.spaced.get(..end)?;
@@ -317,7 +336,7 @@ fn leading_part<'n>(texts: &[&Text], name: &'n Name) -> Option<&'n str> {
         let is_capital = || {
             !word.contains(' ')
                 && word.chars().count() >= SHORTEST_NAME
-                && texts.iter().any(|text| text.has_inner_capital(word))
+                && texts.iter().any(|text| text.has_inner_capital(word) && text.names_beside(word, nouns))
         };
         (significant_count(part) > 1 || is_capital()).then_some(part)
     })

@@ -12,6 +12,7 @@ use crate::label::TextSet;
 use crate::pin::PinDigest;
 use crate::policy::{FlowRule, PolicyDigest};
 use crate::profile::Named;
+use crate::provenance::CallProvenance;
 use crate::trust::{ServerTrust, TrustLevel};
 
 struct Call {
@@ -73,7 +74,10 @@ impl Call {
     }
 
     fn decision(&self) -> RecordedDecision {
-        let facts = self.facts();
+        self.decision_with(self.facts())
+    }
+
+    fn decision_with(&self, facts: Facts<'_>) -> RecordedDecision {
         let judgement = judge(&self.policy, &facts);
         let (session, policy) = (&self.session, &self.policy);
         let ruling = match decide(policy, &facts) {
@@ -174,6 +178,27 @@ fn what_a_call_named_and_whether_its_sql_reads_is_told_without_its_arguments() {
         let Recorded::Decision(told) = Record::read(&line).unwrap().happened else { panic!("{line}") };
         assert_eq!((told.named, told.reads_by_sql), (*named, reads_by_sql), "{line}");
     }
+}
+
+#[test]
+fn where_arguments_came_from_is_told_of_conversations_that_tell_words() {
+    let call = Call::in_mode(FlowMode::Balanced);
+    let told = serde_json::json!({
+        "has_words": true,
+        "arguments": [{ "pointer": "/to", "role": "target", "standing": "wanted", "ground": "record", "source": "hwd_0" }],
+        "lacks": [{ "need": "act" }],
+        "lacks_strictly": [{ "need": "act" }, { "need": "value", "pointer": "/to" }],
+        "audience_wanted": true,
+        "carries": { "things": ["pii"] },
+    });
+    let given: CallProvenance = serde_json::from_value(told.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&given).unwrap(), told);
+    let recorded = call.decision_with(Facts { provenance: Some(&given), ..call.facts() });
+    let found = recorded.findings.iter().find(|finding| !finding.lacks.is_empty()).unwrap();
+    assert_eq!((found.id.to_string().as_str(), &found.lacks), ("flow.act", &given.lacks));
+    assert_eq!(recorded.standings, Some(given.clone()));
+    let silent = CallProvenance { has_words: false, ..given };
+    assert_eq!(call.decision_with(Facts { provenance: Some(&silent), ..call.facts() }).standings, None);
 }
 
 #[test]

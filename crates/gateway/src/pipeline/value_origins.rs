@@ -11,7 +11,7 @@ use highwater_core::decide::{FlowMode, Permit};
 use highwater_core::grant::AcceptedWords;
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
-use highwater_core::policy::{Policy, ToolStatus};
+use highwater_core::policy::{Input, Policy, ToolStatus};
 use highwater_core::provenance::{ArgumentStanding, CallProvenance, Ground, Standing};
 use highwater_core::trust::TrustLevel;
 use highwater_mcp::frame::Frame;
@@ -23,7 +23,7 @@ use super::approve::ReplySource;
 use super::permitted::{Basis, Permitted};
 use super::proposed::{EffectiveContract, Proposed};
 use super::sessions::{Sessions, is_unread};
-use crate::approvals::ListedView;
+use crate::approvals::{ListedCall, ListedView};
 use crate::catalog::Definition;
 use crate::session::ReadCall;
 
@@ -88,7 +88,13 @@ fn holds_private(policy: &Policy, proposed: &Proposed, label: &Label) -> bool {
 impl Sessions {
     /// A call with where its values come from, under its session's label of this moment. Anything else is as it was.
     pub(super) fn trace_values(&self, proposed: Proposed) -> Proposed {
-        if !self.evidence.may_have(proposed.session()) || !matters(&proposed) || self.is_off(&proposed) {
+        if !self.evidence.may_have(proposed.session()) || self.is_off(&proposed) {
+            return proposed;
+        }
+        if proposed.action.kind() != ActionKind::CallTool || proposed.known().is_held() {
+            return proposed;
+        }
+        if !matters(&proposed) && !self.world.load().policy.rules().depend_on(Input::Provenance) {
             return proposed;
         }
         let found = self.evidence.with(proposed.session(), epoch(&proposed), |evidence| {
@@ -183,6 +189,47 @@ impl Sessions {
     }
 }
 
+impl Sessions {
+    /// What a call names of the things that its server listed, where a yes may cover all of them: nothing leaves, and it
+    /// can be undone.
+    pub(super) fn listed_call(&self, proposed: &Proposed) -> Option<ListedCall> {
+        let (session, contract) = (proposed.session(), &proposed.contract);
+        let may_cover = self.evidence.may_have(session)
+            && proposed.action.kind() == ActionKind::CallTool
+            && !contract.destroys()
+            && !contract.destination().contains(Destination::Public);
+        let tool = proposed.route.tool.as_ref().filter(|_| may_cover)?;
+        let server = proposed.action.upstream();
+        let (request, was_asked) = self.evidence.open_request(session.key(), server, &tool.own)?;
+        let all = self.evidence.with(session, epoch(proposed), |evidence| evidence.listed(server))?;
+        let mut named = members(proposed.arguments())
+            .filter(|(_, value)| value.len() <= LONGEST_ID)
+            .filter_map(|(name, value)| {
+                let id = unquote(value).unwrap_or(Cow::Borrowed(value));
+                let mut things = all.iter().filter(|thing| thing.is_named(&id));
+                let thing = things.next().filter(|_| things.next().is_none())?;
+                Some((name.into_owned(), thing.clone()))
+            });
+        // One thing by one argument: nobody said which of several may change.
+        let (argument, thing) = named.next()?;
+        if named.next().is_some() {
+            return None;
+        }
+        let alike = all.iter().filter(|other| other.kind == thing.kind).cloned().collect();
+        Some(ListedCall { request, argument, thing, alike, was_asked })
+    }
+
+    /// Notes that somebody is asked about a call.
+    pub(super) fn note_question(&self, proposed: &Proposed) {
+        if let Some(tool) =
+            proposed.route.tool.as_ref().filter(|_| self.evidence.may_have(proposed.session()))
+        {
+            let session = proposed.session().key();
+            self.evidence.note_question(session, proposed.action.upstream(), &tool.own);
+        }
+    }
+}
+
 fn read_call(permitted: &Permitted) -> ReadCall {
     let tool = permitted.route.tool.as_ref();
     let method = || Arc::clone(permitted.action.method());
@@ -229,9 +276,7 @@ fn epoch(proposed: &Proposed) -> Option<u64> {
 fn matters(proposed: &Proposed) -> bool {
     let contract = &proposed.contract;
     let is_public = contract.destination().contains(Destination::Public);
-    proposed.action.kind() == ActionKind::CallTool
-        && !proposed.known().is_held()
-        && (contract.acts() || is_public)
+    (contract.acts() || is_public)
         && (is_public
             || !matches!(proposed.flow_mode(), FlowMode::Balanced)
             || proposed.before.pending.is_some()
@@ -292,7 +337,7 @@ fn defined(proposed: &Proposed) -> Option<&Definition> {
 fn with_first_sights(provenance: CallProvenance, evidence: &Evidence, arguments: &Value) -> CallProvenance {
     let arguments = provenance.arguments.iter().map(|argument| {
         let is_unfounded = argument.ground == Ground::Nothing && argument.source.is_none();
-        let values = is_unfounded.then(|| texts_at(arguments, &argument.pointer)).unwrap_or_default();
+        let values = if is_unfounded { texts_at(arguments, &argument.pointer) } else { Vec::new() };
         let source = values.iter().find_map(|value| evidence.first_sight(value)).map(|sight| sight.decision);
         ArgumentStanding { source: source.or_else(|| argument.source.clone()), ..argument.clone() }
     });

@@ -199,7 +199,7 @@ pub(super) static ACTS: [Group; 13] = [
         tools: "write append insert echo record save log note put store",
         asked: [
             "writ wrote. append sav. save saves saved saving jot note. notes insert put. puts fill. content record log. logs add. adds added adding \
-             suggest stor. store stored updat creat list.",
+             suggest stor. store stored",
             "schreib speicher notier eintrag trag~ein einfüg füg~ein hinzufüg füg~hinzu ergänz protokollier ablegen leg~ab",
             "écri enregistr sauvegard not. note notez insér ajout rempli consign",
             "escrib guard anot insert añad agreg rellen registr",

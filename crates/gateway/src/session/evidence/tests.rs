@@ -161,3 +161,15 @@ async fn a_call_of_an_earlier_epoch_is_vouched_for_by_nothing() {
     assert_eq!(seen, Some(true));
     assert!(!is_asked_for(archiving(&evidences, &session, "f1")), "a call that was begun before that");
 }
+
+#[tokio::test]
+async fn a_conversation_that_goes_on_elsewhere_is_not_known_from_its_beginning() {
+    let (store, evidences) = (store().await, Evidences::new(false));
+    for (is_fresh, id) in [(true, "codex/1"), (false, "codex/2")] {
+        let host = session(&store, SessionKind::Host, id);
+        evidences.bring_words(&host, is_fresh).await;
+        evidences.hear_words(&host, "1", NAMED).await;
+        list(&evidences, &host, "f1", "Budget plan 2026", 0);
+        assert_eq!(is_asked_for(archiving(&evidences, &host, "f1")), is_fresh);
+    }
+}
