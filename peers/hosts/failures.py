@@ -100,20 +100,12 @@ def slow(stage, check):
     """A gateway that does not answer: the hook has a deadline of its own."""
 
     def stop_gateway():
-        pid = wait_until(lambda: gateway(stage), "a gateway")
+        pid = wait_until(stage.gateway, "a gateway")
         os.kill(pid, signal.SIGSTOP)
         # Long after the hook's own deadline, and before the host's patience with the server ends.
         threading.Timer(25, os.kill, (pid, signal.SIGCONT)).start()
 
     shell_does_not_run(stage, check, "a gateway that is stopped", lambda: None, stop_gateway)
-
-
-def gateway(stage):
-    try:
-        with open(f"{stage.data}/gateway.json") as file:
-            return json.load(file)["pid"]
-    except (OSError, ValueError):
-        return None
 
 
 def unannounced(stage, check):
