@@ -69,9 +69,10 @@ class ClaudeCode:
             },
         )
 
-    def clear(self, terminal):
+    def clear(self, stage, terminal):
+        begun = len(stage.remarks("conversation"))
         terminal.type("/clear")
-        terminal.read(2)
+        stage.wait_for_remark("conversation", begun + 1)
 
     def switch_hooks_off(self, stage):
         """As a person or an agent could: a nearer file of settings outranks the user's."""

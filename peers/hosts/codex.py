@@ -47,9 +47,15 @@ class Codex:
     def agent(self, prompt, background=False):
         return use("spawn_agent", {"message": prompt}, "multi_agent_v1")
 
-    def clear(self, terminal):
-        terminal.type("/new")
-        terminal.read(2)
+    def clear(self, stage, terminal):
+        """It takes commands only while nothing of the conversation runs any more."""
+        for _ in range(10):
+            start = terminal.type("/new")
+            try:
+                return terminal.wait_for("OpenAI Codex", start=start, patience=10)
+            except TimeoutError:
+                terminal.press_escape()
+        raise TimeoutError("no new conversation could be begun")
 
     def switch_hooks_off(self, stage):
         """Only the one that comes before tools: without all the others there is no conversation to speak of."""

@@ -63,7 +63,7 @@ def conversation(stage, check):
     check("a sub-agent begins with the label of its parent", "integrity:none" in sub["label"], sub["label"])
     check("every call was announced", stage.remarks("unannounced-call") == [], stage.remarks("unannounced-call"))
 
-    host.clear(terminal)
+    host.clear(stage, terminal)
     ask(stage, terminal, "second", "list my files", [stage.tool("files__list_files", {})])
     [second] = decisions(stage, "files__list_files")
     check(

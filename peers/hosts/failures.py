@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 
 from conversation import ask, decisions
 from scripted_model import say
@@ -34,10 +33,15 @@ def rewrite_hooks(stage, change):
         json.dump(settings, file)
 
 
-def shell_does_not_run(stage, check, name, prepare):
+def shell_does_not_run(stage, check, name, prepare, before_the_call=lambda: None):
     """One prompt without a person, whose shell command must not run."""
     mark = f"{stage.folder}/ran"
-    stage.script("shell", [stage.host.shell(f"touch {mark}")], [say("Finished shell.")])
+
+    def call():
+        before_the_call()
+        return [stage.host.shell(f"touch {mark}")]
+
+    stage.script("shell", call, [say("Finished shell.")])
     prepare()
     said = stage.print("(script shell) go")
     check(f"{name}: the tool is refused", not os.path.exists(mark), said[-500:])
@@ -96,25 +100,12 @@ def slow(stage, check):
     """A gateway that does not answer: the hook has a deadline of its own."""
 
     def stop_gateway():
-        def stop():
-            pid = wait_until(lambda: gateway(stage), "a gateway")
-            wait_until(lambda: stage.remarks("conversation"), "a conversation")
-            os.kill(pid, signal.SIGSTOP)
-            # Long after the hook's own deadline, and before the host's patience with the server ends.
-            time.sleep(25)
-            os.kill(pid, signal.SIGCONT)
+        pid = wait_until(stage.gateway, "a gateway")
+        os.kill(pid, signal.SIGSTOP)
+        # Long after the hook's own deadline, and before the host's patience with the server ends.
+        threading.Timer(25, os.kill, (pid, signal.SIGCONT)).start()
 
-        threading.Thread(target=stop, daemon=True).start()
-
-    shell_does_not_run(stage, check, "a gateway that is stopped", stop_gateway)
-
-
-def gateway(stage):
-    try:
-        with open(f"{stage.data}/gateway.json") as file:
-            return json.load(file)["pid"]
-    except (OSError, ValueError):
-        return None
+    shell_does_not_run(stage, check, "a gateway that is stopped", lambda: None, stop_gateway)
 
 
 def unannounced(stage, check):

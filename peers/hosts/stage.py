@@ -7,6 +7,7 @@ what the host or the model says.
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 
@@ -157,10 +158,24 @@ class Stage:
         """The agent sessions that the gateway knows."""
         return json.loads(self.run("session", "list", "--json").stdout)
 
+    def gateway(self):
+        """The process of the gateway, if one runs."""
+        try:
+            with open(f"{self.data}/gateway.json") as file:
+                return json.load(file)["pid"]
+        except (OSError, ValueError):
+            return None
+
     def close(self):
-        """Ends what was started here."""
+        """Ends what was started here, a gateway that was stopped included."""
         for terminal in self.terminals:
             terminal.close()
+        if pid := self.gateway():
+            for number in (signal.SIGTERM, signal.SIGCONT):
+                try:
+                    os.kill(pid, number)
+                except ProcessLookupError:
+                    break
 
 
 def wait_until(condition, what, patience=PATIENCE_SECONDS):

@@ -12,7 +12,7 @@ import time
 
 ESCAPES = re.compile(r"\x1b(\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[()][A-Z0-9]|[=>78cDEHMNOZ])")
 # Only decides how late a check fails.
-PATIENCE_SECONDS = 40
+PATIENCE_SECONDS = 120
 PAUSE_SECONDS = 0.3
 
 
@@ -70,6 +70,11 @@ class Terminal:
             os.write(self.screen, part)
             self.read(PAUSE_SECONDS)
         return start
+
+    def press_escape(self):
+        """Takes back what was typed."""
+        os.write(self.screen, b"\x1b")
+        self.read(PAUSE_SECONDS)
 
     def close(self):
         """Ends the program and all that it started in its session."""

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use highwater_hosts::command_line::HookCommand;
-use highwater_hosts::connect::{Connected, Endpoint, HostFile, Install, connect, disconnect};
+use highwater_hosts::connect::{Connected, HostFile, Install, ServerProgram, connect, disconnect};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use serde_json::Value;
@@ -12,17 +12,15 @@ const JSON_FILES: [HostFile; 4] =
     [HostFile::ClaudeServers, HostFile::ClaudeSettings, HostFile::ClaudePluginSettings, HostFile::CodexHooks];
 
 fn install(token: &str) -> Install {
-    let endpoint = if token.len().is_multiple_of(2) {
-        Endpoint::Http { url: "http://localhost:7411/mcp".into(), token: token.into() }
-    } else {
-        Endpoint::Program {
-            command: "/opt/my tools/highwater".into(),
-            arguments: vec!["stdio".into()],
-            environment: vec![("HIGHWATER_TOKEN".into(), token.into())],
-        }
+    // A program with and without variables.
+    let token = (!token.len().is_multiple_of(2)).then(|| ("HIGHWATER_TOKEN".into(), token.into()));
+    let server = ServerProgram {
+        command: "/opt/my tools/highwater".into(),
+        arguments: vec!["stdio".into()],
+        environment: token.into_iter().collect(),
     };
     let hook = HookCommand { program: "/opt/my tools/highwater".into(), options: Vec::new(), watchdog: true };
-    Install { name: "highwater".into(), endpoint, hook }
+    Install { name: "highwater".into(), server, hook }
 }
 
 // === JSON ===

@@ -15,7 +15,7 @@ mod token;
 use std::path::{Path, PathBuf};
 
 use highwater_hosts::command_line::HookCommand;
-use highwater_hosts::connect::{Endpoint, HostFile, Install, connect};
+use highwater_hosts::connect::{HostFile, Install, ServerProgram, connect};
 use highwater_hosts::host::Host;
 
 pub(crate) use file::{FileText, Replacement};
@@ -66,7 +66,7 @@ pub(crate) fn install(
     let watchdog = find_program("timeout").is_some();
     Ok(Install {
         name: SERVER_NAME.to_owned(),
-        endpoint: Endpoint::Program { command: program.clone(), arguments, environment },
+        server: ServerProgram { command: program.clone(), arguments, environment },
         hook: HookCommand { program, options, watchdog },
     })
 }

@@ -27,7 +27,8 @@ fn install(site: &Site, program: &str, script: &str) {
 /// The checks with this state, each with what was found and the way out.
 fn checks(site: &Site, host: &str, state: &str) -> Vec<(String, String)> {
     let output = site.run(&["doctor", host, "--json"]);
-    let answer: Value = serde_json::from_slice(&output.stdout).expect(&text(&output.stderr));
+    let answer: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
     let checks = answer[0]["checks"].as_array().unwrap();
     let is_healthy = !checks.iter().any(|check| check["state"] == "failed");
     assert_eq!(answer[0]["is_healthy"], is_healthy, "{answer}");

@@ -5,7 +5,7 @@ use toml::Table;
 
 use super::json_file::Wanted;
 use super::toml_file::{Entry, key, string};
-use super::{Endpoint, HostFile, Install};
+use super::{HostFile, Install, ServerProgram};
 use crate::command_line::is_hook_line;
 use crate::host::{HookName, Host};
 use crate::table::tool_call;
@@ -51,7 +51,7 @@ pub(super) fn wanted(file: HostFile, install: &Install) -> Vec<Wanted> {
     let path = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     match file {
         HostFile::ClaudeServers => {
-            vec![Wanted::Member(path(&["mcpServers", &install.name]), server_entry(&install.endpoint))]
+            vec![Wanted::Member(path(&["mcpServers", &install.name]), server_entry(&install.server))]
         }
         HostFile::ClaudeSettings => {
             let hooks = installed_hooks(Host::ClaudeCode).iter();
@@ -86,26 +86,13 @@ pub(super) fn codex_server(install: &Install) -> Entry<'_> {
         let items: Vec<_> = items.iter().map(|item| string(item)).collect();
         format!("[{}]", items.join(", "))
     };
-    let members = match &install.endpoint {
-        Endpoint::Program { command, arguments, environment } => {
-            let mut members =
-                vec![("command".to_owned(), string(command)), ("args".to_owned(), list(arguments))];
-            if !environment.is_empty() {
-                let pairs =
-                    environment.iter().map(|(name, value)| format!("{} = {}", key(name), string(value)));
-                let pairs: Vec<_> = pairs.collect();
-                members.push(("env".to_owned(), format!("{{ {} }}", pairs.join(", "))));
-            }
-            members
-        }
-        Endpoint::Http { url, token } => vec![
-            ("url".to_owned(), string(url)),
-            (
-                "http_headers".to_owned(),
-                format!("{{ Authorization = {} }}", string(&format!("Bearer {token}"))),
-            ),
-        ],
-    };
+    let ServerProgram { command, arguments, environment } = &install.server;
+    let mut members = vec![("command".to_owned(), string(command)), ("args".to_owned(), list(arguments))];
+    if !environment.is_empty() {
+        let pairs = environment.iter().map(|(name, value)| format!("{} = {}", key(name), string(value)));
+        let pairs: Vec<_> = pairs.collect();
+        members.push(("env".to_owned(), format!("{{ {} }}", pairs.join(", "))));
+    }
     Entry { name: &install.name, members }
 }
 
@@ -121,7 +108,7 @@ pub fn plugin_files(install: &Install, version: &str) -> Vec<(&'static str, Stri
         "version": version,
         "description": "Highwater: a security gateway for MCP, and hooks that tell it of the conversation",
     });
-    let servers = json!({ "mcpServers": { (install.name.as_str()): server_entry(&install.endpoint) } });
+    let servers = json!({ "mcpServers": { (install.name.as_str()): server_entry(&install.server) } });
     let hooks = json!({ "hooks": hooks.collect::<Map<_, _>>() });
     vec![
         (".claude-plugin/plugin.json", format!("{manifest:#}\n")),
@@ -130,17 +117,11 @@ pub fn plugin_files(install: &Install, version: &str) -> Vec<(&'static str, Stri
     ]
 }
 
-fn server_entry(endpoint: &Endpoint) -> Value {
-    match endpoint {
-        Endpoint::Program { command, arguments, environment } => {
-            let environment: Map<_, _> =
-                environment.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-            json!({ "type": "stdio", "command": command, "args": arguments, "env": environment })
-        }
-        Endpoint::Http { url, token } => {
-            json!({ "type": "http", "url": url, "headers": { "Authorization": format!("Bearer {token}") } })
-        }
-    }
+fn server_entry(server: &ServerProgram) -> Value {
+    let ServerProgram { command, arguments, environment } = server;
+    let environment: Map<_, _> =
+        environment.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    json!({ "type": "stdio", "command": command, "args": arguments, "env": environment })
 }
 
 fn hook_group(host: Host, hook: HookName, road: Road, server: &str, install: &Install) -> Value {
@@ -158,7 +139,7 @@ fn hook_group(host: Host, hook: HookName, road: Road, server: &str, install: &In
 }
 
 /// Whether a value of a JSON file is ours by its looks: a group of hooks that are all ours, or a server that
-/// is started or reached as ours is.
+/// is started as ours is.
 pub(super) fn is_ours(host: Host, path: &[String], value: &Value) -> bool {
     if path.first().is_some_and(|first| first == "mcpServers") {
         let args = value.get("args").and_then(Value::as_array);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Endpoint;
+use super::ServerProgram;
 use super::json_text::parse;
 use crate::command_line::is_hook_line;
 use crate::host::{HookName, Host};
@@ -48,7 +48,7 @@ fn ours(host: Host, handler: &Value) -> Option<Handler> {
 }
 
 /// The program that a host starts for a server of its list.
-pub fn program_in(host: Host, text: &str, name: &str) -> Option<Endpoint> {
+pub fn program_in(host: Host, text: &str, name: &str) -> Option<ServerProgram> {
     let entry = match host {
         Host::ClaudeCode => parse(text).ok()?.value().get("mcpServers")?.get(name)?.clone(),
         Host::Codex => {
@@ -60,7 +60,7 @@ pub fn program_in(host: Host, text: &str, name: &str) -> Option<Endpoint> {
     let arguments = entry.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(word);
     let environment = entry.get("env").and_then(Value::as_object).into_iter().flatten();
     let environment = environment.filter_map(|(name, value)| Some((name.clone(), word(value)?)));
-    Some(Endpoint::Program {
+    Some(ServerProgram {
         command: entry.get("command").and_then(word)?,
         arguments: arguments.collect(),
         environment: environment.collect(),
@@ -95,14 +95,8 @@ mod tests {
         for (host, file) in
             [(Host::ClaudeCode, HostFile::ClaudeServers), (Host::Codex, HostFile::CodexConfig)]
         {
-            let Some(Endpoint::Program { command, arguments, environment }) =
-                program_in(host, &connected(file, None).contents, &install().name)
-            else {
-                panic!("{host} starts nothing");
-            };
-            let found = (command.as_str(), arguments.join(" "), environment);
-            let token = vec![("HIGHWATER_TOKEN".to_owned(), "hwt_1".to_owned())];
-            assert_eq!(found, ("/usr/bin/highwater", "stdio".to_owned(), token));
+            let found = program_in(host, &connected(file, None).contents, &install().name);
+            assert_eq!(found, Some(install().server));
         }
         assert!(program_in(Host::Codex, "[mcp_servers.highwater]\nurl = \"x\"", "highwater").is_none());
     }

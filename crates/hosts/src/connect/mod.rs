@@ -34,23 +34,16 @@ pub use undo::{TextEdit, Undo};
 pub struct Install {
     /// The name under which the host knows us.
     pub name: String,
-    pub endpoint: Endpoint,
+    pub server: ServerProgram,
     pub hook: HookCommand,
 }
 
-/// How the host reaches the gateway.
-#[derive(Clone, Debug)]
-pub enum Endpoint {
-    /// A program that it starts.
-    Program {
-        command: String,
-        arguments: Vec<String>,
-        environment: Vec<(String, String)>,
-    },
-    Http {
-        url: String,
-        token: String,
-    },
+/// The program that the host starts as our server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerProgram {
+    pub command: String,
+    pub arguments: Vec<String>,
+    pub environment: Vec<(String, String)>,
 }
 
 /// A file of a host.

@@ -8,7 +8,7 @@ use crate::host::HookName;
 pub(super) fn install() -> Install {
     Install {
         name: "highwater".into(),
-        endpoint: Endpoint::Program {
+        server: ServerProgram {
             command: "/usr/bin/highwater".into(),
             arguments: vec!["stdio".into()],
             environment: vec![("HIGHWATER_TOKEN".into(), "hwt_1".into())],
@@ -196,10 +196,10 @@ fn a_new_token_takes_the_place_of_the_old_one() {
     let before = "{\"mcpServers\": {\"highwater\": {\"url\": \"http://mine\"}}}";
     let first = connected(HostFile::ClaudeServers, Some(before));
     let mut newer = install();
-    newer.endpoint = Endpoint::Http { url: "http://localhost:7411/mcp".into(), token: "hwt_2".into() };
+    newer.server.environment = vec![("HIGHWATER_TOKEN".into(), "hwt_2".into())];
     let second =
         connect(HostFile::ClaudeServers, "f", Some(&first.contents), &newer, Some(&first.undo)).unwrap();
-    assert!(second.contents.contains("Bearer hwt_2") && !second.contents.contains("hwt_1"));
+    assert!(second.contents.contains("hwt_2") && !second.contents.contains("hwt_1"));
     assert_eq!(back(HostFile::ClaudeServers, &second.contents, &second.undo).as_deref(), Some(before));
 }
 

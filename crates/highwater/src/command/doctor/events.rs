@@ -59,10 +59,14 @@ impl Range<'_> {
             Handler::Command(line) => run(line, &payload, hook),
             Handler::Tool { input, .. } => {
                 let arguments = fill(self.host, input, &payload);
-                let mut params = json!({ "name": TOOL, "arguments": arguments });
-                if self.host == Host::Codex {
-                    params["_meta"] = json!({ "threadId": conversation.as_str() });
-                }
+                let params = match self.host {
+                    Host::ClaudeCode => json!({ "name": TOOL, "arguments": arguments }),
+                    // It names the thread beside the call.
+                    Host::Codex => {
+                        let meta = json!({ "threadId": conversation.as_str() });
+                        json!({ "name": TOOL, "arguments": arguments, "_meta": meta })
+                    }
+                };
                 let server = self.server.as_mut().ok_or("our server does not run")?;
                 let result = server.ask("tools/call", params)?;
                 match result.get("isError") == Some(&json!(true)) {

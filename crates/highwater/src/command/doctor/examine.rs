@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use highwater_hosts::connect::{
-    Endpoint, HostFile, InstalledHook, SettingsOf, hooks_in, obstacles, program_in,
+    HostFile, InstalledHook, ServerProgram, SettingsOf, hooks_in, obstacles, program_in,
 };
 use highwater_hosts::host::{Host, Version};
 
@@ -22,7 +22,7 @@ use crate::running::Running;
 /// The files of a host as far as hooks and servers are concerned.
 struct Installed {
     hooks: Vec<InstalledHook>,
-    server: Option<Endpoint>,
+    server: Option<ServerProgram>,
 }
 
 /// Looks at everything.
@@ -61,7 +61,7 @@ pub(super) fn examine(host: Host, places: &Places, data: &Path) -> Vec<Check> {
             checks.push(Check::failed("server", found, format!("`highwater connect {host}`")));
             None
         }
-        Some(endpoint) => match Server::start(endpoint) {
+        Some(program) => match Server::start(program) {
             Ok(server) => {
                 let token = &connection.token.name;
                 checks.push(Check::ok("server", format!("it starts and takes token `{token}`")));
@@ -180,7 +180,7 @@ fn settings(host: Host, location: &Location) -> Check {
 /// Whether the program in the hooks is there.
 fn hook_program(installed: &Installed) -> Check {
     let expected = installed.hooks.len();
-    let Some(Endpoint::Program { command, .. }) = &installed.server else {
+    let Some(ServerProgram { command, .. }) = &installed.server else {
         return Check::failed("program", "no program is named", "connect the host again");
     };
     match find_program(command) {

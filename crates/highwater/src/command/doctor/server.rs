@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use highwater_hosts::connect::Endpoint;
+use highwater_hosts::connect::ServerProgram;
 use serde_json::{Value, json};
 
 /// How long the server may take to start, with a gateway behind it.
@@ -22,10 +22,8 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts it and begins a session. What went wrong, in its own words where it has some.
-    pub(super) fn start(endpoint: &Endpoint) -> Result<Self, String> {
-        let Endpoint::Program { command, arguments, environment } = endpoint else {
-            return Err("the host does not start it".to_owned());
-        };
+    pub(super) fn start(program: &ServerProgram) -> Result<Self, String> {
+        let ServerProgram { command, arguments, environment } = program;
         let mut started = Command::new(command);
         started.args(arguments).envs(environment.iter().cloned());
         started.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -5,7 +5,7 @@ mod without_gateway;
 
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -29,6 +29,10 @@ use show::Row;
 
 /// How long a gateway may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long to wait for a gateway that starts or stops at the same moment, and how long between two looks.
+const CHANGEOVER: Duration = Duration::from_secs(10);
+const BREATH: Duration = Duration::from_millis(25);
 
 const CREATE_EXAMPLES: &str = "\
 Examples:
@@ -225,16 +229,22 @@ fn change(common: &Common, what: Ask) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks the gateway of the data directory or, if none runs, does it here.
+/// Asks the gateway of the data directory or, if none runs, does it here. One that starts or stops at the same moment has
+/// the directory and does not answer: it is waited for.
 pub(crate) fn ask(places: &Places, ask: Ask) -> Result<Box<RawValue>, Failure> {
     let data = places.data_dir()?;
-    match visit(&data, &ask)? {
-        Some(answer) => Ok(answer),
-        None => match without_gateway::answer(places, &data, &ask)? {
-            Some(answer) => Ok(answer),
-            // One was starting: it is there now.
-            None => visit(&data, &ask)?.ok_or_else(|| crate::wire::Held::taken(&data)),
-        },
+    let deadline = Instant::now() + CHANGEOVER;
+    loop {
+        if let Some(answer) = visit(&data, &ask)? {
+            return Ok(answer);
+        }
+        if let Some(answer) = without_gateway::answer(places, &data, &ask)? {
+            return Ok(answer);
+        }
+        if Instant::now() > deadline {
+            return Err(crate::wire::Held::taken(&data).help("it does not answer on its socket"));
+        }
+        std::thread::sleep(BREATH);
     }
 }
 
