@@ -34,8 +34,9 @@ pub(crate) struct AddressBook {
 impl Directory {
     /// A directory of the user's own addresses and accounts (`identity:`), without anybody else.
     pub fn new<'a>(identities: impl IntoIterator<Item = &'a str>, people: People) -> Self {
-        let identities =
-            identities.into_iter().map(normal).filter(|identity| !identity.contains('*')).collect();
+        let forms = |identity: &str| [Some(normal(identity)), crate::carrier::code(&composed(identity))];
+        let identities = identities.into_iter().flat_map(forms).flatten();
+        let identities = identities.filter(|identity| !identity.contains('*')).collect();
         Self { people, identities, addresses: AddressBook::default() }
     }
 

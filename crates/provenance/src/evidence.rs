@@ -8,11 +8,11 @@ use highwater_core::id::UpstreamId;
 
 use crate::act::Act;
 use crate::argument::{Leaf, leaves};
-use crate::carrier::Carrier;
+use crate::carrier::{Carrier, host_of};
 use crate::kept::Kept;
 use crate::normal::normal;
 use crate::request::Turns;
-use crate::value::{Kind, Value};
+use crate::value::Value;
 use crate::{Call, Directory, Reply, Sight, sight, text};
 
 /// How much of the replies that can be evidence is kept of one conversation. Older ones go first, and what they listed
@@ -55,8 +55,7 @@ pub(crate) struct Approved {
     key: Arc<str>,
     role: ArgumentRole,
     normal: String,
-    /// Where it is an address, a page or an account, and nothing but that: who agrees to a long text has not agreed to
-    /// what stands in it.
+    /// What it is, if it leads somewhere. What a name holds besides was not what the person looked at.
     carrier: Option<Carrier>,
 }
 
@@ -134,7 +133,7 @@ impl Evidence {
                     key: leaf.key.into(),
                     role: leaf.role,
                     normal: normal(&written),
-                    carrier: whole_carrier(&written),
+                    carrier: Value::new(&written).carrier(),
                 },
             );
         }
@@ -249,6 +248,11 @@ impl Evidence {
         self.approved.iter().filter(move |approved| approved.turn >= open)
     }
 
+    /// Whether something that this server listed was forgotten.
+    pub(crate) fn has_lost(&self, server: &UpstreamId) -> bool {
+        self.is_incomplete || self.incomplete.iter().any(|(lost, _)| lost == server)
+    }
+
     /// Whether everything of this kind that was listed is known here.
     pub(crate) fn is_complete(&self, server: &UpstreamId, kind: &Arc<str>) -> bool {
         let is_partial =
@@ -279,7 +283,7 @@ impl Approved {
 
     /// Whether it leads to this host.
     pub(crate) fn names_host(&self, host: &str) -> bool {
-        self.carrier.as_ref().and_then(crate::carrier::host_of) == Some(host)
+        self.carrier.as_ref().and_then(host_of) == Some(host)
     }
 }
 
@@ -288,12 +292,4 @@ fn remember<T>(values: &mut VecDeque<T>, value: T) {
         values.pop_front();
     }
     values.push_back(value);
-}
-
-/// The value as an address, a page or an account, if it is one.
-fn whole_carrier(written: &str) -> Option<Carrier> {
-    match Value::new(written).kind {
-        Kind::Carrier(carrier) => Some(carrier),
-        Kind::Path(_) | Kind::Short | Kind::Words => None,
-    }
 }

@@ -176,6 +176,9 @@ const ALL: [Language; LANGUAGES] = [
 /// The fewest words of a text that show that no known language is spoken in it.
 const FEWEST_FOREIGN_WORDS: usize = 4;
 
+/// So many words of a text tell its language.
+const TELLING_WORDS: usize = 400;
+
 /// What is spoken in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spoken {
@@ -207,13 +210,20 @@ impl Spoken {
     /// Tells the languages of a text by the words that mean nothing in it.
     pub(crate) fn of(text: &str) -> Self {
         let lower = crate::normal::lower(text);
-        let words = tokens(&lower);
+        let is_word = |chunk: &&str| !chunk.contains(['@', '/']);
+        let words: Vec<&str> = lower
+            .split_whitespace()
+            .filter(is_word)
+            .flat_map(tokens)
+            .map(|(_, word)| word)
+            .take(TELLING_WORDS)
+            .collect();
         let has = |list: &str, word: &str| list.split_ascii_whitespace().any(|listed| listed == word);
         let counts: Vec<(Language, usize)> = ALL
             .into_iter()
             .filter_map(|language| {
                 let empty = language.words()?.empty;
-                Some((language, words.iter().filter(|(_, word)| has(empty, word)).count()))
+                Some((language, words.iter().filter(|word| has(empty, word)).count()))
             })
             .collect();
         let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
@@ -222,9 +232,10 @@ impl Spoken {
             .filter(|(_, count)| most > 0 && *count == most)
             .map(|(language, _)| language)
             .collect();
-        let letters = || lower.chars().filter(|letter| is_unspaced(*letter));
-        let is_foreign = most == 0 && words.len() >= FEWEST_FOREIGN_WORDS && letters().next().is_none();
-        if !is_foreign && !languages.contains(&Language::English) {
+        // An order of four words may have no small ones in any language.
+        let fewest = if lower.is_ascii() { 2 * FEWEST_FOREIGN_WORDS } else { FEWEST_FOREIGN_WORDS };
+        let is_foreign = most == 0 && words.len() >= fewest && !lower.contains(is_unspaced);
+        if !languages.contains(&Language::English) {
             // Half of what people ask for they call by its English name.
             languages.push(Language::English);
         }

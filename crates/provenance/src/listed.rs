@@ -21,6 +21,15 @@ pub struct ListedThing {
     pub decision: DecisionId,
 }
 
+// === impl ListedThing ===
+
+impl ListedThing {
+    /// Whether a value is its id.
+    pub fn is_named(&self, value: &str) -> bool {
+        self.id == normal(value)
+    }
+}
+
 // === impl Evidence ===
 
 impl Evidence {
@@ -46,8 +55,7 @@ impl Evidence {
 
     /// What a server listed under this id, where that is one thing.
     pub fn listed_as(&self, server: &UpstreamId, id: &str) -> Option<ListedThing> {
-        let id = normal(id);
-        let mut found = self.listed(server).into_iter().filter(|thing| thing.id == id);
+        let mut found = self.listed(server).into_iter().filter(|thing| thing.is_named(id));
         found.next().filter(|_| found.next().is_none())
     }
 }

@@ -52,6 +52,14 @@ impl Value {
         Self { normal, spaced, kind }
     }
 
+    /// Where it leads, if it is an address, a page or a code.
+    pub(crate) fn carrier(self) -> Option<Carrier> {
+        match self.kind {
+            Kind::Carrier(carrier) => Some(carrier),
+            Kind::Path(_) | Kind::Short | Kind::Words => None,
+        }
+    }
+
     /// Whether it is of the type that its argument takes.
     pub(crate) fn fits(&self, takes: Takes) -> bool {
         match takes {

@@ -59,7 +59,9 @@ impl View<'_> {
         if self.is_own(value) {
             return Some(Vouched::wanted(Ground::Identity));
         }
-        if self.is_approved(leaf, value) || self.is_approved_elsewhere(leaf, value) {
+        // What a person agreed to destroy is destroyed once.
+        if !self.act.destroys() && (self.is_approved(leaf, value) || self.is_approved_elsewhere(leaf, value))
+        {
             return Some(Vouched::wanted(Ground::Approved));
         }
         if self.is_person_named(&value.normal) {
@@ -116,7 +118,7 @@ impl View<'_> {
             {
                 is_quoted()
             }
-            Kind::Carrier(carrier) => self.says_page_or(carrier),
+            Kind::Carrier(carrier) => self.says_carrier(carrier),
             Kind::Path(path) => {
                 self.request.iter().flat_map(|text| text.paths()).any(|said| is_below(path, said))
             }
@@ -155,11 +157,8 @@ impl View<'_> {
     }
 
     /// A page counts whole; its host alone only while there is nothing private that could be written into the rest.
-    fn says_page_or(&self, carrier: &Carrier) -> bool {
-        let is_host_named = |host: &str| {
-            self.request.iter().any(|text| text.names_host(host))
-                || self.evidence.approvals().any(|approved| approved.names_host(host))
-        };
+    fn says_carrier(&self, carrier: &Carrier) -> bool {
+        let is_host_named = |host: &str| self.request.iter().any(|text| text.names_host(host));
         self.request.iter().any(|text| text.carries(carrier))
             || !self.holds_private && host_of(carrier).is_some_and(is_host_named)
     }
@@ -176,7 +175,10 @@ impl View<'_> {
     /// Addresses and pages that a person approved hold for every tool, and whom they named for every one of that server.
     fn is_approved_elsewhere(&self, leaf: &Leaf, value: &Value) -> bool {
         self.evidence.approvals().any(|approved| match &value.kind {
-            Kind::Carrier(carrier) => approved.carries(carrier),
+            Kind::Carrier(carrier) => {
+                let is_there = |host: &str| approved.names_host(host);
+                approved.carries(carrier) || !self.holds_private && host_of(carrier).is_some_and(is_there)
+            }
             Kind::Words if leaf.role == ArgumentRole::Target => {
                 approved.is_target_of(self.call.server, &value.normal)
             }
@@ -270,9 +272,10 @@ impl View<'_> {
         // What the user calls something new is no word for something that is there, and an address is somebody's, not a
         // thing's that a stranger called so.
         let is_address = || !listed.reply.trusted && crate::carrier::mail(&name.normal).is_some();
-        if name.significant == 0 || is_address() || texts.iter().any(|text| text.gives_name(&name.normal)) {
+        if name.significant == 0 || is_address() {
             return None;
         }
+        let texts: Vec<&Text> = texts.iter().copied().filter(|text| !text.gives_name(&name.normal)).collect();
         let says = |words: &str| texts.iter().any(|text| text.has_words(words));
         let is_whole = || {
             name.significant > 1 || listed.reply.trusted || texts.iter().any(|text| text.quotes(&name.normal))
@@ -280,7 +283,7 @@ impl View<'_> {
         let part = if says(&name.spaced) && is_whole() {
             Some(name.spaced.as_str())
         } else {
-            leading_part(texts, name, nouns)
+            leading_part(&texts, name, nouns)
         };
         part.filter(|part| self.is_only(listed, part))
     }

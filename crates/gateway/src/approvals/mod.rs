@@ -8,6 +8,7 @@ mod fault;
 mod fetched_pages;
 mod folder;
 mod kept_label;
+mod listed_things;
 mod look;
 mod mandate;
 mod methods;
@@ -42,6 +43,7 @@ pub use view::{
 pub(crate) use ceremony::{Around, Proposed};
 pub(crate) use enroll::with_one;
 pub(crate) use folder::common_folder;
+pub(crate) use listed_things::ListedCall;
 pub(crate) use mandate::Mandated;
 pub(crate) use methods::PREFIX as APPROVAL_METHODS;
 pub(crate) use passkey_name::{kind as passkey_kind, parse as parse_passkey_name};

@@ -12,6 +12,7 @@ use highwater_store::{ApprovalRequest, RememberedAnswer, RequestFilter, RequestS
 use super::fetched_pages::Pages;
 use super::folder::Folder;
 use super::kept_label::KeptLabel;
+use super::listed_things::ListedThings;
 use super::requests::told_of;
 use super::scope::{AskedCall, Rememberable, Surface, Values};
 use super::view::{ContextView, RememberScope};
@@ -77,7 +78,9 @@ impl Offer {
         let created = now();
         let targets = self.same.kept(scope, surface).ok_or(DeskFault::NotRememberable)?;
         let lasts = match scope {
-            RememberScope::Session | RememberScope::Host | RememberScope::Folder => 24 * HOUR_MS,
+            RememberScope::Session | RememberScope::Host | RememberScope::Folder | RememberScope::Listed => {
+                24 * HOUR_MS
+            }
             RememberScope::ToolWithTargets => 30 * 24 * HOUR_MS,
             RememberScope::UntilDefinitionChanges => 10 * 365 * 24 * HOUR_MS,
         };
@@ -166,6 +169,8 @@ impl Desk {
             let label: KeptLabel = serde_json::from_str(&answer.label).unwrap_or_default();
             let is_file =
                 |kept: &str| others.as_deref().is_some_and(|others| Folder::covers(kept, others, call.files));
+            let is_listed =
+                |kept: &str| call.listed.is_some_and(|listed| ListedThings::covers(kept, listed, &values));
             answer.until > at
                 && answer.principal == *recalled.principal
                 && answer.session.as_ref().is_none_or(|session| session == recalled.session)
@@ -176,7 +181,10 @@ impl Desk {
                     None => false,
                     Some(kept) if pages.as_deref() == Some(kept) => label.covers_data(call.label),
                     Some(kept) if kept == targets && answer.session.is_none() => label.covers(call.label),
-                    Some(kept) => (kept == targets || is_file(kept)) && label.covers_conversation(call.label),
+                    Some(kept) => {
+                        (kept == targets || is_file(kept) || is_listed(kept))
+                            && label.covers_conversation(call.label)
+                    }
                 }
                 && told_of(&answer.told).covers(call.told)
         }))

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::fetched_pages::Pages;
 use super::folder::Folder;
 use super::kept_label::{KeptLabel, ReplyAdds};
+use super::listed_things::{ListedCall, ListedThings};
 use super::view::RememberScope;
 
 /// How many values a sentence names.
@@ -49,6 +50,8 @@ pub(crate) struct AskedCall<'a> {
     pub(crate) files: &'a [String],
     /// The folder that a yes may cover: all of them lie below it.
     pub(crate) folder: Option<&'a str>,
+    /// What it names of the things that its server listed, where that can be undone.
+    pub(crate) listed: Option<&'a ListedCall>,
     pub(crate) label: &'a Label,
     /// The label that its reply is predicted to have.
     pub(crate) reply: &'a Label,
@@ -86,6 +89,8 @@ pub struct Rememberable {
     pages: Option<Pages>,
     /// The folder that it may be remembered for, where all that it names are files there.
     folder: Option<Folder>,
+    /// The things that it may be remembered for, where it names one that its server listed.
+    listed: Option<ListedThings>,
     /// The tool, and in words what stays the same and what need not.
     tool: String,
     fixed: Vec<(String, String)>,
@@ -113,11 +118,13 @@ impl Rememberable {
         // What is run is no audience, and where nothing is named there is none.
         let is_audience = !may_be_steered || call.shape.runs().is_none() && !values.fixed.is_empty();
         let pages = call.page.and_then(|url| Pages::of(call.arguments, url));
+        let listed = call.listed.and_then(|listed| ListedThings::offered(listed, &values));
         let folder = call.folder.and_then(|path| Some(Folder::new(path, values.folder_digest()?)));
         let same = Self {
             targets: (is_open && is_audience).then(|| values.digest()),
             pages: pages.filter(|_| is_open),
             folder: folder.filter(|_| is_open),
+            listed: listed.filter(|_| is_open),
             label: kept,
             tool: tool.to_owned(),
             fixed: values
@@ -130,7 +137,9 @@ impl Rememberable {
             free: values.free,
             told_with_reply: call.told_with_reply.cloned(),
         };
-        (same.targets.is_some() || same.pages.is_some() || same.folder.is_some()).then_some(same)
+        let is_something =
+            same.targets.is_some() || same.pages.is_some() || same.folder.is_some() || same.listed.is_some();
+        is_something.then_some(same)
     }
 
     /// Which scopes may be chosen there, the narrowest in time first.
@@ -140,6 +149,8 @@ impl Rememberable {
         let all = [
             (RememberScope::Host, is_page && self.pages.is_some()),
             (RememberScope::Folder, self.folder.is_some()),
+            // The names of things are the server's, and stand on our page alone.
+            (RememberScope::Listed, is_page && self.listed.is_some()),
             (RememberScope::Session, self.targets.is_some()),
             (RememberScope::ToolWithTargets, lasting),
             (RememberScope::UntilDefinitionChanges, lasting),
@@ -159,6 +170,11 @@ impl Rememberable {
                 let folder = self.folder.as_ref().map(Folder::path).unwrap_or_default();
                 let others = Self::listed("whatever", &self.free, "say");
                 format!("any `{}` of files below {}{others}, {until_end}", self.tool, cut(folder))
+            }
+            RememberScope::Listed => {
+                let things = self.listed.as_ref().map(|listed| listed.words(&self.tool)).unwrap_or_default();
+                let others = Self::listed("whatever", &self.free, "say");
+                format!("{things}{others}, until you say something new or the conversation holds more data")
             }
             RememberScope::Session => format!("{}, {until_end}", self.same_targets()),
             RememberScope::ToolWithTargets => {
@@ -222,6 +238,7 @@ impl Rememberable {
         match scope {
             RememberScope::Host => self.pages.as_ref().map(Pages::kept),
             RememberScope::Folder => self.folder.as_ref().map(Folder::kept),
+            RememberScope::Listed => self.listed.as_ref().map(ListedThings::kept),
             RememberScope::Session
             | RememberScope::ToolWithTargets
             | RememberScope::UntilDefinitionChanges => self.targets.clone(),
@@ -260,6 +277,12 @@ impl<'a> Values<'a> {
     /// so is whatever is wrapped around the arguments of a tool.
     pub(super) fn digest(&self) -> String {
         hashed(&written(self.fixed.iter()))
+    }
+
+    /// The same without one argument, and with its name.
+    pub(super) fn digest_without(&self, argument: &str) -> String {
+        let others = self.fixed.iter().filter(|(name, _)| name != argument);
+        hashed(&format!("{} {}", quote(argument), written(others)))
     }
 
     /// The same without the paths, where the call names no other things.
@@ -347,7 +370,7 @@ fn shown(name: &str, value: &str) -> (String, String) {
     (cut(name), value)
 }
 
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     let mut short: String = text.chars().take(LONGEST_VALUE).collect();
     if short.len() < text.len() {
         short.push('…');
@@ -378,6 +401,7 @@ mod tests {
             page: None,
             files: &[],
             folder: None,
+            listed: None,
             label: &label,
             reply: &reply,
             told: &told,

@@ -279,6 +279,8 @@ pub enum RememberScope {
     Host,
     /// For this tool with files below this folder, until the conversation ends.
     Folder,
+    /// For this tool with each of the things that its server listed, until the user says something new.
+    Listed,
     /// For this tool with these target arguments, until the conversation ends.
     Session,
     /// For this tool with these target arguments, for a month.
@@ -295,6 +297,7 @@ impl RememberScope {
         match self {
             Self::Host => "host",
             Self::Folder => "folder",
+            Self::Listed => "listed",
             Self::Session => "session",
             Self::ToolWithTargets => "tool-with-targets",
             Self::UntilDefinitionChanges => "until-definition-changes",
@@ -304,7 +307,7 @@ impl RememberScope {
     /// Whether it ends with the conversation at the latest.
     pub const fn ends_with_conversation(self) -> bool {
         match self {
-            Self::Host | Self::Folder | Self::Session => true,
+            Self::Host | Self::Folder | Self::Listed | Self::Session => true,
             Self::ToolWithTargets | Self::UntilDefinitionChanges => false,
         }
     }

@@ -11,6 +11,7 @@ use highwater_hosts::table::read_payload;
 use highwater_hosts::words::mentioned_files;
 use highwater_store::StoreError;
 
+use super::evidence::NativeReply;
 use super::native::{Told, label_of_mention, label_of_result};
 use super::state::{Owed, State};
 use super::{CommandHook, HookAnswer, HookFault, HookStatus};
@@ -62,10 +63,17 @@ impl Gateway {
         carrier: Carrier,
     ) -> Result<(), StoreError> {
         self.hosts.heard.store(true, Ordering::Release);
-        let (now, is_untrusted) = (self.hosts.now(), |node: &Node| self.is_untrusted(node));
-        let effects = state.binding.hear(event, carrier, now, &is_untrusted);
-        state.owed.extend(effects.into_iter().map(Owed::Effect));
         let conversation = ConversationKey { host: event.host, id: event.conversation.clone() };
+        let (now, is_untrusted) = (self.hosts.now(), |node: &Node| self.is_untrusted(node));
+        // What ran before we were started may have run a command: who forgets is not to be less careful.
+        let is_doubted =
+            !state.binding.knows(&conversation) && self.were_others_untrusted(state, &conversation).await?;
+        let before = is_doubted.then(|| state.binding.set_forgotten_command(Some(now)));
+        let effects = state.binding.hear(event, carrier, now, &is_untrusted);
+        if let Some(before) = before {
+            state.binding.set_forgotten_command(before);
+        }
+        state.owed.extend(effects.into_iter().map(Owed::Effect));
         let node = Node { conversation, agent: event.agent.as_ref().map(|agent| agent.id.clone()) };
         let brought = |state: &State, call: &ToolCall, outcome: &Outcome| {
             // The road has labelled what our own tools answered.
@@ -74,7 +82,8 @@ impl Gateway {
                 let places = &self.world.load().places;
                 label_of_result(&Told { event, call, outcome, places })
             });
-            label.flatten().map(|label| Owed::Raise(node.clone(), label, call.tool.clone()))
+            let reply = || NativeReply::of(event.host, call, outcome);
+            label.flatten().map(|label| Owed::Result(node.clone(), label, reply()))
         };
         let raised: Vec<Owed> = match &event.kind {
             EventKind::Prompt(prompt) => self.mentioned(event, prompt, &node),
@@ -115,7 +124,7 @@ impl Gateway {
         let places = &self.world.load().places;
         let files = mentioned_files(prompt).into_iter().take(MAX_MENTIONS);
         let labels = files.filter_map(|file| label_of_mention(event, &file, places));
-        labels.map(|label| Owed::Raise(node.clone(), label, "@file".to_owned())).collect()
+        labels.map(|label| Owed::Mention(node.clone(), label)).collect()
     }
 }
 

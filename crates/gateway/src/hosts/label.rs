@@ -5,10 +5,11 @@ use highwater_core::audit::{AuditEvent, Happened};
 use highwater_core::id::{SessionKey, Timestamp};
 use highwater_core::label::Label;
 use highwater_core::trust::TrustLevel;
-use highwater_hosts::binding::{Effect, Finding, FirstLabel, Node};
+use highwater_hosts::binding::{ConversationKey, Effect, Finding, FirstLabel, Node};
 use highwater_hosts::host::Host;
 use highwater_store::{SessionRecord, StoreError};
 
+use super::node::node_of_key;
 use super::state::{Owed, State};
 use crate::gateway::{Gateway, now};
 
@@ -21,7 +22,11 @@ impl Gateway {
         while let Some(owed) = state.owed.front().cloned() {
             match &owed {
                 Owed::Effect(effect) => self.apply(state, effect).await?,
-                Owed::Raise(node, label, tool) => self.take_in_result(node, label, tool).await?,
+                Owed::Result(node, label, reply) => {
+                    self.take_in_result(node, label, &reply.tool).await?;
+                    self.tell_native_reply(node, reply, label);
+                }
+                Owed::Mention(node, label) => self.take_in_result(node, label, "@file").await?,
             }
             state.owed.pop_front();
         }
@@ -73,39 +78,47 @@ impl Gateway {
 
     async fn begin_node(&self, state: &mut State, node: &Node, first: &FirstLabel) -> Result<(), StoreError> {
         let session = self.session_of_node(node);
-        // Before anything is read in it, so that it is known that nothing was.
-        match &node.agent {
-            None => {
-                let is_fresh = matches!(first, FirstLabel::Fresh | FirstLabel::FreshBeside(_));
-                self.evidence.bring_words(&session, is_fresh).await;
-            }
-            Some(_) => {
-                let root = Node { conversation: node.conversation.clone(), agent: None };
-                self.evidence.share(&session, &self.session_of_node(&root)).await;
-            }
-        }
         let nothing = Label::bottom();
         let host = node.conversation.host.title();
         match first {
             FirstLabel::Fresh => {
+                self.bring_words(node, true).await;
                 session.begin_hosted(&nothing, None).await?;
                 self.remark(node, "conversation", &format!("{host} began a conversation"));
             }
             FirstLabel::FreshBeside(others) => {
+                self.bring_words(node, true).await;
                 let beside = self.possible_labels(others).await?;
                 session.begin_hosted(&nothing, Some(&beside)).await?;
                 let detail = format!("{host} began a conversation while another one could have started it");
                 self.remark(node, "unconfirmed", &detail);
             }
             FirstLabel::Stored => {
-                if !session.begin_hosted(&nothing, None).await? {
+                let is_confirmed = state.binding.is_confirmed(&node.conversation);
+                if !session.begin_hosted(&nothing, None).await? && is_confirmed {
                     state.late.insert(node.clone());
                 }
-                self.remark(node, "conversation", &format!("{host} goes on with a conversation"));
+                self.bring_words(node, false).await;
+                if session.current().await?.pending.is_some() {
+                    // Nobody said so before we were started again, either.
+                    state.binding.doubt_again(&node.conversation);
+                } else if !is_confirmed {
+                    session.begin_hosted(&nothing, Some(&self.read_lately().await?)).await?;
+                }
+                let what = if is_confirmed { "conversation" } else { "unconfirmed" };
+                self.remark(node, what, &format!("{host} goes on with a conversation"));
             }
             FirstLabel::CopyOf(originals) => {
                 let (label, beside) = self.labels_of_nodes(originals).await?;
+                if node.agent.is_some() {
+                    // Before anything is read in it, so that it is known that nothing was.
+                    let root = Node { conversation: node.conversation.clone(), agent: None };
+                    self.evidence.share(&session, &self.session_of_node(&root)).await;
+                }
                 session.begin_hosted(&label, beside.as_ref()).await?;
+                if node.agent.is_none() {
+                    self.bring_words(node, false).await;
+                }
                 let what = if node.agent.is_some() { "sub-agent" } else { "conversation" };
                 self.remark(node, what, &format!("{host} began it with the label of the one it comes from"));
             }
@@ -138,16 +151,33 @@ impl Gateway {
         Ok(beside.into_iter().fold(label, |label, beside| label.joined(&beside)))
     }
 
-    /// What the account has read lately, in any conversation.
-    async fn read_lately(&self) -> Result<Label, StoreError> {
+    /// Whether a conversation that was there before we were started, and of which nothing was heard since, has read what
+    /// strangers wrote.
+    pub(super) async fn were_others_untrusted(
+        &self,
+        state: &State,
+        conversation: &ConversationKey,
+    ) -> Result<bool, StoreError> {
+        let is_other = |session: &SessionRecord| {
+            let found = node_of_key(session.key.as_str());
+            found.is_some_and(|(other, _)| other != *conversation && !state.binding.knows(&other))
+        };
+        let sessions = self.used_lately().await?;
+        Ok(sessions.iter().any(|session| session.label.untrusted() && is_other(session)))
+    }
+
+    async fn used_lately(&self) -> Result<Vec<SessionRecord>, StoreError> {
         let quiet = u64::try_from(self.settings.load().quiet.as_millis()).unwrap_or(u64::MAX);
         let since = Timestamp(now().0.saturating_sub(quiet));
-        let sessions = self.store.sessions(None, None, MOST_RECENT).await?;
-        let lately = |session: &&SessionRecord| session.seen >= since;
-        Ok(sessions
-            .iter()
-            .filter(lately)
-            .fold(Label::bottom(), |label, session| label.joined(&session.label)))
+        let mut sessions = self.store.sessions(None, None, MOST_RECENT).await?;
+        sessions.retain(|session| session.seen >= since);
+        Ok(sessions)
+    }
+
+    /// What the account has read lately, in any conversation.
+    async fn read_lately(&self) -> Result<Label, StoreError> {
+        let sessions = self.used_lately().await?;
+        Ok(sessions.iter().fold(Label::bottom(), |label, session| label.joined(&session.label)))
     }
 
     /// Puts on record what became of a node.

@@ -6,6 +6,7 @@
 //! stored is owed: nothing of these hosts goes on before it is paid.
 
 mod bind;
+mod evidence;
 mod hear;
 mod label;
 mod native;

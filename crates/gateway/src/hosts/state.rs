@@ -12,6 +12,7 @@ use highwater_hosts::words::AcceptedWords;
 use serde::Serialize;
 
 use super::USUAL_NAME;
+use super::evidence::NativeReply;
 use crate::gateway::now;
 
 /// Everything that hosts have told.
@@ -32,7 +33,9 @@ pub(super) struct State {
 pub(super) enum Owed {
     Effect(Effect),
     /// What a tool of the host has brought in.
-    Raise(Node, Label, String),
+    Result(Node, Label, NativeReply),
+    /// What a file brings in that a prompt mentions.
+    Mention(Node, Label),
 }
 
 /// What is remembered of one conversation.

@@ -23,7 +23,7 @@ use super::approve::ReplySource;
 use super::permitted::{Basis, Permitted};
 use super::proposed::{EffectiveContract, Proposed};
 use super::sessions::{Sessions, is_unread};
-use crate::approvals::ListedView;
+use crate::approvals::{ListedCall, ListedView};
 use crate::catalog::Definition;
 use crate::session::ReadCall;
 
@@ -189,6 +189,47 @@ impl Sessions {
     }
 }
 
+impl Sessions {
+    /// What a call names of the things that its server listed, where a yes may cover all of them: nothing leaves, and it
+    /// can be undone.
+    pub(super) fn listed_call(&self, proposed: &Proposed) -> Option<ListedCall> {
+        let (session, contract) = (proposed.session(), &proposed.contract);
+        let may_cover = self.evidence.may_have(session)
+            && proposed.action.kind() == ActionKind::CallTool
+            && !contract.destroys()
+            && !contract.destination().contains(Destination::Public);
+        let tool = proposed.route.tool.as_ref().filter(|_| may_cover)?;
+        let server = proposed.action.upstream();
+        let (request, was_asked) = self.evidence.open_request(session.key(), server, &tool.own)?;
+        let all = self.evidence.with(session, epoch(proposed), |evidence| evidence.listed(server))?;
+        let mut named = members(proposed.arguments())
+            .filter(|(_, value)| value.len() <= LONGEST_ID)
+            .filter_map(|(name, value)| {
+                let id = unquote(value).unwrap_or(Cow::Borrowed(value));
+                let mut things = all.iter().filter(|thing| thing.is_named(&id));
+                let thing = things.next().filter(|_| things.next().is_none())?;
+                Some((name.into_owned(), thing.clone()))
+            });
+        // One thing by one argument: nobody said which of several may change.
+        let (argument, thing) = named.next()?;
+        if named.next().is_some() {
+            return None;
+        }
+        let alike = all.iter().filter(|other| other.kind == thing.kind).cloned().collect();
+        Some(ListedCall { request, argument, thing, alike, was_asked })
+    }
+
+    /// Notes that somebody is asked about a call.
+    pub(super) fn note_question(&self, proposed: &Proposed) {
+        if let Some(tool) =
+            proposed.route.tool.as_ref().filter(|_| self.evidence.may_have(proposed.session()))
+        {
+            let session = proposed.session().key();
+            self.evidence.note_question(session, proposed.action.upstream(), &tool.own);
+        }
+    }
+}
+
 fn read_call(permitted: &Permitted) -> ReadCall {
     let tool = permitted.route.tool.as_ref();
     let method = || Arc::clone(permitted.action.method());
@@ -296,7 +337,7 @@ fn defined(proposed: &Proposed) -> Option<&Definition> {
 fn with_first_sights(provenance: CallProvenance, evidence: &Evidence, arguments: &Value) -> CallProvenance {
     let arguments = provenance.arguments.iter().map(|argument| {
         let is_unfounded = argument.ground == Ground::Nothing && argument.source.is_none();
-        let values = is_unfounded.then(|| texts_at(arguments, &argument.pointer)).unwrap_or_default();
+        let values = if is_unfounded { texts_at(arguments, &argument.pointer) } else { Vec::new() };
         let source = values.iter().find_map(|value| evidence.first_sight(value)).map(|sight| sight.decision);
         ArgumentStanding { source: source.or_else(|| argument.source.clone()), ..argument.clone() }
     });

@@ -3,7 +3,7 @@
 //!
 //! Only conversations that tell the user's words are kept here: without words nothing is vouched for.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,6 +14,8 @@ use highwater_core::provenance::People;
 use highwater_provenance::{Body, Directory, Evidence};
 use highwater_store::{SessionHandle, SessionKind};
 use tokio::time::{Duration, Instant};
+
+use crate::gateway::fresh_id;
 
 /// How many conversations are kept. The one that was used longest ago goes first.
 const MAX_CONVERSATIONS: usize = 4096;
@@ -82,6 +84,10 @@ struct Conversation {
 
 struct Heard {
     evidence: Evidence,
+    /// The turn in which the user said something last, and a name of ours for it.
+    turn: Option<(Box<str>, Arc<str>)>,
+    /// The tools that somebody was asked about since, by their servers.
+    asked: BTreeSet<(UpstreamId, Arc<str>)>,
     /// The calls whose replies were read, the oldest first.
     reads: VecDeque<Arc<ReadCall>>,
     /// As many bytes of it are counted among all.
@@ -176,6 +182,7 @@ impl Evidences {
     pub(crate) async fn hear_words(&self, session: &SessionHandle, turn: &str, typed: &str) {
         let entry = self.begun(session).await;
         self.look(&entry.conversation, |evidence| evidence.words(turn, typed));
+        locked(&entry.conversation.heard).begin_turn(turn);
     }
 
     /// The host of a conversation tells words, whether or not it has told any yet. From here on missing words are words
@@ -241,6 +248,29 @@ impl Evidences {
         self.count.load(Ordering::Acquire) > 0 || is_of_host(session)
     }
 
+    /// A name of ours for what the user said last in a conversation, and whether somebody was asked about this tool since.
+    pub(crate) fn open_request(
+        &self,
+        session: &SessionKey,
+        server: &UpstreamId,
+        tool: &Arc<str>,
+    ) -> Option<(Arc<str>, bool)> {
+        let entry = self.entry(session)?;
+        let heard = locked(&entry.conversation.heard);
+        let (_, request) = heard.turn.as_ref()?;
+        Some((Arc::clone(request), heard.asked.contains(&(server.clone(), Arc::clone(tool)))))
+    }
+
+    /// Notes that somebody is asked about a call of a tool.
+    pub(crate) fn note_question(&self, session: &SessionKey, server: &UpstreamId, tool: &Arc<str>) {
+        if let Some(entry) = self.entry(session) {
+            let mut heard = locked(&entry.conversation.heard);
+            if heard.asked.len() < MAX_READS {
+                heard.asked.insert((server.clone(), Arc::clone(tool)));
+            }
+        }
+    }
+
     /// Notes a call whose reply was read, so that people can be told of it.
     pub(crate) fn note_read(&self, session: &SessionKey, mut call: ReadCall) {
         let Some(entry) = self.entry(session) else { return };
@@ -298,7 +328,13 @@ impl Evidences {
         };
         Conversation {
             used: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
-            heard: Mutex::new(Heard { evidence, reads: VecDeque::new(), counted: 0 }),
+            heard: Mutex::new(Heard {
+                evidence,
+                turn: None,
+                asked: BTreeSet::new(),
+                reads: VecDeque::new(),
+                counted: 0,
+            }),
             all_bytes: Arc::clone(&self.bytes),
         }
     }
@@ -359,6 +395,18 @@ impl Conversation {
         self.all_bytes.fetch_add(now, Ordering::Relaxed);
         self.all_bytes.fetch_sub(before, Ordering::Relaxed);
         answer
+    }
+}
+
+// === impl Heard ===
+
+impl Heard {
+    /// The user says something, in a turn that may have been told of before.
+    fn begin_turn(&mut self, turn: &str) {
+        if self.turn.as_ref().is_none_or(|(known, _)| **known != *turn) {
+            self.turn = Some((turn.into(), fresh_id().into()));
+            self.asked.clear();
+        }
     }
 }
 

@@ -23,11 +23,16 @@ fn told(site: &Site) {
     let create = ["token", "create", "bot", "--permission", "read", "--server", "repo", "--server", "files"];
     let made = said(
         site,
-        &[&create[..], &["--tool", "get_*", "--rate", "60", "--person", "ada", "--user", "ben"]].concat(),
+        &[
+            &create[..],
+            &["--tool", "get_*", "--rate", "60", "--person", "ada", "--user", "ben", "--words", "none"],
+        ]
+        .concat(),
     );
     let secret = made.lines().nth(1).unwrap().strip_prefix("secret       ").unwrap();
     assert!(secret.starts_with("hwt_") && secret.len() == 47, "{made}");
     assert!(made.contains("user         ben\n"), "{made}");
+    assert!(made.contains("words        none\n"), "{made}");
     assert!(made.contains("narrowed to  tools get_*, 60/min\n"), "{made}");
     assert!(made.contains("This is the only time that the secret is shown."), "{made}");
 
@@ -50,6 +55,7 @@ fn told(site: &Site) {
     assert_eq!(json[0]["permissions"], serde_json::json!(["call_tool_read"]), "{json}");
     assert_eq!(json[0]["person"], "ada", "{json}");
     assert_eq!(json[0]["user"], "ben", "{json}");
+    assert_eq!(json[0]["words"], "none", "{json}");
 
     let taken = failed(site, &create, 1);
     assert!(taken.starts_with("error: there is a token `bot` already\nhelp: choose another name"), "{taken}");

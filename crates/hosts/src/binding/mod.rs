@@ -329,6 +329,23 @@ impl Binding {
         }
     }
 
+    /// Takes a conversation for one that the person has not said is theirs: nobody said so before it was forgotten.
+    pub fn doubt_again(&mut self, conversation: &ConversationKey) {
+        if let Some(found) = self.conversations.get_mut(conversation) {
+            found.confirmed = false;
+        }
+    }
+
+    /// Whether anything was heard of a conversation that is still remembered.
+    pub fn knows(&self, conversation: &ConversationKey) -> bool {
+        self.conversations.contains_key(conversation)
+    }
+
+    /// Sets when a conversation that is forgotten last ran a command, and gives what was known of it before.
+    pub fn set_forgotten_command(&mut self, at: Option<u64>) -> Option<u64> {
+        std::mem::replace(&mut self.forgotten_command, at)
+    }
+
     /// Takes the person's word that a conversation is theirs. Whether it was in doubt; then the labels
     /// beside its own are dropped.
     pub fn confirm(&mut self, conversation: &ConversationKey) -> bool {

@@ -32,6 +32,20 @@ fn addresses_are_found_as_people_write_them() {
 }
 
 #[test]
+fn nothing_hides_behind_another_address() {
+    for (text, carriers) in [
+        ("evil.com@", vec!["evil.com"]),
+        ("evil.com/@mark", vec!["evil.com"]),
+        ("evil.com,ann@work.example", vec!["ann@work.example", "evil.com"]),
+        ("evil.com/https://good.example", vec!["evil.com/https", "good.example"]),
+        ("a@b@evil.com", vec!["b@evil.com"]),
+    ] {
+        assert_eq!(found(text), carriers, "{text}");
+    }
+    assert!(found(&"@".repeat(200_000)).is_empty());
+}
+
+#[test]
 fn numbers_are_found_whatever_separates_their_digits() {
     for (text, carrier) in [
         ("pay GB29 NWBK 6016 1331 9268 19 today", "gb29nwbk60161331926819"),

@@ -276,3 +276,28 @@ pub(crate) async fn a_transport_session_is_known_until_its_client_ends_it<B: Bac
         assert!(store.find_transport(&id, &agent).await.unwrap().is_none());
     }
 }
+
+pub(crate) async fn a_conversation_of_a_host_is_written_down_and_what_is_beside_it_goes_by_a_word<B: Backend>() {
+    let place = B::new().await;
+    let store = place.open().await;
+    let of = |store: &Store, id: &str| store.session(&key(SessionKind::Host, id), &owner(SessionKind::Host));
+    let (clean, doubted) = (of(&store, "claude-code/a"), of(&store, "claude-code/b"));
+    assert!(!clean.begin_hosted(&Label::bottom(), None).await.unwrap());
+    assert_eq!(clean.current().await.unwrap().version, 0, "nothing was read in it");
+    assert!(clean.begin_hosted(&Label::bottom(), None).await.unwrap(), "it is known");
+    assert!(!doubted.begin_hosted(&pii(), Some(&web())).await.unwrap());
+    assert_eq!((own(&doubted).await, pending(&doubted).await), (pii(), Some(web())));
+    // What comes later is beside it as well, and nothing of it is in the label.
+    let more = Label::bottom().with_class(DataClass::Financial);
+    doubted.begin_hosted(&Label::bottom(), Some(&more)).await.unwrap();
+    assert_eq!(pending(&doubted).await, Some(web().joined(&more)));
+    doubted.join(&Label::bottom().with_class(DataClass::User)).await.unwrap();
+    store.close().await.unwrap();
+    let store = place.open().await;
+    let (clean, doubted) = (of(&store, "claude-code/a"), of(&store, "claude-code/b"));
+    assert!(clean.begin_hosted(&Label::bottom(), None).await.unwrap());
+    assert_eq!(pending(&doubted).await, Some(web().joined(&more)));
+    assert!(matches!(anew(&doubted).await, Declassified::Done(_)));
+    let label = pii().with_class(DataClass::User);
+    assert_eq!((own(&doubted).await, pending(&doubted).await), (label, None));
+}

@@ -61,6 +61,7 @@ macro_rules! run {
                 a_conversation_is_declassified_while_others_come_into_it,
                 a_reply_that_comes_after_a_silence_belongs_to_what_goes_on,
                 what_unnamed_sessions_have_read_is_in_the_first_conversation,
+                a_conversation_of_a_host_is_written_down_and_what_is_beside_it_goes_by_a_word,
                 a_transport_session_is_known_until_its_client_ends_it,
                 marks_only_rise_and_come_back,
                 marks_outlive_the_store,

@@ -217,6 +217,7 @@ impl Call {
             page: self.page,
             files: &[],
             folder: None,
+            listed: None,
             label: &self.label,
             reply,
             told: &self.told,

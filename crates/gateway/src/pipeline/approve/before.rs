@@ -21,7 +21,8 @@ use super::given::Given;
 use super::signable::{Called, Signable};
 use super::{Approvals, HeldCall};
 use crate::approvals::{
-    Around, AskedCall, Mandated, Offer, Recalled, Rememberable, Surface, common_folder, is_content, rules_of,
+    Around, AskedCall, ListedCall, Mandated, Offer, Recalled, Rememberable, Surface, common_folder,
+    is_content, rules_of,
 };
 use crate::gateway::now;
 
@@ -105,7 +106,9 @@ impl Approvals {
     ) -> Result<Option<Given>, Refusal> {
         let Ok(here) = &call.at_desk else { return Ok(None) };
         let (told, scope, reply) = (escalation.told(), proposed.scope(), predicted_reply(proposed));
-        let recalled = here.desk.recall(&recalled(here, proposed, &told, &scope, &reply)).await;
+        let listed = self.judge.sessions.listed_call(proposed);
+        let recalled = recalled(here, proposed, (&told, listed.as_ref()), &scope, &reply);
+        let recalled = here.desk.recall(&recalled).await;
         let recalled = recalled.map_err(|fault| failed(proposed, &fault))?;
         Ok(recalled.map(|answer| {
             Given::Remembered(escalation.question(), format!("remembered {} by {}", answer.id, answer.user))
@@ -161,7 +164,8 @@ impl Approvals {
     ) -> Option<Rememberable> {
         let reply = predicted_reply(proposed);
         let told_with_reply = Told::with_reply(&proposed.policy, &proposed.facts(), &reply);
-        let call = asked_call(proposed, signable, told, &reply);
+        let listed = self.judge.sessions.listed_call(proposed);
+        let call = asked_call(proposed, signable, (told, listed.as_ref()), &reply);
         let places = Arc::clone(&self.judge.world.load().places);
         let home = places.home.as_deref().and_then(|home| Path::new(home).canonicalize().ok());
         let home = home.as_deref().and_then(Path::to_str);
@@ -223,7 +227,7 @@ fn agreed_with_challenge(proposed: &Proposed, escalation: &Escalation) -> Option
 pub(super) fn recalled<'a>(
     here: &'a AtDesk<'_>,
     proposed: &'a Proposed,
-    told: &'a Told,
+    told: (&'a Told, Option<&'a ListedCall>),
     scope: &'a SessionKey,
     reply: &'a Label,
 ) -> Recalled<'a> {
@@ -252,7 +256,7 @@ pub(super) fn around(arrival: &Arrival, proposed: &Proposed, escalation: &Escala
 fn asked_call<'a>(
     proposed: &'a Proposed,
     signable: &'a Signable,
-    told: &'a Told,
+    (told, listed): (&'a Told, Option<&'a ListedCall>),
     reply: &'a Label,
 ) -> AskedCall<'a> {
     let known = proposed.known();
@@ -267,6 +271,7 @@ fn asked_call<'a>(
         page: signable.page(proposed),
         files: if are_told { &proposed.files.real } else { &[] },
         folder: None,
+        listed,
         label: proposed.label(),
         reply,
         told,

@@ -105,6 +105,7 @@ impl Approvals {
             here.desk.decline(&request.id, by).await.map_err(|fault| failed(proposed, &fault))?;
             return Ok(Asked::Event(Event::Declined));
         }
+        self.judge.sessions.note_question(proposed);
         Ok(Asked::Event(if request.state == RequestState::Approved {
             call.given = Some(Given::Grant(request));
             Event::Collected

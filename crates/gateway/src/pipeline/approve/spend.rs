@@ -57,7 +57,8 @@ impl Approvals {
             (Given::Remembered(question, by), Ok(here)) => {
                 // Whoever said yes once and for later has not said it once more.
                 let (told, scope, reply) = (escalation.told(), proposed.scope(), predicted_reply(&proposed));
-                let recalled = recalled(here, &proposed, &told, &scope, &reply);
+                let listed = self.judge.sessions.listed_call(&proposed);
+                let recalled = recalled(here, &proposed, (&told, listed.as_ref()), &scope, &reply);
                 let beside = here.desk.use_beside(&recalled, here.signable.hash).await;
                 beside.map_err(|fault| failed(&proposed, &fault))?;
                 self.say_by(proposed, escalation, question, by)

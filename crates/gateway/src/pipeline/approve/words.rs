@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Authority, Axis, ClassSet, DataClass, Destination};
-use highwater_core::decide::{Concern, DOUBTED_FILES, Finding, FindingId, Reason};
+use highwater_core::decide::{Concern, DOUBTED_FILES, Finding, FindingId, FlowRule, Reason};
 use highwater_core::label::{ANOTHER_CONVERSATION, Label};
 use highwater_core::policy::{Effect, Seen, SeenValue};
 
@@ -91,7 +91,9 @@ pub(super) fn sentence(proposed: &Proposed, finding: &Finding, story: &Story) ->
             match gate.concern {
                 Concern::PrivateData => private(session, story, gate.consequence),
                 // The session may be one that nobody doubts: then it is asked for what the request does not say.
-                Concern::UntrustedText if !finding.reasons.contains(&Reason::UntrustedActs) => {
+                Concern::UntrustedText
+                    if *rule == FlowRule::Act && !finding.reasons.contains(&Reason::UntrustedActs) =>
+                {
                     "Your request does not ask for this, and what goes out cannot be fetched back.".to_owned()
                 }
                 Concern::UntrustedText => doubtful(session, story) + gate.consequence,

@@ -144,3 +144,24 @@ async fn a_sub_agent_of_it_is_in_doubt_as_long_as_it_is() {
     two.announce("c2", ACT, child).await;
     text(&call(&agent, "c2", ACT).await);
 }
+
+#[tokio::test]
+async fn a_gateway_that_was_started_again_is_no_less_careful() {
+    let stage = Setup::usual().open().await;
+    doubtful(&stage).await;
+    let next = Setup::usual().on(&stage.memory).open().await;
+    let agent = next.of_era(ERAS[0]);
+    let two = opened(&next, None).await;
+    assert_eq!(remarks(&next), ["unconfirmed"]);
+    two.announce("c1", ACT, json!({})).await;
+    refusal(&call(&agent, "c1", ACT).await);
+    // The one that has read it goes on as it was, and is asked nothing of this sort.
+    let one = Conversation::new(&next, "one");
+    one.announce("c2", LOOK, json!({})).await;
+    assert_eq!(remarks(&next)[1..], ["conversation"]);
+    // Nobody has said in between that the second is theirs.
+    let last = Setup::usual().on(&stage.memory).open().await;
+    let two = Conversation::new(&last, "two");
+    two.announce("c3", ACT, json!({})).await;
+    refusal(&call(&last.of_era(ERAS[0]), "c3", ACT).await);
+}

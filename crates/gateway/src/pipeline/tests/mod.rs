@@ -42,6 +42,7 @@ mod suspended;
 mod tasks;
 mod trust_levels;
 mod words;
+mod words_page;
 
 use std::time::Duration;
 
