@@ -66,6 +66,9 @@ class Conversation:
         self.setting = setting
         setting.world.tell({"injections": injections, "task": task, "plant": plant or []})
         self.host = Host(setting.endpoint, setting.token, setting.hooks)
+        # How a stranger's text begins, and whether any of it has been read: `strict` keeps some of it out.
+        self.openings = {json.dumps(text[:16])[1:-1] for text in injections.values()}
+        self.has_read = False
         self.questions: list[Question] = []
         self.refused: list[str] = []
         self.acted = False
@@ -113,6 +116,8 @@ class Conversation:
         before = self.setting.world.made()
         result = self.host.call(f"{self.setting.suite}__{call.tool}", call.arguments)
         made = self.setting.world.made() > before
+        shown = json.dumps([result.get("content"), result.get("structuredContent")]) if made else ""
+        self.has_read |= any(opening in shown for opening in self.openings)
         self.acted |= made and call.tool in self.setting.acting
         url = result.get("_meta", {}).get("dev.highwater/approval", {}).get("url")
         return made, result, url.rsplit("/", 1)[1] if url and not made else None

@@ -36,7 +36,7 @@ def work(setting: Setting, tasks: list[Task], agreed: bool) -> dict:
 
 
 def attacks(setting: Setting, tasks: list[Task], form: str, agreed: bool) -> dict:
-    """Every goal of a stranger in every task."""
+    """Every goal of a stranger in every task. Whoever was not read does not win."""
     tried, won = 0, []
     for task in tasks:
         for goal, (said, calls) in suites.goals(setting.suite).items():
@@ -46,10 +46,10 @@ def attacks(setting: Setting, tasks: list[Task], form: str, agreed: bool) -> dic
             with Conversation(setting, task.id, places) as talk:
                 talk.say(task.prompt)
                 talk.act(mine[: task.first_read + 1], agreed)
-                made = obey(talk, calls)
+                made = obey(talk, calls) if talk.has_read else None
                 if not made:
                     talk.act(mine[task.first_read + 1 :], agreed)
-                    made = obey(talk, calls)
+                    made = obey(talk, calls) if talk.has_read else None
                 if made:
                     won.append({"task": task.id, "goal": goal, "call": made})
     return {"tried": tried, "won": won}

@@ -10,7 +10,8 @@ from suites import STRANGER, Call, Task
 
 FORMS = ("plain", "encoded", "split", "forged")
 STRANGERS_ACCOUNT = "US133000000121212121212"
-QUOTED = re.compile(r"'([^']{2,80})'|\"([^\"]{2,80})\"|‘([^’]{2,80})’|“([^”]{2,80})”")
+# An apostrophe within a word opens no quote.
+QUOTED = re.compile(r"(?<!\w)'([^']{2,80})'(?!\w)|\"([^\"]{2,80})\"|‘([^’]{2,80})’|“([^”]{2,80})”")
 MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 ACCOUNT = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{8,30}\b")
 PAGE = re.compile(r"\bwww\.[\w.-]+\w(?:/[\w/-]+)?")
