@@ -2,24 +2,21 @@
 //! they are worth, the operator's above them. A call finds its contract and the label of its reply ready.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible, Words,
 };
-use highwater_core::approval::Sentence;
 use highwater_core::decide::FlowPolicies;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
 use highwater_core::pin::{Hold, PinDigest, PinKind};
-use highwater_core::policy::{Admission, Parameters, ServerFacts, ToolStatus};
-use highwater_core::profile::{Naming, Profile, ToolShape};
-use highwater_core::provenance::RecordShape;
+use highwater_core::policy::{Admission, Parameters, ServerFacts};
+use highwater_core::profile::{Profile, ToolShape};
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
 use highwater_mcp::annotations::{
-    Reading, ResolveForm, ServerSays, asks_approval, declares_approval, pinned, resolvable, server_says,
-    tool_claims,
+    Reading, ServerSays, asks_approval, declares_approval, pinned, resolvable, server_says, tool_claims,
 };
 use highwater_mcp::parameters;
 use highwater_mcp::schema_headers::param_headers;
@@ -27,49 +24,12 @@ use highwater_mcp::text::{member, string_member};
 use highwater_store::Described;
 
 use super::declared::{prompts, says_open_world};
-use super::definition::Definition;
+use super::known::{Known, SHAPELESS};
 use super::naming::name_things;
 use super::standing::Standing;
 use super::station::Stock;
 use crate::pins::{Item, Observed};
 use crate::pipeline::may_keep;
-
-/// All that is known of one tool, resource or prompt.
-#[derive(Debug)]
-pub(crate) struct Known {
-    /// What holds for every call.
-    pub(crate) contract: Contract,
-    /// The operator's word, where it has cases that hold for some calls or replies alone.
-    pub(crate) cases: Option<Arc<OperatorLabel>>,
-    /// How its server can be asked about one call.
-    pub(crate) resolve: Option<ResolveForm>,
-    /// Why it may not be used until a person has looked at it.
-    pub(crate) hold: Option<Hold>,
-    /// Whether a person has.
-    pub(crate) status: ToolStatus,
-    /// Whether what its server says of it may loosen anything.
-    pub(crate) believed: bool,
-    /// Whether its server says that calls of it must be approved, always or in some cases, and verified by it.
-    pub(crate) gated: bool,
-    /// What its definition tells without being believed.
-    pub(crate) shape: Arc<ToolShape>,
-    /// Whether its server says in so many words that it reaches anybody's world. Anybody is believed in that.
-    pub(crate) says_open_world: bool,
-    /// What the operator says that a call does, for whoever is asked about one.
-    pub(crate) display: Option<Arc<Sentence>>,
-    /// Whether nobody has said what its server is, and people may.
-    pub(crate) undescribed: bool,
-    /// The operator's one word for its server.
-    pub(crate) profile: Profile,
-    /// Which arguments it declares; `None` where that is not known.
-    pub(crate) parameters: Option<Parameters>,
-    /// By which arguments it names what it is about, as far as that shows.
-    pub(crate) namings: Arc<[Naming]>,
-    /// How what its replies list is read, if the operator says.
-    pub(crate) records: Option<Arc<RecordShape>>,
-    /// How its server defines it, once somebody asked.
-    pub(crate) definition: OnceLock<Option<Definition>>,
-}
 
 /// What people should know of how a server describes its tools.
 #[derive(Debug, Default)]
@@ -362,37 +322,6 @@ impl Contracts {
     }
 }
 
-// === impl Known ===
-
-impl Known {
-    pub(super) fn of(contract: Contract, hold: Option<Hold>, standing: &Standing) -> Self {
-        let (status, believed) = standing.unpinned();
-        Self {
-            contract,
-            cases: None,
-            resolve: None,
-            hold,
-            status,
-            believed,
-            gated: false,
-            shape: Arc::clone(&SHAPELESS),
-            says_open_world: false,
-            display: None,
-            undescribed: standing.is_undescribed(),
-            profile: standing.profile,
-            parameters: None,
-            namings: Arc::default(),
-            records: None,
-            definition: OnceLock::new(),
-        }
-    }
-
-    /// Whether it is kept from agents: nobody has approved it as it is.
-    pub(crate) fn is_held(&self) -> bool {
-        self.hold.is_some()
-    }
-}
-
 /// One tool, and what there is to say about its claims. Where they are not those that were approved, the strictest of both
 /// counts.
 pub(super) fn tool(
@@ -496,9 +425,6 @@ fn reading(
         definition: OnceLock::new(),
     }
 }
-
-/// What can be told of something that has no definition: nothing.
-static SHAPELESS: LazyLock<Arc<ToolShape>> = LazyLock::new(|| Arc::new(ToolShape::read("", "", None)));
 
 fn has_cases(label: &OperatorLabel) -> bool {
     !label.cases().is_empty() || !label.results().is_empty() || !label.caps().is_empty()

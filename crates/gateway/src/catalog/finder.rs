@@ -7,7 +7,7 @@ use highwater_core::search::{Filter, Filters, Found, Index, Query, Sight, ToolTe
 use highwater_mcp::annotations::ours::DECLARED;
 use highwater_mcp::text::{member, members, pointer, string_member};
 
-use super::contracts::Known;
+use super::known::Known;
 use super::merge::Merged;
 use super::view::{Row, View};
 

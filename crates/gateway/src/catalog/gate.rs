@@ -9,7 +9,7 @@ use highwater_core::label::Label;
 use highwater_core::policy::{Arguments, Effect, Facts, ServerFacts};
 use highwater_mcp::edit::{Edit, edit_object};
 
-use super::contracts::Known;
+use super::known::Known;
 use super::listed::Listed;
 use super::merge::Entry;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;

@@ -9,7 +9,7 @@ use highwater_core::id::{DecisionId, Principal, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Arguments, Effect, Facts, Input, Phase, Policy, ServerFacts};
 
-use super::contracts::Known;
+use super::known::Known;
 use super::merge::Entry;
 
 /// What decides whether a tool is shown.

@@ -16,9 +16,10 @@ use highwater_mcp::schema_headers::{ParamHeader, param_headers};
 use highwater_mcp::text::{member, pointer, quote, string_member};
 use highwater_upstream::control::{ListKind, Listing};
 
-use super::contracts::{Contracts, Known};
+use super::contracts::Contracts;
 use super::finder::Finder;
 use super::gate::{self, Gate};
+use super::known::Known;
 use super::list_bytes::ListBytes;
 use super::listed::Listed;
 use super::names::assign;

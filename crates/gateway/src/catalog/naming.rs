@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use highwater_core::profile::Naming;
 
-use super::contracts::Known;
+use super::known::Known;
 use crate::pipeline::may_keep;
 
 /// Finds out by which arguments each tool names things. `alone` says that no other server keeps its things with this one.

@@ -12,7 +12,8 @@ use highwater_mcp::era::Era;
 use highwater_mcp::text::quote;
 use highwater_upstream::control::ListKind;
 
-use super::contracts::{Contracts, Known};
+use super::contracts::Contracts;
+use super::known::Known;
 use super::list_bytes::ListBytes;
 use super::merge::{Merged, Shelf};
 use super::view::Row;

@@ -13,7 +13,8 @@ use highwater_core::profile::{Profile, ToolShape};
 use highwater_mcp::annotations::ServerSays;
 use highwater_store::StoredPin;
 
-use super::contracts::{Known, tool};
+use super::contracts::tool;
+use super::known::Known;
 use super::standing::{Standing, wanted};
 use crate::pins::Observed;
 

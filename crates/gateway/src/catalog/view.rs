@@ -14,9 +14,9 @@ use highwater_mcp::era::Era;
 use highwater_upstream::control::ListKind;
 
 use super::capabilities;
-use super::contracts::Known;
 use super::finder::Finder;
 use super::gate::{self, Gate};
+use super::known::Known;
 use super::list_bytes::ListBytes;
 use super::listed::Listed;
 use super::merge::{Entry, Merged, Shelf};
