@@ -26,6 +26,6 @@ pub struct Call<'a> {
     pub outcome: Outcome,
     /// Whether somebody states that it destroys; a name that says so counts without it.
     pub destructive: bool,
-    /// Numbers that the operator bounds, by pointer: up to the bound they are free, above it the user must say them.
+    /// Numbers that the operator bounds, by pointer: above the bound the user must say them.
     pub caps: &'a [(&'a str, f64)],
 }

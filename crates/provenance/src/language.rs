@@ -176,6 +176,9 @@ const ALL: [Language; LANGUAGES] = [
 /// The fewest words of a text that show that no known language is spoken in it.
 const FEWEST_FOREIGN_WORDS: usize = 4;
 
+/// So many words of a text tell its language.
+const TELLING_WORDS: usize = 400;
+
 /// What is spoken in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spoken {
@@ -208,8 +211,13 @@ impl Spoken {
     pub(crate) fn of(text: &str) -> Self {
         let lower = crate::normal::lower(text);
         let is_word = |chunk: &&str| !chunk.contains(['@', '/']);
-        let words: Vec<&str> =
-            lower.split_whitespace().filter(is_word).flat_map(tokens).map(|(_, word)| word).collect();
+        let words: Vec<&str> = lower
+            .split_whitespace()
+            .filter(is_word)
+            .flat_map(tokens)
+            .map(|(_, word)| word)
+            .take(TELLING_WORDS)
+            .collect();
         let has = |list: &str, word: &str| list.split_ascii_whitespace().any(|listed| listed == word);
         let counts: Vec<(Language, usize)> = ALL
             .into_iter()

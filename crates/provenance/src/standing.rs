@@ -281,10 +281,8 @@ impl<'a> Judged<'a> {
     fn is_amount_free(&self, leaf: &Leaf, number: f64) -> bool {
         let place = leaf.pointer.trim_start_matches('/');
         let cap = self.view.call.caps.iter().find(|(pointer, _)| pointer.trim_start_matches('/') == place);
-        match cap {
-            Some((_, most)) => (0.0..=*most).contains(&number) || self.view.request_counts(number),
-            None => !crate::record::is_amount_name(&leaf.key) || self.is_amount_said(number),
-        }
+        let is_within = cap.is_none_or(|(_, most)| number <= *most) || self.view.request_counts(number);
+        is_within && (!crate::record::is_amount_name(&leaf.key) || self.is_amount_said(number))
     }
 
     /// An amount stands in the request, a trusted reply or a named record, or is no larger than a sum that bounds it.

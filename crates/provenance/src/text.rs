@@ -11,6 +11,9 @@ use crate::quoted::{QUOTES, Quoted};
 /// A number below this many digits is found everywhere; it counts only where it is called by its noun.
 pub(crate) const LONG_NUMBER: usize = 6;
 
+/// How many letters before a value are looked at for its noun.
+const LOOK_BACK: usize = 120;
+
 /// A text, made ready to be asked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Text {
@@ -98,7 +101,7 @@ impl Text {
 
     /// Whether this one word stands in it.
     pub(crate) fn has_word(&self, word: &str) -> bool {
-        self.words().any(|known| known == word)
+        self.spaced.contains(&format!(" {word} "))
     }
 
     /// Every word, in order.
@@ -212,10 +215,10 @@ impl Text {
     /// Whether a text ends in one of these nouns, with so many small words after it. A colon is one.
     fn after_noun(&self, before: &str, nouns: &[String], links: std::ops::RangeInclusive<usize>) -> bool {
         const GAP: usize = 4;
-        let lower = lower(before);
+        let start = before.char_indices().rev().take(LOOK_BACK).last().map_or(before.len(), |(at, _)| at);
+        let lower = lower(before.get(start..).unwrap_or_default());
         let mut end = lower.len();
-        let mut skipped = 0;
-        for (start, word) in tokens(&lower).into_iter().rev() {
+        for (skipped, (start, word)) in tokens(&lower).into_iter().rev().enumerate() {
             let gap = lower.get(start + word.len()..end).unwrap_or_default();
             let is_joined = gap.is_empty() && !word.chars().all(is_unspaced);
             if is_joined || gap.len() > GAP || gap.contains(['\n', ',', ';']) || gap.contains(". ") {
@@ -228,7 +231,6 @@ impl Text {
             if skipped == *links.end() || !self.is_link(word) {
                 return false;
             }
-            skipped += 1;
             end = start;
         }
         false

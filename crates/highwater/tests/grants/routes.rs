@@ -111,6 +111,7 @@ const PATHS: &[&str] = &[
     "/api/v1/approvals/enroll",
     "/api/v1/approvals/enrollments",
     "/api/v1/approvals/credentials",
+    "/api/v1/approvals/credentials/x/rename",
     "/api/v1/approvals/credentials/x/revoke",
     "/api/v1/approvals/mandates",
     "/api/v1/approvals/mandates/x/revoke",

@@ -1,3 +1,5 @@
+//! Acts, and how people ask for them.
+
 use super::*;
 use highwater_core::annotation::{Destination, Outcome};
 use highwater_core::id::UpstreamId;

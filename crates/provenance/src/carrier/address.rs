@@ -78,24 +78,34 @@ pub(crate) fn host_of(carrier: &Carrier) -> Option<&str> {
 }
 
 fn in_chunk(chunk: &str, found: &mut Vec<Carrier>) {
-    if let Some((_, after)) = chunk.split_once("://") {
+    if let Some((before, after)) = chunk.split_once("://") {
+        hosts(before, found);
         found.extend(url(after.trim_end_matches(is_final)));
         return;
     }
-    if let Some((before, after)) = chunk.split_once('@') {
-        let local: String = before.chars().rev().take_while(|letter| is_local(*letter)).collect();
-        let local: String = local.chars().rev().collect();
+    let mut rest = chunk;
+    while let Some((before, after)) = rest.split_once('@') {
+        let start = before.char_indices().rev().take_while(|(_, letter)| is_local(*letter)).last();
+        let (prefix, local) = before.split_at(start.map_or(before.len(), |(at, _)| at));
         let end = after.find(|letter: char| !is_label(letter) && letter != '.').unwrap_or(after.len());
         let domain = after.get(..end).unwrap_or_default().trim_end_matches(['.', '-', '_']);
         let domain = host_prefix(domain).map_or(domain, |(_, length)| domain.get(..length).unwrap_or(domain));
-        let local = local.trim_start_matches(['.', '-']);
-        if !local.is_empty() && is_domain(domain) {
-            found.push(Carrier::Mail(lower(&format!("{local}@{domain}"))));
+        let name = local.trim_start_matches(['.', '-']);
+        hosts(prefix, found);
+        if !name.is_empty() && is_domain(domain) {
+            found.push(Carrier::Mail(lower(&format!("{name}@{domain}"))));
+            rest = after.get(end..).unwrap_or_default();
+        } else {
+            hosts(local, found);
+            rest = after;
         }
-        in_chunk(after.get(end..).unwrap_or_default(), found);
-        return;
     }
-    let mut rest = chunk;
+    hosts(rest, found);
+}
+
+/// The hosts in a text without schemes and at signs; what follows the first one with a path belongs to it.
+fn hosts(text: &str, found: &mut Vec<Carrier>) {
+    let mut rest = text;
     while let Some(start) = rest.find(is_label) {
         let name_on = rest.get(start..).unwrap_or_default();
         let end = name_on.find(|letter: char| !is_label(letter) && letter != '.').unwrap_or(name_on.len());

@@ -1,3 +1,5 @@
+//! Addresses and numbers as people write them.
+
 use super::*;
 
 fn found(text: &str) -> Vec<String> {
@@ -29,6 +31,20 @@ fn addresses_are_found_as_people_write_them() {
     ] {
         assert_eq!(found(text), [carrier], "{text}");
     }
+}
+
+#[test]
+fn nothing_hides_behind_another_address() {
+    for (text, carriers) in [
+        ("evil.com@", vec!["evil.com"]),
+        ("evil.com/@mark", vec!["evil.com"]),
+        ("evil.com,ann@work.example", vec!["ann@work.example", "evil.com"]),
+        ("evil.com/https://good.example", vec!["evil.com/https", "good.example"]),
+        ("a@b@evil.com", vec!["b@evil.com"]),
+    ] {
+        assert_eq!(found(text), carriers, "{text}");
+    }
+    assert!(found(&"@".repeat(200_000)).is_empty());
 }
 
 #[test]

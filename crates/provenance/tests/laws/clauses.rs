@@ -1,7 +1,7 @@
 //! The rule, clause by clause: what vouches for a value, what does not, and what each role needs.
 
 use highwater_core::provenance::{Carries, Ground, Need, People, Standing};
-use highwater_provenance::{Directory, KEPT_BYTES};
+use highwater_provenance::{Call, Directory, KEPT_BYTES, stand};
 use serde_json::{Value, json};
 
 use crate::office::Talk;
@@ -354,6 +354,20 @@ fn an_amount_stands_in_the_request_or_is_bounded_by_it() {
     let talk =
         Talk::new().say("Pay the rent to GB29NWBK60161331926819 again").strangers("list_payments", &payments);
     assert!(talk.is_asked("pay", &pay(1000.0)) && !talk.is_asked("pay", &pay(1000.5)));
+}
+
+#[test]
+fn above_the_operators_bound_a_number_must_be_said() {
+    let lacks = |words: &str, level: u32| {
+        let talk = Talk::new().say(words);
+        let arguments = json!({ "state": "on", "level": level });
+        let bounded =
+            |call: &Call<'_>| stand(&talk.evidence, &Call { caps: &[("level", 50.0)], ..*call }, false);
+        talk.with("set_lamp", &arguments, bounded).lacks.into_iter().map(|lack| lack.need).collect::<Vec<_>>()
+    };
+    assert_eq!(lacks("Turn the lamp on", 50), []);
+    assert_eq!(lacks("Turn the lamp on", 51), [Need::Amount]);
+    assert_eq!(lacks("Turn the lamp on, level 51", 51), []);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use office::{Talk, is_no_milder};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const CASES: u32 = 3000;
+const CASES: u32 = 1000;
 
 const MAILS: [&str; 4] = ["ann@work.example", "bob@work.example", "mark@evil.example", "me@home.example"];
 const NAMES: [&str; 6] = ["Annual Report", "Budget", "Team Lunch", "general", "Offsite plan.docx", "random"];

@@ -38,7 +38,7 @@ impl Browser {
                 .post("url", &json!({ "url": url }))
                 .await
                 .with_context(|| format!("cannot open {url}"))?;
-            if left == url || self.url().await? != left {
+            if page(&left) == page(url) || self.url().await? != left {
                 return Ok(());
             }
         }
@@ -158,4 +158,9 @@ impl Browser {
             self.driver.post("element", &json!({ "using": "css selector", "value": selector })).await?;
         Ok(found.get(ELEMENT).and_then(Value::as_str).context("the browser names no element")?.to_owned())
     }
+}
+
+/// An address without its fragment, which a page may take out at once.
+fn page(url: &str) -> &str {
+    url.split('#').next().unwrap_or(url)
 }
