@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
-use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use highwater_config::{Era, Expose, ServerSettings, Settings, Start, Transport, Writes};
+use highwater_config::{Expose, ServerSettings, Settings, Start};
 use highwater_core::approval::ToolName;
 use highwater_core::id::{Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::pin::PinKind;
@@ -17,10 +16,7 @@ use highwater_core::seal::Seal;
 use highwater_store::{
     AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret, Store, TokenRecord,
 };
-use highwater_upstream::{
-    EraSetting, Perform, Remember, RememberedEra, Retries, ServerSpec, Timeouts,
-    Transport as UpstreamTransport, Upstream,
-};
+use highwater_upstream::{Perform, RememberedEra, ServerSpec, Upstream};
 use thiserror::Error;
 use tokio::sync::mpsc;
 
@@ -32,6 +28,7 @@ use crate::hosts::Hosts;
 use crate::pins::{Keeper, ToolNames};
 use crate::pipeline::{Road, RoadParts, places};
 use crate::policy::{looks_at_origins, policy, written_patterns};
+use crate::reached::{fingerprint, is_reached_alike, remember, remembered_era, spec};
 use crate::registry::Registry;
 use crate::session::{Evidences, Stories};
 use crate::tokens::Tokens;
@@ -416,48 +413,6 @@ pub(crate) fn random_text(bytes: usize) -> Option<String> {
     Some(URL_SAFE_NO_PAD.encode(random))
 }
 
-/// Remembers what a server turned out to speak, under the fingerprint it was opened with.
-fn remember(remembered: Arc<RememberedServers>, prints: Arc<Mutex<BTreeMap<String, String>>>) -> Remember {
-    Arc::new(move |upstream, era| {
-        let print = prints.lock().unwrap_or_else(PoisonError::into_inner).get(upstream.as_str()).cloned();
-        if let Some(print) = print {
-            remembered.remember(upstream.as_str(), &print, era_word(era));
-        }
-    })
-}
-
-fn spec(server: &ServerSettings) -> ServerSpec {
-    let transport = match &server.transport {
-        Transport::Stdio { command, args, env, cwd } => UpstreamTransport::Stdio {
-            command: command.clone(),
-            args: args.clone(),
-            env: env.clone(),
-            cwd: cwd.as_ref().map(PathBuf::from),
-        },
-        Transport::Http { url, headers, .. } => {
-            UpstreamTransport::Http { url: url.clone(), headers: headers.clone() }
-        }
-    };
-    let era = match server.era {
-        Era::Auto => EraSetting::Auto,
-        Era::Modern => EraSetting::Modern,
-        Era::Legacy => EraSetting::Legacy,
-        Era::Sse => EraSetting::Sse,
-    };
-    let timeouts =
-        Timeouts { start: server.timeouts.start, probe: server.timeouts.probe, call: server.timeouts.call };
-    ServerSpec {
-        id: UpstreamId::new(server.name.as_str()),
-        transport,
-        era,
-        timeouts,
-        concurrency: server.concurrency,
-        max_reply: server.max_reply,
-        retries: Retries { times: server.retry.times, wait: server.retry.wait },
-        ordered_writes: server.writes == Writes::Ordered,
-    }
-}
-
 /// Ends a server that the configuration no longer has, once its calls are done or their time is over.
 async fn retire(station: Arc<Station>, drain: Duration) {
     let idle = async {
@@ -473,40 +428,4 @@ async fn retire(station: Arc<Station>, drain: Duration) {
         tracing::warn!(server = %station.id(), "ended although calls are still running");
     }
     station.upstream.shutdown(SERVER_GRACE).await;
-}
-
-/// Whether a running connection can stay: what has changed is for the policy alone.
-fn is_reached_alike(old: &ServerSettings, new: &ServerSettings) -> bool {
-    old.transport == new.transport
-        && old.era == new.era
-        && old.timeouts == new.timeouts
-        && old.concurrency == new.concurrency
-        && old.max_reply == new.max_reply
-        && !old.disabled
-}
-
-/// A digest of how the server is reached: what was learned about it counts while this is the same.
-fn fingerprint(server: &ServerSettings) -> String {
-    let reached = match &server.transport {
-        Transport::Stdio { command, args, .. } => format!("stdio\0{command}\0{}", args.join("\0")),
-        Transport::Http { url, .. } => format!("http\0{url}"),
-    };
-    URL_SAFE_NO_PAD.encode(digest(&SHA256, reached.as_bytes()))
-}
-
-fn remembered_era(word: &str) -> Option<RememberedEra> {
-    match word {
-        "modern" => Some(RememberedEra::Modern),
-        "legacy" => Some(RememberedEra::Legacy),
-        "sse" => Some(RememberedEra::Sse),
-        _ => None,
-    }
-}
-
-fn era_word(era: RememberedEra) -> &'static str {
-    match era {
-        RememberedEra::Modern => "modern",
-        RememberedEra::Legacy => "legacy",
-        RememberedEra::Sse => "sse",
-    }
 }

@@ -20,6 +20,7 @@ mod people;
 mod pins;
 mod pipeline;
 mod policy;
+mod reached;
 mod registry;
 mod relayed;
 mod session;

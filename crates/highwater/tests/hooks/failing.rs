@@ -126,7 +126,7 @@ async fn a_hook_that_is_killed_or_stopped_refuses_and_its_tool_is_found_out_if_i
     host.hook(&event(HookName::SessionStart, "one", json!({ "source": "startup" }))).await.passed();
     let line = host.line(HookName::PreToolUse);
     // Its input never comes, so that it has told nobody when it is stopped.
-    let watched = line.replace("timeout -s KILL 20", "exec timeout -s KILL 2").replace(" || exit 2", "");
+    let watched = line.replace("timeout -s KILL 20", "exec timeout -s KILL 2");
     let stopped = format!("sleep 3 | sh -c 'echo $$ > watchdog; {watched}' || exit 2");
     let stop = async {
         let id = until("the watchdog", async || std::fs::read_to_string(host.file("watchdog")).ok()).await;

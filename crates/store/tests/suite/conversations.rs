@@ -277,7 +277,9 @@ pub(crate) async fn a_transport_session_is_known_until_its_client_ends_it<B: Bac
     }
 }
 
-pub(crate) async fn a_conversation_of_a_host_is_written_down_and_what_is_beside_it_goes_by_a_word<B: Backend>() {
+pub(crate) async fn a_conversation_of_a_host_is_written_down_and_what_is_beside_it_goes_by_a_word<
+    B: Backend,
+>() {
     let place = B::new().await;
     let store = place.open().await;
     let of = |store: &Store, id: &str| store.session(&key(SessionKind::Host, id), &owner(SessionKind::Host));
