@@ -48,7 +48,7 @@ impl ListedThings {
     /// What an answer to this call may cover; nothing at the first such question, and where there is too much to look at.
     pub(super) fn offered(call: &ListedCall, values: &Values<'_>) -> Option<Self> {
         let count = call.alike.len();
-        if !call.was_asked || count < 2 || count > MOST_THINGS {
+        if !call.was_asked || !(2..=MOST_THINGS).contains(&count) {
             return None;
         }
         let name = |thing: &ListedThing| cut(thing.name.as_deref().unwrap_or(&thing.id));

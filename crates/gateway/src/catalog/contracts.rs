@@ -402,28 +402,11 @@ fn reading(
     origin: &str,
     hold: Option<Hold>,
 ) -> Known {
-    let (status, believed) = standing.unpinned();
     let nothing = Claims::new();
     let claims = label.map_or(&nothing, |label| label.claims());
     let contract = Contract::reading_at(standing.profile, destination).weighed(claims, &standing.trust()).0;
-    Known {
-        gated: false,
-        contract: contract.with_origin(standing.origin(origin)),
-        cases: label.filter(|label| has_cases(label)).cloned(),
-        resolve: None,
-        hold,
-        status,
-        believed,
-        shape: Arc::clone(&SHAPELESS),
-        says_open_world: false,
-        display: None,
-        undescribed: standing.is_undescribed(),
-        profile: standing.profile,
-        parameters: None,
-        namings: Arc::default(),
-        records: None,
-        definition: OnceLock::new(),
-    }
+    let known = Known::of(contract.with_origin(standing.origin(origin)), hold, standing);
+    Known { cases: label.filter(|label| has_cases(label)).cloned(), ..known }
 }
 
 fn has_cases(label: &OperatorLabel) -> bool {
