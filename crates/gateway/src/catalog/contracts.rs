@@ -24,7 +24,7 @@ use highwater_mcp::text::{member, string_member};
 use highwater_store::Described;
 
 use super::declared::{prompts, says_open_world};
-use super::known::{Known, SHAPELESS};
+use super::known::Known;
 use super::naming::name_things;
 use super::standing::Standing;
 use super::station::Stock;

@@ -82,5 +82,5 @@ impl Known {
 }
 
 /// What can be told of something that has no definition: nothing.
-pub(super) static SHAPELESS: LazyLock<Arc<ToolShape>> =
+static SHAPELESS: LazyLock<Arc<ToolShape>> =
     LazyLock::new(|| Arc::new(ToolShape::read("", "", None)));
