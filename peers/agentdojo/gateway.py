@@ -26,16 +26,17 @@ SILENCE_SECONDS = 3
 
 
 class Line:
-    """A connection that is kept."""
+    """A connection, which is kept where many requests follow one another closely."""
 
-    def __init__(self, url: str, headers: dict[str, str]) -> None:
+    def __init__(self, url: str, headers: dict[str, str], is_kept: bool = True) -> None:
         parts = urlsplit(url)
+        self.is_kept = is_kept
         self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=LIMIT_SECONDS)
         self.path, self.headers, self.used = parts.path, headers, time.monotonic()
 
     def ask(self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None):
         data = None if body is None else json.dumps(body).encode()
-        if time.monotonic() - self.used > SILENCE_SECONDS:
+        if not self.is_kept or time.monotonic() - self.used > SILENCE_SECONDS:
             self.connection.close()
         self.connection.request(method, self.path + path, data, {**self.headers, **(headers or {})})
         if method == "POST" and self.connection.sock:
@@ -77,7 +78,7 @@ class Person:
     def __init__(self, operator: Operator) -> None:
         window = operator.ask("POST", "/approvals/enroll", {"user": "owner"})
         origin = window["url"].split("/enroll")[0]
-        self.line, self.known, self.csrf = Line(origin, {}), {}, ""
+        self.line, self.known, self.csrf = Line(origin, {}, is_kept=False), {}, ""
         self.origin, self.passkey = origin, Passkey(origin)
         answered, said = self.send("/sign-in", {"token": operator.token})
         self.known = {"cookie": answered["set-cookie"].split(";")[0], "highwater-page-secret": said["secret"]}

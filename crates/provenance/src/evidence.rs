@@ -113,6 +113,11 @@ impl Evidence {
         self.turns.tell(turn, typed);
     }
 
+    /// A call follows from this turn, whose words may never come.
+    pub fn turn(&mut self, turn: &str) {
+        self.turns.begin(turn);
+    }
+
     /// A person said yes to this call.
     pub fn approved(&mut self, call: &Call<'_>) {
         let turn = self.turns.now();

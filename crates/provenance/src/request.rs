@@ -50,6 +50,14 @@ impl Turns {
         }
     }
 
+    /// A turn of which no words are known, so far. What was said before it stays said, and no longer counts once something
+    /// was done on it.
+    pub(crate) fn begin(&mut self, key: &str) {
+        if !self.last.iter().any(|turn| &*turn.key == key) {
+            self.tell(key, "");
+        }
+    }
+
     /// Something was done in this turn: the next one begins a new request.
     pub(crate) fn act(&mut self) {
         if let Some(turn) = self.last.back_mut() {
@@ -103,6 +111,19 @@ mod tests {
         turns.tell("3", "and now the weather");
         assert!(!has(&turns, "ann") && !has(&turns, "yes"));
         assert_eq!((turns.open_from(), turns.now()), (3, 3));
+    }
+
+    #[test]
+    fn a_turn_without_words_ends_a_request_that_was_done() {
+        let mut turns = Turns::default();
+        turns.tell("1", "mail Ann");
+        turns.begin("1");
+        assert!(has(&turns, "ann"), "it is known, and its words stay");
+        turns.act();
+        turns.begin("2");
+        assert!(!has(&turns, "ann"));
+        turns.tell("2", "mail Bob");
+        assert!(has(&turns, "bob") && !has(&turns, "ann"));
     }
 
     #[test]

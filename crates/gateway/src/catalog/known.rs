@@ -82,5 +82,4 @@ impl Known {
 }
 
 /// What can be told of something that has no definition: nothing.
-static SHAPELESS: LazyLock<Arc<ToolShape>> =
-    LazyLock::new(|| Arc::new(ToolShape::read("", "", None)));
+static SHAPELESS: LazyLock<Arc<ToolShape>> = LazyLock::new(|| Arc::new(ToolShape::read("", "", None)));

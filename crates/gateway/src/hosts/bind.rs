@@ -16,6 +16,7 @@ use highwater_store::{SessionHandle, StoreError};
 use super::label::unaccounted;
 use super::state::State;
 use super::tool::meta_of;
+use super::words::LOOKS;
 use crate::client::Client;
 use crate::gateway::{Gateway, now};
 
@@ -169,7 +170,7 @@ impl Gateway {
         match postponed {
             Some((turn, accepted)) => {
                 let root = Node { conversation: conversation.clone(), agent: None };
-                self.learn(&root, &turn, accepted).await
+                self.learn(&root, &turn, accepted, LOOKS).await
             }
             None => Ok(()),
         }

@@ -13,6 +13,7 @@ use highwater_hosts::event::TurnId;
 use highwater_hosts::host::Host;
 use highwater_hosts::transcript::{PromptLine, find_prompt};
 use highwater_hosts::words::{AcceptedWords, Circumstances, NotTheUsers, Words, words};
+use highwater_provenance::OPEN_TURNS;
 use highwater_store::StoreError;
 
 use super::bind::Bound;
@@ -25,7 +26,7 @@ use crate::tokens::Token;
 const LONGEST_TRANSCRIPT: u64 = 16 << 20;
 
 /// How often, and how long apart, the transcript is looked at for a line that is not there yet.
-const LOOKS: usize = 6;
+pub(super) const LOOKS: usize = 6;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// What is known of the prompt of a turn, before anybody has asked whose words it is.
@@ -44,25 +45,33 @@ impl Gateway {
     ///
     /// The prompt is a stranger's, and what that does to the label could not be stored.
     pub(super) async fn learn_words(&self, bound: &Bound, token: &Token) -> Result<(), StoreError> {
-        match &bound.turn {
-            Some(turn) => self.learn(&bound.node, turn, accepted(token.standing().words)).await,
-            None => Ok(()),
+        let Some(turn) = &bound.turn else { return Ok(()) };
+        let (node, accepted) = (&bound.node, accepted(token.standing().words));
+        let root = Node { conversation: node.conversation.clone(), agent: None };
+        // Who is asked back and says "yes, go ahead" still means what they said before.
+        let earlier = self.hosts.state.lock().await.unsettled_before(&root, turn);
+        for earlier in &earlier {
+            self.learn(node, earlier, accepted, 1).await?;
         }
+        self.evidence.hear_turn(&self.session_of_node(&root), turn.as_str()).await;
+        self.learn(node, turn, accepted, LOOKS).await
     }
 
-    /// The same for the prompt of a turn of a node.
+    /// The same for the prompt of a turn of a node. `looks` says how often its transcript is looked at for a line that is
+    /// not there yet.
     pub(super) async fn learn(
         &self,
         node: &Node,
         turn: &TurnId,
         accepted: AcceptedWords,
+        looks: usize,
     ) -> Result<(), StoreError> {
         let root = Node { conversation: node.conversation.clone(), agent: None };
         let Some(known) = self.hosts.state.lock().await.unsettled(&root, turn) else { return Ok(()) };
         let found = match (accepted, root.conversation.host) {
             // Nobody looks for what does not count.
             (AcceptedWords::None, _) | (_, Host::Codex) => None,
-            (_, Host::ClaudeCode) => line_of(&known, turn).await,
+            (_, Host::ClaudeCode) => line_of(&known, turn, looks).await,
         };
         let said = known.judged(turn, accepted, found.as_ref());
         let is_final = said.as_ref().err().is_none_or(|why| !why.may_change());
@@ -106,6 +115,18 @@ impl State {
         Some(Known { prompt, ancestry: heard.ancestry, confirmed, transcript: heard.transcript() })
     }
 
+    /// The turns before this one from which no call has followed, as far as a request may reach back, the oldest first.
+    fn unsettled_before(&mut self, root: &Node, turn: &TurnId) -> Vec<TurnId> {
+        let mut earlier = self.binding.turns_before(&root.conversation, turn);
+        let Some(heard) = self.heard(&root.conversation) else { return Vec::new() };
+        if heard.is_settled(turn) {
+            return Vec::new();
+        }
+        earlier.drain(..earlier.len().saturating_sub(OPEN_TURNS - 1));
+        earlier.retain(|earlier| !heard.is_settled(earlier));
+        earlier
+    }
+
     /// Leaves the words of a turn until somebody says that the conversation is theirs.
     fn postpone(&mut self, root: &Node, turn: &TurnId, accepted: AcceptedWords) {
         if let Some(heard) = self.heard(&root.conversation) {
@@ -144,12 +165,12 @@ impl Known {
 }
 
 /// The line of a prompt in the transcript that the host named. A prompt that names another one has none.
-async fn line_of(known: &Known, turn: &TurnId) -> Option<PromptLine> {
+async fn line_of(known: &Known, turn: &TurnId, looks: usize) -> Option<PromptLine> {
     let path = known.transcript.clone()?;
     if known.prompt.event.transcript.as_ref() != Some(&path) {
         return None;
     }
-    for look in 0..LOOKS {
+    for look in 0..looks {
         if look > 0 {
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }

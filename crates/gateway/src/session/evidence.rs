@@ -186,6 +186,13 @@ impl Evidences {
         locked(&entry.conversation.heard).begin_turn(turn);
     }
 
+    /// A call follows from this turn. Where its words never come, those of a request that was done do not stand in.
+    pub(crate) async fn hear_turn(&self, session: &SessionHandle, turn: &str) {
+        let entry = self.begun(session).await;
+        self.look(&entry.conversation, |evidence| evidence.turn(turn));
+        locked(&entry.conversation.heard).begin_turn(turn);
+    }
+
     /// The host of a conversation tells words, whether or not it has told any yet. From here on missing words are words
     /// that say nothing. One that is not fresh goes on with what was read elsewhere: before its host told of it, or in the
     /// conversation that it was copied from.

@@ -105,6 +105,14 @@ impl Conversation {
         self.prompts.iter().find(|prompt| prompt.event.turn.as_ref() == Some(turn))
     }
 
+    /// The turns that came before this one, oldest first; all of them where its prompt is not kept.
+    pub(super) fn turns_before(&self, turn: &TurnId) -> impl Iterator<Item = &TurnId> {
+        self.prompts
+            .iter()
+            .filter_map(|prompt| prompt.event.turn.as_ref())
+            .take_while(move |known| *known != turn)
+    }
+
     /// Notes what a host says beside a call of where the prompt of its turn came from. What was said first
     /// stays, unless it is contradicted.
     pub(super) fn note_origin(&mut self, turn: &TurnId, origin: &PromptOrigin) {

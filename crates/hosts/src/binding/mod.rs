@@ -290,6 +290,12 @@ impl Binding {
         self.conversations.get(conversation)?.prompt(turn)
     }
 
+    /// The turns whose prompts came before that of this one, oldest first.
+    pub fn turns_before(&self, conversation: &ConversationKey, turn: &TurnId) -> Vec<TurnId> {
+        let conversation = self.conversations.get(conversation);
+        conversation.map(|found| found.turns_before(turn).cloned().collect()).unwrap_or_default()
+    }
+
     /// The conversation that a process of a host ran last.
     pub fn conversation_in(&self, process: HostProcess) -> Option<ConversationKey> {
         let run = self.conversations.iter().filter(|(_, found)| found.process == Some(process));

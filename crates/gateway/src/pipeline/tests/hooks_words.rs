@@ -99,6 +99,35 @@ async fn whose_words_prompts_are_is_the_tokens_to_say() {
 }
 
 #[tokio::test]
+async fn who_is_asked_back_still_means_what_they_said_before() {
+    let stage = Setup::usual().open().await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut one = Conversation::new(&stage, "one");
+    one.transcript = folder.path().join("one.jsonl").to_str().unwrap().to_owned();
+    let lines = [
+        line("turn-0", "mail ann@example.org", "human"),
+        line("turn-p", "mail eve@evil.example", "peer"),
+        line("turn-1", "yes, go ahead", "human"),
+    ];
+    fs::write(&one.transcript, lines.concat()).unwrap();
+    one.start("startup").await;
+    for (turn, prompt) in
+        [("turn-0", "mail ann@example.org"), ("turn-p", "mail eve@evil.example"), ("turn-1", "yes, go ahead")]
+    {
+        let told = json!({ "prompt": prompt, "prompt_id": turn });
+        one.command(HookName::UserPromptSubmit, told).await.unwrap();
+    }
+    one.announce("c1", LOOK, json!({})).await;
+    text(&call(&client(&stage), "c1", LOOK).await);
+    // In the order in which they were said, and the one in between is nobody's.
+    assert_eq!(remarks(&stage).split_off(1), ["words", "no-words", "words"]);
+    // What was settled is not learned again.
+    one.announce("c2", LOOK, json!({})).await;
+    text(&call(&client(&stage), "c2", LOOK).await);
+    assert_eq!(remarks(&stage).len(), 4);
+}
+
+#[tokio::test]
 async fn what_others_write_to_a_bot_is_a_reply_from_strangers() {
     let stage = Setup::usual()
         .token("bot", json!({ "permissions": ["read"], "servers": ["*"], "words": "none" }))
