@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::super::word_list::WordList;
-use super::argument::{Argument, Code, Kind};
+use super::argument::{Argument, Code, Kind, Siblings};
 use super::name::ToolName;
 use crate::annotation::ArgumentRole;
 
@@ -90,7 +90,7 @@ impl InferredRoles {
     pub fn of_pointer(&self, pointer: &str, acts: bool) -> Option<ArgumentRole> {
         let direct = self.0.get(pointer).copied();
         let among = || self.0.iter().find(|(place, _)| is_at(place, pointer)).map(|(_, role)| *role);
-        let role = direct.or_else(among).flatten()?;
+        let role = direct.or_else(among).unwrap_or_else(|| by_own_key(pointer))?;
         (role != ArgumentRole::Query || !acts).then_some(role)
     }
 
@@ -111,6 +111,19 @@ fn is_at(place: &str, pointer: &str) -> bool {
             _ => return false,
         }
     }
+}
+
+/// What a part decides that the definition leaves open, such as `attachments/0/file_id`, by its own key. Only ids of things
+/// and words that say how something is done are told by that; anything else is a target.
+fn by_own_key(pointer: &str) -> Option<ArgumentRole> {
+    let mut steps = pointer.split('/').rev().filter(|step| step.parse::<usize>().is_err());
+    let (key, _parent) = (steps.next()?, steps.next()?);
+    let part = Argument::new(pointer, key, Siblings::Other, Kind::Other, true);
+    let last = part.words.last().map_or("", String::as_str);
+    if part.object && matches!(last, "id" | "ids" | "uuid") {
+        return Some(ArgumentRole::Object);
+    }
+    (part.words.len() == 1 && MANNER.contains(last)).then_some(ArgumentRole::Content)
 }
 
 /// What an argument decides, by its name and type and by what its tool is called.
@@ -308,6 +321,11 @@ mod tests {
         assert_eq!(role("parts/3/file_id"), Some(ArgumentRole::Object));
         assert_eq!(role("parts/3/other"), None);
         assert_eq!(role("parts"), None);
+        assert_eq!(role("open/0/file_id"), Some(ArgumentRole::Object));
+        assert_eq!(role("open/type"), Some(ArgumentRole::Content));
+        for unknown in ["file_id", "type", "open/channel_id", "open/0/account_id", "open/text", "open/url"] {
+            assert_eq!(role(unknown), None, "{unknown}");
+        }
     }
 
     #[test]
