@@ -166,8 +166,9 @@ impl Shown {
                 .push(json!({ "path": before.shown, "is_new": before.text().is_none(), "diff": diff }));
             shown.diff.push_str(&diff);
         }
-        let open =
-            planned.files.iter().filter(|change| change.is_change() && change.before.is_open_to_others());
+        let open = planned.files.iter().filter(|change| {
+            change.is_change() && change.after.contains(secret) && change.before.is_open_to_others()
+        });
         shown.notes.extend(open.map(|change| {
             format!("others can read `{0}`, which holds a token now: `chmod go-rwx {0}`", change.before.shown)
         }));
