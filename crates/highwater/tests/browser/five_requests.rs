@@ -14,7 +14,7 @@ use super::stage::{Stage, pictures};
 
 /// Everything that is in view without scrolling, above the answers.
 const IN_VIEW: &str = "const bottom = document.querySelector('.answers').getBoundingClientRect().top; \
-     return [...document.querySelectorAll('.who, h1, .grave, .given dt, .given dd')] \
+     return [...document.querySelectorAll('.who, h1, .because, .grave, .given dt, .given dd')] \
      .filter((it) => it.getBoundingClientRect().top < bottom && it.getBoundingClientRect().bottom > 0) \
      .map((it) => it.innerText).join('\\n')";
 
@@ -147,6 +147,7 @@ async fn five_requests_are_understood_at_first_sight() {
             assert!(seen.contains(headline), "{tool} {name}: {seen}");
             assert_eq!(seen.contains("Cannot be undone."), grave, "{tool} {name}: {seen}");
             assert!(seen.contains(argument), "{tool} {name}: {seen}");
+            assert!(seen.contains("Your configuration asks for a"), "{tool} {name}: {seen}");
             let why = browser.text(".reasons").await.unwrap();
             assert!(why.contains("Your configuration asks for a"), "{why}");
             // Only what is long has to be read, and the server's text is no part of it.

@@ -6,6 +6,15 @@ use super::super::html::Html;
 use super::time;
 use crate::approvals::{NeedView, RequestKind as Kind, RequestView};
 
+/// The first reason, which stands at the top: who sees no more than that knows why they are asked.
+pub(super) fn first(html: &mut Html, view: &RequestView) {
+    let context = &view.context;
+    let first = context.values.first().or_else(|| context.asks.first().map(|ask| &ask.says));
+    if let Some(first) = first {
+        html.raw("<p class=\"because\">").prose(&plain(first).text).raw("</p>");
+    }
+}
+
 pub(super) fn why(html: &mut Html, view: &RequestView) {
     let context = &view.context;
     html.raw("<section aria-labelledby=\"why\"><h2 id=\"why\">Why you are asked</h2>");

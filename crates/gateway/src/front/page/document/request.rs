@@ -131,6 +131,7 @@ fn head(html: &mut Html, view: &RequestView, now: Timestamp, beside: &Beside<'_>
         html.raw("<p class=\"over\">").text(kind).raw(" · <span class=\"until\">open for <strong>");
         left(html, view.expires, now);
         html.raw("</strong></span></p>");
+        reasons::first(html, view);
     }
     match view.context.undo {
         Undo::Impossible => {
@@ -172,8 +173,7 @@ fn warnings(html: &mut Html, view: &RequestView) {
         let (count, noun) = (view.mixed, if view.mixed == 1 { "word mixes" } else { "words mix" });
         html.raw("<p class=\"banner warn\" role=\"note\"><strong>")
             .text(format_args!("{count} {noun} letters that look alike."))
-            .raw("</strong> Behind each it says which letters are of another script, as in ")
-            .raw("<code>аpple⟦Cyrillic: а⟧</code>. It may be another name than it seems.</p>");
+            .raw("</strong> It may be another name than it seems: see what stands in <code>⟦…⟧</code> behind it.</p>");
     }
 }
 
