@@ -2,6 +2,9 @@
 
 mod table;
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 use table::{ACTS, DESTROYS, EMPOWERS, Group, WIDENS};
 
 use crate::Call;
@@ -48,6 +51,17 @@ const PAYS: &str = "money pay payment transaction checkout purchase buy refund i
 /// Words of arguments that take the names of people and places in a space that they share.
 const SHARED_SPACE: &str = "channel user username member group room team handle chat nick";
 
+/// The groups of a table by the words of tools in them, in the table's order.
+type Groups = HashMap<&'static str, Vec<&'static Group>>;
+
+static DESTROYING: LazyLock<Groups> = LazyLock::new(|| by_word(DESTROYS.iter()));
+static EMPOWERING: LazyLock<Groups> = LazyLock::new(|| by_word(EMPOWERS.iter()));
+static WIDENING: LazyLock<Groups> = LazyLock::new(|| by_word(WIDENS.iter()));
+/// What destroys is asked for apart.
+static ACTING: LazyLock<Groups> = LazyLock::new(|| by_word(ACTS.iter().chain(&DESTROYS)));
+static SPECIFIC: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| SPECIFIC_VERBS.split_ascii_whitespace().collect());
+
 /// The words of a tool: of its name, and the first verb of its description.
 #[derive(Debug)]
 pub(crate) struct Act {
@@ -63,7 +77,7 @@ impl Act {
         let name = name_words(call.tool);
         let verb = call.description.and_then(described_verb);
         let destroys =
-            call.destructive || verb.iter().chain(&name).any(|word| group_of(&DESTROYS, word).is_some());
+            call.destructive || verb.iter().chain(&name).any(|word| group_of(&DESTROYING, word).is_some());
         Self { name, verb, destroys }
     }
 
@@ -98,17 +112,17 @@ impl Act {
     /// Whether the request asks for every destructive word of the tool, each in its own group. A tool that somebody
     /// says destroys, and whose words do not, must be asked for as any other.
     pub(crate) fn destruction_is_asked(&self, request: &[&Text]) -> bool {
-        self.words().filter_map(|word| group_of(&DESTROYS, word)).all(|group| is_asked(group, request))
+        self.words().filter_map(|word| group_of(&DESTROYING, word)).all(|group| is_asked(group, request))
     }
 
     /// Whether the request asks for this kind of act.
     pub(crate) fn is_asked(&self, request: &[&Text]) -> bool {
-        if let Some(group) = self.name.iter().find_map(|word| group_of(&EMPOWERS, word)) {
+        if let Some(group) = self.name.iter().find_map(|word| group_of(&EMPOWERING, word)) {
             return is_asked(group, request);
         }
         // `append_to_file` is asked for as an append is, and not as everything that is done to files.
-        let has_verb = self.words().any(|word| is_in(SPECIFIC_VERBS, word));
-        let counts = |word: &&String| !has_verb || is_in(SPECIFIC_VERBS, word);
+        let has_verb = self.words().any(|word| SPECIFIC.contains(word.as_str()));
+        let counts = |word: &&String| !has_verb || SPECIFIC.contains(word.as_str());
         let mut groups = self.words().filter(counts).flat_map(|word| groups_of(word)).peekable();
         if groups.peek().is_some() {
             groups.any(|group| is_asked(group, request))
@@ -177,20 +191,33 @@ pub(crate) fn says_state(word: &str, request: &[&Text]) -> bool {
 
 /// Whether a flag or a choice widens what is done without being asked for.
 pub(crate) fn widens_unasked(word: &str, request: &[&Text]) -> bool {
-    name_words(word).iter().filter_map(|word| group_of(&WIDENS, word)).any(|group| !is_asked(group, request))
+    name_words(word)
+        .iter()
+        .filter_map(|word| group_of(&WIDENING, word))
+        .any(|group| !is_asked(group, request))
 }
 
 fn is_in(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|listed| listed == word)
 }
 
-fn group_of(groups: &'static [Group], word: &str) -> Option<&'static Group> {
-    groups.iter().find(|group| is_in(group.tools, word))
+fn by_word(groups: impl Iterator<Item = &'static Group>) -> Groups {
+    let mut found = Groups::new();
+    for group in groups {
+        for word in group.tools.split_ascii_whitespace() {
+            found.entry(word).or_default().push(group);
+        }
+    }
+    found
 }
 
-/// The groups of a word; what destroys is asked for apart.
+fn group_of(groups: &Groups, word: &str) -> Option<&'static Group> {
+    groups.get(word)?.first().copied()
+}
+
+/// The groups of a word.
 fn groups_of(word: &str) -> impl Iterator<Item = &'static Group> {
-    ACTS.iter().chain(&DESTROYS).filter(move |group| is_in(group.tools, word))
+    ACTING.get(word).into_iter().flatten().copied()
 }
 
 /// The first verb of a description.

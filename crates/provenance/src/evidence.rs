@@ -22,6 +22,9 @@ pub const KEPT_BYTES: usize = 512 * 1024;
 /// How much of the replies of strangers is kept for explanations.
 pub const SEEN_BYTES: usize = 256 * 1024;
 
+/// How many such replies are kept.
+const SEEN_REPLIES: usize = 256;
+
 /// How many values of approved calls and of acts are remembered, each.
 pub const REMEMBERED_VALUES: usize = 1024;
 
@@ -37,7 +40,9 @@ pub struct Evidence {
     /// Replies in the order in which they came, those that can be evidence and those that only explain.
     kept: VecDeque<Arc<Kept>>,
     kept_bytes: usize,
+    /// Of those that only explain.
     seen_bytes: usize,
+    seen: usize,
     approved: VecDeque<Approved>,
     taken: VecDeque<Taken>,
     has_acted: bool,
@@ -82,6 +87,7 @@ impl Evidence {
             kept: VecDeque::new(),
             kept_bytes: 0,
             seen_bytes: 0,
+            seen: 0,
             approved: VecDeque::new(),
             taken: VecDeque::new(),
             has_acted: false,
@@ -181,9 +187,11 @@ impl Evidence {
         } else if bytes <= SEEN_BYTES {
             self.seen_bytes += bytes;
             self.kept.push_back(Arc::new(kept));
-            while self.seen_bytes > SEEN_BYTES {
+            self.seen += 1;
+            while self.seen_bytes > SEEN_BYTES || self.seen > SEEN_REPLIES {
                 let Some(at) = self.kept.iter().position(|kept| !kept.is_evidence()) else { break };
                 self.seen_bytes -= self.kept.remove(at).map_or(0, |kept| kept.body_bytes());
+                self.seen -= 1;
             }
         }
     }
@@ -204,7 +212,7 @@ impl Evidence {
     /// Lets go of the oldest reply that can be evidence, and of every older one. Says whether there was one.
     pub fn evict(&mut self) -> bool {
         let Some(at) = self.kept.iter().position(|kept| kept.is_evidence()) else {
-            self.seen_bytes = 0;
+            (self.seen_bytes, self.seen) = (0, 0);
             self.kept.clear();
             return false;
         };
@@ -215,6 +223,7 @@ impl Evidence {
                 self.miss(&kept);
             } else {
                 self.seen_bytes -= kept.body_bytes();
+                self.seen -= 1;
             }
         }
         true

@@ -111,36 +111,35 @@ pub(crate) fn plain_length(bytes: &[u8]) -> usize {
     passed + rest_of_plain_length(rest)
 }
 
-/// The same for what is long, in blocks that the compiler turns into vector code, and for the last few bytes.
-fn rest_of_plain_length(mut rest: &[u8]) -> usize {
-    let mut passed = 0;
-    while let Some((block, tail)) = rest.split_first_chunk::<64>() {
-        if block.iter().fold(false, |any, byte| any | stops(*byte)) {
+/// The same for what is long: first where the string ends or escapes, then whether a control character stands before that.
+fn rest_of_plain_length(rest: &[u8]) -> usize {
+    let end = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+    let (mut body, mut passed) = (rest.get(..end).unwrap_or(rest), 0);
+    while let Some((block, tail)) = body.split_first_chunk::<64>() {
+        let (words, _) = block.as_chunks::<8>();
+        if words.iter().fold(0, |any, word| any | below_space(u64::from_le_bytes(*word))) & HIGH != 0 {
             break;
         }
         passed += 64;
-        rest = tail;
+        body = tail;
     }
-    while let Some((word, tail)) = rest.split_first_chunk::<8>() {
-        let hits = stops_in_word(u64::from_le_bytes(*word));
-        if hits != 0 {
-            return passed + (hits.trailing_zeros() / 8) as usize;
-        }
-        passed += 8;
-        rest = tail;
-    }
-    passed + rest.iter().position(|byte| stops(*byte)).unwrap_or(rest.len())
+    passed + body.iter().position(|byte| stops(*byte)).unwrap_or(body.len())
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = ONES << 7;
+
+/// The high bit of a byte below a space, and perhaps of bytes above it.
+const fn below_space(word: u64) -> u64 {
+    word.wrapping_sub(ONES * 0x20) & !word
 }
 
 /// Marks the bytes of a word that [`stops`] names. A borrow can mark bytes above a true hit, never below
 /// the first, and only the first is looked at.
 const fn stops_in_word(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = ONES << 7;
     let quote = word ^ (ONES * b'"' as u64);
     let backslash = word ^ (ONES * b'\\' as u64);
-    let below_space = word.wrapping_sub(ONES * 0x20) & !word;
     let is_quote = quote.wrapping_sub(ONES) & !quote;
     let is_backslash = backslash.wrapping_sub(ONES) & !backslash;
-    (below_space | is_quote | is_backslash) & HIGH
+    (below_space(word) | is_quote | is_backslash) & HIGH
 }

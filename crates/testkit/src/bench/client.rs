@@ -41,6 +41,8 @@ pub struct McpClient {
     endpoint: Arc<Endpoint>,
     sender: SendRequest<Pieces>,
     headers: HeaderMap,
+    /// What it calls itself.
+    name: &'static str,
     last_id: u64,
 }
 
@@ -81,10 +83,10 @@ impl Endpoint {
 
 impl McpClient {
     /// Opens a connection and, on it, a session.
-    pub async fn open(endpoint: Arc<Endpoint>) -> anyhow::Result<Self> {
+    pub async fn open(endpoint: Arc<Endpoint>, name: &'static str) -> anyhow::Result<Self> {
         let sender = connect(&endpoint.url).await?;
         let headers = common_headers(&endpoint)?;
-        let mut client = Self { endpoint, sender, headers, last_id: 0 };
+        let mut client = Self { endpoint, sender, headers, name, last_id: 0 };
         match client.endpoint.era {
             Era::Legacy => client.initialize().await?,
             Era::Modern => client.discover().await?,
@@ -125,7 +127,7 @@ impl McpClient {
         let params = json!({
             "protocolVersion": LEGACY_VERSION,
             "capabilities": {},
-            "clientInfo": client_info(),
+            "clientInfo": { "name": self.name, "version": "1" },
         });
         let request = self.endpoint.prepare("initialize", &params.to_string(), None)?;
         let (id, status, headers, body) = self.post(&request).await?;

@@ -108,7 +108,7 @@ async fn until_listed(
     let endpoint = Arc::new(Endpoint { url: url.clone(), token: token.clone(), era: start.era });
     let mut hello_us = None;
     loop {
-        let listed = match McpClient::open(Arc::clone(&endpoint)).await {
+        let listed = match McpClient::open(Arc::clone(&endpoint), "bench-host").await {
             Ok(mut client) => {
                 hello_us.get_or_insert_with(|| micros_since(begun));
                 let listed = count_tools(&endpoint, &mut client).await;

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::answer::{self, Expected};
 use super::client::{Endpoint, McpClient, Prepared};
+use super::host_hooks::{Conversation, HostHooks};
 use super::payload;
 
 /// How many sessions are opened at the same time, so that a burst of handshakes overruns no listen queue.
@@ -18,6 +19,9 @@ const OPENED_AT_ONCE: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// No listing the benchmark makes has more pages.
 const MOST_PAGES: usize = 1_000;
+
+/// What a client without a host calls itself.
+const CLIENT: &str = "bench-load";
 
 /// How many names things are kept under.
 pub const KEPT: usize = 256;
@@ -54,18 +58,40 @@ pub struct Summary {
     pub p99_us: f64,
     pub mean_us: f64,
     pub calls_per_second: f64,
+    /// Where calls are announced by hooks: how long an answer to a hook took, on the connection and as a command.
+    pub hooks: Option<HookSummary>,
+}
+
+/// What the hooks of a host took.
+#[derive(Debug, Serialize)]
+pub struct HookSummary {
+    pub count: u64,
+    pub p50_us: f64,
+    pub p99_us: f64,
+    pub command_p50_us: f64,
+    pub command_p99_us: f64,
 }
 
 /// The sessions, open and warm.
 pub struct Load {
-    sessions: Vec<McpClient>,
+    sessions: Vec<Session>,
     work: Arc<Work>,
+}
+
+/// A session, and the conversation of a host that it belongs to.
+struct Session {
+    client: McpClient,
+    conversation: Option<Conversation>,
+    /// How long the command took that began the conversation.
+    begun: Duration,
 }
 
 struct Work {
     endpoint: Arc<Endpoint>,
     /// Asked in turn; one, unless what is asked has a name.
     requests: Vec<Prepared>,
+    /// What is called and with what, where calls are announced.
+    announced: Vec<(String, String)>,
     check: Check,
 }
 
@@ -77,6 +103,9 @@ enum Check {
 #[derive(Default)]
 struct Tally {
     nanos: Vec<u64>,
+    /// Of the hooks among them.
+    hook_nanos: Vec<u64>,
+    command_nanos: Vec<u64>,
     errors: u64,
     first_error: Option<String>,
 }
@@ -85,18 +114,26 @@ struct Tally {
 
 impl Load {
     /// Opens `sessions` sessions and makes `warm_up` calls on each; any failure here ends the benchmark.
-    pub async fn open(endpoint: Endpoint, ask: &Ask, sessions: usize, warm_up: u64) -> anyhow::Result<Self> {
+    pub async fn open(
+        endpoint: Endpoint,
+        ask: &Ask,
+        sessions: usize,
+        warm_up: u64,
+        hooks: Option<HostHooks>,
+    ) -> anyhow::Result<Self> {
         ensure!(sessions > 0, "at least one session is needed");
         let work = Arc::new(Work::new(Arc::new(endpoint), ask)?);
+        let hooks = hooks.map(Arc::new);
         let mut opened = Vec::with_capacity(sessions);
         while opened.len() < sessions {
             let mut opening = JoinSet::new();
             for _ in 0..OPENED_AT_ONCE.min(sessions - opened.len()) {
-                let work = Arc::clone(&work);
+                let (work, hooks) = (Arc::clone(&work), hooks.clone());
                 opening.spawn(async move {
-                    let mut session = McpClient::open(Arc::clone(&work.endpoint)).await?;
+                    let mut session = Session::open(&work.endpoint, hooks.as_deref()).await?;
                     for _ in 0..warm_up {
-                        work.once(&mut session).await.context("a warm-up call failed")?;
+                        let mut ignored = Tally::default();
+                        work.once(&mut session, &mut ignored).await.context("a warm-up call failed")?;
                     }
                     anyhow::Ok(session)
                 });
@@ -128,8 +165,24 @@ impl Load {
     /// Ends every session. One that cannot be ended has been counted as an error already.
     pub async fn close(self) {
         for session in self.sessions {
-            drop(session.close().await);
+            drop(session.client.close().await);
         }
+    }
+}
+
+// === impl Session ===
+
+impl Session {
+    /// Opens a session; where a host is named, as one of its conversations in which the user has said what is to be done.
+    async fn open(endpoint: &Arc<Endpoint>, hooks: Option<&HostHooks>) -> anyhow::Result<Self> {
+        let Some(hooks) = hooks else {
+            let client = McpClient::open(Arc::clone(endpoint), CLIENT).await?;
+            return Ok(Self { client, conversation: None, begun: Duration::ZERO });
+        };
+        let (conversation, begun) = hooks.begin().await?;
+        let mut client = McpClient::open(Arc::clone(endpoint), "claude-code").await?;
+        conversation.prompt(endpoint, &mut client).await?;
+        Ok(Self { client, conversation: Some(conversation), begun })
     }
 }
 
@@ -137,9 +190,12 @@ impl Load {
 
 impl Work {
     fn new(endpoint: Arc<Endpoint>, ask: &Ask) -> anyhow::Result<Self> {
+        let mut announced = Vec::new();
         let (requests, check) = match ask {
             Ask::Echo { tool, size } => {
-                let params = format!(r#"{{"name":"{tool}","arguments":{{"size":{size}}}}}"#);
+                let arguments = format!(r#"{{"size":{size}}}"#);
+                let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+                announced.push((tool.clone(), arguments));
                 let expected = Expected::new(payload::text(*size), payload::escaped_text(*size));
                 (vec![endpoint.prepare("tools/call", &params, Some(tool))?], Check::Text(expected))
             }
@@ -154,6 +210,7 @@ impl Work {
                 let named = |index: usize| {
                     let arguments = format!(r#"{{"path":"tables/{index:03}.txt","text":"{text}"}}"#);
                     let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+                    announced.push((tool.clone(), arguments));
                     endpoint.prepare("tools/call", &params, Some(tool))
                 };
                 let expected = Expected::new(size.to_string(), size.to_string());
@@ -161,45 +218,63 @@ impl Work {
             }
             Ask::List { tools } => (vec![endpoint.prepare("tools/list", "{}", None)?], Check::Tools(*tools)),
         };
-        Ok(Self { endpoint, requests, check })
+        Ok(Self { endpoint, requests, announced, check })
     }
 
     async fn repeat(
         self: Arc<Self>,
-        mut session: McpClient,
+        mut session: Session,
         deadline: Instant,
         calls: u64,
-    ) -> (McpClient, Tally) {
+    ) -> (Session, Tally) {
         let mut tally = Tally::default();
         for _ in 0..calls {
-            let before = Instant::now();
-            if before >= deadline {
+            if Instant::now() >= deadline {
                 break;
             }
-            match tokio::time::timeout(PATIENCE, self.once(&mut session)).await {
-                Ok(Ok(())) => {
-                    tally.nanos.push(u64::try_from(before.elapsed().as_nanos()).unwrap_or(u64::MAX));
-                    continue;
-                }
+            match tokio::time::timeout(PATIENCE, self.once(&mut session, &mut tally)).await {
+                Ok(Ok(())) => continue,
                 Ok(Err(error)) => tally.fail(&format!("{error:#}")),
                 Err(_) => tally.fail("no answer in time"),
             }
-            if let Err(error) = session.reconnect().await {
+            if let Err(error) = session.client.reconnect().await {
                 tally.fail(&format!("{error:#}"));
                 break;
             }
         }
+        if session.conversation.is_some() {
+            tally.command_nanos.push(nanos(session.begun));
+        }
         (session, tally)
     }
 
-    async fn once(&self, session: &mut McpClient) -> anyhow::Result<()> {
-        let turn = usize::try_from(session.asked())? % self.requests.len().max(1);
-        let request = self.requests.get(turn).context("nothing is asked")?;
-        let (id, body) = session.ask(request).await?;
+    async fn once(&self, session: &mut Session, tally: &mut Tally) -> anyhow::Result<()> {
+        let Session { client, conversation, .. } = session;
+        let turn = usize::try_from(client.asked())? % self.requests.len().max(1);
+        let announced = match conversation {
+            Some(conversation) => {
+                let turn = turn % self.announced.len().max(1);
+                let (tool, arguments) =
+                    self.announced.get(turn).context("nothing that is announced is asked")?;
+                let before = Instant::now();
+                let call = conversation.announce(&self.endpoint, client, tool, arguments).await?;
+                tally.hook_nanos.push(nanos(before.elapsed()));
+                Some(call)
+            }
+            None => None,
+        };
+        let request = match &announced {
+            Some(call) => call,
+            None => self.requests.get(turn).context("nothing is asked")?,
+        };
+        let before = Instant::now();
+        let (id, body) = client.ask(request).await?;
         match &self.check {
-            Check::Text(expected) => expected.check_call(&body, id),
-            Check::Tools(count) => self.all_pages(session, answer::read_page(&body, id)?, *count).await,
+            Check::Text(expected) => expected.check_call(&body, id)?,
+            Check::Tools(count) => self.all_pages(client, answer::read_page(&body, id)?, *count).await?,
         }
+        tally.nanos.push(nanos(before.elapsed()));
+        Ok(())
     }
 
     async fn all_pages(
@@ -234,12 +309,23 @@ impl Tally {
 
     fn add(&mut self, other: Self) {
         self.nanos.extend(other.nanos);
+        self.hook_nanos.extend(other.hook_nanos);
+        self.command_nanos.extend(other.command_nanos);
         self.errors += other.errors;
         self.first_error = self.first_error.take().or(other.first_error);
     }
 
     fn summarise(mut self, elapsed: Duration) -> Summary {
         self.nanos.sort_unstable();
+        self.hook_nanos.sort_unstable();
+        self.command_nanos.sort_unstable();
+        let hooks = (!self.hook_nanos.is_empty()).then(|| HookSummary {
+            count: self.hook_nanos.len() as u64,
+            p50_us: micros(quantile(&self.hook_nanos, 50)),
+            p99_us: micros(quantile(&self.hook_nanos, 99)),
+            command_p50_us: micros(quantile(&self.command_nanos, 50)),
+            command_p99_us: micros(quantile(&self.command_nanos, 99)),
+        });
         let calls = self.nanos.len() as u64;
         let sum: u64 = self.nanos.iter().sum();
         let seconds = elapsed.as_secs_f64();
@@ -252,6 +338,7 @@ impl Tally {
             p99_us: micros(quantile(&self.nanos, 99)),
             mean_us: if calls == 0 { 0.0 } else { micros(sum) / calls as f64 },
             calls_per_second: if seconds > 0.0 { calls as f64 / seconds } else { 0.0 },
+            hooks,
         }
     }
 }
@@ -260,6 +347,10 @@ impl Tally {
 fn quantile(sorted: &[u64], percent: usize) -> u64 {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or(0)
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn micros(nanos: u64) -> f64 {

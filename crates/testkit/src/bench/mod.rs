@@ -6,6 +6,7 @@ pub mod answer;
 pub mod client;
 pub mod floor;
 pub mod host;
+pub mod host_hooks;
 pub mod load;
 pub mod payload;
 mod pieces;

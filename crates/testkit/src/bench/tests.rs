@@ -24,7 +24,7 @@ async fn stand(only: Option<Era>) -> (Uri, Uri) {
 
 async fn three_calls_of_two_sessions(url: &Uri, era: Era, ask: &Ask) -> anyhow::Result<Summary> {
     let endpoint = Endpoint { url: url.clone(), token: None, era };
-    let mut load = Load::open(endpoint, ask, 2, 0).await?;
+    let mut load = Load::open(endpoint, ask, 2, 0, None).await?;
     let summary = load.run(Until { calls: 3, time: Duration::from_secs(60) }).await?;
     load.close().await;
     Ok(summary)

@@ -1,10 +1,12 @@
 //! The load generator of a benchmark. Prints one line of JSON with what the calls took.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use clap::Parser;
 use highwater_testkit::bench::client::Endpoint;
+use highwater_testkit::bench::host_hooks::HostHooks;
 use highwater_testkit::bench::load::{Ask, Load, Until};
 use highwater_testkit::bench::{Era, serve};
 use http::Uri;
@@ -44,6 +46,15 @@ struct Arguments {
     /// The tool takes the text and a name, and answers with the text's length.
     #[arg(long, conflicts_with_all = ["list", "upload"])]
     keep: bool,
+    /// The sessions are conversations of a host that runs this program as its hook; every call is announced.
+    #[arg(long, requires_all = ["data_dir", "transcripts"], conflicts_with_all = ["list", "upload"])]
+    hook: Option<PathBuf>,
+    /// The data directory of the gateway that the hook tells.
+    #[arg(long)]
+    data_dir: Option<PathBuf>,
+    /// Where the host keeps its transcripts.
+    #[arg(long)]
+    transcripts: Option<PathBuf>,
     /// Lists all tools instead of calling one.
     #[arg(long)]
     list: bool,
@@ -83,7 +94,11 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
     };
     let until = Until { calls: arguments.calls.unwrap_or(u64::MAX), time: time.min(LONGEST) };
 
-    let mut load = Load::open(endpoint, &ask, arguments.sessions, arguments.warm_up).await?;
+    let hooks = match (arguments.hook, arguments.data_dir, arguments.transcripts) {
+        (Some(program), Some(data), Some(transcripts)) => Some(HostHooks { program, data, transcripts }),
+        _ => None,
+    };
+    let mut load = Load::open(endpoint, &ask, arguments.sessions, arguments.warm_up, hooks).await?;
     let mut input = BufReader::new(tokio::io::stdin());
     if arguments.hold {
         serve::say("ready")?;

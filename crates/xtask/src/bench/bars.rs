@@ -59,7 +59,7 @@ use Figure::{
 use Limit::{AtLeast, AtMost};
 
 #[rustfmt::skip]
-pub(super) const BARS: [Bar; 21] = [
+pub(super) const BARS: [Bar; 22] = [
     bar("CPU per call, 100 B, 1 session", Cpu("call/100B/1"), AtMost(1.8), 1.4, "×", "3.0–6.5×"),
     bar("CPU per call, 100 B, 8 sessions", Cpu("call/100B/8"), AtMost(1.8), 1.4, "×", "3.0–6.5×"),
     bar("CPU per call, 100 B, 64 sessions", Cpu("call/100B/64"), AtMost(1.8), 1.4, "×", "3.0–6.5×"),
@@ -69,6 +69,7 @@ pub(super) const BARS: [Bar; 21] = [
     bar("CPU per call, 10 KiB, 8 sessions", Cpu("call/10KiB/8"), AtMost(2.0), 1.5, "×", "5×"),
     bar("CPU per call, 1 MiB, 4 sessions", Cpu("call/1MiB/4"), AtMost(3.0), 2.0, "×", "5.8–6.5×"),
     bar("CPU per call, 100 B kept, 8 sessions, marks", Cpu("keep/100B/8"), AtMost(1.8), 1.4, "×", "3.0–6.5×"),
+    bar("CPU per request, reads and their hooks, words", Cpu("words-read/100B/8"), AtMost(1.8), 1.4, "×", "–"),
     bar("added p50, 1 session", AddedLatency("call/100B/1"), AtMost(2.0), 1.3, "×", "2.9–3.3×"),
     bar("throughput, 64 sessions, share of direct", ShareOfDirect("call/100B/64"), AtLeast(0.30), 0.40, "", "0.10–0.16"),
     bar("CPU per `tools/list`, 1,000 tools, 4 servers", Cpu("list/1000"), AtMost(2.0), 1.2, "×", "39×"),

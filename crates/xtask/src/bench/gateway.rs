@@ -8,6 +8,8 @@ use std::process::Command;
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
+use super::stand::WORDS;
+
 /// How Highwater is configured for a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Profile {
@@ -67,7 +69,11 @@ pub(super) fn write_config(
         if profile.trust {
             let trust = json!({ "server_trust": "tool", "resource_trust": "none", "verified": true });
             entry.insert("trust".to_owned(), trust);
-            let labels = json!({ "echo": label(), "upload": label(), "keep": keeping_label() });
+            let labels = if name == WORDS {
+                json!({ "echo": strangers_label(), "keep": acting_label() })
+            } else {
+                json!({ "echo": label(), "upload": label(), "keep": keeping_label() })
+            };
             entry.insert("labels".to_owned(), labels);
         }
         entries.insert(name.clone(), Value::from(entry));
@@ -97,6 +103,23 @@ fn keeping_label() -> Value {
     json!({
         "inputMetadata": { "destination": "user", "sensitivity": ["user", "pii"], "outcomes": "benign" },
         "returnMetadata": { "source": "internal", "sensitivity": "user" },
+    })
+}
+
+/// A tool that reads what strangers write.
+fn strangers_label() -> Value {
+    json!({
+        "inputMetadata": { "destination": "ephemeral", "sensitivity": ["user", "pii"], "outcomes": "benign" },
+        "returnMetadata": { "source": "untrustedPublic" },
+    })
+}
+
+/// A tool that acts. Its reply is strangers' text too: after the first call nothing but the user's words lets it run.
+fn acting_label() -> Value {
+    json!({
+        "inputMetadata": { "destination": "user", "sensitivity": ["user", "pii"], "outcomes": "consequential" },
+        "returnMetadata": { "source": "untrustedPublic" },
+        "roles": { "path": "object", "text": "content" },
     })
 }
 

@@ -65,6 +65,19 @@ pub(super) struct Endpoint {
     pub(super) token: Option<String>,
     /// What stands before a tool's name here.
     pub(super) prefix: String,
+    /// The host that the load comes from, where one tells the user's words.
+    pub(super) hooks: Option<HostHooks>,
+}
+
+/// A host with hooks.
+#[derive(Clone, Debug)]
+pub(super) struct HostHooks {
+    /// The load generator, under the host's name.
+    pub(super) load: PathBuf,
+    /// The program that is its hook, and the data directory of the gateway that it tells.
+    pub(super) program: PathBuf,
+    pub(super) data: PathBuf,
+    pub(super) transcripts: PathBuf,
 }
 
 /// The load generator, with its sessions open.
@@ -82,6 +95,17 @@ pub(super) struct Taken {
     pub(super) p99_us: f64,
     pub(super) mean_us: f64,
     pub(super) calls_per_second: f64,
+    pub(super) hooks: Option<HooksTaken>,
+}
+
+/// What answers to the hooks of a host took: on its connection, and as a command.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct HooksTaken {
+    pub(super) count: u64,
+    pub(super) p50_us: f64,
+    pub(super) p99_us: f64,
+    pub(super) command_p50_us: f64,
+    pub(super) command_p99_us: f64,
 }
 
 /// What the judgement takes without a wire.
@@ -162,7 +186,11 @@ impl Binaries {
         to: &Endpoint,
         seconds: f64,
     ) -> anyhow::Result<LoadGenerator> {
-        let mut command = Command::new(&self.load);
+        let mut command = Command::new(to.hooks.as_ref().map_or(&self.load, |hooks| &hooks.load));
+        if let Some(HostHooks { program, data, transcripts, .. }) = &to.hooks {
+            command.arg("--hook").arg(program).arg("--data-dir").arg(data);
+            command.arg("--transcripts").arg(transcripts);
+        }
         command.args(["--hold", "--url", &to.url, "--era", point.era.name()]);
         command.args(["--sessions", &point.sessions.to_string(), "--seconds", &seconds.to_string()]);
         command.args(["--warm-up", &point.warm_up().to_string()]);
@@ -170,9 +198,9 @@ impl Binaries {
             command.args(["--token", token]);
         }
         match point.ask {
-            Ask::Call => command.args(["--tool", &format!("{}echo", to.prefix)]),
+            Ask::Call | Ask::WordsRead => command.args(["--tool", &format!("{}echo", to.prefix)]),
             Ask::Upload => command.args(["--upload", "--tool", &format!("{}upload", to.prefix)]),
-            Ask::Keep => command.args(["--keep", "--tool", &format!("{}keep", to.prefix)]),
+            Ask::Keep | Ask::WordsAct => command.args(["--keep", "--tool", &format!("{}keep", to.prefix)]),
             Ask::List => command.args(["--list", "--tools", &point.size.to_string()]),
         };
         command.args(["--size", &point.size.to_string()]);

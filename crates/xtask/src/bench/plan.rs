@@ -19,6 +19,10 @@ pub(super) enum Ask {
     Upload,
     /// A text kept under a name, in a session that holds private data: what is written bears its label.
     Keep,
+    /// A read of what strangers write, in a conversation whose host tells the user's words and announces each call.
+    WordsRead,
+    /// An act in such a conversation, which runs because the user's words ask for it.
+    WordsAct,
     List,
 }
 
@@ -49,6 +53,8 @@ pub(super) fn calls() -> Vec<Point> {
     points.push(call(8, 10 * 1024, Part::Main));
     points.push(call(4, 1024 * 1024, Part::Main));
     points.push(Point { ask: Ask::Keep, ..call(8, 100, Part::Main) });
+    points.push(Point { ask: Ask::WordsRead, ..call(8, 100, Part::Main) });
+    points.push(Point { ask: Ask::WordsAct, ..call(8, 100, Part::Main) });
     for sessions in [8, 64] {
         points.push(Point { era: Era::Modern, ..call(sessions, 100, Part::Full) });
     }
@@ -76,9 +82,9 @@ impl Point {
     pub(super) fn warm_up(&self) -> usize {
         let calls = match self.ask {
             // Each name is written once before anything is counted: the first mark on a thing is flushed to the disk.
-            Ask::Keep => 400 * self.sessions,
-            Ask::Call | Ask::Upload if self.size <= 64 * 1024 => 400,
-            Ask::Call | Ask::Upload => 16,
+            Ask::Keep | Ask::WordsAct => 400 * self.sessions,
+            Ask::Call | Ask::Upload | Ask::WordsRead if self.size <= 64 * 1024 => 400,
+            Ask::Call | Ask::Upload | Ask::WordsRead => 16,
             Ask::List => 4,
         };
         calls / self.sessions + 1
@@ -97,6 +103,8 @@ impl fmt::Display for Point {
             (Ask::Call, Era::Legacy) => write!(f, "call/{size}/{sessions}"),
             (Ask::Call, Era::Modern) => write!(f, "modern/{size}/{sessions}"),
             (Ask::Keep, _) => write!(f, "keep/{size}/{sessions}"),
+            (Ask::WordsRead, _) => write!(f, "words-read/{size}/{sessions}"),
+            (Ask::WordsAct, _) => write!(f, "words-act/{size}/{sessions}"),
             (Ask::Upload, _) => write!(f, "upload/{size}/{sessions}"),
             (Ask::List, _) => write!(f, "list/{}", self.size),
         }

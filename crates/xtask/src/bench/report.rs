@@ -167,6 +167,7 @@ fn remarks(outcome: &Outcome, before: Load) -> Vec<String> {
             lines.push(format!("start, {name}: /healthz after {health} ms, handshake after {hello} ms"));
         }
     }
+    lines.extend(outcome.points.iter().filter_map(hook_remark));
     let shares = outcome.foreign_shares();
     let disturbed = shares.iter().filter(|share| **share > MUCH_FOREIGN).count();
     if before.is_high() {
@@ -183,6 +184,20 @@ fn remarks(outcome: &Outcome, before: Load) -> Vec<String> {
     lines.extend(outcome.notices.iter().map(|notice| format!("note: {notice}")));
     lines.push(format!("measured in {:.0} s, {} rules", outcome.seconds, outcome.rules));
     lines
+}
+
+/// How long a host waits for its hooks.
+fn hook_remark(measured: &Measured) -> Option<String> {
+    let hooks =
+        || measured.samples.get(&Target::Gateway).into_iter().flatten().filter_map(|it| it.hooks.as_ref());
+    let p50 = median(hooks().map(|taken| taken.p50_us))?;
+    let p99 = median(hooks().map(|taken| taken.p99_us))?;
+    let command = median(hooks().map(|taken| taken.command_p50_us))? / 1_000.0;
+    let slowest = hooks().map(|taken| taken.command_p99_us).fold(0.0, f64::max) / 1_000.0;
+    Some(format!(
+        "hooks of {}: on the connection p50 {p50:.0} µs, p99 {p99:.0} µs; as a command p50 {command:.1} ms, slowest {slowest:.1} ms",
+        measured.point
+    ))
 }
 
 fn point_json(measured: &Measured, outcome: &Outcome) -> Value {

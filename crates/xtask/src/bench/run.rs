@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::BenchArgs;
 use super::gateway::Profile;
 use super::machine::{CpuTime, MachineTime, resident_mib, with_descendants};
-use super::parts::{Binaries, Judged, Started};
+use super::parts::{Binaries, HooksTaken, Judged, Started};
 use super::plan::{self, Ask, Era, Part, Point};
 use super::stand::{Builder, Stand, Target};
 
@@ -36,6 +36,8 @@ pub(super) struct Sample {
     pub(super) resident_mib: Option<f64>,
     /// The share of the machine that others used meanwhile.
     pub(super) foreign_share: f64,
+    /// Where each call was announced.
+    pub(super) hooks: Option<HooksTaken>,
 }
 
 /// All measurements of one point, one a round.
@@ -155,15 +157,16 @@ impl<'a> Runner<'a> {
         if main.is_empty() && grid.is_empty() && !memory {
             return Ok(());
         }
-        let (legacy, modern) = self.builder.for_calls()?;
+        let stands = self.builder.for_calls()?;
         if memory {
             std::thread::sleep(SETTLE);
-            self.outcome.idle_mib = resident_mib(legacy.gateway.hosted.started.pid);
-            self.outcome.floor_idle_mib = resident_mib(legacy.floor.hosted.started.pid);
+            self.outcome.idle_mib = resident_mib(stands.legacy.gateway.hosted.started.pid);
+            self.outcome.floor_idle_mib = resident_mib(stands.legacy.floor.hosted.started.pid);
         }
-        let stand = |era| match era {
-            Era::Legacy => &legacy,
-            Era::Modern => &modern,
+        let stand = |point: &Point| match (point.ask, point.era) {
+            (Ask::WordsRead | Ask::WordsAct, _) => &stands.words,
+            (_, Era::Legacy) => &stands.legacy,
+            (_, Era::Modern) => &stands.modern,
         };
         self.rounds_of(&main, self.rounds(), stand)?;
         self.rounds_of(&grid, self.rounds().min(2), stand)
@@ -175,7 +178,7 @@ impl<'a> Runner<'a> {
         &mut self,
         points: &[Point],
         rounds: usize,
-        stand: impl Fn(Era) -> &'s Stand,
+        stand: impl Fn(&Point) -> &'s Stand,
     ) -> anyhow::Result<()> {
         let first = self.outcome.points.len();
         self.outcome.points.extend(points.iter().cloned().map(Measured::new));
@@ -191,7 +194,7 @@ impl<'a> Runner<'a> {
                 // Each round begins with another target, so that none is always the one after a pause.
                 for turn in 0..Target::ALL.len() {
                     let Some(&target) = Target::ALL.get((round + turn) % Target::ALL.len()) else { continue };
-                    let sample = self.measure(point, stand(point.era), target)?;
+                    let sample = self.measure(point, stand(point), target)?;
                     if let Some(measured) = self.outcome.points.get_mut(first + index) {
                         measured.samples.entry(target).or_default().push(sample);
                     }
@@ -225,7 +228,9 @@ impl<'a> Runner<'a> {
         }
         let spent = middle_after.since(&middle_before);
         let ours = spent + others_after.since(&others_before);
-        let per_call = spent as f64 / 1_000.0 / taken.calls.max(1) as f64;
+        // A hook is a request of its own: what a call and its announcement cost is spread over both.
+        let requests = taken.calls + taken.hooks.as_ref().map_or(0, |hooks| hooks.count);
+        let per_call = spent as f64 / 1_000.0 / requests.max(1) as f64;
         Ok(Sample {
             calls: taken.calls,
             errors: taken.errors,
@@ -236,6 +241,7 @@ impl<'a> Runner<'a> {
             cpu_us_per_call: (!middle.is_empty()).then_some(per_call),
             resident_mib: stand.middle_pid(target).and_then(resident_mib),
             foreign_share: machine_after.foreign_share_since(&machine_before, ours),
+            hooks: taken.hooks,
         })
     }
 

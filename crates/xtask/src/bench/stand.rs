@@ -3,14 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use anyhow::Context as _;
 use serde::Serialize;
 
 use super::gateway::{Profile, write_config};
-use super::parts::{Binaries, Endpoint, Hosted, Started, Upstream};
+use super::parts::{Binaries, Endpoint, HostHooks, Hosted, Started, Upstream};
 use super::plan::Era;
 
 /// The tools of an upstream that is there to be called.
 const FEW_TOOLS: usize = 10;
+/// The name of the server whose tools act, after strangers' text.
+pub(super) const WORDS: &str = "words";
 /// Over how many upstreams Highwater's listings are spread.
 const LISTED_UPSTREAMS: usize = 4;
 
@@ -35,6 +38,14 @@ pub(super) struct Stand {
     direct: Endpoint,
     pub(super) floor: Middle,
     pub(super) gateway: Middle,
+}
+
+/// The stands for calls.
+pub(super) struct Stands {
+    pub(super) legacy: Stand,
+    pub(super) modern: Stand,
+    /// Where calls need the user's words.
+    pub(super) words: Stand,
 }
 
 /// Sets up stands: which programs, where their files go, how Highwater is configured.
@@ -81,36 +92,46 @@ impl Stand {
 // === impl Builder ===
 
 impl Builder<'_> {
-    /// A stand for calls in each era. Highwater is one process with both upstreams behind it.
-    pub(super) fn for_calls(&self) -> anyhow::Result<(Stand, Stand)> {
+    /// Stands for calls. Highwater is one process with both upstreams behind it, and with one of them a second time, under
+    /// labels by which its tools act and bring in what strangers write.
+    pub(super) fn for_calls(&self) -> anyhow::Result<Stands> {
         let legacy = Rc::new(self.binaries.start_upstream(FEW_TOOLS, Some(Era::Legacy))?);
         let modern = Rc::new(self.binaries.start_upstream(FEW_TOOLS, Some(Era::Modern))?);
-        let (for_legacy, for_modern) = match &self.binaries.gateway {
+        let (for_legacy, for_modern, for_words) = match &self.binaries.gateway {
             Some(program) => {
-                let servers =
-                    [("bench".to_owned(), legacy.url.clone()), ("modern".to_owned(), modern.url.clone())];
-                let hosted = Rc::new(self.start_gateway(program, "calls", &servers, 2 * FEW_TOOLS)?);
-                (Middle::new(Rc::clone(&hosted), "bench__"), Middle::new(hosted, "modern__"))
+                let servers = [
+                    ("bench".to_owned(), legacy.url.clone()),
+                    ("modern".to_owned(), modern.url.clone()),
+                    (WORDS.to_owned(), legacy.url.clone()),
+                ];
+                let hosted = Rc::new(self.start_gateway(program, "calls", &servers, 3 * FEW_TOOLS)?);
+                let mut words = Middle::new(Rc::clone(&hosted), &format!("{WORDS}__"));
+                words.endpoint.hooks = Some(self.host(program, &self.data("calls"))?);
+                (Middle::new(Rc::clone(&hosted), "bench__"), Middle::new(hosted, "modern__"), words)
             }
-            None => (
-                self.start_floor("stand-in-legacy", &legacy.url, FEW_TOOLS, Era::Legacy)?,
-                self.start_floor("stand-in-modern", &modern.url, FEW_TOOLS, Era::Modern)?,
-            ),
+            None => {
+                let for_legacy = self.start_floor("stand-in-legacy", &legacy.url, FEW_TOOLS, Era::Legacy)?;
+                let for_modern = self.start_floor("stand-in-modern", &modern.url, FEW_TOOLS, Era::Modern)?;
+                (for_legacy.clone(), for_modern, for_legacy)
+            }
         };
-        Ok((
-            Stand {
-                direct: plain(&legacy.url),
-                floor: self.start_floor("floor-legacy", &legacy.url, FEW_TOOLS, Era::Legacy)?,
-                gateway: for_legacy,
-                upstreams: vec![legacy],
-            },
-            Stand {
+        let floor = self.start_floor("floor-legacy", &legacy.url, FEW_TOOLS, Era::Legacy)?;
+        let stand = |gateway| Stand {
+            direct: plain(&legacy.url),
+            floor: floor.clone(),
+            gateway,
+            upstreams: vec![Rc::clone(&legacy)],
+        };
+        Ok(Stands {
+            legacy: stand(for_legacy),
+            words: stand(for_words),
+            modern: Stand {
                 direct: plain(&modern.url),
                 floor: self.start_floor("floor-modern", &modern.url, FEW_TOOLS, Era::Modern)?,
                 gateway: for_modern,
                 upstreams: vec![modern],
             },
-        ))
+        })
     }
 
     /// A stand for listings: all tools in one upstream behind the floor, in four behind Highwater.
@@ -172,10 +193,23 @@ impl Builder<'_> {
         tools: usize,
     ) -> anyhow::Result<Hosted> {
         // Highwater makes it, open to nobody else.
-        let data = self.work.join(format!("data-{name}"));
+        let data = self.data(name);
         let config = self.work.join(format!("{name}.yaml"));
         write_config(&config, servers, self.profile)?;
         self.binaries.start_gateway(program, &config, &data, tools, &self.log(name), !self.profile.auth_none)
+    }
+
+    fn data(&self, name: &str) -> PathBuf {
+        self.work.join(format!("data-{name}"))
+    }
+
+    /// A host whose hooks tell the gateway with this data directory. It is the load generator under the host's name: a
+    /// prompt counts only where a host has run the hook.
+    fn host(&self, program: &Path, data: &Path) -> anyhow::Result<HostHooks> {
+        let (load, transcripts) = (self.work.join("claude"), self.work.join("transcripts"));
+        std::fs::copy(&self.binaries.load, &load).context("the host cannot be copied")?;
+        std::fs::create_dir_all(&transcripts).context("the folder of transcripts cannot be made")?;
+        Ok(HostHooks { load, program: program.to_owned(), data: data.to_owned(), transcripts })
     }
 
     fn log(&self, name: &str) -> PathBuf {
@@ -188,11 +222,12 @@ impl Builder<'_> {
 impl Middle {
     fn new(hosted: Rc<Hosted>, prefix: &str) -> Self {
         let Started { url, token, .. } = &hosted.started;
-        let endpoint = Endpoint { url: url.clone(), token: token.clone(), prefix: prefix.to_owned() };
+        let endpoint =
+            Endpoint { url: url.clone(), token: token.clone(), prefix: prefix.to_owned(), hooks: None };
         Self { hosted, endpoint }
     }
 }
 
 fn plain(url: &str) -> Endpoint {
-    Endpoint { url: url.to_owned(), token: None, prefix: String::new() }
+    Endpoint { url: url.to_owned(), token: None, prefix: String::new(), hooks: None }
 }
