@@ -92,21 +92,21 @@ impl Stand {
 // === impl Builder ===
 
 impl Builder<'_> {
-    /// Stands for calls. Highwater is one process with both upstreams behind it, and with one of them a second time, under
-    /// labels by which its tools act and bring in what strangers write.
+    /// Stands for calls. Highwater is one process with both upstreams behind it, and another with one of them, under labels
+    /// by which its tools act and bring in what strangers write.
     pub(super) fn for_calls(&self) -> anyhow::Result<Stands> {
         let legacy = Rc::new(self.binaries.start_upstream(FEW_TOOLS, Some(Era::Legacy))?);
         let modern = Rc::new(self.binaries.start_upstream(FEW_TOOLS, Some(Era::Modern))?);
         let (for_legacy, for_modern, for_words) = match &self.binaries.gateway {
             Some(program) => {
-                let servers = [
-                    ("bench".to_owned(), legacy.url.clone()),
-                    ("modern".to_owned(), modern.url.clone()),
-                    (WORDS.to_owned(), legacy.url.clone()),
-                ];
-                let hosted = Rc::new(self.start_gateway(program, "calls", &servers, 3 * FEW_TOOLS)?);
-                let mut words = Middle::new(Rc::clone(&hosted), &format!("{WORDS}__"));
-                words.endpoint.hooks = Some(self.host(program, &self.data("calls"))?);
+                let servers =
+                    [("bench".to_owned(), legacy.url.clone()), ("modern".to_owned(), modern.url.clone())];
+                let hosted = Rc::new(self.start_gateway(program, "calls", &servers, 2 * FEW_TOOLS)?);
+                // A process of its own: what it keeps of conversations is not the memory of the others.
+                let said = [(WORDS.to_owned(), legacy.url.clone())];
+                let said = self.start_gateway(program, WORDS, &said, FEW_TOOLS)?;
+                let mut words = Middle::new(Rc::new(said), &format!("{WORDS}__"));
+                words.endpoint.hooks = Some(self.host(program, &self.data(WORDS))?);
                 (Middle::new(Rc::clone(&hosted), "bench__"), Middle::new(hosted, "modern__"), words)
             }
             None => {
