@@ -32,7 +32,7 @@ use conversation::Conversation;
 
 /// Conversations that are remembered at a time. The one that was silent longest is forgotten first; its
 /// label is in the store.
-pub const MAX_CONVERSATIONS: usize = 128;
+pub const MAX_CONVERSATIONS: usize = 1024;
 
 /// Sub-agents of one conversation that are told apart. Further ones count as the conversation itself.
 pub const MAX_AGENTS: usize = 64;
