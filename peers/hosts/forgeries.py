@@ -187,9 +187,10 @@ def background_result(stage, check):
     [decision] = decisions(stage, "files__list_files")
     turns = {remark["detail"] for remark in stage.remarks("words") if remark["session"] == decision["session"]}
     refused = [remark for remark in stage.remarks("no-words") if remark["session"] == decision["session"]]
+    # The prompt that was typed is the user's; the one that tells the result is not.
     check(
         "a sub-agent's result is nobody's words",
-        len(turns) == 0 and len(refused) >= 1,
+        len(turns) <= 1 and len(refused) >= 1,
         stage.remarks("words") + refused,
     )
 
