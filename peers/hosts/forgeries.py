@@ -185,13 +185,14 @@ def background_result(stage, check):
     start = terminal.type("(script outer) start it in the background")
     terminal.wait_for("Finished outer.", start=start)
     [decision] = decisions(stage, "files__list_files")
-    turns = {remark["detail"] for remark in stage.remarks("words") if remark["session"] == decision["session"]}
-    refused = [remark for remark in stage.remarks("no-words") if remark["session"] == decision["session"]]
     # The prompt that was typed is the user's; the one that tells the result is not.
+    of_ours = [remark for remark in stage.remarks("words") if remark["session"] == decision["session"]]
+    refused = [remark for remark in stage.remarks("no-words") if remark["session"] == decision["session"]]
+    typed, told = ({remark["detail"].split("`")[1] for remark in remarks} for remarks in (of_ours, refused))
     check(
         "a sub-agent's result is nobody's words",
-        len(turns) <= 1 and len(refused) >= 1,
-        stage.remarks("words") + refused,
+        len(typed) <= 1 and len(told) >= 1 and typed.isdisjoint(told),
+        of_ours + refused,
     )
 
 
