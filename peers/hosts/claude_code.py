@@ -1,9 +1,11 @@
 """Claude Code: how it is set up, started and spoken to."""
 
+import glob
 import json
 import os
 
 from scripted_model import use
+from stage import wait_until
 
 KEY = "sk-ant-scripted-" + "0" * 24
 
@@ -17,6 +19,10 @@ class ClaudeCode:
     says_cleared = True
     # Whether a change of its hooks counts for a conversation that runs.
     rereads_hooks = True
+    # Whether its screen has to be asked for what stands there already.
+    writes_only_changes = False
+    # Whether the end of a sub-agent is told to the model of its parent without being asked for.
+    tells_of_agents = True
 
     def __init__(self, program):
         self.program = program
@@ -69,10 +75,28 @@ class ClaudeCode:
             },
         )
 
+    def is_taken(self, terminal, line):
+        """What was taken stands in its history of lines. No story says the same line twice."""
+        path = f"{terminal.home}/.claude/history.jsonl"
+        if not os.path.exists(path):
+            return False
+        with open(path) as file:
+            entries = [json.loads(entry) for entry in file if entry.endswith("\n")]
+        return line in ["".join(entry.get("display", "").split()) for entry in entries]
+
     def clear(self, stage, terminal):
         begun = len(stage.remarks("conversation"))
         terminal.type("/clear")
         stage.wait_for_remark("conversation", begun + 1)
+        # It says so before it has done with the command, and what is typed until then may be lost.
+        wait_until(lambda: self._transcripts_hold(stage, "SessionStart:clear"), "the new conversation stands there")
+
+    def _transcripts_hold(self, stage, text):
+        for path in glob.glob(f"{stage.home}/.claude/projects/*/*.jsonl"):
+            with open(path) as file:
+                if text in file.read():
+                    return True
+        return False
 
     def switch_hooks_off(self, stage):
         """As a person or an agent could: a nearer file of settings outranks the user's."""

@@ -2,8 +2,10 @@
 
 import json
 import os
+import time
 
 from scripted_model import use
+from terminal import PATIENCE_SECONDS
 
 
 class Codex:
@@ -13,6 +15,10 @@ class Codex:
     terminal_arguments = ["--dangerously-bypass-hook-trust"]
     says_cleared = False
     rereads_hooks = False
+    # Whether its screen has to be asked for what stands there already.
+    writes_only_changes = True
+    # Whether the end of a sub-agent is told to the model of its parent without being asked for.
+    tells_of_agents = False
 
     def __init__(self, program):
         self.program = program
@@ -33,6 +39,8 @@ class Codex:
 
     def greet(self, terminal):
         terminal.wait_for("for shortcuts", "Ask Codex")
+        # Before that it takes a line and keeps it: on a busy machine for minutes.
+        terminal.wait_for("permissions: YOLO mode", patience=2 * PATIENCE_SECONDS)
         terminal.read(1)
 
     def print_arguments(self, prompt):
@@ -47,15 +55,24 @@ class Codex:
     def agent(self, prompt, background=False):
         return use("spawn_agent", {"message": prompt}, "multi_agent_v1")
 
+    def is_taken(self, terminal, line):
+        """Behind a prompt that was sent there is room for the next, or it waits until everything has been started. What a
+        command has done is seen by whoever gives it."""
+        if line.startswith("/"):
+            return True
+        _, found, behind = terminal.whole().rpartition(line)
+        return bool(found) and ("AskCodex" in behind or "Waitingforstartup" in behind)
+
     def clear(self, stage, terminal):
-        """It takes commands only while nothing of the conversation runs any more."""
-        for _ in range(10):
-            start = terminal.type("/new")
-            try:
-                return terminal.wait_for("OpenAI Codex", start=start, patience=10)
-            except TimeoutError:
-                terminal.press_escape()
-        raise TimeoutError("no new conversation could be begun")
+        """It takes this command only while nothing of the conversation runs any more, its hooks included, and says so if
+        something does. What shows that it began another one is that nothing of the old one stands there."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < end:
+            terminal.type("/new")
+            screen = terminal.whole()
+            if "OpenAICodex" in screen and "AskCodex" in screen and "Finished" not in screen:
+                return
+        raise TimeoutError(f"no new conversation could be begun: …{screen[-600:]}")
 
     def switch_hooks_off(self, stage):
         """Only the one that comes before tools: without all the others there is no conversation to speak of."""

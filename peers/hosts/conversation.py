@@ -63,6 +63,9 @@ def conversation(stage, check):
     check("a sub-agent begins with the label of its parent", "integrity:none" in sub["label"], sub["label"])
     check("every call was announced", stage.remarks("unannounced-call") == [], stage.remarks("unannounced-call"))
 
+    if host.tells_of_agents:
+        # Else its end may be told in the conversation that comes next, which then holds what it has read.
+        wait_until(lambda: stage.model.results("Looked."), "the end of the sub-agent is told")
     host.clear(stage, terminal)
     ask(stage, terminal, "second", "list my files", [stage.tool("files__list_files", {})])
     [second] = decisions(stage, "files__list_files")

@@ -1,5 +1,6 @@
 """Hooks that are missing, slow, killed, stopped or garbled: no tool of the host runs, and prompts go on without words."""
 
+import contextlib
 import json
 import os
 import signal
@@ -96,6 +97,12 @@ def stopped(stage, check):
     )
 
 
+def wake(pid):
+    """Lets a process go on that was stopped, unless the story ended first and took it along."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+
+
 def slow(stage, check):
     """A gateway that does not answer: the hook has a deadline of its own."""
 
@@ -103,7 +110,7 @@ def slow(stage, check):
         pid = wait_until(stage.gateway, "a gateway")
         os.kill(pid, signal.SIGSTOP)
         # Long after the hook's own deadline, and before the host's patience with the server ends.
-        threading.Timer(25, os.kill, (pid, signal.SIGCONT)).start()
+        threading.Timer(25, wake, [pid]).start()
 
     shell_does_not_run(stage, check, "a gateway that is stopped", lambda: None, stop_gateway)
 

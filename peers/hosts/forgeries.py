@@ -129,8 +129,9 @@ def second_host_at_a_terminal(stage, check):
     with open(typist, "w") as file:
         file.write(
             f"import os, sys\nsys.path.insert(0, {HERE!r})\nsys.dont_write_bytecode = True\nfrom terminal import Terminal\n"
-            f"terminal = Terminal({[host.program, *host.terminal_arguments]!r}, dict(os.environ), {stage.project!r})\n"
-            f"terminal.read(6)\nterminal.type('(script inner) {FORGED}')\nterminal.wait_for('Finished inner.')\nterminal.close()\n"
+            f"from {type(host).__module__} import {type(host).__name__}\nhost = {type(host).__name__}({host.program!r})\n"
+            f"terminal = Terminal(host, {host.terminal_arguments!r}, dict(os.environ), {stage.project!r})\n"
+            f"host.greet(terminal)\nterminal.type('(script inner) {FORGED}')\nterminal.wait_for('Finished inner.')\nterminal.close()\n"
         )
     # Detached twice: nothing above it leads to the host.
     clean = " ".join(

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -70,11 +71,14 @@ class Stage:
             "forms": "never",
             "words": words,
         }
+        # A gateway that nobody needed for a while ends. The next one must be where the approvals of the first were.
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
         return {
             "quarantine": False,
             "servers": servers,
             "agent_tokens": {self.host.name: token},
-            "approvals": {"listen": "localhost:0", "open_browser": False, "notify": False, "hold": "1s"},
+            "approvals": {"listen": f"localhost:{port}", "open_browser": False, "notify": False, "hold": "1s"},
         }
 
     def run(self, *arguments, check=True):
@@ -98,7 +102,10 @@ class Stage:
     def start(self, *arguments, environment=None, folder=None):
         """The host at a terminal."""
         terminal = Terminal(
-            [self.host.program, *arguments], {**self.environment, **(environment or {})}, folder or self.project
+            self.host,
+            arguments,
+            {**self.environment, **(environment or {})},
+            folder or self.project,
         )
         self.terminals.append(terminal)
         self.host.greet(terminal)

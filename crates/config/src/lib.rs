@@ -19,6 +19,7 @@ mod file;
 mod human;
 mod load;
 mod lower;
+mod misplaced;
 mod node;
 mod read;
 mod reference;
@@ -35,8 +36,8 @@ pub use lower::listen::ListenError;
 pub use reference::reference_markdown;
 pub use schema::schema;
 pub use settings::{
-    AgentToken, ApprovalFlow, ApprovalSettings, Auth, DirectoryEntry, Era, Expose, Exposed, HttpKind,
-    LabelSettings, Labels, Limits, Listen, ManifestSettings, ManifestSource, OWNER, Partition, Prefix, Retry,
-    Rules, ServerSettings, Settings, ShareContext, Start, StoreSettings, Timeouts, ToolApproval, Transport,
-    VirtualServer, Webhook, Writes,
+    AgentToken, ApprovalFlow, ApprovalSettings, AuditSettings, Auth, DirectoryEntry, Era, Expose, Exposed,
+    HttpKind, LabelSettings, Labels, Limits, Listen, ManifestSettings, ManifestSource, OWNER, Partition,
+    Prefix, Retry, Rules, ServerSettings, Settings, ShareContext, Start, StoreSettings, Timeouts,
+    ToolApproval, Transport, VirtualServer, Webhook, Writes,
 };

@@ -4,6 +4,7 @@ use crate::check::Checked;
 use crate::diagnose::{Diagnostics, Problem, Problems, Remarks};
 use crate::file::ConfigFile;
 use crate::lower::{Read, lower};
+use crate::misplaced;
 use crate::node::{Node, Span, Value};
 use crate::read::{Trees, read_with_trees};
 use crate::settings::Settings;
@@ -98,7 +99,7 @@ fn with_lines(
 }
 
 fn settings(sources: &mut Sources, surroundings: &Surroundings<'_>, problems: &Problems) -> Option<Settings> {
-    let node = parse(sources.text()).map_err(|problem| problems.push(problem)).ok()?;
+    let mut node = parse(sources.text()).map_err(|problem| problems.push(problem)).ok()?;
     if let Node { value: Value::Null { .. }, .. } = node {
         problems.push(Problem {
             message: "the file is empty".to_owned(),
@@ -107,6 +108,7 @@ fn settings(sources: &mut Sources, surroundings: &Surroundings<'_>, problems: &P
         });
         return None;
     }
+    misplaced::mend(&mut node, problems);
     let others = other_files(&node, sources, surroundings.files, problems);
     settings_of(&node, &others, sources.text(), surroundings, problems)
 }

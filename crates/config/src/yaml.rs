@@ -11,6 +11,9 @@ const MAX_NODES: usize = 200_000;
 /// How much aliases may add up to; they repeat a few shared lines, not the file.
 const MAX_REPEATED: usize = 20_000;
 
+/// The column at which the names of servers stand in most files, counted from one.
+const LEVEL_OF_NAMES: u64 = 3;
+
 const TOO_LARGE: &str = "the file is nested too deeply, or too large";
 
 /// Parses one YAML document; JSON is YAML.
@@ -105,7 +108,13 @@ pub(crate) fn parse(text: &str) -> Result<Node, Problem> {
     };
     serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options).map(node).map_err(|error| {
         let (message, help) = match &error {
-            Error::DuplicateMappingKey { key: Some(key), .. } => (format!("duplicate key `{key}`"), None),
+            Error::DuplicateMappingKey { key: Some(key), .. } => {
+                // Two servers whose keys stand at the level of their names have each of them twice.
+                let is_part = matches!(key.as_str(), "command" | "args" | "url" | "env" | "headers")
+                    && error.location().is_some_and(|location| location.column() <= LEVEL_OF_NAMES);
+                let help = "the keys of a server are indented further than its name";
+                (format!("duplicate key `{key}`"), is_part.then(|| help.to_owned()))
+            }
             Error::MultipleDocuments { .. } => (
                 "the file holds more than one YAML document".to_owned(),
                 Some("remove the `---` line, and what follows it".to_owned()),
@@ -139,7 +148,9 @@ fn explain(sentence: &str) -> (String, Option<String>) {
     if text.contains("limit exceeded") {
         return (TOO_LARGE.to_owned(), None);
     }
-    let help = if text.contains("mapping values are not allowed") {
+    let help = if text.contains("tabs disallowed") || text.contains("tab character") {
+        Some("indent with spaces")
+    } else if text.contains("mapping values are not allowed") {
         Some("quote a value that contains `: `")
     } else if ["`@`", "`%`", "```"].iter().any(|sign| text.contains(sign)) {
         Some("quote a value that starts with `@`, `%` or a backtick")

@@ -36,6 +36,15 @@ macro_rules! tells {
 }
 
 tells! {
+    a_whole_line_as_the_command: "servers:\n  time:\n    command: \"uvx mcp-server-time --local-timezone 'a b'\"\n  notes:\n    command: npx -y @x/notes\n    args: [x, \"1.0\"]\n  old:\n    command: /opt/tools/npx -y x\n";
+    a_home_that_nothing_expands: "servers:\n  notes: { command: notes, cwd: ~/notes }\n";
+    keys_one_level_too_far_left: "servers:\n  time:\n  command: uvx\n  args: [mcp-server-time]\n  env: { TZ: UTC }\n  notes: { command: notes }\n";
+    keys_without_the_name_of_a_server: "servers:\n  command: uvx\n  args: [mcp-server-time]\n";
+    servers_beside_their_block: "servers:\ntime:\n  command: uvx\n  args: [mcp-server-time]\n";
+    keys_of_two_servers_at_one_level: "servers:\n  time:\n  command: uvx\n  notes:\n  command: notes\n";
+    tabs_for_indentation: "servers:\n\ttime:\n\t\tcommand: uvx\n";
+    oauth_as_other_clients_write_it: "mcpServers:\n  linear:\n    url: https://mcp.example.com/mcp\n    oauth: { clientId: x }\n";
+    one_word_for_trust: "servers:\n  a: { command: x, trust: verified }\n  b: { command: x, trust: tool }\n  c: { command: x, trust: high }\n";
     an_unknown_key_of_a_server: "servers:\n  github:\n    args: [stdio]\n    comand: github-mcp-server\n    command: x\n";
     an_unknown_key_at_the_top: "servers: { a: { command: x } }\npolicies: []\n";
     an_unknown_key_in_limits: "limits:\n  maxMessage: 4MiB\nservers: { a: { command: x } }\n";

@@ -50,6 +50,26 @@ fn what_debug_hides_is_there() {
 }
 
 #[test]
+fn what_is_kept_of_the_audit_log_has_defaults_and_says_what_is_wrong() {
+    let with = |audit: &str| format!("servers: {{ mail: {{ command: x }} }}\naudit: {audit}\n");
+    let kept = settings(&with("{ keep: 36h }")).audit;
+    assert_eq!((kept.keep.as_secs(), kept.max, kept.compress), (36 * 3_600, 10 << 30, true));
+    assert_eq!(settings(&with("{}")).audit, settings("servers: { mail: { command: x } }").audit);
+    for (audit, says) in [
+        ("{ keep: 90 }", "`90` is not a duration"),
+        ("{ keep: 0s }", "`audit.keep` must not be zero"),
+        ("{ max: 10G }", "`10G` is not a size"),
+        ("{ max: 0 }", "`audit.max` must not be zero"),
+        ("{ max: 512KiB }", "`audit.max` is too small"),
+        ("{ compress: gzip }", "compress"),
+        ("{ retain: 90d }", "unknown key `retain` in `audit`"),
+    ] {
+        let problems = load("highwater.yaml", &with(audit), &environment).unwrap_err().to_string();
+        assert!(problems.contains(says) && problems.contains("--> highwater.yaml:2:"), "{audit}: {problems}");
+    }
+}
+
+#[test]
 fn a_permit_that_is_none_is_refused_with_its_place_and_one_for_nobody_is_a_warning() {
     let with =
         |permit: &str| format!("servers: {{ mail: {{ command: x }} }}\npermits:\n  nightly: {permit}\n");
@@ -81,6 +101,31 @@ fn a_permit_that_is_none_is_refused_with_its_place_and_one_for_nobody_is_a_warni
     for says in ["token `nobody`, which is not in this file", "server `post`, which is not configured"] {
         assert!(warnings.iter().any(|warning| warning.contains(says)), "{warnings:?}");
     }
+}
+
+#[test]
+fn what_only_a_shell_would_expand_is_remarked_on_where_it_stands() {
+    let text = "servers:\n  notes:\n    command: notes\n    args: [\"~/notes\", \"--in=$HOME/x\", \"${HOME}/y\"]\n    env: { DIR: ~/z }\n  \
+        shell: { command: sh, args: [-c, \"ls ~ $HOME\"] }\n";
+    let none = |_: &str| Err(String::new());
+    let home = |name: &str| (name == "HOME").then(|| "/home/ada".to_owned());
+    let surroundings = Surroundings { environment: &home, files: &none };
+    let checked = check("highwater.yaml", text, &surroundings).unwrap();
+    let of_shell = checked.warnings.iter().filter(|it| it.code == Some("unexpanded"));
+    let told: Vec<String> = of_shell
+        .map(|it| {
+            let place = it.place.as_ref().unwrap();
+            format!("{}:{} {} | {}", place.line, place.column, it.message, it.help.as_deref().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "4:13 `args` of server `notes`: nothing expands `~` here | write `${HOME}/notes`",
+            "4:29 `args` of server `notes`: nothing expands `$HOME` here | write `${HOME}/x`",
+            "5:17 `env.DIR` of server `notes`: nothing expands `~` here | write `${HOME}/z`",
+        ]
+    );
 }
 
 #[test]

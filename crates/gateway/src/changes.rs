@@ -1,10 +1,12 @@
-//! Follows what upstreams say of themselves: lists that changed, resources that were updated, log lines, health.
+//! Follows what upstreams say of themselves: lists that changed, resources that were updated, log lines, health. Clients
+//! hear of lists once for all that changes within a moment, and only of those that are not what they were shown.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use highwater_core::annotation::ReplyKind;
 use highwater_core::grant::Grant;
-use highwater_core::id::UpstreamId;
+use highwater_core::id::{UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::session::label_claims;
 use highwater_mcp::annotations::result_says;
@@ -13,7 +15,7 @@ use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code;
 use highwater_mcp::frame::Frame;
-use highwater_mcp::text::{member, members, quote, string_member};
+use highwater_mcp::text::{member, members, quote, string_member, unquote};
 use highwater_store::{Joined, SessionHandle};
 use highwater_upstream::HealthState;
 use highwater_upstream::control::{ListKind, LogLevel};
@@ -21,10 +23,13 @@ use highwater_upstream::event::{Notice, NoticeKind};
 use tokio::sync::mpsc;
 
 use crate::catalog::{Contracts, Merged};
-use crate::client::Client;
+use crate::client::{Client, LegacySession};
 use crate::gateway::{Gateway, now};
 use crate::registry::Changed;
 use crate::tokens::Token;
+
+/// What changes within this time of a first change is told together with it.
+const TOGETHER: Duration = Duration::from_millis(150);
 
 impl Gateway {
     /// Handles notices until the gateway is gone.
@@ -39,7 +44,7 @@ impl Gateway {
     }
 
     async fn notice(self: &Arc<Self>, notice: Notice) {
-        let Notice { upstream, kind } = notice;
+        let Notice { upstream, session, kind } = notice;
         match kind {
             NoticeKind::ToolsChanged => self.relist(upstream, &[ListKind::Tools], Changed::Tools),
             NoticeKind::PromptsChanged => self.relist(upstream, &[ListKind::Prompts], Changed::Prompts),
@@ -50,13 +55,31 @@ impl Gateway {
                     Changed::Resources,
                 );
             }
-            NoticeKind::ResourceUpdated(frame) => self.resource_updated(&upstream, &frame).await,
-            NoticeKind::Log(frame) => self.log_line(&upstream, &frame).await,
+            NoticeKind::Listed => {
+                let world = self.world.load_full();
+                for server in world.holding(&upstream) {
+                    self.announce(&server.id, &Changed::ALL);
+                }
+            }
+            NoticeKind::Reread(kind) => {
+                let changed = match kind {
+                    ListKind::Tools => Changed::Tools,
+                    ListKind::Prompts => Changed::Prompts,
+                    ListKind::Resources | ListKind::ResourceTemplates => Changed::Resources,
+                };
+                for server in self.world.load_full().holding(&upstream) {
+                    self.announce(&server.id, &[changed]);
+                }
+            }
+            NoticeKind::NewNames => self.look_for_new_names(),
+            NoticeKind::ResourceUpdated(frame) => self.resource_updated(&upstream, session, &frame).await,
+            NoticeKind::Log(frame) => self.log_line(&upstream, session, &frame).await,
+            NoticeKind::ElicitationComplete(frame) => self.page_done(&upstream, session, &frame).await,
             // It may speak of what one agent asked, and goes to nobody where another could hear it.
             NoticeKind::SomebodysLog(_) if self.tokens.are_there() => {
                 tracing::debug!(server = %upstream, "a log line was dropped: it could be of any agent's call");
             }
-            NoticeKind::SomebodysLog(frame) => self.log_line(&upstream, &frame).await,
+            NoticeKind::SomebodysLog(frame) => self.log_line(&upstream, None, &frame).await,
             NoticeKind::Health(HealthState::Failed { why, .. }) => {
                 tracing::warn!(server = %upstream, "down: {why}")
             }
@@ -65,23 +88,69 @@ impl Gateway {
     }
 
     /// Reads a list again and tells clients afterwards, so that whoever looks sees the new one. A task of its own: a slow
-    /// server delays nobody else's notices.
+    /// server delays nobody else's notices. A server says it on each of its connections; a reading that has not begun yet
+    /// is one for all of them.
     fn relist(self: &Arc<Self>, upstream: UpstreamId, kinds: &'static [ListKind], changed: Changed) {
         let gateway = Arc::clone(self);
+        let Some(station) = gateway.world.load().stations.get(&upstream).cloned() else { return };
+        if !station.wants_restock(kinds) {
+            return;
+        }
         tokio::spawn(async move {
+            station.restock_in_turn(kinds).await;
             let world = gateway.world.load_full();
-            let Some(station) = world.stations.get(&upstream) else { return };
-            station.restock(kinds).await;
             for server in world.holding(&upstream) {
-                gateway.registry.announce(&server.id, changed);
+                gateway.announce(&server.id, &[changed]);
             }
         });
     }
 
-    async fn resource_updated(&self, upstream: &UpstreamId, frame: &Frame) {
+    /// Tells clients that lists may have changed, together with whatever changes until then.
+    pub(crate) fn announce(&self, virtual_server: &VirtualServerId, changes: &[Changed]) {
+        if !self.registry.note_change(virtual_server, changes) {
+            return;
+        }
+        let (gateway, virtual_server) = (self.myself(), virtual_server.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(TOGETHER).await;
+            let Some(gateway) = gateway.upgrade() else { return };
+            let changes = gateway.registry.take_changes(&virtual_server);
+            if let Some(server) = gateway.world.load_full().virtual_server(&virtual_server) {
+                gateway.registry.announce(server, &changes);
+            }
+        });
+    }
+
+    /// Tells everybody that every list may have changed. Servers that came with the change are started where somebody may
+    /// want to hear of them: nobody would ask for what they are not told of.
+    pub(crate) fn announce_everything(&self) {
+        for (id, server) in &self.world.load_full().virtual_servers {
+            if self.registry.has_clients(id) {
+                let server = Arc::clone(server);
+                tokio::spawn(async move { server.start().await });
+            }
+            self.announce(id, &Changed::ALL);
+        }
+    }
+
+    /// Looks again at what servers were approved for, now that more tools are known: what names them was not seen for what
+    /// it is before, in whatever order servers come. The new one is among them: the others may have come meanwhile.
+    fn look_for_new_names(self: &Arc<Self>) {
+        let gateway = Arc::clone(self);
+        tokio::spawn(async move {
+            let world = gateway.world.load_full();
+            for station in world.stations.values() {
+                if station.names_others() {
+                    gateway.take_up(station).await;
+                }
+            }
+        });
+    }
+
+    async fn resource_updated(&self, upstream: &UpstreamId, own: Option<u64>, frame: &Frame) {
         let Some(params) = frame.params().map(without_ours) else { return };
         let params = &*params;
-        let Some(own) = string_member(params, "uri") else { return };
+        let (only, Some(own)) = (own, string_member(params, "uri")) else { return };
         let said = label_claims(&result_says(params).claims);
         let world = self.world.load_full();
         for server in world.holding(upstream) {
@@ -90,7 +159,8 @@ impl Gateway {
             let contract = &contracts.resource(&own).contract;
             let label = contract.label_of(ReplyKind::Resource).joined(&said);
             for session in self.registry.sessions_of(&server.id) {
-                if may_hear(&session.caller.token, |grant| grant.shows_data_of(upstream))
+                if is_for(only, &session)
+                    && may_hear(&session.caller.token, |grant| grant.shows_data_of(upstream))
                     && let Some(shown) = session.subscribed_as(upstream, &own)
                     && let Some(_joined) = self.take_in(&session.caller.session, &label, contracts).await
                 {
@@ -102,7 +172,8 @@ impl Gateway {
                     (session.aside)(message.into());
                 }
             }
-            for listener in self.registry.listeners_of(&server.id) {
+            // A session's own connection speaks of what that session subscribed to.
+            for listener in self.registry.listeners_of(&server.id).iter().filter(|_| only.is_none()) {
                 if may_hear(&listener.token, |grant| grant.shows_data_of(upstream))
                     && let Some(shown) = listener.subscribed_as(upstream, &own)
                     && let Some(_joined) = self.take_in(&listener.session, &label, contracts).await
@@ -126,13 +197,36 @@ impl Gateway {
         }
     }
 
+    /// A page that a person was sent to has been dealt with: told to the client that was asked to send them there.
+    async fn page_done(&self, upstream: &UpstreamId, own: Option<u64>, frame: &Frame) {
+        let id = frame.param("elicitationId").and_then(unquote);
+        let asked = id.as_ref().and_then(|id| self.road.questions.pages.session(upstream, id));
+        let world = self.world.load_full();
+        for server in world.holding(upstream) {
+            let names = server.known();
+            let Some(contracts) = heard(&names, upstream) else { continue };
+            for session in self.registry.sessions_of(&server.id) {
+                let is_its = match own {
+                    Some(own) => session.upstream.number() == own,
+                    None => asked == Some(session.upstream.number()),
+                };
+                if is_its
+                    && may_hear(&session.caller.token, |grant| grant.servers.covers(upstream))
+                    && let Some(_joined) =
+                        self.take_in(&session.caller.session, contracts.anything(), contracts).await
+                {
+                    let params = frame.params().map(without_ours);
+                    let method = "notifications/elicitation/complete";
+                    (session.aside)(error_code::notification(method, params.as_deref()).into());
+                }
+            }
+        }
+    }
+
     /// A log line that belongs to no call goes to legacy clients that want it; modern ones get log lines on their own
     /// requests alone.
-    async fn log_line(&self, upstream: &UpstreamId, frame: &Frame) {
-        let level = frame
-            .param("level")
-            .and_then(highwater_mcp::text::unquote)
-            .and_then(|level| LogLevel::parse(&level));
+    async fn log_line(&self, upstream: &UpstreamId, own: Option<u64>, frame: &Frame) {
+        let level = frame.param("level").and_then(unquote).and_then(|level| LogLevel::parse(&level));
         let said = frame.params().map(|params| label_claims(&result_says(params).claims)).unwrap_or_default();
         let world = self.world.load_full();
         for server in world.holding(upstream) {
@@ -140,7 +234,8 @@ impl Gateway {
             let Some(contracts) = heard(&names, upstream) else { continue };
             let label = contracts.anything().clone().joined(&said);
             for session in self.registry.sessions_of(&server.id) {
-                if may_hear(&session.caller.token, |grant| grant.servers.covers(upstream))
+                if is_for(own, &session)
+                    && may_hear(&session.caller.token, |grant| grant.servers.covers(upstream))
                     && Client::Legacy(Arc::clone(&session)).wants_log(level)
                     && let Some(_joined) = self.take_in(&session.caller.session, &label, contracts).await
                 {
@@ -151,6 +246,11 @@ impl Gateway {
             }
         }
     }
+}
+
+/// Whether what a server says is for this session: everybody's, or its own.
+fn is_for(own: Option<u64>, session: &LegacySession) -> bool {
+    own.is_none_or(|own| session.upstream.number() == own)
 }
 
 /// Whether what a server says by itself is for whoever holds this token, which may be over while its stream is open.

@@ -12,10 +12,12 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, pointer};
 use highwater_store::{Joined, SessionHandle};
 use highwater_upstream::control::LogLevel;
+use highwater_upstream::{ClientSession, Party};
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 
 use crate::catalog::Viewer;
+use crate::registry::ShownLists;
 use crate::tokens::{Standing, Token};
 
 /// Whose request it is and where it arrived.
@@ -55,6 +57,8 @@ pub(crate) struct ModernClient {
 pub(crate) struct Said {
     /// Its capabilities as JSON text.
     pub(crate) capabilities: String,
+    /// The same as servers of its own era are told them, which is more.
+    pub(crate) announced: String,
     /// Whether it says that it lets calls be signed by itself.
     pub(crate) speaks_approval: bool,
     /// What it calls itself.
@@ -70,6 +74,8 @@ pub(crate) struct LegacySession {
     pub(crate) version: &'static str,
     /// The client's capabilities as JSON text.
     pub(crate) capabilities: String,
+    /// The session as servers know it.
+    pub(crate) upstream: Arc<ClientSession>,
     /// Whether it says that it lets calls be signed by itself, or has done so.
     speaks_approval: AtomicBool,
     /// What it calls itself.
@@ -78,6 +84,8 @@ pub(crate) struct LegacySession {
     pub(crate) aside: Aside,
     /// Ends whatever is open towards the client.
     pub(crate) hang_up: HangUp,
+    /// What the client was last shown of each list, or told of.
+    pub(crate) shown: ShownLists,
     state: Mutex<SessionState>,
     next_question: AtomicU64,
 }
@@ -156,6 +164,14 @@ impl Client {
         self.caller().local
     }
 
+    /// Who it is to servers.
+    pub(crate) fn party(&self) -> Party<'_> {
+        match self {
+            Self::Legacy(session) => Party::Legacy(&session.upstream),
+            Self::Modern(_) => Party::Modern,
+        }
+    }
+
     /// What the client declared, as JSON text.
     pub(crate) fn capabilities(&self) -> &str {
         match self {
@@ -210,16 +226,18 @@ impl LegacySession {
         said: Said,
         (aside, hang_up): (Aside, HangUp),
     ) -> Arc<Self> {
-        let Said { capabilities, speaks_approval, name } = said;
+        let Said { capabilities, announced, speaks_approval, name } = said;
         Arc::new(Self {
             id,
             caller,
             version,
             capabilities,
+            upstream: ClientSession::new(&announced),
             speaks_approval: AtomicBool::new(speaks_approval),
             name,
             aside,
             hang_up,
+            shown: ShownLists::default(),
             state: Mutex::default(),
             next_question: AtomicU64::new(1),
         })
@@ -234,6 +252,7 @@ impl LegacySession {
     }
 
     pub(crate) fn set_log_level(&self, level: LogLevel) {
+        self.upstream.set_log_level(level);
         self.state().log_level = Some(level);
     }
 
@@ -306,9 +325,9 @@ impl LegacySession {
         (number, receiver)
     }
 
-    /// Takes a question back: nobody waits for its answer any more.
-    pub(crate) fn forget_question(&self, number: u64) {
-        self.state().questions.remove(&number);
+    /// Takes a question back: nobody waits for its answer any more. Whether it was still unanswered.
+    pub(crate) fn forget_question(&self, number: u64) -> bool {
+        self.state().questions.remove(&number).is_some()
     }
 
     /// Hands an answer to whoever waits for it.

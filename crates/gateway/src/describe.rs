@@ -63,7 +63,7 @@ impl Gateway {
         let world = self.world.load_full();
         let Some(station) = world.stations.get(server) else { return Ok(Saying::Unknown) };
         station.ensure_current().await;
-        let (Some(stock), Some(known)) = (station.stock(), self.what_it_is(server)) else {
+        let (Some(stock), Some(known)) = (station.seen(), self.what_it_is(server)) else {
             return Ok(Saying::Unseen);
         };
         if known.by_file && profile.is_some() {

@@ -4,18 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use highwater_core::audit::Access;
 use highwater_core::id::{Principal, UpstreamId};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{self, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, REFUSED};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
-use highwater_mcp::text::{pointer, unquote};
+use highwater_mcp::text::{member, pointer, unquote};
 use highwater_store::{SessionHandle, StoreError};
 use highwater_upstream::apart;
 use highwater_upstream::control::{ListKind, LogLevel};
 
 use crate::approvals::APPROVAL_METHODS;
-use crate::catalog::Station;
+use crate::catalog::{Station, View};
 use crate::client::{Answer, Client, LegacySession, Outlet};
 use crate::gateway::{Gateway, now};
 use crate::greet::{TASKS_EXTENSION, Unmet};
@@ -76,7 +77,10 @@ impl Gateway {
             }
             Some(Method::Ping) => Ok(error_code::result_response(frame.id().unwrap_or("null"), "{}")),
             Some(Method::SetLogLevel) => apart(self.set_log_level(&client, &frame)).await,
-            Some(Method::Discover) => apart(self.discover(&frame, client.caller())).await,
+            Some(Method::Discover) => {
+                self.expect_modern(&client);
+                apart(self.discover(&frame, client.caller())).await
+            }
             Some(Method::ListTools) => apart(self.list(&client, &frame, ListKind::Tools)).await,
             Some(Method::ListPrompts) => apart(self.list(&client, &frame, ListKind::Prompts)).await,
             Some(Method::ListResourceTemplates) => {
@@ -189,10 +193,29 @@ impl Gateway {
     pub(crate) fn put_away(self: &Arc<Self>, session: &Arc<LegacySession>) {
         self.registry.remove_session(&session.id);
         session.finish();
+        for station in self.world.load().stations.values() {
+            station.upstream.leave(&session.upstream);
+        }
         let uris = session.take_subscriptions();
         if !uris.is_empty() {
             let (gateway, session) = (Arc::clone(self), Arc::clone(session));
             tokio::spawn(async move { gateway.give_up(&session.caller, uris).await });
+        }
+    }
+
+    /// Takes what a legacy client says without wanting an answer.
+    pub(crate) fn note_legacy(&self, session: &LegacySession, frame: &Frame) {
+        if frame.method() != Some("notifications/roots/list_changed") {
+            return;
+        }
+        let world = self.world.load_full();
+        let standing = session.caller.standing();
+        for station in
+            world.virtual_server(&session.caller.virtual_server).iter().flat_map(|of| of.stations())
+        {
+            if standing.grant.servers.covers(station.id()) {
+                station.upstream.roots_changed(&session.upstream);
+            }
         }
     }
 
@@ -238,19 +261,55 @@ impl Gateway {
         }
     }
 
+    /// Whether a client was told that it may set a log level.
+    async fn offers_log_lines(&self, client: &Client) -> bool {
+        let world = self.world.load_full();
+        let Some(server) = world.virtual_server(&client.caller().virtual_server) else { return false };
+        let standing = client.caller().standing();
+        let view = server.view(&client.caller().viewer(&standing)).await;
+        member(view.capabilities(client.era()), "logging").is_some()
+    }
+
     async fn set_log_level(&self, client: &Client, frame: &Frame) -> Result<Vec<u8>, Unmet> {
-        let level = frame.param("level").and_then(unquote).and_then(|level| LogLevel::parse(&level));
+        let word = frame.param("level").and_then(unquote);
+        let level = word.as_deref().and_then(LogLevel::parse);
         let level = level.ok_or_else(|| Unmet::new(INVALID_PARAMS, "`params.level` is no log level"))?;
+        // Refused as each of its servers would, where none has said that it sends log lines.
+        if !self.offers_log_lines(client).await {
+            return Err(not_here(Method::SetLogLevel.as_str()));
+        }
+        // It reaches servers, so it is on record before it does.
+        let caller = client.caller();
+        let access = Access {
+            act: "log-level",
+            principal: Some(caller.principal.as_str()),
+            session: Some(caller.session.key().as_str()),
+            what: word.as_deref(),
+            ..Access::default()
+        };
+        self.access.must(access).map_err(|error| {
+            tracing::error!(%error, "a log level could not be recorded, so it is not set");
+            Unmet::new(REFUSED, "the log level was not set: it could not be recorded; try again later")
+        })?;
         if let Client::Legacy(session) = client {
             session.set_log_level(level);
         }
+        let own = match client {
+            Client::Legacy(session) => Some(&session.upstream),
+            Client::Modern(_) => None,
+        };
         let world = self.world.load_full();
         if let Some(server) = world.virtual_server(&client.caller().virtual_server) {
             // Servers that are not up yet are told when the next request wants log lines from them.
             let standing = client.caller().standing();
             let granted = |station: &&Arc<Station>| standing.grant.servers.covers(station.id());
             let up = server.stations().iter().filter(granted).filter(|station| station.stock().is_some());
-            let told = join_all(up.map(|station| station.want_log_level(level)));
+            let told = join_all(up.map(|station| async move {
+                if let Some(own) = own {
+                    station.upstream.set_log_level(own, level).await;
+                }
+                station.want_log_level(level).await;
+            }));
             // Told before we answer, so that a call the client makes next finds the level set; but nobody waits for a
             // server that does not answer.
             if tokio::time::timeout(LEVEL_PATIENCE, told).await.is_err() {
@@ -260,16 +319,29 @@ impl Gateway {
         Ok(error_code::result_response(frame.id().unwrap_or("null"), "{}"))
     }
 
+    /// Notes what a client is shown, so that it is told when that has changed, and only then.
+    pub(crate) fn note_listed(&self, client: &Client, kind: ListKind, view: &Arc<View>) {
+        match client {
+            Client::Legacy(session) => session.shown.note(&[kind], view),
+            Client::Modern(client) => self.registry.note_listed(&client.caller.principal, kind, view),
+        }
+    }
+
     async fn list(&self, client: &Client, frame: &Frame, kind: ListKind) -> Result<Vec<u8>, Unmet> {
         if frame.param("cursor").is_some() {
             return Err(Unmet::new(INVALID_PARAMS, NO_CURSOR));
         }
+        let (caller, what) = (client.caller(), frame.method());
+        let (principal, session) = (Some(caller.principal.as_str()), Some(caller.session.key().as_str()));
+        self.access.note("list", Access { principal, session, what, ..Access::default() });
+        self.expect_modern(client);
         let world = self.world.load_full();
         let server = world
             .virtual_server(&client.caller().virtual_server)
             .ok_or_else(|| Unmet::new(INVALID_PARAMS, NO_VIRTUAL_SERVER))?;
         let standing = client.caller().standing();
         let view = server.view(&client.caller().viewer(&standing)).await;
+        self.note_listed(client, kind, &view);
         Ok(view.list_response(kind, client.era(), frame.id().unwrap_or("null")))
     }
 }

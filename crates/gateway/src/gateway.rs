@@ -6,36 +6,44 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
+use aws_lc_rs::constant_time::verify_slices_are_equal;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use highwater_config::{Expose, ServerSettings, Settings, Start};
+use highwater_config::{AuditSettings, Expose, ServerSettings, Settings, Start};
 use highwater_core::approval::ToolName;
 use highwater_core::id::{Principal, Timestamp, UpstreamId, VirtualServerId};
 use highwater_core::pin::PinKind;
 use highwater_core::seal::Seal;
 use highwater_store::{
-    AuditError, AuditLog, DataDir, DataDirError, RememberedServers, Secret, Store, TokenRecord,
+    AuditError, AuditLog, AuditRetention, DataDir, DataDirError, GatewayTokens, RememberedServers, Secret,
+    Store, TokenRecord,
 };
 use highwater_upstream::{Perform, RememberedEra, ServerSpec, Upstream};
 use thiserror::Error;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
+use crate::access::AccessLog;
 use crate::approvals::{Catalog, CatalogTool, Desk, DeskParts};
 use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
 use crate::decision_ids::DecisionIds;
 use crate::front::http::Workers;
 use crate::hosts::Hosts;
-use crate::pins::{Keeper, ToolNames};
+use crate::pins::{Keeper, Memory, ToolNames};
 use crate::pipeline::{Road, RoadParts, places};
 use crate::policy::{looks_at_origins, policy, written_patterns};
 use crate::reached::{fingerprint, is_reached_alike, remember, remembered_era, spec};
 use crate::registry::Registry;
 use crate::session::{Evidences, Stories};
+use crate::siblings::Siblings;
 use crate::tokens::Tokens;
 use crate::world::{CurrentWorld, World};
 
 /// How many notices of upstreams may wait before the newest are dropped.
 const NOTICE_BUFFER: usize = 1024;
+
+/// How often is written down what was counted of those who came.
+const SETTLE_EVERY: Duration = Duration::from_secs(15);
 
 /// How long a server may take to end by itself when it is told to.
 const SERVER_GRACE: Duration = Duration::from_secs(2);
@@ -58,6 +66,8 @@ pub struct Gateway {
     pub(crate) world: Arc<CurrentWorld>,
     pub(crate) settings: Arc<ArcSwap<Settings>>,
     pub(crate) audit: Arc<AuditLog>,
+    /// Who came and was turned away, on record.
+    pub(crate) access: Arc<AccessLog>,
     /// What every call passes on its way.
     pub(crate) road: Road,
     /// Where the labels of sessions and objects are.
@@ -72,7 +82,10 @@ pub struct Gateway {
     pub(crate) hosts: Hosts,
     pub(crate) agent_token: String,
     pub(crate) tokens: Tokens,
-    pub(crate) operator_token: String,
+    operator_token: String,
+    /// The gateways that share our database.
+    pub(crate) siblings: Siblings,
+    pub(crate) started: Instant,
     /// The data directory, which is no agent's to change.
     /// What steers the gateway: its data directory and its configuration.
     own_files: Vec<PathBuf>,
@@ -106,6 +119,10 @@ pub struct Parts {
     pub guard: PathBuf,
     /// Variables every child gets, such as `PATH`.
     pub safe_env: Vec<(String, String)>,
+    /// With what request states are sealed: our own key, or that of all that share the database.
+    pub seal_key: String,
+    /// The gateways that share the database.
+    pub gateways: Vec<GatewayTokens>,
 }
 
 /// Why a gateway does not start.
@@ -138,10 +155,21 @@ impl Gateway {
 
     /// Starts a gateway whose servers are reached in another way.
     pub(crate) fn start_with(parts: Parts, open: OpenServer) -> Result<Arc<Self>, StartError> {
-        let Parts { settings, data_dir, own_files, store, tokens, approvals, guard, safe_env } = parts;
+        let Parts {
+            settings,
+            data_dir,
+            own_files,
+            store,
+            tokens,
+            approvals,
+            guard,
+            safe_env,
+            seal_key,
+            gateways,
+        } = parts;
         let tokens = Tokens::new(tokens, &settings, store.is_shared());
-        let key = data_dir.secret(Secret::SealKey)?;
-        let key = Secret::SealKey.key_bytes(&key).ok_or(StartError::NoEntropy)?;
+        let siblings = Siblings::new(GatewayTokens::of(&data_dir)?, gateways);
+        let key = Secret::SealKey.key_bytes(&seal_key).ok_or(StartError::NoEntropy)?;
         let (notices, received) = mpsc::channel(NOTICE_BUFFER);
         let remembered = Arc::new(RememberedServers::load(&data_dir));
         let prints: Arc<Mutex<BTreeMap<String, String>>> = Arc::default();
@@ -152,6 +180,7 @@ impl Gateway {
         let agent_token = data_dir.secret(Secret::AgentToken)?;
         let operator_token = data_dir.secret(Secret::OperatorToken)?;
         let audit = Arc::new(AuditLog::open(&data_dir)?);
+        let access = Arc::new(AccessLog::new(Arc::clone(&audit)));
         let seal = Seal::new(&key).ok_or(StartError::NoEntropy)?;
         let boot = random_text(4).ok_or(StartError::NoEntropy)?;
         let desk = approvals
@@ -173,6 +202,7 @@ impl Gateway {
                 stories: Arc::clone(&stories),
                 evidence: Arc::clone(&evidence),
                 audit: Arc::clone(&audit),
+                access: Arc::clone(&access),
                 seal,
                 service: desk.clone(),
                 ids: DecisionIds::of_run(boot),
@@ -180,6 +210,7 @@ impl Gateway {
             world,
             settings: shared_settings,
             audit,
+            access,
             desk,
             store,
             stories,
@@ -189,6 +220,8 @@ impl Gateway {
             agent_token,
             tokens,
             operator_token,
+            siblings,
+            started: Instant::now(),
             own_files: [vec![data_dir.path().to_owned()], own_files].concat(),
             upstream_world,
             open,
@@ -202,16 +235,28 @@ impl Gateway {
         gateway.follow_notices(received);
         gateway.follow_tokens();
         gateway.follow_pins();
+        gateway.settle_access();
+        gateway.look_for_unknown_sessions(data_dir.path());
         Ok(gateway)
+    }
+
+    /// Whether a secret is the operator's. Compared in constant time, so that it cannot be guessed letter by letter.
+    pub(crate) fn is_operator(&self, shown: &[u8]) -> bool {
+        verify_slices_are_equal(shown, self.operator_token.as_bytes()).is_ok()
+            || self.siblings.is_operator(shown).is_ok()
     }
 
     /// Takes up a new configuration. Servers whose entries did not change keep running and are not disturbed.
     pub fn reload(&self, settings: Settings) {
         self.adopt(settings);
-        self.registry.announce_everything(&self.world.load());
+        self.announce_everything();
     }
 
     fn adopt(&self, settings: Settings) {
+        let AuditSettings { keep, max, compress } = settings.audit;
+        if let Err(error) = self.audit.keep(AuditRetention { keep, max, compress }) {
+            tracing::error!(%error, "the audit log grows without a bound");
+        }
         let old_world = self.world.load_full();
         let old_settings = self.settings.load_full();
         let mut stations = BTreeMap::new();
@@ -221,11 +266,12 @@ impl Gateway {
                 old_settings.server(&server.name).is_some_and(|old| is_reached_alike(old, server));
             let station = match old_world.stations.get(&id) {
                 Some(station) if unchanged => {
+                    station.set_refresh(server.refresh);
                     if station.keeper.want(server, wanted(server)) {
                         // What somebody stands for now is approved now.
                         let station = Arc::clone(station);
                         tokio::spawn(async move { station.review().await });
-                    } else if let Some(stock) = station.stock() {
+                    } else if let Some(stock) = station.seen() {
                         station.keeper.tell(&stock);
                     }
                     Arc::clone(station)
@@ -264,7 +310,7 @@ impl Gateway {
             .collect();
         for server in settings.servers.iter().filter(|server| server.start == Start::Eager) {
             if let Some(station) = stations.get(&UpstreamId::new(server.name.as_str())).cloned() {
-                tokio::spawn(async move { station.ensure_stocked().await });
+                tokio::spawn(async move { station.start().await });
             }
         }
         for permit in settings.permits.iter().filter(|permit| permit.is_over(now())) {
@@ -316,10 +362,12 @@ impl Gateway {
     fn open_station(&self, server: &ServerSettings) -> Arc<Station> {
         let print = fingerprint(server);
         let guess = self.remembered.era(&server.name, &print).as_deref().and_then(remembered_era);
-        self.prints.lock().unwrap_or_else(PoisonError::into_inner).insert(server.name.clone(), print);
+        self.prints.lock().unwrap_or_else(PoisonError::into_inner).insert(server.name.clone(), print.clone());
         let upstream = (self.open)(spec(server), Arc::clone(&self.upstream_world), guess);
-        let keeper = Keeper::new(self.store.clone(), server, wanted(server), Arc::clone(&self.tool_names));
-        Station::new(upstream, keeper, self.upstream_world.notices.clone())
+        let memory = Memory::new(Arc::clone(&self.remembered), &server.name, print);
+        let names = Arc::clone(&self.tool_names);
+        let keeper = Keeper::new(self.store.clone(), server, wanted(server), names, memory);
+        Station::new(upstream, keeper, self.upstream_world.notices.clone(), server.refresh)
     }
 
     /// Stops everything: running requests get `limits.drain` to finish, then servers are ended.
@@ -341,9 +389,22 @@ impl Gateway {
         if let Err(error) = self.store.close().await {
             tracing::error!(%error, "the session store could not be closed in order");
         }
+        self.access.close();
         if let Err(error) = self.audit.flush() {
             tracing::error!(%error, "the audit log could not be forced to disk");
         }
+    }
+
+    /// Writes down at intervals what was counted of those who came.
+    fn settle_access(&self) {
+        let access = Arc::downgrade(&self.access);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(SETTLE_EVERY).await;
+                let Some(access) = access.upgrade() else { return };
+                access.settle();
+            }
+        });
     }
 
     /// Where people answer; nothing where nobody can be asked on a page.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use highwater_core::audit::Access;
 use highwater_mcp::annotations::APPROVAL_EXTENSIONS;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, LEGACY_VERSIONS, MODERN_VERSION, meta_key};
@@ -11,7 +12,8 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{is_object, member, pointer, quote, string_member, unquote};
 use highwater_upstream::control::LogLevel;
 
-use crate::client::{Aside, Caller, HangUp, LegacySession, ModernClient, Said};
+use crate::catalog::View;
+use crate::client::{Aside, Caller, Client, HangUp, LegacySession, ModernClient, Said};
 use crate::gateway::{Gateway, OUR_INFO};
 
 /// The one extension that adds methods and that we carry.
@@ -75,6 +77,17 @@ pub(crate) fn modern_client(frame: &Frame, caller: Caller) -> Result<ModernClien
     Ok(ModernClient { caller, capabilities, speaks_approval, log_level })
 }
 
+/// A result that we made ourselves, and in the modern era who we are.
+pub(crate) fn by_us(era: Era, result: &str) -> Cow<'_, str> {
+    match era {
+        Era::Legacy => Cow::Borrowed(result),
+        Era::Modern => {
+            let ours = [(meta_key::SERVER_INFO, Edit::Set(OUR_INFO))];
+            Cow::Owned(edit_object(result, &[("_meta", Edit::Merge(&ours))]))
+        }
+    }
+}
+
 /// Whether the extensions that a client declares, as JSON text, have verified approval.
 fn declares_approval(extensions: &str) -> bool {
     APPROVAL_EXTENSIONS.iter().any(|key| member(extensions, key).is_some())
@@ -106,6 +119,24 @@ fn bridgeable<'a>(capabilities: &'a str, extensions: Option<&str>) -> Cow<'a, st
         edits.push(("tasks", Edit::Remove));
     }
     if edits.is_empty() { Cow::Borrowed(capabilities) } else { Cow::Owned(edit_object(capabilities, &edits)) }
+}
+
+/// The capabilities as servers of the client's own era may see them: all of it, but for what asks us, and for tasks of the
+/// client, after which nobody could ask. Nothing more than can be bridged where it is far too long.
+fn announceable(capabilities: &str, extensions: Option<&str>) -> String {
+    const LONGEST: usize = 16 << 10;
+    if capabilities.len() > LONGEST {
+        return bridgeable(capabilities, extensions).into_owned();
+    }
+    let ours: Vec<_> = APPROVAL_EXTENSIONS.iter().map(|key| (*key, Edit::Remove)).collect();
+    let mut edits = Vec::new();
+    if extensions.is_some_and(declares_approval) {
+        edits.push(("extensions", Edit::Merge(&ours)));
+    }
+    if member(capabilities, "tasks").is_some() {
+        edits.push(("tasks", Edit::Remove));
+    }
+    if edits.is_empty() { capabilities.to_owned() } else { edit_object(capabilities, &edits) }
 }
 
 /// A name that somebody gave themselves, as far as a person would read it.
@@ -141,19 +172,32 @@ impl Gateway {
         let version = LEGACY_VERSIONS.into_iter().find(|known| *known == requested).unwrap_or(newest);
         let extensions =
             frame.param("capabilities").and_then(|capabilities| member(capabilities, "extensions"));
-        let capabilities = match frame.param("capabilities") {
-            Some(capabilities) if is_object(capabilities) => {
-                without_pages(&bridgeable(capabilities, extensions), version).into_owned()
-            }
+        let (capabilities, announced) = match frame.param("capabilities") {
+            Some(capabilities) if is_object(capabilities) => (
+                without_pages(&bridgeable(capabilities, extensions), version).into_owned(),
+                without_pages(&announceable(capabilities, extensions), version).into_owned(),
+            ),
             Some(_) => return Err(Unmet::new(INVALID_PARAMS, "`params.capabilities` is not an object")),
-            None => "{}".to_owned(),
+            None => ("{}".to_owned(), "{}".to_owned()),
         };
-        let offered = self.offered(Era::Legacy, &caller).await?;
-        let result = format!(r#"{{"protocolVersion":{},{offered},"serverInfo":{OUR_INFO}}}"#, quote(version));
         let speaks_approval = extensions.is_some_and(declares_approval);
         let name = frame.param("clientInfo").and_then(|info| string_member(info, "name")).unwrap_or_default();
-        let said = Said { capabilities, speaks_approval, name: short(&name) };
-        let session = self.meet(id, caller, version, said, ways);
+        let name = short(&name);
+        let said = Said { capabilities, announced, speaks_approval, name: name.clone() };
+        let session = LegacySession::new(id, caller.clone(), version, said, ways);
+        // Servers that are started now are told what this client can do.
+        self.expect(&session);
+        let (offered, view) = self.offered(Era::Legacy, &caller).await?;
+        let result = format!(r#"{{"protocolVersion":{},{offered},"serverInfo":{OUR_INFO}}}"#, quote(version));
+        let access = Access {
+            principal: Some(caller.principal.as_str()),
+            session: Some(caller.session.key().as_str()),
+            what: Some(&name),
+            ..Access::default()
+        };
+        self.access.note("session", access);
+        session.shown.note_all(&view);
+        self.registry.add_session(Arc::clone(&session));
         Ok((session, error_code::result_response(frame.id().unwrap_or("null"), &result)))
     }
 
@@ -167,13 +211,40 @@ impl Gateway {
         ways: (Aside, HangUp),
     ) -> Arc<LegacySession> {
         let session = LegacySession::new(id, caller, version, said, ways);
+        self.expect(&session);
         self.registry.add_session(Arc::clone(&session));
         session
     }
 
+    /// Makes a legacy client known to the servers that it may use.
+    fn expect(&self, session: &LegacySession) {
+        let world = self.world.load_full();
+        let standing = session.caller.standing();
+        for station in
+            world.virtual_server(&session.caller.virtual_server).iter().flat_map(|of| of.stations())
+        {
+            if standing.grant.servers.covers(station.id()) {
+                station.upstream.expect(&session.upstream);
+            }
+        }
+    }
+
+    /// Makes known to servers what a client of the modern era can do that is about to see what they offer.
+    pub(crate) fn expect_modern(&self, client: &Client) {
+        let Client::Modern(client) = client else { return };
+        let world = self.world.load_full();
+        let standing = client.caller.standing();
+        for station in world.virtual_server(&client.caller.virtual_server).iter().flat_map(|of| of.stations())
+        {
+            if standing.grant.servers.covers(station.id()) {
+                station.upstream.expect_modern(&client.capabilities);
+            }
+        }
+    }
+
     /// The answer to `server/discover`.
     pub(crate) async fn discover(&self, frame: &Frame, caller: &Caller) -> Result<Vec<u8>, Unmet> {
-        let offered = self.offered(Era::Modern, caller).await?;
+        let (offered, _) = self.offered(Era::Modern, caller).await?;
         let versions: Vec<String> =
             [MODERN_VERSION].iter().chain(&LEGACY_VERSIONS).map(|version| quote(version)).collect();
         let result = format!(
@@ -184,17 +255,18 @@ impl Gateway {
         Ok(error_code::result_response(frame.id().unwrap_or("null"), &result))
     }
 
-    /// Capabilities and instructions, as members of a result.
-    async fn offered(&self, era: Era, caller: &Caller) -> Result<String, Unmet> {
+    /// Capabilities and instructions, as members of a result, and what the lists hold now.
+    async fn offered(&self, era: Era, caller: &Caller) -> Result<(String, Arc<View>), Unmet> {
         let (world, virtual_server) = (self.world.load_full(), &caller.virtual_server);
         let server = world.virtual_server(virtual_server).ok_or_else(|| {
             Unmet::new(INVALID_PARAMS, format!("there is no virtual server `{virtual_server}`"))
         })?;
         let standing = caller.standing();
         let view = server.view(&caller.viewer(&standing)).await;
+        server.look_for_new_client();
         let instructions =
             view.instructions.as_ref().map(|text| format!(r#","instructions":{text}"#)).unwrap_or_default();
-        Ok(format!(r#""capabilities":{}{instructions}"#, view.capabilities(era)))
+        Ok((format!(r#""capabilities":{}{instructions}"#, view.capabilities(era)), view))
     }
 }
 

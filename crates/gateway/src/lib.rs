@@ -1,7 +1,9 @@
 //! The gateway: fronts where clients connect, the catalog of what they are shown, and the one road in `pipeline/`
 //! that every action takes to an upstream.
 
+mod access;
 mod approvals;
+mod asked_pages;
 mod catalog;
 mod changes;
 mod client;
@@ -16,6 +18,7 @@ mod hosts;
 mod in_place;
 mod listen;
 mod marks;
+mod overview;
 mod people;
 mod pins;
 mod pipeline;
@@ -23,11 +26,14 @@ mod policy;
 mod reached;
 mod registry;
 mod relayed;
+mod server_trouble;
 mod session;
+mod siblings;
 mod stated_label;
 mod status;
 mod token_desk;
 mod tokens;
+mod unknown_sessions;
 mod world;
 
 pub use approvals::*;
@@ -36,6 +42,7 @@ pub use describe::{Saying, WhatItIs};
 pub use gateway::{Gateway, Parts, StartError};
 pub use hosts::{CommandHook, HookAnswer, HookFault, HookStatus, USUAL_NAME};
 pub use marks::{ClearedMarks, MarkChoice, MarkView};
+pub use overview::{GatewayView, Overview, PartHealth};
 pub use people::{Reset, SessionEntry, SessionView};
 pub use pins::{
     ChangeReview, ConcernReview, Decided, ItemReview, Judgement, NoticeReview, Offer, ServerReview,
@@ -43,6 +50,7 @@ pub use pins::{
 };
 pub use pipeline::{ReplySource, value_sentences};
 pub use policy::policy;
+pub use server_trouble::{ServerTrouble, TroubleCause};
 pub use session::Speaker;
 pub use stated_label::StatedLabel;
 pub use status::ServerStatus;

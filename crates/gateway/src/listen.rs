@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use highwater_core::id::UpstreamId;
+use highwater_mcp::era::Era;
 use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
 use highwater_mcp::error_code::{self, INTERNAL_ERROR, INVALID_PARAMS};
 use highwater_mcp::frame::Frame;
@@ -15,9 +16,9 @@ use tokio::sync::mpsc;
 
 use crate::client::{Caller, Client, ModernClient, Outlet};
 use crate::gateway::Gateway;
-use crate::greet::Unmet;
+use crate::greet::{Unmet, by_us};
 use crate::pipeline::Arrival;
-use crate::registry::{Listener, Registry, Wants};
+use crate::registry::{Listener, Registry, ShownLists, Wants};
 use crate::world::World;
 
 /// How many resources one listener may name.
@@ -108,7 +109,12 @@ impl Gateway {
             outlet: outlet.clone(),
             early: Mutex::new(Some(Vec::new())),
             closing: Notify::new(),
+            shown: ShownLists::default(),
         });
+        if let Some(server) = self.world.load().virtual_server(&listener.virtual_server) {
+            let standing = client.caller().standing();
+            listener.shown.note_all(&server.view_now(&client.caller().viewer(&standing)));
+        }
         let number = self.registry.add_listener(Arc::clone(&listener));
         let _registered = Registered { registry: &self.registry, number };
         let mut subscribed = Subscribed { gateway: self.myself(), client: client.clone(), uris: Vec::new() };
@@ -134,10 +140,8 @@ impl Gateway {
         if outlet.send(cancelled.into()).await.is_err() {
             tracing::debug!("a listener left before it was told that the gateway stops");
         }
-        Ok(error_code::result_response(
-            &id,
-            &format!(r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION_ID}":{id}}}}}"#),
-        ))
+        let result = format!(r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION_ID}":{id}}}}}"#);
+        Ok(error_code::result_response(&id, &by_us(Era::Modern, &result)))
     }
 
     /// Subscribes or unsubscribes one resource for a client, down the one road. Whether that worked.

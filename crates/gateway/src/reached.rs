@@ -46,8 +46,12 @@ pub(crate) fn spec(server: &ServerSettings) -> ServerSpec {
         Era::Legacy => EraSetting::Legacy,
         Era::Sse => EraSetting::Sse,
     };
-    let timeouts =
-        Timeouts { start: server.timeouts.start, probe: server.timeouts.probe, call: server.timeouts.call };
+    let timeouts = Timeouts {
+        start: server.timeouts.start,
+        probe: server.timeouts.probe,
+        call: server.timeouts.call,
+        silence: server.timeouts.silence,
+    };
     ServerSpec {
         id: UpstreamId::new(server.name.as_str()),
         transport,

@@ -1,6 +1,6 @@
 //! Who is connected: legacy sessions, modern listeners, and how many requests are running.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,11 +10,12 @@ use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
 use highwater_mcp::error_code;
 use highwater_store::SessionHandle;
+use highwater_upstream::control::ListKind;
 use tokio::sync::Notify;
 
+use crate::catalog::{View, Viewer, VirtualServer};
 use crate::client::{LegacySession, Outlet};
 use crate::tokens::Token;
-use crate::world::World;
 
 /// Everybody who may have to be told something.
 #[derive(Default)]
@@ -23,6 +24,8 @@ pub(crate) struct Registry {
     listeners: Mutex<HashMap<u64, Arc<Listener>>>,
     next_listener: AtomicU64,
     running: AtomicUsize,
+    /// Of which lists clients are to be told that they may have changed.
+    pending: Mutex<BTreeMap<VirtualServerId, Vec<Changed>>>,
 }
 
 /// A modern client's open `subscriptions/listen`.
@@ -42,7 +45,13 @@ pub(crate) struct Listener {
     pub(crate) early: Mutex<Option<Vec<Bytes>>>,
     /// Told when the gateway ends the subscription.
     pub(crate) closing: Notify,
+    /// What its client was last shown, or told of.
+    pub(crate) shown: ShownLists,
 }
+
+/// What a client was last shown of each list, or told to look at; nothing where that is not known.
+#[derive(Default)]
+pub(crate) struct ShownLists(Mutex<BTreeMap<ListKind, Arc<View>>>);
 
 /// Which changes a listener wants to hear of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +62,7 @@ pub(crate) struct Wants {
 }
 
 /// A list that changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Changed {
     Tools,
     Prompts,
@@ -157,26 +166,52 @@ impl Registry {
         self.running.load(Ordering::Acquire)
     }
 
-    /// Tells the clients of a virtual server that a list changed.
-    pub(crate) fn announce(&self, virtual_server: &VirtualServerId, changed: Changed) {
-        let method = changed.method();
-        let plain = Bytes::from(error_code::notification(method, None));
-        for session in self.sessions_of(virtual_server) {
-            (session.aside)(plain.clone());
+    /// Whether anybody is connected to a virtual server who may be told something.
+    pub(crate) fn has_clients(&self, virtual_server: &VirtualServerId) -> bool {
+        !self.sessions_of(virtual_server).is_empty() || !self.listeners_of(virtual_server).is_empty()
+    }
+
+    /// Notes that lists of a virtual server may have changed. Whether nothing was noted of it before.
+    pub(crate) fn note_change(&self, virtual_server: &VirtualServerId, changes: &[Changed]) -> bool {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = !pending.contains_key(virtual_server);
+        let noted = pending.entry(virtual_server.clone()).or_default();
+        noted.extend(changes.iter().filter(|change| !noted.contains(change)).copied().collect::<Vec<_>>());
+        is_first
+    }
+
+    /// Takes what was noted of a virtual server.
+    pub(crate) fn take_changes(&self, virtual_server: &VirtualServerId) -> Vec<Changed> {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.remove(virtual_server).unwrap_or_default()
+    }
+
+    /// Tells the clients of a virtual server of the lists that are not what they were shown.
+    pub(crate) fn announce(&self, server: &VirtualServer, changes: &[Changed]) {
+        for session in self.sessions_of(&server.id) {
+            let standing = session.caller.standing();
+            let now = server.view_now(&session.caller.viewer(&standing));
+            for change in changes.iter().filter(|change| session.shown.is_news(**change, &now)) {
+                (session.aside)(error_code::notification(change.method(), None).into());
+            }
         }
-        for listener in self.listeners_of(virtual_server) {
-            if changed.wanted(listener.wants) {
-                listener.tell(method, "{}");
+        for listener in self.listeners_of(&server.id) {
+            let standing = listener.token.standing();
+            let viewer = Viewer { principal: &listener.token.principal, standing: &standing };
+            let now = server.view_now(&viewer);
+            let wanted = changes.iter().filter(|change| change.wanted(listener.wants));
+            for change in wanted.filter(|change| listener.shown.is_news(**change, &now)) {
+                listener.tell(change.method(), "{}");
             }
         }
     }
 
-    /// Tells everybody that every list may have changed.
-    pub(crate) fn announce_everything(&self, world: &World) {
-        for virtual_server in world.virtual_servers.keys() {
-            for changed in [Changed::Tools, Changed::Prompts, Changed::Resources] {
-                self.announce(virtual_server, changed);
-            }
+    /// Notes that a modern client was shown a list. Which of its principal's listeners is the same client nobody knows: what
+    /// those have seen that were shown another is not known any more.
+    pub(crate) fn note_listed(&self, principal: &Principal, kind: ListKind, view: &Arc<View>) {
+        let listeners = self.listeners();
+        for listener in listeners.values().filter(|listener| listener.token.principal == *principal) {
+            listener.shown.doubt(kind, view);
         }
     }
 
@@ -232,9 +267,60 @@ impl Listener {
     }
 }
 
+// === impl ShownLists ===
+
+impl ShownLists {
+    /// The client is shown all lists.
+    pub(crate) fn note_all(&self, view: &Arc<View>) {
+        Changed::ALL.iter().for_each(|change| self.note(change.lists(), view));
+    }
+
+    /// The client is shown these lists.
+    pub(crate) fn note(&self, kinds: &[ListKind], view: &Arc<View>) {
+        let mut shown = self.shown();
+        for kind in kinds {
+            shown.insert(*kind, Arc::clone(view));
+        }
+    }
+
+    /// Whether what the client would see now is anything else than what it was shown; from now on that is what it was told of.
+    fn is_news(&self, change: Changed, now: &Arc<View>) -> bool {
+        let mut shown = self.shown();
+        let mut is_news = false;
+        for kind in change.lists() {
+            let before = shown.insert(*kind, Arc::clone(now));
+            is_news |= before.is_none_or(|before| !Arc::ptr_eq(&before, now) && !before.is_alike(*kind, now));
+        }
+        is_news
+    }
+
+    /// Somebody who may be this client was shown a list.
+    fn doubt(&self, kind: ListKind, view: &Arc<View>) {
+        let mut shown = self.shown();
+        if shown.get(&kind).is_some_and(|before| !Arc::ptr_eq(before, view)) {
+            shown.remove(&kind);
+        }
+    }
+
+    fn shown(&self) -> MutexGuard<'_, BTreeMap<ListKind, Arc<View>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 // === impl Changed ===
 
 impl Changed {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
+
+    fn lists(self) -> &'static [ListKind] {
+        match self {
+            Self::Tools => &[ListKind::Tools],
+            Self::Prompts => &[ListKind::Prompts],
+            Self::Resources => &[ListKind::Resources, ListKind::ResourceTemplates],
+        }
+    }
+
     fn method(self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",

@@ -1,5 +1,6 @@
 //! How the servers are, for people.
 
+use highwater_core::id::Timestamp;
 use highwater_core::policy::ManifestState;
 use highwater_upstream::HealthState;
 use serde::Serialize;
@@ -7,6 +8,7 @@ use serde::Serialize;
 use crate::describe::WhatItIs;
 use crate::gateway::Gateway;
 use crate::pins::{UnknownName, state};
+use crate::server_trouble::ServerTrouble;
 
 /// One server's state.
 #[derive(Clone, Debug, Serialize)]
@@ -16,11 +18,14 @@ pub struct ServerStatus {
     /// What the operator calls it: `trust.label`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// `idle`, `starting`, `up`, `failed`.
+    /// `idle`, `starting`, `up`, `not answering`, `failed`.
     pub state: String,
     /// Why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What that is and what can be done about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<ServerTrouble>,
     /// The protocol version agreed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -50,6 +55,9 @@ pub struct ServerStatus {
     pub unknown_names: Vec<UnknownName>,
     /// How many calls it is working on.
     pub in_flight: usize,
+    /// When it was last looked at: what it says of itself and everything it lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looked_at: Option<Timestamp>,
     /// How often it was started or connected to.
     pub starts: u64,
     /// The last lines it wrote to its standard error.
@@ -73,7 +81,14 @@ impl Gateway {
                     name: station.id().to_string(),
                     label: station.keeper.title(),
                     state: word(&health.state).to_owned(),
-                    error: health.last_error.filter(|_| health.state != HealthState::Up),
+                    trouble: matches!(health.state, HealthState::Failed { .. }).then(|| {
+                        let (spec, cause) = (station.upstream.spec(), health.last_error.as_ref());
+                        ServerTrouble::of(spec, cause, &health.own_stderr)
+                    }),
+                    error: health
+                        .last_error
+                        .filter(|_| health.state != HealthState::Up)
+                        .map(|error| error.to_string()),
                     version: health.version,
                     tools: stock.as_ref().map_or(0, |stock| stock.tools.items.len()),
                     approval: state(observed, wanted),
@@ -94,6 +109,7 @@ impl Gateway {
                         own.unwrap_or_default().into_iter().chain(of_patterns).collect()
                     },
                     in_flight: health.in_flight,
+                    looked_at: station.looked_at(),
                     starts: health.starts,
                     stderr: health.stderr,
                 }
@@ -107,6 +123,7 @@ fn word(state: &HealthState) -> &'static str {
         HealthState::Idle => "idle",
         HealthState::Starting => "starting",
         HealthState::Up => "up",
+        HealthState::NotAnswering => "not answering",
         HealthState::Failed { .. } => "failed",
     }
 }

@@ -372,7 +372,7 @@ impl Gateway {
         }
         if changed {
             self.expect_tool_names();
-            self.registry.announce_everything(&self.world.load());
+            self.announce_everything();
         }
         Ok(())
     }
@@ -395,6 +395,9 @@ impl Gateway {
                 let Some(gateway) = gateway.upgrade() else { return };
                 if let Err(error) = gateway.take_up_tokens().await {
                     tracing::warn!(%error, "tokens could not be read again");
+                }
+                if let Err(error) = gateway.siblings.look_again(&gateway.store).await {
+                    tracing::warn!(%error, "the other gateways could not be listed again");
                 }
             }
         });

@@ -1,10 +1,12 @@
 //! Who may come in: tokens found by the digest of their secrets, without asking the store. What a token grants is a
 //! value that can be replaced while its clients are connected, so that a revocation or a reload counts at once.
 
+mod body_budget;
 mod meter;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,8 +17,9 @@ use highwater_core::id::{Principal, Timestamp, UserId, VirtualServerId};
 use highwater_store::{TokenBasis, TokenDigest, TokenRecord};
 use tokio::time::Instant;
 
+pub(crate) use body_budget::{BodyBudget, BodyCharge};
 use meter::Meter;
-pub(crate) use meter::{Busy, Slot};
+pub(crate) use meter::{Bound, Busy, Slot};
 
 /// How old a copy of the tokens may get on a store that several gateways share before nobody is let in by it: a
 /// revocation elsewhere must not go unnoticed for longer.
@@ -36,6 +39,8 @@ pub(crate) struct Token {
     is_stored: bool,
     standing: ArcSwap<Standing>,
     meter: Meter,
+    /// How many bytes of its requests are held.
+    held_bytes: AtomicUsize,
 }
 
 /// What a token is worth at one moment.
@@ -106,6 +111,7 @@ impl Token {
             is_stored,
             standing: ArcSwap::from_pointee(standing),
             meter: Meter::default(),
+            held_bytes: AtomicUsize::new(0),
         })
     }
 

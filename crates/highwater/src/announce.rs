@@ -136,7 +136,8 @@ impl Announcement<'_> {
             }
         }
         writeln!(text, "  join from here    highwater stdio{options}")?;
-        writeln!(text, "  try it            {}", self.curl())?;
+        writeln!(text, "  see if it works   highwater status{data}")?;
+        writeln!(text, "  see what it does  highwater logs --follow{data}")?;
         writeln!(text, "  stop              Ctrl-C")
     }
 
@@ -183,26 +184,7 @@ impl Announcement<'_> {
             std::iter::once("stdio").chain(self.options.iter().map(String::as_str)).collect();
         snippet(&[("command", json!(self.program)), ("args", json!(args))])
     }
-
-    /// A line for a shell that shows an answer.
-    fn curl(&self) -> String {
-        let mut line = format!("curl -s {}", self.endpoint);
-        if self.settings.auth == Auth::Token {
-            let file = quoted(&self.agent_token.1.display().to_string());
-            write!(line, " -H \"Authorization: Bearer $(cat {file})\"").unwrap_or_default();
-        }
-        line.push_str(CURL);
-        line
-    }
 }
-
-/// The rest of a line that lists the tools.
-const CURL: &str = concat!(
-    " -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'",
-    " -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/list'",
-    r#" -d '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":"#,
-    r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}'"#
-);
 
 /// One server entry as clients write it, its members in the order in which people read them.
 fn snippet(entry: &[(&str, Value)]) -> String {

@@ -1,33 +1,52 @@
 //! The command line.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::command::{
-    approvals, check, connect, disconnect, docs, doctor, example_server, explain, hook, manifest, marks,
-    receipts, report, schema, serve, servers, session, status, stdio, stdio_gateway, test, token,
+    approvals, backup, check, completions, connect, disconnect, docs, doctor, example_server, explain, hook,
+    logs, manifest, marks, receipts, report, schema, serve, servers, session, status, stdio, stdio_gateway,
+    test, token, version,
 };
 use crate::command::{
-    approvals::ApprovalsArgs, check::CheckArgs, connect::ConnectArgs, disconnect::DisconnectArgs,
-    docs::DocsArgs, doctor::DoctorArgs, example_server::ExampleServerArgs, explain::ExplainArgs,
-    hook::HookArgs, manifest::ManifestArgs, marks::MarksArgs, receipts::ReceiptsArgs, report::ReportArgs,
+    approvals::ApprovalsArgs, backup::BackupArgs, backup::RestoreArgs, check::CheckArgs,
+    completions::CompletionsArgs, connect::ConnectArgs, disconnect::DisconnectArgs, docs::DocsArgs,
+    doctor::DoctorArgs, example_server::ExampleServerArgs, explain::ExplainArgs, hook::HookArgs,
+    logs::LogsArgs, manifest::ManifestArgs, marks::MarksArgs, receipts::ReceiptsArgs, report::ReportArgs,
     serve::ServeArgs, servers::ServersArgs, session::SessionArgs, status::StatusArgs, stdio::StdioArgs,
-    stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs,
+    stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs, version::VersionArgs,
 };
 use crate::exit::Failure;
-use crate::log::LogOptions;
+use crate::log::{LogOptions, LogTo};
 use crate::memory;
 use crate::scenario::scripted::{self, ScriptedServerArgs};
+use crate::terminal::ColorChoice;
 
 /// What every help text ends with.
 const EXIT_CODES: &str =
     "Exit codes: 0 done, 1 failure, 2 wrong usage or invalid configuration, 3 refused, 4 not verified.";
 
+/// No line of help is longer, however wide the terminal is.
+const WIDEST_HELP: usize = 100;
+
 /// A security gateway for the Model Context Protocol.
 #[derive(Debug, Parser)]
-#[command(name = "highwater", version, after_help = EXIT_CODES)]
+#[command(name = "highwater", version, after_help = EXIT_CODES, max_term_width = WIDEST_HELP)]
 pub(crate) struct Cli {
     #[command(flatten)]
     log: LogOptions,
+
+    /// When to colour what is printed for people: `auto`, `always` or `never`. `auto` is where a terminal is, and does what
+    /// `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` say.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        display_order = 902,
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    color: ColorChoice,
 
     #[command(subcommand)]
     command: Command,
@@ -116,6 +135,18 @@ enum Command {
     /// Sign and check manifests: a publisher's signed word of what a server is and has.
     Manifest(ManifestArgs),
 
+    /// Copy the data directory: session store, secrets and audit log, while the gateway runs or not.
+    ///
+    /// The copy is of one moment, private, and has a manifest with the digest of every file. Where the session store is in
+    /// PostgreSQL it is not in the copy: `pg_dump` is for that.
+    Backup(BackupArgs),
+
+    /// Put a backup into a data directory on which no gateway runs.
+    ///
+    /// Every file is held against the manifest first. What agents have read since the backup was made is not in it, so every
+    /// session counts as having read everything.
+    Restore(RestoreArgs),
+
     /// Check configuration files.
     Check(CheckArgs),
 
@@ -126,6 +157,18 @@ enum Command {
 
     /// Print the JSON schema of the configuration.
     Schema,
+
+    /// Show what the gateway of the data directory logs, while it runs and afterwards.
+    Logs(LogsArgs),
+
+    /// Tell which version this is, which protocol versions it speaks, and which layout of data it keeps.
+    Version(VersionArgs),
+
+    /// Print what a shell needs to complete our command line.
+    ///
+    /// For Bash: `highwater completions bash > ~/.local/share/bash-completion/completions/highwater`. For Zsh, into a file
+    /// `_highwater` in a directory of `$fpath`; for Fish, into `~/.config/fish/completions/highwater.fish`.
+    Completions(CompletionsArgs),
 
     /// Run one of the built-in example servers on standard input and output.
     ExampleServer(ExampleServerArgs),
@@ -146,14 +189,25 @@ enum Command {
 // === impl Cli ===
 
 impl Cli {
+    /// What the process was told to do. Wrong usage ends it.
+    pub(crate) fn of_process() -> Self {
+        let color = ColorChoice::of_arguments(std::env::args_os().filter_map(|word| word.into_string().ok()));
+        let matches = Self::command().color(color.into()).get_matches();
+        match Self::from_arg_matches(&matches) {
+            Ok(cli) => cli,
+            Err(error) => error.format(&mut Self::command()).exit(),
+        }
+    }
+
     /// Does what the command line says.
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        self.color.keep();
         if self.command.holds_secrets() {
             memory::protect()?;
         }
         // Hosts read what a hook writes: it logs nothing, and no setting of logs can make it fail.
         if !matches!(self.command, Command::Hook(_)) {
-            self.log.start(self.command.usual_log_level())?;
+            self.log.start(self.command.usual_log_level(), self.command.log_to())?;
         }
         match &self.command {
             Command::Serve(args) => serve::run(args, &self.log),
@@ -172,9 +226,20 @@ impl Cli {
             Command::Approvals(args) => approvals::run(args),
             Command::Receipts(args) => receipts::run(args),
             Command::Manifest(args) => manifest::run(args),
+            Command::Backup(args) => backup::run(args),
+            Command::Restore(args) => backup::run_restore(args),
             Command::Check(args) => check::run(args),
             Command::Test(args) => test::run(args),
             Command::Schema => schema::run(),
+            Command::Logs(args) => logs::run(args),
+            Command::Version(args) => {
+                version::run(args);
+                Ok(())
+            }
+            Command::Completions(args) => {
+                completions::run(args);
+                Ok(())
+            }
             Command::ExampleServer(args) => example_server::run(args),
             Command::StdioGateway(args) => stdio_gateway::run(args, &self.log),
             Command::ScriptedServer(args) => Ok(scripted::run(args)?),
@@ -190,6 +255,15 @@ impl Command {
     /// Whether the process lives on with secrets in its memory.
     fn holds_secrets(&self) -> bool {
         matches!(self, Self::Serve(_) | Self::Stdio(_) | Self::StdioGateway(_))
+    }
+
+    /// A gateway's log is for `highwater logs` as well. That behind `stdio` has nobody who watches it.
+    fn log_to(&self) -> LogTo {
+        match self {
+            Self::Serve(_) => LogTo::Both,
+            Self::StdioGateway(StdioGatewayArgs { second: true, .. }) => LogTo::File,
+            _ => LogTo::Stderr,
+        }
     }
 
     fn usual_log_level(&self) -> &'static str {
@@ -209,8 +283,13 @@ impl Command {
             | Self::Approvals(_)
             | Self::Receipts(_)
             | Self::Manifest(_)
+            | Self::Backup(_)
+            | Self::Restore(_)
             | Self::Check(_)
             | Self::Schema
+            | Self::Logs(_)
+            | Self::Version(_)
+            | Self::Completions(_)
             | Self::ExampleServer(_)
             | Self::ScriptedServer(_)
             | Self::Docs(_) => "warn",

@@ -11,6 +11,8 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use crate::terminal::View;
+
 /// Why a command did not do what it was asked, in words that are ready to be shown.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -72,7 +74,7 @@ impl Failure {
 
     /// Shows the words and gives the code to exit with.
     pub(crate) fn report(&self) -> ExitCode {
-        eprintln!("{}", self.words);
+        eprint!("{}", View::stderr().message(&self.words));
         ExitCode::from(match self.code {
             Code::Failed => 1,
             Code::Usage => 2,

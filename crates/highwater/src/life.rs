@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +15,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
 use crate::command::approvals::browser;
+use crate::environment::variable;
 use crate::exit::Failure;
 use crate::local::attend::{Clients, House};
 use crate::local::socket::Opened;
+use crate::log_file;
 use crate::new_question::Announce;
 use crate::page::Page;
 use crate::place::{ConfigSource, absolute};
@@ -92,7 +95,9 @@ impl Life<'_> {
     /// and `may_enroll`, the page is shown on which the owner makes the first.
     pub(crate) async fn live(self, may_enroll: bool, ready: impl FnOnce(&Passkeys)) -> Result<(), Failure> {
         let Self { plan, held, settings, listeners, endpoint, page, until, announce } = self;
+        log_file::open(&plan.data);
         raise_open_files();
+        trust_company();
         let mut signals = Signals::listen().context("signals cannot be received")?;
         let drain = settings.limits.drain;
         let port = page.as_ref().map(|page| page.port);
@@ -179,6 +184,17 @@ async fn unless_told_again(closed: impl Future<Output = ()>, signals: &mut Signa
                 Wish::Stop => return Err(Failure::failed("told to stop a second time; running calls were cut off")),
                 Wish::Reload => {}
             },
+        }
+    }
+}
+
+/// Trusts what the operator's other programs trust. Servers behind a company's proxy show certificates of its own making.
+fn trust_company() {
+    let Some(file) = variable("SSL_CERT_FILE").filter(|file| !file.is_empty()) else { return };
+    match highwater_upstream::trust_also(Path::new(&file)) {
+        Ok(authorities) => tracing::debug!(file, authorities, "they are trusted beside the public ones"),
+        Err(error) => {
+            tracing::warn!(file, error, "SSL_CERT_FILE cannot be read; public authorities are trusted alone")
         }
     }
 }

@@ -1,6 +1,5 @@
-//! The log: on standard error always, since standard output belongs to the protocol or to the answer.
-
-use std::io::IsTerminal;
+//! The log: on standard error, since standard output belongs to the protocol or to the answer, and of gateways in a file as
+//! well.
 
 use clap::{Args, ValueEnum};
 use tracing::Subscriber;
@@ -13,6 +12,8 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::environment::variable;
 use crate::exit::Failure;
+use crate::log_file;
+use crate::terminal::View;
 
 /// What is logged, and how it is written.
 #[derive(Clone, Debug, Default, Args)]
@@ -33,6 +34,17 @@ pub(crate) struct LogOptions {
         hide_possible_values = true
     )]
     log_format: LogFormat,
+}
+
+/// Where the log goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogTo {
+    /// To standard error alone.
+    Stderr,
+    /// To the file in the data directory alone.
+    File,
+    /// To both: a gateway that somebody watches.
+    Both,
 }
 
 /// How a line of the log is written.
@@ -60,14 +72,17 @@ impl LogOptions {
     }
 
     /// Starts the log. If nothing is said of how much, `RUST_LOG` counts, then `usual`.
-    pub(crate) fn start(&self, usual: &str) -> Result<(), Failure> {
+    pub(crate) fn start(&self, usual: &str, to: LogTo) -> Result<(), Failure> {
         let from_environment = variable("RUST_LOG").filter(|filter| !filter.trim().is_empty());
         let filter = self.log_level.as_deref().or(from_environment.as_deref()).unwrap_or(usual);
         let filter: Targets = filter.parse().ok().filter(|_| is_plain(filter)).ok_or_else(|| {
             Failure::usage(format_args!("`{filter}` is not a log level"))
                 .help("use one of `off`, `error`, `warn`, `info`, `debug`, `trace`")
         })?;
-        let lines = lines(self.log_format, std::io::stderr);
+        let to_stderr = (to != LogTo::File).then(|| lines(self.log_format, std::io::stderr));
+        // For `highwater logs`, which shows them as people want to see them.
+        let to_file = (to != LogTo::Stderr).then(|| lines(LogFormat::Json, || log_file::Sink));
+        let lines: Vec<_> = to_stderr.into_iter().chain(to_file).collect();
         tracing_subscriber::registry().with(filter).with(lines).init();
         Ok(())
     }
@@ -80,11 +95,7 @@ where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     match format {
-        LogFormat::Text => {
-            let colour =
-                std::io::stderr().is_terminal() && variable("NO_COLOR").is_none_or(|value| value.is_empty());
-            fmt::layer().with_writer(writer).with_ansi(colour).boxed()
-        }
+        LogFormat::Text => fmt::layer().with_writer(writer).with_ansi(View::stderr().colour).boxed(),
         // All spans are listed, the innermost last, so that it need not stand there twice.
         LogFormat::Json => fmt::layer().json().with_current_span(false).with_writer(writer).boxed(),
     }

@@ -5,6 +5,7 @@ mod cli;
 mod command;
 mod configuration;
 mod connection;
+mod copies;
 mod environment;
 mod example;
 mod exit;
@@ -12,6 +13,7 @@ mod explain;
 mod life;
 mod local;
 mod log;
+mod log_file;
 mod memory;
 mod new_question;
 mod page;
@@ -22,11 +24,11 @@ mod report;
 mod running;
 mod scenario;
 mod signals;
+mod terminal;
 mod wire;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use mimalloc::MiMalloc;
 
 /// The machine's own allocator costs a call several microseconds; musl's far more.
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|command| command == "guard") {
         return highwater_sandbox::guard::run(arguments);
     }
-    match cli::Cli::parse().run() {
+    match cli::Cli::of_process().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

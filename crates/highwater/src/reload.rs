@@ -159,6 +159,7 @@ fn changes(old: &Settings, new: &Settings) -> Vec<String> {
         ("rules", old.rules != new.rules),
         ("partition", old.partition != new.partition),
         ("sessions", old.quiet != new.quiet),
+        ("audit", old.audit != new.audit),
     ] {
         if is_other {
             changes.push(format!("changed `{key}`"));

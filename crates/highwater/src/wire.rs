@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use highwater_config::{Listen, Settings, StoreSettings};
 use highwater_gateway::{DeskParts, Gateway, Parts};
-use highwater_store::{DataDir, DataDirLock, Store, StoreOptions, StorePlace};
+use highwater_store::{DataDir, DataDirLock, GatewayTokens, Secret, Store, StoreOptions, StorePlace};
 
 use crate::configuration;
 use crate::environment;
@@ -68,6 +68,10 @@ impl Plan {
     ) -> Result<Arc<Gateway>, Failure> {
         let store = self.open_store(&settings.store, data_dir).await?;
         let tokens = store.tokens().await.map_err(Failure::failed)?;
+        let seal_key = data_dir.secret(Secret::SealKey).map_err(Failure::failed)?;
+        let seal_key = store.seal_key(seal_key).await.map_err(Failure::failed)?;
+        let own_tokens = GatewayTokens::of(data_dir).map_err(Failure::failed)?;
+        let gateways = store.announce_gateway(own_tokens).await.map_err(Failure::failed)?;
         let approvals = match page {
             Some(port) => {
                 let (origin, rp_id) = settings.approvals.origin(port);
@@ -88,6 +92,8 @@ impl Plan {
             approvals,
             guard: program()?,
             safe_env: environment::for_children(),
+            seal_key,
+            gateways,
         };
         Gateway::start(parts).map_err(Failure::failed)
     }
@@ -104,7 +110,11 @@ impl Plan {
             }
         };
         let options = StoreOptions { restored: self.restored, ..StoreOptions::default() };
-        Store::open(&place, &options).await.map_err(Failure::failed)
+        Store::open(&place, &options).await.map_err(|error| match error.is_outage() {
+            true => Failure::failed(&error)
+                .help("is the database of `store:` running, and may it be reached from here?"),
+            false => Failure::failed(error),
+        })
     }
 
     /// The example servers: this very program, once for each.
@@ -148,7 +158,15 @@ impl Held {
 pub(crate) fn read(file: &std::path::Path) -> Result<Settings, Failure> {
     let absolute = std::path::absolute(file).context("cannot tell where the configuration is")?;
     let folder = absolute.parent().unwrap_or(&absolute);
-    configuration::check(file)?.map(|checked| checked.settings.beside(folder)).map_err(Failure::configuration)
+    let checked = configuration::check(file)?.map_err(Failure::configuration)?;
+    // Of all that `check` remarks on, this is what a server will fail of.
+    for warning in checked.warnings.iter().filter(|warning| warning.code == Some("unexpanded")) {
+        let place =
+            warning.place.as_ref().map(|place| format!("{}:{}:{}", place.file, place.line, place.column));
+        let help = warning.help.as_deref().unwrap_or_default();
+        tracing::warn!(place, help, "{}", warning.message);
+    }
+    Ok(checked.settings.beside(folder))
 }
 
 /// Our own executable.

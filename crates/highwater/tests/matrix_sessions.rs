@@ -1,12 +1,12 @@
-//! What only legacy clients over HTTP have: sessions, a standing stream, and streams that are taken up again after they
-//! broke.
+//! What clients have over HTTP alone: sessions, a standing stream, streams that are taken up again after they broke, and
+//! signs of life while a call takes long.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::peer::fixture_program;
-use highwater_testkit::client::{Client, Era, Message};
+use highwater_testkit::client::{Client, Era, MODERN, Message};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -28,6 +28,18 @@ async fn client(gateway: &Gateway) -> Client {
 fn call(id: u64, tool: &str, arguments: &Value) -> String {
     let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": "t" } });
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
+}
+
+/// The same call of a modern client, with the headers that repeat it.
+fn modern_call(tool: &str, arguments: &Value) -> (String, [(&'static str, String); 3]) {
+    let said = json!({
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({ "name": tool, "arguments": arguments, "_meta": said });
+    let body = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params }).to_string();
+    let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", tool)];
+    (body, headers.map(|(name, value)| (name, value.to_owned())))
 }
 
 fn step(message: &Message) -> Value {
@@ -93,8 +105,10 @@ async fn what_belongs_to_no_call_waits_for_the_standing_stream() {
 
     // Said while nobody listened.
     client.call("fx__add_tool", json!({ "name": "two" })).await.unwrap().ok().unwrap();
+    // Seen by another client: who has been shown the list already is not told of it.
+    let other = self::client(&gateway).await;
     let listed = |name: &'static str| {
-        let client = &client;
+        let client = &other;
         async move { client.request("tools/list", json!({})).await.unwrap().raw().contains(name) }
     };
     while !listed("fx__two").await {}
@@ -147,4 +161,47 @@ async fn a_session_that_ends_takes_its_calls_with_it() {
         count += 1;
     }
     assert!(count < 900, "{count} events came after the end");
+}
+
+/// Whoever waits for the head of an answer (`fetch`, a proxy) gives a silent call up after some minutes.
+#[tokio::test]
+async fn the_head_of_an_answer_comes_long_before_the_end_of_a_long_call() {
+    let gateway = gateway().await;
+    let done = gateway.home().path().join("done");
+    for era in [Era::Legacy, Era::Modern] {
+        let client = gateway.http(era).without_stream().connect().await.unwrap();
+        let arguments = json!({ "until": done });
+        let (body, headers) = match era {
+            Era::Legacy => (call(7, "fx__sleep", &arguments), Vec::new()),
+            Era::Modern => {
+                let (body, headers) = modern_call("fx__sleep", &arguments);
+                (body, headers.to_vec())
+            }
+        };
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let mut events = client.open(Method::POST, body, &headers).await.unwrap();
+        assert_eq!(events.status, 200, "{era:?}");
+        // Only now may the call end.
+        std::fs::write(&done, "").unwrap();
+        let (_, answer) = events.next_message().await.unwrap();
+        assert_eq!(answer.at("/result/content/0/text"), "waited", "{era:?}: {}", answer.raw());
+        std::fs::remove_file(&done).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_takes_no_events_is_told_so_at_once() {
+    let gateway = gateway().await;
+    let client = gateway.http(Era::Modern).without_stream().connect().await.unwrap();
+    let (body, headers) = modern_call("fx__echo", &json!({ "a": 1 }));
+    for accept in ["application/json", "application/json, text/event-stream;q=0"] {
+        let mut headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        headers.push(("accept", accept));
+        let refused = client.exchange(Method::POST, body.clone(), &headers).await.unwrap();
+        assert_eq!(refused.status, 406, "{accept}: {}", refused.body);
+        assert!(refused.body.contains("text/event-stream"), "{accept}: {}", refused.body);
+    }
+    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let answered = client.exchange(Method::POST, body, &headers).await.unwrap();
+    assert_eq!(answered.status, 200, "{}", answered.body);
 }

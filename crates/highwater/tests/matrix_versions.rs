@@ -8,6 +8,8 @@ use highwater_testkit::client::peer::{HttpFixture, Journal, fixture_program};
 use highwater_testkit::client::{Era, Reply, Setup};
 use http::Method;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 /// What is asked for, and what is agreed on.
 const VERSIONS: [(&str, &str); 6] = [
@@ -95,4 +97,29 @@ async fn the_version_agreed_on_is_the_version_of_every_request() {
     // A modern request may come at any time, but then it has to be one.
     let modern = with("2026-07-28").await;
     assert_eq!(modern.status, 400, "{}", modern.body);
+}
+
+/// The oldest version had a transport of its own, with two endpoints. Who still speaks it reads where to go.
+#[tokio::test]
+async fn clients_of_the_oldest_transport_are_told_where_to_connect() {
+    let (gateway, _modern) = gateway().await;
+    let address = gateway.endpoint().strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
+    for (method, path, endpoint) in [
+        ("GET", "/sse", "/mcp"),
+        ("POST", "/sse", "/mcp"),
+        ("GET", "/mcp/sse", "/mcp"),
+        ("GET", "/mcp/v/default/sse/", "/mcp/v/default"),
+        ("POST", "/messages?session_id=1", "/mcp"),
+    ] {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 410 Gone\r\n"), "{method} {path}: {answer}");
+        let told = format!("connect to http://{address}{endpoint} with Streamable HTTP");
+        assert!(answer.contains(&told), "{method} {path}: {answer}");
+    }
 }

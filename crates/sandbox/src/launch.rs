@@ -11,7 +11,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 use thiserror::Error;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
-use crate::guard;
+use crate::guard::{self, Tree};
 use crate::resolve::{Missing, hint, resolve};
 
 /// What to start, and with what.
@@ -227,6 +227,11 @@ impl Reins {
         if let Err(error) = pidfd_send_signal(&self.guard, Signal::TERM) {
             tracing::trace!(%error, "nothing to end");
         }
+    }
+
+    /// Whether the system says that anything of the tree was stopped, so that it does no work.
+    pub fn has_stopped(&self) -> bool {
+        Tree::of(self.pid).has_stopped()
     }
 
     /// The last resort, for a guard that does not do its duty: ends every process of the group, guard included.

@@ -9,4 +9,4 @@ pub mod guard;
 mod launch;
 mod resolve;
 
-pub use launch::{Child, Ending, Launch, LaunchError, Pipes, Reins, is_safe_variable, spawn};
+pub use launch::{Child, Ending, Launch, LaunchError, Pipes, Reins, Searched, is_safe_variable, spawn};

@@ -3,29 +3,48 @@
 //! A record survives the death of the process the moment `append` returns; a background flush every second
 //! bounds what a power cut can take. There is no queue that could be lost: who has something to record waits for the
 //! write, alone or with others.
+//!
+//! `segment` is the file that is written, `watch` what is done every second and `keep` what is done with closed segments:
+//! compressed, given an index, and removed when they are old. `reader` reads all of it from outside.
 
 mod batch;
+mod build;
+mod files;
+mod health;
+mod index;
+mod keep;
+mod pack;
+mod reader;
+mod segment;
+mod watch;
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, Weak};
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use highwater_core::audit::AuditEvent;
+use highwater_core::audit::{AuditEvent, Happened};
 use thiserror::Error;
 
 pub use self::batch::Appending;
 use self::batch::{BATCHES, Batch};
-use crate::DataDir;
+use self::health::Health;
+pub use self::index::Key;
+pub use self::keep::AuditRetention;
+use self::keep::Keeping;
+pub use self::reader::{AuditReader, BlockPlace, RecordPlace};
+use self::segment::Segment;
+use crate::{DataDir, clock};
 
-/// A segment that has grown this large is closed and the next begun, so that old ones can be moved away.
-const SEGMENT_BYTES: u64 = 64 * 1024 * 1024;
+/// The folder below the data directory.
+const FOLDER: &str = "audit";
 
-/// How often written records are forced to disk.
-const FLUSH_EVERY: Duration = Duration::from_secs(1);
+/// A segment that has grown this large is closed and the next begun: what is looked for in the one that is written has no
+/// index yet, and what is removed goes in such pieces.
+const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Room for the records of most batches, which is kept.
 const USUAL_LINE: usize = 16 * 1024;
@@ -44,22 +63,22 @@ pub struct Appended {
 /// The log of one data directory.
 #[derive(Debug)]
 pub struct AuditLog {
-    folder: PathBuf,
-    /// Writers and the flush share it; only the change to the next segment is exclusive.
-    segment: Arc<RwLock<Segment>>,
+    shared: Arc<Shared>,
     batches: [Mutex<Batch>; BATCHES],
 }
 
+/// What writers share with the threads in the background.
 #[derive(Debug)]
-struct Segment {
-    number: u64,
-    file: File,
-    bytes: AtomicU64,
-    /// Whether something was written since the last flush.
-    dirty: AtomicBool,
-    /// Whether the file ends within a line, because a write failed half-way: the next one starts a new line. Held while
-    /// writing, so that every writer knows how the one before it ended.
-    torn: Mutex<bool>,
+struct Shared {
+    folder: PathBuf,
+    /// Writers and the flush share it; only the change to the next segment is exclusive.
+    segment: RwLock<Segment>,
+    /// How large a segment becomes.
+    segment_bytes: AtomicU64,
+    health: Health,
+    keeping: Keeping,
+    /// The segments that were removed because they were old.
+    removed: Mutex<BTreeSet<u64>>,
 }
 
 /// The event is not in the log, so what it speaks of must not happen.
@@ -75,24 +94,46 @@ pub enum AuditError {
         /// What it said.
         source: io::Error,
     },
+    /// Something is known to be wrong.
+    #[error("nothing can be recorded in `{path}`: {why}")]
+    Unwritable {
+        /// Where.
+        path: PathBuf,
+        /// What is wrong, without names of files.
+        why: String,
+    },
 }
 
 // === impl AuditLog ===
 
 impl AuditLog {
-    /// Opens the log for appending.
+    /// Opens the log for appending. Closed segments stay as they are until [`keep`](Self::keep) says what becomes of them.
     pub fn open(dir: &DataDir) -> Result<Self, AuditError> {
-        let folder = dir.path().join("audit");
+        let folder = dir.path().join(FOLDER);
         let failed = |doing| {
             let path = folder.clone();
             move |source| AuditError::Io { doing, path, source }
         };
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed("create"))?;
-        let number = last_segment(&folder).map_err(failed("list"))?.unwrap_or(1);
+        let all = files::list(&folder).map_err(failed("list"))?;
+        let last = all.iter().rev().find(|(_, files)| files.has_records());
+        let number = match last {
+            None => 1,
+            // One that was compressed is closed.
+            Some((number, files)) if files.packed.is_some() => number + 1,
+            Some((number, _)) => *number,
+        };
         let segment = Segment::open(&folder, number).map_err(failed("open"))?;
-        let segment = Arc::new(RwLock::new(segment));
-        flush_in_background(Arc::downgrade(&segment)).map_err(failed("watch over"))?;
-        Ok(Self { folder, segment, batches: Default::default() })
+        let shared = Arc::new(Shared {
+            folder: folder.clone(),
+            segment: RwLock::new(segment),
+            segment_bytes: AtomicU64::new(SEGMENT_BYTES),
+            health: Health::default(),
+            keeping: Keeping::default(),
+            removed: Mutex::default(),
+        });
+        watch::in_background(Arc::downgrade(&shared)).map_err(failed("watch over"))?;
+        Ok(Self { shared, batches: Default::default() })
     }
 
     /// Appends one event. When this returns, the event outlives the process.
@@ -104,24 +145,45 @@ impl AuditLog {
     }
 
     fn write_lines(&self, lines: &mut Vec<u8>) -> io::Result<()> {
-        if self.segment().bytes.load(Ordering::Relaxed) > SEGMENT_BYTES {
-            self.begin_next_segment()?;
-        }
-        self.segment().append(lines)
+        self.shared.write_lines(lines)
     }
 
     /// Forces everything written so far to disk.
     pub fn flush(&self) -> Result<(), AuditError> {
-        self.segment().flush().map_err(self.failed("flush"))
+        self.shared.segment().flush().map_err(self.failed("flush"))
     }
 
-    fn begin_next_segment(&self) -> io::Result<()> {
+    fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> AuditError {
+        move |source| AuditError::Io { doing, path: self.shared.folder.clone(), source }
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn write_lines(&self, lines: &mut Vec<u8>) -> io::Result<()> {
+        let written = self.make_room().and_then(|()| self.segment().append(lines));
+        if let Err(error) = &written {
+            self.health.note(error);
+        }
+        written
+    }
+
+    /// Begins the next segment if this one is large enough.
+    fn make_room(&self) -> io::Result<()> {
+        let most = self.segment_bytes.load(Ordering::Relaxed);
+        if self.segment().bytes.load(Ordering::Relaxed) <= most {
+            return Ok(());
+        }
         let mut segment = self.segment.write().unwrap_or_else(PoisonError::into_inner);
         // Somebody else may have been first.
-        if segment.bytes.load(Ordering::Relaxed) > SEGMENT_BYTES {
-            segment.flush()?;
-            *segment = Segment::open(&self.folder, segment.number + 1)?;
-        }
+        if segment.bytes.load(Ordering::Relaxed) > most { self.begin_next(&mut segment) } else { Ok(()) }
+    }
+
+    fn begin_next(&self, segment: &mut Segment) -> io::Result<()> {
+        segment.flush()?;
+        *segment = Segment::open(&self.folder, segment.number + 1)?;
+        self.keeping.wake();
         Ok(())
     }
 
@@ -129,95 +191,20 @@ impl AuditLog {
         self.segment.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> AuditError {
-        move |source| AuditError::Io { doing, path: self.folder.clone(), source }
-    }
-}
-
-// === impl Segment ===
-
-impl Segment {
-    fn open(folder: &Path, number: u64) -> io::Result<Self> {
-        let mut file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .read(true)
-            .mode(0o600)
-            .open(folder.join(format!("{number:06}.jsonl")))?;
-        let bytes = file.metadata()?.len();
-        let torn = bytes > 0 && {
-            let mut last = [0];
-            file.seek(SeekFrom::End(-1))?;
-            file.read_exact(&mut last)?;
-            last != *b"\n"
-        };
-        let (bytes, torn) = (AtomicU64::new(bytes), Mutex::new(torn));
-        Ok(Self { number, file, bytes, dirty: AtomicBool::new(false), torn })
-    }
-
-    /// Writes whole lines to the end.
-    fn append(&self, lines: &mut Vec<u8>) -> io::Result<()> {
-        let mut torn = self.torn.lock().unwrap_or_else(PoisonError::into_inner);
-        if *torn {
-            lines.insert(0, b'\n');
+    /// Writes down something about the log itself.
+    fn note_on_record(&self, act: &str, detail: &str) {
+        if let Err(error) = self.write_event(act, detail) {
+            self.health.note(&error);
+            tracing::error!(%error, act, detail, "what became of the audit log could not be recorded in it");
         }
-        self.dirty.store(true, Ordering::Release);
-        // One write, so that what is there of a record is there in one piece.
-        let written = loop {
-            match append_at_end(&self.file, lines) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                written => break written?,
-            }
-        };
-        self.bytes.fetch_add(written as u64, Ordering::Relaxed);
-        // A write that fails as a whole leaves the end of the file as it was.
-        if let Some(last) = written.checked_sub(1).and_then(|last| lines.get(last)) {
-            *torn = *last != b'\n';
-        }
-        // A part is there, and the disk has no room for the rest.
-        if written == lines.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     }
 
-    fn flush(&self) -> io::Result<()> {
-        if self.dirty.swap(false, Ordering::AcqRel) { self.file.sync_data() } else { Ok(()) }
+    fn write_event(&self, act: &str, detail: &str) -> io::Result<()> {
+        let happened = Happened::Log { act, detail };
+        let mut line = Vec::new();
+        AuditEvent { time: clock::timestamp(), id: None, happened }.write(&mut line);
+        self.segment().append(&mut line)
     }
-}
-
-/// One write to the end of a file opened for appending.
-fn append_at_end(file: &File, line: &[u8]) -> io::Result<usize> {
-    // Linux appends whatever the offset, and without the lock that guards a shared one. A pipe, as to a program that
-    // forwards the log, has no offset at all.
-    #[cfg(target_os = "linux")]
-    match std::os::unix::fs::FileExt::write_at(file, line, 0) {
-        Err(error) if error.kind() == io::ErrorKind::NotSeekable => {}
-        written => return written,
-    }
-    io::Write::write(&mut &*file, line)
-}
-
-fn last_segment(folder: &Path) -> io::Result<Option<u64>> {
-    let mut last = None;
-    for entry in std::fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(".jsonl")).and_then(|n| n.parse().ok());
-        last = last.max(number);
-    }
-    Ok(last)
-}
-
-fn flush_in_background(segment: Weak<RwLock<Segment>>) -> io::Result<()> {
-    std::thread::Builder::new().name("audit-flush".into()).spawn(move || {
-        loop {
-            std::thread::sleep(FLUSH_EVERY);
-            let Some(segment) = segment.upgrade() else { return };
-            // Only a change of segment waits for this, and that flushes anyway.
-            let flushed = segment.read().unwrap_or_else(PoisonError::into_inner).flush();
-            if let Err(error) = flushed {
-                tracing::error!(%error, "the audit log could not be forced to disk");
-            }
-        }
-    })?;
-    Ok(())
 }
 
 #[cfg(test)]

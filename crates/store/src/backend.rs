@@ -49,6 +49,16 @@ impl Backend {
         }
     }
 
+    /// Whether the files of the database are the ones that were opened, where it has any of its own.
+    pub(crate) fn presence(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.presence(),
+            Self::Postgres(_) => Ok(()),
+            #[cfg(any(test, feature = "testing"))]
+            Self::Memory(_) => Ok(()),
+        }
+    }
+
     /// Whether other gateways write to it as well.
     pub(crate) fn is_shared(&self) -> bool {
         match self {

@@ -141,6 +141,30 @@ impl DataDir {
         self.path.join(secret.file_name())
     }
 
+    /// The name of the directory's gateway, by which others that share its database know it. Made on first use.
+    pub fn gateway_id(&self) -> Result<String, DataDirError> {
+        let path = self.path.join("gateway-id");
+        let failed = |doing| {
+            let path = path.clone();
+            move |source| DataDirError::Io { doing, path, source }
+        };
+        match fs::read_to_string(&path) {
+            Ok(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
+            Ok(_) => Err(DataDirError::NotASecret { path }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut bytes = [0; 16];
+                let filled = getrandom(&mut bytes, GetRandomFlags::empty());
+                if filled != Ok(bytes.len()) {
+                    return Err(DataDirError::NoEntropy);
+                }
+                let id = format!("gw_{}", URL_SAFE_NO_PAD.encode(bytes));
+                write_atomically(&path, format!("{id}\n").as_bytes())?;
+                Ok(id)
+            }
+            Err(source) => Err(failed("read")(source)),
+        }
+    }
+
     fn make_secret(&self, secret: Secret, path: &Path) -> Result<String, DataDirError> {
         let mut bytes = [0; 32];
         // The kernel's own numbers: they need no seeding of ours, which would cost tens of milliseconds at start.

@@ -45,6 +45,15 @@ pub enum StoreError {
     /// The thread that writes has ended; only a new start helps.
     #[error("the session store has stopped writing; start the gateway again")]
     Stopped,
+    /// The database file is not the one that was opened.
+    #[error(
+        "the session store `{path}` was removed or replaced while the gateway runs; put it back, or stop the gateway and \
+         restore what the log of the gateway names"
+    )]
+    Gone {
+        /// Which file.
+        path: PathBuf,
+    },
     /// A stored value is not one that this program writes.
     #[error("the session store holds something that does not belong there ({what})")]
     Foreign {
@@ -78,8 +87,9 @@ pub enum StoreError {
     },
     /// Passkeys were enrolled for another page.
     #[error(
-        "the passkeys here were enrolled for `{origin}` (relying party `{rp_id}`) and work nowhere else; set \
-         `approvals.public_url` back to it, or use a new data directory and enroll again"
+        "the passkeys here were enrolled for `{origin}` (relying party `{rp_id}`) and work nowhere else; write \
+         `approvals: {{ public_url: \"{origin}\" }}` for a gateway whose people answer there, or \
+         `approvals: {{ listen: none }}` for one without a page of its own"
     )]
     OtherOrigin {
         /// The relying party.
@@ -107,6 +117,7 @@ impl StoreError {
             | Self::Full { .. }
             | Self::TimedOut { .. }
             | Self::Lost { .. }
+            | Self::Gone { .. }
             | Self::Stopped => true,
             Self::GaveWay { .. }
             | Self::Foreign { .. }

@@ -64,7 +64,7 @@ impl Health {
 impl Store {
     /// Whether something failed and nothing was written since, so that it may be away.
     pub fn is_failing(&self) -> bool {
-        self.0.health.is_failing()
+        self.0.health.is_failing() || self.0.backend.presence().is_err()
     }
 
     /// Whether it can be written, where that is in doubt. Whoever asks while somebody finds out waits for the same answer.
@@ -86,6 +86,7 @@ impl Inner {
 
     /// Whether the store can be written, where that is in doubt. One finds out for all who ask meanwhile.
     pub(crate) async fn available(&self) -> Result<(), StoreError> {
+        self.backend.presence()?;
         if !self.health.is_failing() {
             return Ok(());
         }

@@ -11,6 +11,7 @@ mod ended_sessions;
 mod entry;
 mod error;
 mod gate;
+mod gateways;
 mod handle;
 mod health;
 mod joined;
@@ -41,10 +42,14 @@ pub use approval::{
     MandateUsed, Need, PausedTool, Put, ReceiptDraft, ReceiptKey, Recovery, RememberedAnswer, RequestFilter,
     RequestState, Revocation, StoredCredential, StoredMandate, StoredReceipt,
 };
-pub use audit_log::{Appended, Appending, AuditError, AuditLog};
+pub use audit_log::{
+    Appended, Appending, AuditError, AuditLog, AuditReader, AuditRetention, BlockPlace, Key as AuditKey,
+    RecordPlace,
+};
 pub use data_dir::{DataDir, DataDirError, DataDirLock, Secret};
 pub use entry::{Pending, SessionState};
 pub use error::StoreError;
+pub use gateways::{ANNOUNCED, GatewayTokens};
 pub use handle::SessionHandle;
 pub use joined::Joined;
 pub use key::{SessionKind, SessionOwner};
@@ -61,7 +66,8 @@ pub use pins::{
     StoredApproval, StoredPin, StoredText,
 };
 pub use place::{StoreOptions, StorePlace};
-pub use remembered::RememberedServers;
+pub use remembered::{RememberedOffer, RememberedServers};
+pub use sql::layout;
 pub use store::{GRACE, Store};
 #[cfg(any(test, feature = "testing"))]
 pub use testing::PostgresServer;

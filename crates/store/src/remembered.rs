@@ -1,4 +1,5 @@
-//! What a server turned out to speak, kept over restarts so that it need not be probed each time.
+//! What a server turned out to speak, kept over restarts so that it need not be probed each time; and what it could do
+//! and in which order it listed things, so that it can be offered again before it has started.
 //!
 //! An entry counts only while the server's configuration is the same; it is a guess that the connection
 //! checks, so losing the file costs one probe and nothing else.
@@ -11,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::DataDir;
 use crate::data_dir::write_atomically;
+
+/// How many bytes are remembered of one server.
+const MAX_OFFER: usize = 1 << 20;
 
 /// The memory of servers, backed by one file.
 #[derive(Debug)]
@@ -25,6 +29,18 @@ struct Entry {
     of: String,
     /// The era, in the caller's own word.
     era: String,
+    /// What it said when it was last met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    offer: Option<RememberedOffer>,
+}
+
+/// What a server said that is no definition: nobody approves it, and no model reads it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RememberedOffer {
+    /// Its capabilities as JSON text.
+    pub capabilities: String,
+    /// The names of what it listed, by the kind of the list, in its own order.
+    pub order: BTreeMap<String, Vec<String>>,
 }
 
 // === impl RememberedServers ===
@@ -46,10 +62,30 @@ impl RememberedServers {
         entries.get(server).filter(|entry| entry.of == fingerprint).map(|entry| entry.era.clone())
     }
 
+    /// What this server with this fingerprint said when it was last met.
+    pub fn offer(&self, server: &str, fingerprint: &str) -> Option<RememberedOffer> {
+        let entries = self.entries.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        entries.get(server).filter(|entry| entry.of == fingerprint)?.offer.clone()
+    }
+
     /// Remembers an era. A failure to write is logged: the next start probes again.
     pub fn remember(&self, server: &str, fingerprint: &str, era: &str) {
+        self.change(server, fingerprint, |entry| era.clone_into(&mut entry.era));
+    }
+
+    /// Remembers what a server of which the era is known says. What is longer than is kept is forgotten.
+    pub fn remember_offer(&self, server: &str, fingerprint: &str, offer: RememberedOffer) {
+        let names = offer.order.values().flatten().map(String::len).sum::<usize>();
+        let offer = Some(offer).filter(|offer| names.saturating_add(offer.capabilities.len()) <= MAX_OFFER);
+        self.change(server, fingerprint, |entry| entry.offer = offer);
+    }
+
+    fn change(&self, server: &str, fingerprint: &str, change: impl FnOnce(&mut Entry)) {
         let mut entries = self.entries.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let entry = Entry { of: fingerprint.to_owned(), era: era.to_owned() };
+        let known = entries.get(server).filter(|entry| entry.of == fingerprint);
+        let nothing = || Entry { of: fingerprint.to_owned(), era: String::new(), offer: None };
+        let mut entry = known.cloned().unwrap_or_else(nothing);
+        change(&mut entry);
         if entries.get(server) == Some(&entry) {
             return;
         }
@@ -58,7 +94,7 @@ impl RememberedServers {
             .map_err(|error| error.to_string())
             .and_then(|text| write_atomically(&self.path, &text).map_err(|error| error.to_string()));
         if let Err(error) = written {
-            tracing::warn!(%error, "the era of server `{server}` could not be remembered");
+            tracing::warn!(%error, "what was learned of server `{server}` could not be remembered");
         }
     }
 }
@@ -76,6 +112,27 @@ mod tests {
         assert_eq!(again.era("mail", "f1").as_deref(), Some("modern"));
         assert_eq!(again.era("mail", "f2"), None);
         assert_eq!(again.era("files", "f1"), None);
+    }
+
+    #[test]
+    fn what_a_server_said_is_remembered_beside_its_era() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::open(folder.path().join("data")).unwrap();
+        let memory = RememberedServers::load(&dir);
+        let order = BTreeMap::from([("tools".to_owned(), vec!["b".to_owned(), "a".to_owned()])]);
+        let offer = RememberedOffer { capabilities: r#"{"tools":{}}"#.to_owned(), order };
+        memory.remember("mail", "f1", "modern");
+        memory.remember_offer("mail", "f1", offer.clone());
+        memory.remember("mail", "f1", "legacy");
+        let again = RememberedServers::load(&dir);
+        assert_eq!(again.era("mail", "f1").as_deref(), Some("legacy"));
+        assert_eq!(again.offer("mail", "f1"), Some(offer.clone()));
+        assert_eq!(again.offer("mail", "f2"), None);
+        again.remember("mail", "f2", "modern");
+        assert_eq!(again.offer("mail", "f2"), None, "another server has said nothing yet");
+        let long = RememberedOffer { capabilities: "x".repeat(MAX_OFFER + 1), ..offer };
+        again.remember_offer("mail", "f2", long);
+        assert_eq!(again.offer("mail", "f2"), None);
     }
 
     #[test]

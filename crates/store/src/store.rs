@@ -1,9 +1,9 @@
 //! The session store as the rest of the program sees it.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use highwater_core::id::{ApprovalId, Principal, SessionKey, Timestamp};
@@ -50,6 +50,9 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(3);
 /// How long a session that ended is kept for people to look at.
 const KEPT_AFTER_END: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// How often what is long over is forgotten while the store is open.
+const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
+
 /// Durable session state. Cheap to copy.
 #[derive(Clone, Debug)]
 pub struct Store(pub(crate) Arc<Inner>);
@@ -63,6 +66,8 @@ pub(crate) struct Inner {
     pub(crate) ended: Ended,
     pub(crate) marks: Marks,
     pub(crate) print_key: PrintKey,
+    /// The relying party and the page of this gateway, if it has one.
+    pub(crate) page: OnceLock<(String, String)>,
     /// The contexts that are known here, with what each begins with.
     contexts: RwLock<HashMap<String, Arc<str>>>,
     pub(crate) grace: Duration,
@@ -103,6 +108,19 @@ impl Store {
         data.path().join(sqlite::FILE)
     }
 
+    /// Copies the database of a data directory into a folder, one moment of it, whether a gateway runs or not; says whether
+    /// there is one.
+    pub fn copy(data: &DataDir, to: &Path) -> Result<bool, StoreError> {
+        let file = Self::file(data);
+        if !file.exists() {
+            return Ok(false);
+        }
+        // Held until it is copied, if nobody else holds it: no gateway begins meanwhile.
+        let lock = data.try_lock().ok().flatten();
+        sqlite::copy(&file, &to.join(sqlite::FILE), lock.is_none())?;
+        Ok(true)
+    }
+
     pub(crate) async fn on(backend: Backend, options: &StoreOptions) -> Result<Self, StoreError> {
         let is_shared = backend.is_shared();
         let marks = Marks::default();
@@ -120,6 +138,7 @@ impl Store {
             ended: Ended::default(),
             marks,
             print_key,
+            page: OnceLock::new(),
             contexts: RwLock::default(),
             grace,
             defers_origins: AtomicBool::new(false),
@@ -133,8 +152,7 @@ impl Store {
         if let Backend::Postgres(postgres) = &inner.backend {
             postgres.listen(Arc::downgrade(&inner));
         }
-        let kept = i64::try_from(KEPT_AFTER_END.as_millis()).unwrap_or(i64::MAX);
-        inner.queue(Prune { before: clock::now().saturating_sub(kept) });
+        prune_at_intervals(Arc::downgrade(&inner));
         Ok(Self(inner))
     }
 
@@ -312,6 +330,8 @@ impl Store {
 
     /// Whether the store can be read and written, for `/readyz`.
     pub async fn check(&self) -> Result<(), StoreError> {
+        // What cannot be written is no more ready than what cannot be read.
+        self.0.available().await?;
         if let Backend::Sqlite(sqlite) = &self.0.backend
             && !sqlite.is_writing()
         {
@@ -334,6 +354,25 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Forgets what is long over: now, and again as long as the store is open.
+fn prune_at_intervals(inner: Weak<Inner>) {
+    tokio::spawn(async move {
+        loop {
+            let Some(open) = inner.upgrade() else { return };
+            let kept = i64::try_from(KEPT_AFTER_END.as_millis()).unwrap_or(i64::MAX);
+            let prune = Prune { before: clock::now().saturating_sub(kept) };
+            match open.perform(prune).await {
+                // It was closed in the meantime: what is over is forgotten at the next start.
+                Err(StoreError::Stopped) => return,
+                Err(error) => tracing::warn!(%error, "what is long over was not forgotten"),
+                Ok(_) => {}
+            }
+            drop(open);
+            tokio::time::sleep(PRUNE_EVERY).await;
+        }
+    });
 }
 
 fn notice(

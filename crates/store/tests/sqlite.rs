@@ -288,3 +288,23 @@ async fn the_files_are_the_owners_alone() {
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
 }
+
+/// The clock of the runtime is put forward; whoever prunes looks at the clock on the wall.
+#[tokio::test(start_paused = true)]
+async fn sessions_that_ended_long_ago_are_forgotten_while_the_store_is_open() {
+    let place = Place::new();
+    let store = place.open().await;
+    let ended = session(&store, SessionKind::Transport, "old");
+    ended.join(&pii()).await.unwrap();
+    store.end_transport(ended.key()).await.unwrap();
+    let shell = place.shell();
+    let count = || shell.query_row("SELECT COUNT(*) FROM session", [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count(), 1);
+    shell.execute("UPDATE session SET ended=1, seen=1", []).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while count() > 0 {
+        assert!(Instant::now() < deadline, "it is still there");
+        tokio::time::advance(Duration::from_secs(60 * 60)).await;
+        tokio::task::yield_now().await;
+    }
+}

@@ -7,6 +7,7 @@ pub mod harmless;
 pub mod passkey;
 pub mod port;
 pub mod receipts;
+pub mod rmcp_fixture;
 pub mod scripted;
 pub mod sockets;
 pub mod wait;

@@ -1,12 +1,18 @@
 //! What we say to a server in our own name. A closed list that holds no client text.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
+use highwater_mcp::text::string_member;
 
 /// A message of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlMessage {
     /// Ask for a whole list, all pages.
     List(ListKind),
+    /// Ask again what it says of itself. If that is something else, the conversation is over, and the next use meets it
+    /// anew. A child, and a session that the server still knows, are what they were.
+    Greet,
     /// Ask for its signed manifest (SEP-3140).
     Manifest,
     /// Ask whether it is alive (legacy: `ping`; modern: `server/discover`).
@@ -68,6 +74,29 @@ pub struct Listing {
     /// Members of the list results besides the items, the cursor and the era's own fields: name and JSON text,
     /// first page first, a name once.
     pub rest: Vec<(String, Bytes)>,
+    /// For how many milliseconds the server says that it holds.
+    pub ttl: Option<u64>,
+}
+
+// === impl Listing ===
+
+impl Listing {
+    /// Whether the server said the same, byte for byte.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.items == other.items && self.rest == other.rest
+    }
+
+    /// Adds the items of another listing that go by names which are not here.
+    pub(crate) fn add_missing(&mut self, kind: ListKind, other: Self) {
+        let name = |item: &Bytes| {
+            let text = std::str::from_utf8(item).ok()?;
+            string_member(text, kind.name_member()).map(|name| name.into_owned())
+        };
+        let known: HashSet<String> = self.items.iter().filter_map(name).collect();
+        self.items.extend(
+            other.items.into_iter().filter(|item| name(item).is_some_and(|name| !known.contains(&name))),
+        );
+    }
 }
 
 // === impl ListKind ===
@@ -89,6 +118,15 @@ impl ListKind {
             Self::Tools => "tools",
             Self::Prompts => "prompts",
             Self::Resources | Self::ResourceTemplates => "resources",
+        }
+    }
+
+    /// The member of an item that holds its name.
+    pub(crate) fn name_member(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::ResourceTemplates => "uriTemplate",
         }
     }
 

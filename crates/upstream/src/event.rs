@@ -6,6 +6,7 @@ use highwater_core::id::UpstreamId;
 use highwater_mcp::frame::Frame;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::control::ListKind;
 use crate::error::{Cause, UpstreamError};
 use crate::pulse::OpenQuestion;
 use crate::upstream::HealthState;
@@ -42,7 +43,7 @@ pub struct Ask {
     pub method: String,
     /// Its parameters as JSON text.
     pub params: Option<Bytes>,
-    /// Where the answer goes. Dropped unanswered, the upstream is told that the question is cancelled.
+    /// Where the answer goes. Dropped unanswered, the upstream is told that nobody answered.
     pub answer: AnswerSlot,
 }
 
@@ -74,6 +75,8 @@ pub(crate) enum Answer {
 pub struct Notice {
     /// Who says it.
     pub upstream: UpstreamId,
+    /// The number of the client's session that it says it to, where that has a connection of its own.
+    pub session: Option<u64>,
     /// What.
     pub kind: NoticeKind,
 }
@@ -87,12 +90,20 @@ pub enum NoticeKind {
     PromptsChanged,
     /// The list of resources or templates changed.
     ResourcesChanged,
+    /// Its lists were read for the first time, after clients were shown lists without it or as they were in an earlier run.
+    Listed,
+    /// A list was read again and is another: clients are told, and nothing is read for it.
+    Reread(ListKind),
+    /// Names of its tools are known that were not: what other servers say may be of them.
+    NewNames,
     /// A subscribed resource changed; the notification as it came.
     ResourceUpdated(Frame),
     /// A log line that belongs to no call.
     Log(Frame),
     /// A log line of one of several calls; nothing says of which.
     SomebodysLog(Frame),
+    /// A page that a person was sent to has been dealt with; the notification as it came.
+    ElicitationComplete(Frame),
     /// The server came up, went down, or is being left alone.
     Health(HealthState),
 }
@@ -142,6 +153,11 @@ impl AnswerSlot {
 
     pub(crate) fn stop_clock(&mut self, clock: OpenQuestion) {
         self.clock = Some(clock);
+    }
+
+    /// Waits until nobody wants the answer any more: the server took its question back, or the call is over.
+    pub async fn withdrawn(&mut self) {
+        self.sender.closed().await;
     }
 
     /// Sends the client's answer. Lost if the call has ended meanwhile, as it should be.

@@ -13,8 +13,8 @@ use highwater_mcp::text::{
 
 use crate::link::Greeting;
 
-/// What we can bridge to whichever client calls. A legacy server hears it once, before any client is known;
-/// what a client then cannot do is refused question by question.
+/// What we can bridge to whichever client calls. A legacy server over HTTP hears it on the connection that clients of the
+/// modern era share, where each of them says on each request what it can do; what it cannot is refused question by question.
 pub(crate) const LEGACY_CAPABILITIES: &str =
     r#"{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}"#;
 
@@ -43,9 +43,9 @@ impl Greeting {
 }
 
 /// The parameters of `initialize`.
-pub(crate) fn initialize_params(client_info: &str) -> String {
+pub(crate) fn initialize_params(client_info: &str, capabilities: &str) -> String {
     format!(
-        r#"{{"protocolVersion":{},"capabilities":{LEGACY_CAPABILITIES},"clientInfo":{client_info}}}"#,
+        r#"{{"protocolVersion":{},"capabilities":{capabilities},"clientInfo":{client_info}}}"#,
         quote(LEGACY_VERSIONS[0])
     )
 }

@@ -112,7 +112,7 @@ impl<S: AsyncRead + Unpin> Inlet<S> {
         limit: usize,
     ) -> Poll<Result<Bytes, Unread>> {
         loop {
-            let held = gathered.first.len() + gathered.whole.len();
+            let held = gathered.held();
             if let Rest::Length(left) = rest {
                 if *left > limit.saturating_sub(held) as u64 {
                     return Poll::Ready(Err(Unread::TooLarge));
@@ -164,6 +164,11 @@ impl<S: AsyncRead + Unpin> Inlet<S> {
 // === impl Gathered ===
 
 impl Gathered {
+    /// How much of it has come.
+    pub fn held(&self) -> usize {
+        self.first.len() + self.whole.len()
+    }
+
     /// More than one piece has to stand somewhere together.
     fn spread(&mut self) {
         if !self.first.is_empty() {

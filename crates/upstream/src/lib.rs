@@ -7,6 +7,7 @@
 //! made anew on next use.
 
 mod apart;
+mod client_session;
 pub mod control;
 pub mod error;
 pub mod event;
@@ -24,8 +25,12 @@ mod stdio;
 mod upstream;
 
 pub use apart::apart;
+pub use client_session::{ClientSession, Party};
 pub use fetch::{deliver, fetch};
+pub use http::trust_also;
 pub use link::Greeting;
 pub use perform::{Perform, Performing};
 pub use spec::{EraSetting, RememberedEra, Retries, ServerSpec, Timeouts, Transport};
-pub use upstream::{CallClient, Doorkeeper, Health, HealthState, Remember, Reply, Turn, Upstream, World};
+pub use upstream::{
+    Beside, CallClient, Connection, Doorkeeper, Health, HealthState, Remember, Reply, Turn, Upstream, World,
+};

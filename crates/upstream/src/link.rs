@@ -1,7 +1,7 @@
 //! One live conversation with a server, whatever carries it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,8 +9,10 @@ use highwater_core::id::UpstreamId;
 use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
 
+use crate::client_session::ClientSession;
 use crate::error::{Cause, UpstreamError};
 use crate::event::{Notice, NoticeKind, NoticeSink};
+use crate::greeting::LEGACY_CAPABILITIES;
 use crate::pulse::CallEvents;
 use crate::stdio::Murmur;
 use crate::upstream::World;
@@ -26,7 +28,7 @@ pub(crate) enum Link {
 }
 
 /// What the server said of itself when we met.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
     /// Which era it speaks.
     pub era: Era,
@@ -65,17 +67,22 @@ pub(crate) struct LinkWorld {
     pub(crate) notices: NoticeSink,
     /// Our own `clientInfo` as JSON text.
     pub(crate) client_info: String,
+    /// What a session of a legacy server over HTTP is told that its clients can do, as JSON text.
+    pub(crate) capabilities: Arc<str>,
+    /// What a legacy server is told that has one conversation with all clients: all that any of them can do.
+    pub(crate) union: Arc<str>,
+    /// The legacy client whose own link it is, if it is one's.
+    pub(crate) session: Option<u64>,
     /// What the gateway gave to all its upstreams.
     pub(crate) world: Arc<World>,
     /// The last lines a child wrote to stderr.
     pub(crate) murmur: Arc<Murmur>,
-    state: Arc<SharedState>,
-}
-
-#[derive(Default)]
-struct SharedState {
-    numbers: AtomicU64,
-    asks_back: AtomicBool,
+    /// The endpoint and its connections, once it was used over HTTP.
+    pub(crate) endpoint: Arc<OnceLock<Arc<http::Wire>>>,
+    numbers: Arc<AtomicU64>,
+    /// How often a connection broke that should have held; see `Upstream::breaks`.
+    breaks: Arc<AtomicU64>,
+    asks_back: Arc<AtomicBool>,
 }
 
 /// The largest notice that is kept for the gateway; a longer one is logged and dropped.
@@ -103,6 +110,15 @@ impl Link {
         }
     }
 
+    /// Asks again what the server says of itself, where another could answer without our noticing, and closes the
+    /// conversation if that is not what it said.
+    pub(crate) async fn check_greeting(&self) -> Result<(), UpstreamError> {
+        match self {
+            Self::Stdio(_) => Ok(()),
+            Self::Http(link) => link.check_greeting().await,
+        }
+    }
+
     /// Whether the conversation is over, so that the next use must make a new one.
     pub(crate) fn is_closed(&self) -> bool {
         match self {
@@ -124,6 +140,22 @@ impl Link {
         match self {
             Self::Stdio(link) => Some(link.pid()),
             Self::Http(_) => None,
+        }
+    }
+
+    /// Tells a server of the legacy era, without waiting, that a client's roots changed.
+    pub(crate) fn roots_changed(&self) {
+        match self {
+            Self::Stdio(link) => link.roots_changed(),
+            Self::Http(link) => link.roots_changed(),
+        }
+    }
+
+    /// Whether all clients of the legacy era share the link, and the server was told once what they can do.
+    pub(crate) fn is_told_once(&self) -> bool {
+        match self {
+            Self::Stdio(link) => link.greeting().era == Era::Legacy,
+            Self::Http(link) => link.is_sse(),
         }
     }
 
@@ -149,37 +181,77 @@ impl Link {
 impl LinkWorld {
     pub(crate) fn new(upstream: UpstreamId, world: Arc<World>) -> Self {
         let (notices, client_info) = (world.notices.clone(), world.client_info.clone());
-        Self { upstream, notices, client_info, world, murmur: Arc::default(), state: Arc::default() }
+        Self {
+            upstream,
+            notices,
+            client_info,
+            capabilities: LEGACY_CAPABILITIES.into(),
+            union: LEGACY_CAPABILITIES.into(),
+            session: None,
+            world,
+            murmur: Arc::default(),
+            endpoint: Arc::default(),
+            numbers: Arc::default(),
+            breaks: Arc::default(),
+            asks_back: Arc::default(),
+        }
+    }
+
+    /// The same for a link beside the others, which belongs to one legacy client or to all of them.
+    pub(crate) fn beside(&self, session: Option<&ClientSession>) -> Self {
+        let capabilities =
+            session.map_or_else(|| Arc::clone(&self.capabilities), |of| of.capabilities().into());
+        let session = session.map(ClientSession::number);
+        Self { capabilities, session, asks_back: Arc::default(), ..self.clone() }
+    }
+
+    /// The same for a server that is told this of all its clients.
+    pub(crate) fn announcing(&self, union: Arc<str>) -> Self {
+        Self { union, ..self.clone() }
     }
 
     /// A number that no other request to this upstream has.
     pub(crate) fn next_number(&self) -> u64 {
-        self.state.numbers.fetch_add(1, Ordering::Relaxed) + 1
+        self.numbers.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The count of connections that broke, for whoever opens them.
+    pub(crate) fn breaks(&self) -> &Arc<AtomicU64> {
+        &self.breaks
+    }
+
+    /// A stream of the server broke.
+    pub(crate) fn note_break(&self) {
+        self.breaks.fetch_add(1, Ordering::AcqRel);
     }
 
     /// The server put a question over a transport on which questions name no call: from now on it gets one
     /// call at a time, so that the next question has an owner.
     pub(crate) fn note_question(&self) {
-        if !self.state.asks_back.swap(true, Ordering::Relaxed) {
+        if !self.asks_back.swap(true, Ordering::Relaxed) {
             tracing::info!(upstream = %self.upstream, "the server asks back, it gets one call at a time from now on");
         }
     }
 
     /// Whether the server gets one call at a time.
     pub(crate) fn asks_back(&self) -> bool {
-        self.state.asks_back.load(Ordering::Relaxed)
+        self.asks_back.load(Ordering::Relaxed)
     }
 
     /// Tells the gateway; never waits.
     pub(crate) fn notice(&self, kind: NoticeKind) {
-        if let NoticeKind::Log(frame) | NoticeKind::SomebodysLog(frame) | NoticeKind::ResourceUpdated(frame) =
-            &kind
+        if let NoticeKind::Log(frame)
+        | NoticeKind::SomebodysLog(frame)
+        | NoticeKind::ResourceUpdated(frame)
+        | NoticeKind::ElicitationComplete(frame) = &kind
             && frame.bytes().len() > MAX_NOTICE
         {
             tracing::warn!(upstream = %self.upstream, ?frame, "a notification is too long and was dropped");
             return;
         }
-        if let Err(error) = self.notices.try_send(Notice { upstream: self.upstream.clone(), kind }) {
+        if let Err(error) =
+            self.notices.try_send(Notice { upstream: self.upstream.clone(), session: self.session, kind })
+        {
             tracing::warn!(upstream = %self.upstream, %error, "a notice was dropped");
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use highwater_mcp::error_code::METHOD_NOT_FOUND;
 use highwater_mcp::frame::{Frame, FrameKind};
-use highwater_mcp::text::{elements, is_array, is_null, members, quote, unquote};
+use highwater_mcp::text::{elements, integer, is_array, is_null, members, quote, unquote};
 
 use crate::control::{ListKind, Listing};
 use crate::error::Cause;
@@ -70,6 +70,11 @@ impl Pages {
             return Err(Cause::Malformed(format!("its answer to `{method}` is not complete")));
         }
         self.listing.items.extend(elements(items).map(|item| page.slice(item)));
+        if let Some(ttl) = page.result_member("ttlMs").and_then(integer) {
+            // It holds for no longer than any of its pages; what is below nothing is nothing.
+            let ttl = u64::try_from(ttl).unwrap_or(0);
+            self.listing.ttl = Some(self.listing.ttl.map_or(ttl, |known| known.min(ttl)));
+        }
         self.take_rest(page);
         self.taken += 1;
         self.cursor = match page.result_member("nextCursor") {
@@ -138,6 +143,7 @@ mod tests {
         assert_eq!(listing.items, [r#"{"name":"a", "x":1e2}"#, r#"{"name":"b"}"#]);
         let rest: Vec<(&str, &[u8])> = listing.rest.iter().map(|(name, value)| (&**name, &**value)).collect();
         assert_eq!(rest, [("extra", &b"[1]"[..]), ("more", b"null")]);
+        assert_eq!(listing.ttl, Some(1));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::time::Duration;
 use highwater_core::decide::PermittedAction;
 use highwater_core::id::UpstreamId;
 
-use crate::control::{ControlMessage, ControlReply};
+use crate::client_session::ClientSession;
+use crate::control::{ControlMessage, ControlReply, LogLevel};
 use crate::error::UpstreamError;
 use crate::event::CallSink;
 use crate::link::Greeting;
@@ -33,6 +34,9 @@ pub trait Perform: Send + Sync {
     /// Which connection is used now, if there is one. A server that came back has another.
     fn connection(&self) -> Option<u64>;
 
+    /// How many connections to the server broke that should have held: who answers since then may be another.
+    fn breaks(&self) -> u64;
+
     /// Takes a place in the line of writes, if this server has one.
     fn line_up(&self) -> Result<Option<Turn>, UpstreamError>;
 
@@ -51,6 +55,23 @@ pub trait Perform: Send + Sync {
         events: &'a CallSink,
         turn: Option<Turn>,
     ) -> Performing<'a, Result<Reply, UpstreamError>>;
+
+    /// A legacy client is connected and may use this server.
+    fn expect(&self, _session: &Arc<ClientSession>) {}
+
+    /// A client of the modern era that can do this, as JSON text, may use this server.
+    fn expect_modern(&self, _capabilities: &str) {}
+
+    /// A legacy client's session is over.
+    fn leave(&self, _session: &ClientSession) {}
+
+    /// The roots of a legacy client changed.
+    fn roots_changed(&self, _session: &ClientSession) {}
+
+    /// Sets which log lines a legacy client gets, where the server has a session for it.
+    fn set_log_level<'a>(&'a self, _session: &'a ClientSession, _level: LogLevel) -> Performing<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// Ends the server in good order.
     fn shutdown(&self, grace: Duration) -> Performing<'_, ()>;
@@ -73,6 +94,10 @@ impl Perform for Arc<Upstream> {
         Upstream::connection(self)
     }
 
+    fn breaks(&self) -> u64 {
+        Upstream::breaks(self)
+    }
+
     fn line_up(&self) -> Result<Option<Turn>, UpstreamError> {
         Upstream::line_up(self)
     }
@@ -92,7 +117,27 @@ impl Perform for Arc<Upstream> {
         events: &'a CallSink,
         turn: Option<Turn>,
     ) -> Performing<'a, Result<Reply, UpstreamError>> {
-        Box::pin(self.perform_in_turn(permitted, client, events, turn))
+        Box::pin(self.perform_for(permitted, client, events, turn))
+    }
+
+    fn expect(&self, session: &Arc<ClientSession>) {
+        Upstream::expect(self, session);
+    }
+
+    fn expect_modern(&self, capabilities: &str) {
+        Upstream::expect_modern(self, capabilities);
+    }
+
+    fn leave(&self, session: &ClientSession) {
+        Upstream::leave(self, session);
+    }
+
+    fn roots_changed(&self, session: &ClientSession) {
+        Upstream::roots_changed(self, session);
+    }
+
+    fn set_log_level<'a>(&'a self, session: &'a ClientSession, level: LogLevel) -> Performing<'a, ()> {
+        Box::pin(Upstream::set_log_level(self, session, level))
     }
 
     fn shutdown(&self, grace: Duration) -> Performing<'_, ()> {

@@ -2,13 +2,10 @@
 //! questions are answered. Shared by every transport on which messages of all calls meet.
 
 use highwater_mcp::era::meta_key;
-use highwater_mcp::error_code::{INTERNAL_ERROR, METHOD_NOT_FOUND, error_response, result_response};
+use highwater_mcp::error_code::{INTERNAL_ERROR, METHOD_NOT_FOUND, error_response};
 use highwater_mcp::frame::Frame;
 
 use crate::event::{Answer, NoticeKind};
-
-const ELICITATION: &str = "elicitation/create";
-const CANCEL: &str = r#"{"action":"cancel"}"#;
 
 /// A notification.
 #[derive(Debug)]
@@ -23,7 +20,9 @@ pub(crate) enum Saying {
     Withdrawn(String),
     /// The first word on the listen stream of this number.
     Acknowledged(Option<u64>),
-    /// A page that the person was sent to has been dealt with, or something of a later version.
+    /// A page that a person was sent to has been dealt with.
+    Completed,
+    /// Something of a later version.
     Other,
 }
 
@@ -55,6 +54,7 @@ impl Saying {
             "notifications/cancelled" => {
                 Self::Withdrawn(frame.param("requestId").unwrap_or_default().to_owned())
             }
+            "notifications/elicitation/complete" => Self::Completed,
             _ => Self::Other,
         }
     }
@@ -66,25 +66,19 @@ impl Request {
     pub(crate) fn of(frame: &Frame) -> Self {
         match frame.method().unwrap_or_default() {
             "ping" => Self::Ping,
-            ELICITATION | "sampling/createMessage" | "roots/list" => Self::Question,
+            "elicitation/create" | "sampling/createMessage" | "roots/list" => Self::Question,
             _ => Self::Unknown,
         }
     }
 }
 
-/// Our word to a request that cannot be put to anybody.
-pub(crate) fn refusal(id: &str, method: &str) -> Vec<u8> {
-    if method == ELICITATION {
-        return result_response(id, CANCEL);
-    }
+/// Our word to a request that cannot be put to anybody. Never an answer: nobody speaks in a user's name.
+pub(crate) fn refusal(id: &str) -> Vec<u8> {
     error_response(Some(id), METHOD_NOT_FOUND, "this cannot be asked now", None)
 }
 
 /// Our word to a question that nobody answered.
-pub(crate) fn unanswered(id: &str, method: &str) -> Vec<u8> {
-    if method == ELICITATION {
-        return result_response(id, CANCEL);
-    }
+pub(crate) fn unanswered(id: &str) -> Vec<u8> {
     error_response(Some(id), INTERNAL_ERROR, "the question was not answered", None)
 }
 

@@ -92,6 +92,8 @@ pub struct Timeouts {
     pub probe: Duration,
     /// For an answer to a call; progress and open questions start it anew.
     pub call: Duration,
+    /// How long a child may say nothing while something is asked of it before it is asked whether it is there.
+    pub silence: Duration,
 }
 
 // === impl Retries ===

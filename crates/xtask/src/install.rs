@@ -33,6 +33,8 @@ pub(crate) enum Group {
     PythonServers,
     /// Python servers of the older SDK.
     PythonOlder,
+    /// The Python SDK and FastMCP as servers, for the conformance suite.
+    PythonFixtures,
     /// AgentDojo, and what its suites need to be servers.
     AgentDojo,
     /// A second opinion on passkeys and canonical JSON.
@@ -54,6 +56,7 @@ impl Group {
             Self::PythonClients => "python/clients",
             Self::PythonServers => "python/servers",
             Self::PythonOlder => "python/older",
+            Self::PythonFixtures => "python/fixtures",
             Self::AgentDojo => "python/agentdojo",
             Self::Approval => "approval",
             Self::ClaudeCode => "hosts/claude-code",
@@ -74,6 +77,7 @@ impl Group {
             Self::PythonClients => read(&repository.path("peers/python/clients.txt"))?,
             Self::PythonServers => read(&repository.path("peers/python/servers.txt"))?,
             Self::PythonOlder => read(&repository.path("peers/python/older.txt"))?,
+            Self::PythonFixtures => read(&repository.path("peers/python/fixtures.txt"))?,
             Self::AgentDojo => read(&repository.path("peers/python/agentdojo.txt"))?,
             Self::Approval => read(&repository.path("peers/approval/package-lock.json"))?,
             Self::ClaudeCode => read(&repository.path("peers/hosts/claude-code/package-lock.json"))?,
@@ -99,6 +103,9 @@ impl Group {
             Self::PythonClients => install_python(repository, &folder, "peers/python/clients.txt", &[])?,
             Self::PythonServers => install_python(repository, &folder, "peers/python/servers.txt", &[])?,
             Self::PythonOlder => install_python(repository, &folder, "peers/python/older.txt", &[])?,
+            Self::PythonFixtures => {
+                install_python(repository, &folder, "peers/python/fixtures.txt", &["--no-deps"])?;
+            }
             Self::AgentDojo => {
                 // It asks for the libraries of every model provider, and no model takes part.
                 install_python(repository, &folder, "peers/python/agentdojo.txt", &["--no-deps"])?;
@@ -121,9 +128,18 @@ pub(crate) fn node(repository: &Repository) -> PathBuf {
 
 /// The client scripts beside their packages: an ES module looks for packages from its own place.
 pub(crate) fn scripts(repository: &Repository) -> Result<PathBuf> {
-    let to = Group::Node.folder(repository).join("clients");
+    beside_packages(repository, "clients")
+}
+
+/// The fixture servers beside their packages, likewise.
+pub(crate) fn fixtures(repository: &Repository) -> Result<PathBuf> {
+    beside_packages(repository, "conformance")
+}
+
+fn beside_packages(repository: &Repository, folder: &str) -> Result<PathBuf> {
+    let to = Group::Node.folder(repository).join(folder);
     std::fs::create_dir_all(&to).with_context(|| format!("cannot make `{}`", to.display()))?;
-    let from = repository.path("peers/clients");
+    let from = repository.path("peers").join(folder);
     for entry in std::fs::read_dir(&from).with_context(|| format!("cannot read `{}`", from.display()))? {
         let entry = entry?;
         if entry.file_type()?.is_file() {

@@ -3,7 +3,7 @@
 //! People paste the entries of their client. A key of it that we would ignore is an error with a way out.
 
 /// The key as a client writes it, and what to do instead.
-const FOREIGN_KEYS: [(&str, &str); 12] = [
+const FOREIGN_KEYS: [(&str, &str); 13] = [
     ("serverUrl", "write `url`"),
     ("httpUrl", "write `url`"),
     ("transport", "write `type`"),
@@ -12,6 +12,10 @@ const FOREIGN_KEYS: [(&str, &str); 12] = [
     ("enabled", "remove it; write `disabled: true` to switch a server off"),
     ("includeTools", "write `allowed_tools`"),
     ("envFile", "list the variables under `env`, as `NAME: \"${NAME}\"`"),
+    (
+        "oauth",
+        "remove it; OAuth is not supported yet: where the server takes a token, too, write it under `headers`",
+    ),
     ("autoApprove", "remove it; it is a setting of the client"),
     ("alwaysAllow", "remove it; it is a setting of the client"),
     ("description", "remove it, or make it a comment"),

@@ -179,6 +179,10 @@ pub(crate) struct ConfigFile {
     /// how long a call waits for the database.
     #[schemars(extend("default" = "sqlite", "examples" = [{ "postgres": "${DATABASE_URL}" }]))]
     pub(crate) store: Field<StoreFile>,
+
+    /// How much is kept of the audit log, which says what was decided and what came of it. It is in the folder `audit` of
+    /// the data directory. What is removed goes in whole files, the oldest first, and the removal is on record.
+    pub(crate) audit: Field<AuditFile>,
 }
 
 fn same_as_servers(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
@@ -194,6 +198,25 @@ pub(crate) struct SessionsFile {
     /// kept until a person says whether it is. A token can say otherwise for itself.
     #[schemars(extend("default" = "30m"))]
     pub(crate) quiet: Field<Period>,
+}
+
+/// How much is kept of the audit log.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "audit")]
+pub(crate) struct AuditFile {
+    /// How long a record is kept. What is older is removed.
+    #[schemars(extend("default" = "90d"))]
+    pub(crate) keep: Field<Period>,
+
+    /// The most room that the log takes on disk, at least 1MiB. When it is full, the oldest records are removed, even those
+    /// that `keep` would keep.
+    #[schemars(extend("default" = "10GiB"))]
+    pub(crate) max: Field<Size>,
+
+    /// Whether files that are closed are compressed. `zcat` reads them, and so do `highwater explain` and `report`.
+    #[schemars(extend("default" = true))]
+    pub(crate) compress: Field<bool>,
 }
 
 /// Bounds on what clients and servers may make the gateway hold.
@@ -213,9 +236,31 @@ pub(crate) struct LimitsFile {
     #[schemars(extend("default" = "64MiB"))]
     pub(crate) max_reply: Field<Size>,
 
-    /// How many transport sessions may be open at once.
+    /// How long a request may take to go on arriving: after so long without a byte of its body it is refused.
+    #[schemars(extend("default" = "30s"))]
+    pub(crate) request_silence: Field<Period>,
+
+    /// How long the body of a request may take altogether.
+    #[schemars(extend("default" = "10m"))]
+    pub(crate) request_time: Field<Period>,
+
+    /// How many bytes the requests may have together that are arriving or being served. What finds no room is refused with
+    /// HTTP status 503 and may come again. At least `max_message`.
+    #[schemars(extend("default" = "384MiB"))]
+    pub(crate) request_bytes: Field<Size>,
+
+    /// The same for the requests of one token, which are refused with status 429. At least `max_message`.
+    #[schemars(extend("default" = "96MiB"))]
+    pub(crate) request_bytes_per_token: Field<Size>,
+
+    /// How many transport sessions may be open at once. When there are as many, the longest silent one of the same token is
+    /// put away; a client that names it again finds it.
     #[schemars(extend("default" = 10000, "minimum" = 1))]
     pub(crate) sessions: Field<u64>,
+
+    /// How many transport sessions of one token may be open at once. Without this key, half of `sessions`.
+    #[schemars(extend("examples" = [100], "minimum" = 1))]
+    pub(crate) sessions_per_token: Field<u64>,
 
     /// How long a transport session may be silent before it is closed.
     #[schemars(extend("default" = "1h"))]

@@ -77,6 +77,12 @@ pub(crate) struct ServerFile {
     #[schemars(extend("default" = "lazy"))]
     pub(crate) start: Field<Start>,
 
+    /// After how long a server in use is asked again what it says of itself and what it has, at the latest. It is asked
+    /// sooner when its lists hold for less (`ttlMs`), for a new client, for a tool that it did not have, and after broken
+    /// connections; never twice within two seconds, unless this is shorter. A server that nobody uses is left alone.
+    #[schemars(extend("default" = "30s"))]
+    pub(crate) refresh: Field<Period>,
+
     /// The only tools that clients see and can call, by the names the server gives them. Without this key, or
     /// with `null`, all tools; with `[]`, none.
     #[schemars(extend("type" = ["array", "null"], "default" = null, "examples" = [["search_issues", "get_issue"]]))]
@@ -171,6 +177,12 @@ pub(crate) struct TimeoutsFile {
     /// For the reply to a call.
     #[schemars(extend("default" = "10m"))]
     pub(crate) call: Field<Period>,
+
+    /// How long a program may say nothing while calls wait for it. Then it is pinged; if it answers neither, further calls
+    /// are refused at once, and it is started anew when its silence has lasted as long as a call may take, or at once if
+    /// it was stopped.
+    #[schemars(extend("default" = "30s"))]
+    pub(crate) silence: Field<Period>,
 }
 
 /// What becomes of a call when the connection to its server fails: it could not be made, it broke before the whole reply

@@ -4,6 +4,7 @@
 //! been reported already and is passed over in silence.
 
 mod approvals;
+mod audit;
 mod authenticators;
 pub(crate) mod condition;
 mod flow;
@@ -13,6 +14,7 @@ mod labels;
 pub(crate) mod listen;
 mod manifest;
 mod permits;
+mod program;
 mod projects;
 mod provenance;
 mod remote;
@@ -102,6 +104,7 @@ pub(crate) fn lower<'r>(
         rules: rules?,
         rules_files,
         store: store?,
+        audit: lowering.audit(file.audit.value()),
         partition,
         quiet,
         projects,
@@ -169,13 +172,39 @@ impl<'l> Lowering<'l> {
 
     fn limits(&self, file: &LimitsFile) -> Limits {
         let usual = Limits::default();
+        let max_message = self.size("`limits.max_message`", &file.max_message).unwrap_or(usual.max_message);
+        let sessions =
+            self.count("`limits.sessions`", &file.sessions, 1, usize::MAX).unwrap_or(usual.sessions);
+        // A message of the greatest length must find room.
+        let bytes = |key: &str, field: &Field<Size>, usual: usize| {
+            let written = field.read().map(|written| written.span);
+            let bytes = self.size(&format!("`limits.{key}`"), field).unwrap_or(usual.max(max_message));
+            if let Some(span) = written.filter(|_| bytes < max_message && bytes > 0) {
+                let help = "write at least as much as `limits.max_message`";
+                self.report(span, format!("`limits.{key}` has no room for one message"), help);
+            }
+            bytes
+        };
         Limits {
-            max_message: self.size("`limits.max_message`", &file.max_message).unwrap_or(usual.max_message),
+            max_message,
+            request_silence: self
+                .wait("`limits.request_silence`", &file.request_silence)
+                .unwrap_or(usual.request_silence),
+            request_time: self
+                .wait("`limits.request_time`", &file.request_time)
+                .unwrap_or(usual.request_time),
+            request_bytes: bytes("request_bytes", &file.request_bytes, usual.request_bytes),
+            request_bytes_per_token: bytes(
+                "request_bytes_per_token",
+                &file.request_bytes_per_token,
+                usual.request_bytes_per_token,
+            ),
             max_depth: self.count("`limits.max_depth`", &file.max_depth, 8, 127).unwrap_or(usual.max_depth),
             max_reply: self.size("`limits.max_reply`", &file.max_reply).unwrap_or(usual.max_reply),
-            sessions: self
-                .count("`limits.sessions`", &file.sessions, 1, usize::MAX)
-                .unwrap_or(usual.sessions),
+            sessions,
+            sessions_per_token: self
+                .count("`limits.sessions_per_token`", &file.sessions_per_token, 1, usize::MAX)
+                .unwrap_or(sessions.div_ceil(2)),
             session_idle: self
                 .wait("`limits.session_idle`", &file.session_idle)
                 .unwrap_or(usual.session_idle),

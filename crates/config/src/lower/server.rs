@@ -1,6 +1,7 @@
 //! One server: how it is reached, and how it is treated.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use highwater_core::profile::Profile;
 
@@ -22,6 +23,9 @@ const RESERVED: &str = "highwater";
 /// beyond what a server behind an URL is likely to be asked at once. A connection that is idle costs us next to nothing.
 const CONCURRENCY: usize = 64;
 const CONCURRENCY_OVER_HTTP: usize = 512;
+
+/// How long what a server lists is relied on while it is used, where nobody says.
+const REFRESH: Duration = Duration::from_secs(30);
 
 /// How often a call may be sent again. More would hammer at a server that is gone.
 const MOST_RETRIES: usize = 10;
@@ -85,6 +89,7 @@ impl Lowering<'_> {
             concurrency: concurrency.unwrap_or(usual_concurrency),
             retry: self.retry(file.retry.value().unwrap_or(&RetryFile::default()), &subject),
             writes: file.writes.value().copied().unwrap_or(Writes::Parallel),
+            refresh: self.wait(&format!("`refresh` of {subject}"), &file.refresh).unwrap_or(REFRESH),
             start: file.start.value().copied().unwrap_or(Start::Lazy),
             allowed_tools,
             extra_methods: self.extra_methods(file),
@@ -182,6 +187,8 @@ impl Lowering<'_> {
         if program.as_ref().is_some_and(|program| program.trim().is_empty()) {
             self.report(command.span, format!("`command` of {subject} is empty"), "write the program to run");
         }
+        self.one_program(command, file, subject);
+        self.unexpanded(command, file, subject);
         let args: Option<Vec<String>> = collect(
             file.args
                 .value()
@@ -193,7 +200,10 @@ impl Lowering<'_> {
         let cwd = match &file.cwd {
             Field::Read(cwd) => self.text(&format!("`cwd` of {subject}"), cwd).map(|path| {
                 if !path.starts_with('/') && !is_windows_absolute(&path) {
-                    let help = "write an absolute path; `${HOME}` can start it";
+                    let help = match path.strip_prefix('~') {
+                        Some(rest) => format!("nothing expands `~` here: write `${{HOME}}{rest}`"),
+                        None => "write an absolute path; `${HOME}` can start it".to_owned(),
+                    };
                     self.report(cwd.span, format!("`cwd` of {subject} is not an absolute path"), help);
                 }
                 Some(path)
@@ -253,6 +263,7 @@ impl Lowering<'_> {
             start: wait("start", &file.start).unwrap_or(usual.start),
             probe: wait("probe", &file.probe).unwrap_or(usual.probe),
             call: wait("call", &file.call).unwrap_or(usual.call),
+            silence: wait("silence", &file.silence).unwrap_or(usual.silence),
         }
     }
 

@@ -20,6 +20,14 @@ impl Path<'_> {
         }
     }
 
+    /// The key that leads here, if a key does.
+    pub(super) fn last(&self) -> Option<&str> {
+        match self {
+            Path::Key(_, key) => Some(key),
+            Path::Root | Path::Part(_) | Path::Item(..) => None,
+        }
+    }
+
     fn parts(&self) -> Vec<String> {
         match self {
             Path::Root | Path::Part(_) => Vec::new(),

@@ -70,6 +70,13 @@ impl<'de> Reader<'de, '_> {
             (TEXT, Some(_)) => "put it in quotes".to_owned(),
             (TEXT, None) => "write a single text".to_owned(),
             (NUMBER, _) => "write digits alone, such as `8`".to_owned(),
+            (MAPPING, Some(word)) if self.path.last() == Some("trust") => match word {
+                "verified" | "true" => "write `trust: { verified: true }`".to_owned(),
+                "none" | "tool" | "agent" | "system" | "user" | "owner" => {
+                    format!("write `trust: {{ server_trust: {word} }}`")
+                }
+                _ => "write `trust: { verified: true }`, or `trust: { server_trust: tool }`".to_owned(),
+            },
             (MAPPING, _) => "write `key: value` pairs, each on a line of its own, or in `{ }`".to_owned(),
             _ => return None,
         })

@@ -66,3 +66,22 @@ impl fmt::Debug for StoreSettings {
         }
     }
 }
+
+/// What is kept of the audit log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AuditSettings {
+    /// How long.
+    pub keep: Duration,
+    /// How many bytes at most.
+    pub max: u64,
+    /// Whether what is closed is compressed.
+    pub compress: bool,
+}
+
+// === impl AuditSettings ===
+
+impl Default for AuditSettings {
+    fn default() -> Self {
+        Self { keep: Duration::from_secs(90 * 24 * 60 * 60), max: 10 << 30, compress: true }
+    }
+}

@@ -28,7 +28,7 @@ use serde::Deserialize;
 
 pub use self::approvals::{ApprovalFlow, ApprovalSettings, OWNER, ToolApproval, Webhook};
 pub(crate) use self::approvals::{AttestationWord, PasskeyClass};
-pub use self::judgement::{Partition, ShareContext, StoreSettings};
+pub use self::judgement::{AuditSettings, Partition, ShareContext, StoreSettings};
 pub use self::labels::{LabelSettings, Labels};
 pub use self::policy::Rules;
 pub use self::provenance::DirectoryEntry;
@@ -63,6 +63,8 @@ pub struct Settings {
     pub rules_files: Vec<String>,
     /// Where labels are kept.
     pub store: StoreSettings,
+    /// What is kept of the audit log.
+    pub audit: AuditSettings,
     /// What tells one agent session from another.
     pub partition: Partition,
     /// How long an agent must be silent before what it does next may be a new conversation.
@@ -111,8 +113,18 @@ pub struct Limits {
     pub max_depth: usize,
     /// The longest reply of a server, in bytes, where the server does not say otherwise.
     pub max_reply: usize,
+    /// How long the body of a request may make no progress.
+    pub request_silence: Duration,
+    /// How long it may take altogether.
+    pub request_time: Duration,
+    /// How many bytes requests may have together that are arriving or being served.
+    pub request_bytes: usize,
+    /// The same for the requests of one token.
+    pub request_bytes_per_token: usize,
     /// How many transport sessions may be open.
     pub sessions: usize,
+    /// How many of one token.
+    pub sessions_per_token: usize,
     /// How long a transport session may be silent before it is closed.
     pub session_idle: Duration,
     /// How long calls in flight may still take when the gateway stops.
@@ -138,6 +150,8 @@ pub struct ServerSettings {
     pub writes: Writes,
     /// When the server is started or contacted first.
     pub start: Start,
+    /// How long what the server lists is relied on while it is used.
+    pub refresh: Duration,
     /// The only tools that exist for clients; `None` means all, the empty set none.
     pub allowed_tools: Option<BTreeSet<String>>,
     /// Methods beyond MCP that are forwarded, under the worst contract.
@@ -209,6 +223,8 @@ pub struct Timeouts {
     pub probe: Duration,
     /// For the reply to a call.
     pub call: Duration,
+    /// How long a program may say nothing while calls wait for it before it is pinged.
+    pub silence: Duration,
 }
 
 /// How often a call is sent again when the connection fails, if it may be.
@@ -409,7 +425,12 @@ impl Default for Limits {
             max_message: 4 << 20,
             max_depth: 64,
             max_reply: 64 << 20,
+            request_silence: Duration::from_secs(30),
+            request_time: Duration::from_secs(10 * 60),
+            request_bytes: 384 << 20,
+            request_bytes_per_token: 96 << 20,
             sessions: 10_000,
+            sessions_per_token: 5_000,
             session_idle: Duration::from_secs(60 * 60),
             drain: Duration::from_secs(10),
         }
@@ -428,6 +449,7 @@ impl Default for Timeouts {
             start: Duration::from_secs(30),
             probe: Duration::from_secs(5),
             call: Duration::from_secs(10 * 60),
+            silence: Duration::from_secs(30),
         }
     }
 }

@@ -22,6 +22,16 @@ impl<'b> Line<'b> {
         Self { out }
     }
 
+    /// How much is written.
+    pub(super) fn length(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Takes back what was written after that.
+    pub(super) fn take_back(&mut self, length: usize) {
+        self.out.truncate(length);
+    }
+
     /// A piece of our own. Its length is known when it is compiled, so that copying it is a few moves.
     #[inline]
     pub(super) fn raw<const LENGTH: usize>(&mut self, piece: &[u8; LENGTH]) -> &mut Self {

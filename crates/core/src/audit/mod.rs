@@ -127,6 +127,33 @@ pub enum Happened<'a> {
     Review(Review<'a>),
     /// Something about asking people: requests, passkeys, mandates, what is remembered.
     Approval(ApprovalNote<'a>),
+    /// Somebody came, was turned away, or looked at what there is.
+    Access(Access<'a>),
+    /// Something about the log itself.
+    Log {
+        /// What, as a word: `reopened`, `missing`, `resumed`, `removed` or `unknown-sessions`.
+        act: &'a str,
+        /// What, for people.
+        detail: &'a str,
+    },
+}
+
+/// What is recorded of somebody who came, was turned away, or looked at what there is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Access<'a> {
+    /// What happened, as a word: `signed-in`, `signed-out`, `wrong-token`, `session`, `unknown-tool`, `search`, `list` or
+    /// `log-level`.
+    pub act: &'a str,
+    /// Who, if that is known.
+    pub principal: Option<&'a str>,
+    /// From which address, or by which way.
+    pub from: Option<&'a str>,
+    /// In which agent session.
+    pub session: Option<&'a str>,
+    /// Of what: the method, the name of a tool, the page.
+    pub what: Option<&'a str>,
+    /// How often, where several are one record.
+    pub count: Option<u64>,
 }
 
 /// What is recorded of a person's part in an approval. No arguments and no hash of them: short ones could be found by

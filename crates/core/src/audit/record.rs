@@ -179,6 +179,33 @@ pub enum Recorded {
         /// What, each with its own digest; nothing where it was the whole server.
         items: Vec<String>,
     },
+    /// Somebody came, was turned away, or looked at what there is.
+    Access {
+        /// What happened, as a word.
+        act: String,
+        /// Who, if that is known.
+        #[serde(default)]
+        principal: Option<String>,
+        /// From which address, or by which way.
+        #[serde(default)]
+        from: Option<String>,
+        /// In which agent session.
+        #[serde(default)]
+        session: Option<String>,
+        /// Of what.
+        #[serde(default)]
+        what: Option<String>,
+        /// How often, where several are one record.
+        #[serde(default)]
+        count: Option<u64>,
+    },
+    /// Something about the log itself.
+    Log {
+        /// What, as a word.
+        act: String,
+        /// What, for people.
+        detail: String,
+    },
     /// Something that a later version writes.
     #[serde(other)]
     Unknown,

@@ -1,5 +1,7 @@
 //! What is written is one line of JSON, and is read back as what it was.
 
+mod access;
+
 use super::*;
 use crate::action::{Action, ActionKind};
 use crate::annotation::{

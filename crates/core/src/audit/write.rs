@@ -3,15 +3,21 @@
 use super::label_words::label_words;
 use super::line::Line;
 use super::{
-    ApprovalNote, AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Provenance, Question,
-    RECORD_VERSION, Review, Ruling,
+    Access, ApprovalNote, AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Provenance,
+    Question, RECORD_VERSION, Review, Ruling,
 };
 use crate::annotation::{Accepts, Axis, Contract};
-use crate::decide::{AskKind, Judgement, QuestionDigest};
+use crate::decide::{AskKind, Finding, Judgement, QuestionDigest};
 use crate::label::Label;
 use crate::policy::{FlowRule, FlowViolations};
 use crate::profile::Named;
 use crate::session::mark::Mark;
+
+/// In `observe`, findings that are longer than this in all are written short.
+const LONG_FINDINGS: usize = 1024;
+
+/// How much of what a finding saw is kept then.
+const MOST_SEEN: usize = 1;
 
 // === impl AuditEvent ===
 
@@ -95,6 +101,33 @@ impl Happened<'_> {
             }
             Happened::Review(review) => review.write(line),
             Happened::Approval(note) => note.write(line),
+            Happened::Access(access) => access.write(line),
+            Happened::Log { act, detail } => {
+                line.raw(b",\"event\":\"log\",\"act\":\"").text(act);
+                line.raw(b"\",\"detail\":\"").text(detail).raw(b"\"");
+            }
+        }
+    }
+}
+
+// === impl Access ===
+
+impl Access<'_> {
+    fn write(&self, line: &mut Line<'_>) {
+        line.raw(b",\"event\":\"access\",\"act\":\"").text(self.act).raw(b"\"");
+        let parts = [
+            ("principal", self.principal),
+            ("from", self.from),
+            ("session", self.session),
+            ("what", self.what),
+        ];
+        for (key, value) in parts {
+            if let Some(value) = value {
+                line.raw(b",\"").word(key).raw(b"\":\"").text(value).raw(b"\"");
+            }
+        }
+        if let Some(count) = self.count {
+            line.raw(b",\"count\":").number(count);
         }
     }
 }
@@ -246,13 +279,28 @@ fn found(line: &mut Line<'_>, judgement: &Judgement, violations: FlowViolations)
         line.raw(b",\"findings\":[]");
         return;
     }
+    let before = line.length();
     line.raw(b",\"findings\":").json(&judgement.findings());
+    if judgement.would().is_some() && line.length() - before > LONG_FINDINGS {
+        line.take_back(before);
+        let short: Vec<Finding> = judgement.findings().iter().map(shortened).collect();
+        line.raw(b",\"findings\":").json(&short).raw(b",\"shortened\":true");
+    }
     if !judgement.what_if().is_empty() {
         line.raw(b",\"what_if\":").json(&judgement.what_if());
     }
     if let Some(would) = judgement.would() {
         line.raw(b",\"would\":").json(&would);
     }
+}
+
+/// A finding of what is only observed, without most of what led to it: it stops nothing, and there is one at nearly every
+/// call where nothing is labelled.
+fn shortened(finding: &Finding) -> Finding {
+    let mut short = finding.clone();
+    short.saw.truncate(MOST_SEEN);
+    short.lacks.truncate(MOST_SEEN);
+    short
 }
 
 // === impl Ended ===

@@ -38,6 +38,8 @@ pub struct AskFacts<'a> {
     pub kind: AskKind,
     /// Whether the client declared that it can be asked this.
     pub declared: bool,
+    /// Whether it asks for a page that nobody may be sent to.
+    pub refused_page: bool,
     /// What the question says of itself.
     pub claims: &'a Claims,
 }
@@ -84,6 +86,9 @@ pub fn decide_ask(policy: &Policy, decision: &DecisionId, facts: &AskFacts<'_>) 
     let mut findings = Vec::new();
     if !facts.declared {
         findings.push(Finding::block(FindingId::Ask, Reason::NotDeclared));
+    }
+    if facts.refused_page {
+        findings.push(Finding::block(FindingId::Ask, Reason::PageRefused));
     }
     let Some(call) = facts.during else {
         findings.push(Finding::block(FindingId::Ask, Reason::NoCallInFlight));

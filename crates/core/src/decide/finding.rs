@@ -104,6 +104,8 @@ pub enum Reason {
     ContributorNotAccepted,
     /// The client did not declare that it can be asked this.
     NotDeclared,
+    /// The question asks for a page that nobody may be sent to.
+    PageRefused,
     /// No call is in flight that the question could belong to.
     NoCallInFlight,
     /// The `resultType` is none that this protocol has.

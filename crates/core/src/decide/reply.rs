@@ -13,7 +13,7 @@ use super::verdict::{Denial, Judgement, Redactions};
 use super::{Effect, gates};
 use crate::annotation::{Claim, Claims, Contract, ReplyKind, Sensitivity};
 use crate::approval::ActionHash;
-use crate::label::Label;
+use crate::label::{ANOTHER_CONVERSATION, Label, TextSet};
 use crate::policy::{Facts, Policy, ResponseFacts};
 use crate::session;
 
@@ -58,6 +58,8 @@ pub struct Labelled<R> {
     reply: R,
     facts: ReplyFacts,
     label: Label,
+    /// Where it comes from by itself.
+    sources: TextSet,
     /// What the rules may know of it.
     response: ResponseFacts,
 }
@@ -83,6 +85,7 @@ pub enum ReplyVerdict<R> {
 pub struct Pass<R> {
     reply: R,
     label: Label,
+    sources: TextSet,
     judgement: Judgement,
     redactions: Redactions,
 }
@@ -147,6 +150,12 @@ impl<R> Pass<R> {
     /// The label that must be joined to the session's before the first byte is released.
     pub fn label(&self) -> &Label {
         &self.label
+    }
+
+    /// Where the reply comes from by itself: its contract, its server, what it says, and that somebody else wrote what it
+    /// names. Its label knows more, since a thing that it names may have been written by a session that had read much else.
+    pub fn sources(&self) -> &TextSet {
+        &self.sources
     }
 
     /// Everything that was judged.
@@ -228,9 +237,14 @@ pub fn label_reply<R>(policy: &Policy, facts: &Facts<'_>, received: Received<R>)
     let tool = known.contract.as_deref().unwrap_or(facts.contract);
     let chosen = session::reply_contract(tool, &known.claims, policy.flow_for(facts).reply_bounds());
     let contract = chosen.as_ref().unwrap_or(tool);
-    let label = session::label_reply(contract, &known.claims, &known.marks, known.kind);
+    let own = session::label_reply(contract, &known.claims, &Label::bottom(), known.kind);
+    let mut sources = own.origins().clone();
+    if known.marks.origins().contains(ANOTHER_CONVERSATION) == Some(true) {
+        sources.join(&TextSet::of([ANOTHER_CONVERSATION]));
+    }
+    let label = own.joined(&known.marks);
     let response = response_facts(contract, &known.claims);
-    Labelled { reply, facts: known, label, response }
+    Labelled { reply, facts: known, label, sources, response }
 }
 
 /// Judges a reply to the action of these facts. `facts.session` is the session as it is now, before this reply.
@@ -304,6 +318,7 @@ fn settle<R>(
         Effect::Allow | Effect::Redact | Effect::Confirm | Effect::Passkey => ReplyVerdict::Pass(Pass {
             reply: labelled.reply,
             label: labelled.label,
+            sources: labelled.sources,
             redactions: obligations.redactions.and(judgement.redactions()),
             judgement,
         }),

@@ -23,6 +23,9 @@ vocabulary! {
         Prompt = "prompt",
         /// A resource template.
         Template = "template",
+        /// What its resources said of themselves when it was approved. It is kept, and not what anybody approves: resources
+        /// come and go.
+        Resources = "resources",
         /// The manifest that counted last. It is kept, and not what anybody approves.
         Manifest = "manifest",
         /// What a person said the server is, in the operator's one word for it. It is kept, and not what anybody approves.
@@ -93,6 +96,11 @@ impl PinKey {
         Self::new(PinKind::Identity, "")
     }
 
+    /// What its resources said.
+    pub fn resources() -> Self {
+        Self::new(PinKind::Resources, "")
+    }
+
     /// Its manifest.
     pub fn manifest() -> Self {
         Self::new(PinKind::Manifest, "")
@@ -105,7 +113,7 @@ impl PinKey {
 
     /// Whether it is something that the server says, and that people approve or refuse.
     pub fn is_definition(&self) -> bool {
-        !matches!(self.kind, PinKind::Manifest | PinKind::Profile)
+        !matches!(self.kind, PinKind::Resources | PinKind::Manifest | PinKind::Profile)
     }
 
     /// Its instructions.
@@ -117,9 +125,11 @@ impl PinKey {
 impl fmt::Display for PinKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            PinKind::Identity | PinKind::Instructions | PinKind::Manifest | PinKind::Profile => {
-                f.write_str(self.kind.as_str())
-            }
+            PinKind::Identity
+            | PinKind::Instructions
+            | PinKind::Resources
+            | PinKind::Manifest
+            | PinKind::Profile => f.write_str(self.kind.as_str()),
             PinKind::Tool | PinKind::Prompt | PinKind::Template => write!(f, "{} {}", self.kind, self.name),
         }
     }

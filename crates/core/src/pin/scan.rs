@@ -40,30 +40,58 @@ fn hides(c: char, before: Option<char>) -> Option<ConcernKind> {
         // A joiner makes one picture of several, and shapes letters of scripts that need it.
         '\u{200d}' if before.is_some_and(is_picture) => None,
         '\u{200c}' | '\u{200d}' if before.is_some_and(|c| matches!(c, '\u{600}'..='\u{dff}')) => None,
-        '\u{200b}'..='\u{200d}'
-        | '\u{ad}'
-        | '\u{34f}'
-        | '\u{115f}'
-        | '\u{1160}'
-        | '\u{17b4}'
-        | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{2060}'..='\u{2065}'
-        | '\u{206a}'..='\u{206f}'
-        | '\u{3164}'
-        | '\u{feff}'
-        | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}' => Some(ConcernKind::ZeroWidth),
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
             Some(ConcernKind::Bidi)
         }
-        // After a picture one of these says how it is drawn.
-        '\u{fe00}'..='\u{fe0f}' if before.is_some_and(|c| !c.is_ascii_alphabetic()) => None,
+        // After a picture or a sign one of these says how it is drawn. Another behind it says nothing to anybody but a
+        // model: a run of them is bytes.
+        '\u{fe00}'..='\u{fe0f}' if before.is_some_and(takes_selector) => None,
+        '\u{180b}'..='\u{180d}' | '\u{180f}' if before.is_some_and(is_mongolian) => None,
         '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}' => Some(ConcernKind::Tag),
+        c if is_default_ignorable(c) => Some(ConcernKind::ZeroWidth),
+        // These stand around and between annotations, which nobody draws either.
+        '\u{fff9}'..='\u{fffb}' => Some(ConcernKind::ZeroWidth),
         '\u{2028}' | '\u{2029}' => Some(ConcernKind::Control),
         c if c.is_control() => Some(ConcernKind::Control),
         _ => None,
     }
+}
+
+/// The rest of Unicode's Default_Ignorable_Code_Point: what is not drawn, whatever a font has. Bidirectional controls, variation
+/// selectors and tags have kinds of their own.
+fn is_default_ignorable(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'
+            | '\u{1160}'
+            | '\u{17b4}'
+            | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+    )
+}
+
+/// Whether a variation selector may stand behind this: it is drawn, and is no letter that people type.
+fn takes_selector(c: char) -> bool {
+    !c.is_ascii_alphabetic()
+        && !c.is_whitespace()
+        && !c.is_control()
+        && !is_default_ignorable(c)
+        && !matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Mongolian letters have selectors of their own.
+fn is_mongolian(c: char) -> bool {
+    matches!(c, '\u{1820}'..='\u{18aa}')
 }
 
 fn is_picture(c: char) -> bool {

@@ -9,7 +9,8 @@ use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::text::{is_object, member, members, quote, unquote};
 
-use super::station::{Station, Stock};
+use super::station::Station;
+use super::stock::Stock;
 use crate::greet::TASKS_EXTENSION;
 
 /// Capabilities that only one era has.
@@ -77,7 +78,8 @@ pub(crate) fn capabilities(
         let extensions = merged.entry("extensions".to_owned()).or_insert_with(|| "{}".to_owned());
         *extensions = edit_object(extensions, &APPROVAL_EXTENSIONS.map(|key| (key, Edit::Set("{}"))));
     }
-    // Lists change whenever a server comes or goes, whatever the servers themselves can tell.
+    // Each list that is offered may change by ourselves, whatever its servers can tell: a person approves something, the
+    // configuration or a grant changes, a server comes up late or is found to be another. Clients are told of all of it.
     for key in ["tools", "prompts", "resources"] {
         if let Some(value) = merged.get_mut(key) {
             *value = edit_object(value, &[("listChanged", Edit::Set("true"))]);

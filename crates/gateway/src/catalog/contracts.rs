@@ -1,9 +1,11 @@
 //! What is known of each tool, resource and prompt of one server, weighed when it lists them: its own words for what
 //! they are worth, the operator's above them. A call finds its contract and the label of its reply ready.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible, Words,
 };
@@ -22,12 +24,13 @@ use highwater_mcp::parameters;
 use highwater_mcp::schema_headers::param_headers;
 use highwater_mcp::text::{member, string_member};
 use highwater_store::Described;
+use highwater_upstream::control::{ListKind, Listing};
 
 use super::declared::{prompts, says_open_world};
 use super::known::Known;
 use super::naming::name_things;
 use super::standing::Standing;
-use super::station::Stock;
+use super::stock::Stock;
 use crate::pins::{Item, Observed};
 use crate::pipeline::may_keep;
 
@@ -203,9 +206,44 @@ impl Contracts {
         self.item_hold(PinKind::Template, own)
     }
 
-    /// Whether the server's instructions may be shown.
-    pub(crate) fn shows_instructions(&self) -> bool {
-        self.observed.as_ref().is_some_and(|observed| observed.shows_instructions(self.standing.wanted))
+    /// Something of the server as clients are shown it, which is listed like this: as it was approved, whole, until a
+    /// person approves what it is now. Nothing while nobody approved anything of the kind.
+    pub(super) fn shown<'t>(&self, kind: PinKind, own: &str, listed: &'t str) -> Option<Cow<'t, str>> {
+        let wanted = self.standing.wanted;
+        let item = match &self.observed {
+            Some(observed) => observed.item(kind, own, wanted),
+            None => Item::unseen(self.hold),
+        };
+        match (item.hold, item.pinned) {
+            (None | Some(Hold::Changed), Some(pinned)) => {
+                Some(Cow::Owned(pinned::shown(pinned.text()).into_owned()))
+            }
+            (None, None) if wanted.quarantine => Some(pinned::shown(listed)),
+            (None, None) => Some(Cow::Borrowed(listed)),
+            (Some(_), _) => None,
+        }
+    }
+
+    /// A resource as clients are shown it, which is listed like this.
+    pub(super) fn shown_resource<'t>(&self, uri: &str, listed: &'t str) -> Option<Cow<'t, str>> {
+        match &self.observed {
+            Some(observed) if self.standing.wanted.quarantine => observed.shown_resource(uri, listed),
+            Some(_) | None => Some(Cow::Borrowed(listed)),
+        }
+    }
+
+    /// What a list of the server says besides its entries as clients are shown it, where that is not what it says now.
+    pub(super) fn shown_beside(&self, kind: ListKind, listing: &Listing) -> Option<Vec<(String, Bytes)>> {
+        let observed = self.observed.as_ref().filter(|_| self.standing.wanted.quarantine)?;
+        observed.shown_beside(kind, listing)
+    }
+
+    /// The server's instructions as clients are shown them, as a JSON string.
+    pub(super) fn instructions(&self, said: &Bytes) -> Option<Bytes> {
+        match self.shown(PinKind::Instructions, "", std::str::from_utf8(said).ok()?)? {
+            Cow::Borrowed(_) => Some(said.clone()),
+            Cow::Owned(approved) => Some(Bytes::from(approved)),
+        }
     }
 
     /// Whether a call that was judged by this may still be made, to a server of which this is seen now.

@@ -7,7 +7,7 @@ use highwater_core::policy::Parameters;
 use highwater_mcp::parameters;
 use highwater_mcp::text::{is_object, member, string_member};
 
-use super::station::Stock;
+use super::stock::Stock;
 
 /// What each prompt declares. The first of a name counts, as it does in the list.
 pub(super) fn prompts(stock: &Stock) -> HashMap<Arc<str>, Parameters> {

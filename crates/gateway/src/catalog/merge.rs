@@ -1,5 +1,6 @@
 //! The lists of several upstreams in one, under the names clients see, kept as the bytes that are sent.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +10,8 @@ use highwater_config::{Expose, Prefix};
 use highwater_core::decide::FlowPolicies;
 use highwater_core::grant::Permission;
 use highwater_core::id::UpstreamId;
-use highwater_mcp::annotations::{emit, pinned};
+use highwater_core::pin::PinKind;
+use highwater_mcp::annotations::emit;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::schema_headers::{ParamHeader, param_headers};
@@ -26,7 +28,8 @@ use super::names::assign;
 use super::own_tool::OwnTool;
 use super::resource_list::ResourcePart;
 use super::standing::Standings;
-use super::station::{Station, Stock};
+use super::station::Station;
+use super::stock::Stock;
 use super::uris::Schemes;
 use super::view::{Row, ToolRow, View, Viewer, Views};
 
@@ -115,8 +118,22 @@ impl Merged {
             .iter()
             .map(|(station, stock)| {
                 let shown = stock.clone().filter(|_| hold(station.id()).is_none());
-                let speaks = contracts.get(station.id()).is_some_and(|of| of.shows_instructions());
-                let shown = shown.map(|stock| if speaks { stock } else { stock.without_instructions() });
+                let shown = shown.map(|stock| match &stock.greeting.instructions {
+                    Some(said) => {
+                        let of = contracts.get(station.id());
+                        let approved = of.and_then(|of| of.instructions(said));
+                        if approved.as_ref() == Some(said) {
+                            stock
+                        } else {
+                            stock.with_instructions(approved)
+                        }
+                    }
+                    None => stock,
+                });
+                let shown = shown.map(|stock| match contracts.get(station.id()) {
+                    Some(of) => stock.saying_beside(|kind, listing| of.shown_beside(kind, listing)),
+                    None => stock,
+                });
                 (Arc::clone(station), shown)
             })
             .collect();
@@ -126,15 +143,17 @@ impl Merged {
             Schemes::new(prefix, shelves.iter().map(|(station, _)| station.id()), colliding_uris(shelves));
         let (mut lists, mut rows) = (BTreeMap::new(), BTreeMap::new());
 
-        let tools = collect(all, |stock| &stock.tools);
-        let is_held = |upstream: &UpstreamId, name: &str| {
-            contracts.get(upstream).is_none_or(|of| of.tool(name).is_held())
-        };
-        let (tools, hidden): (Vec<_>, Vec<_>) = tools.into_iter().partition(|(upstream, name, _)| {
+        // A tool that is held because it is not what was approved keeps its place, as it was approved: whoever calls it is
+        // told why it may not be.
+        let (mut tools, mut hidden) = (Vec::new(), Vec::new());
+        for (upstream, name, item) in collect(all, |stock| &stock.tools) {
             let admitted =
-                listing.policy.admission(upstream).is_some_and(|admission| admission.admits_tool(name));
-            admitted && !is_held(upstream, name)
-        });
+                listing.policy.admission(&upstream).is_some_and(|admission| admission.admits_tool(&name));
+            match as_approved(&contracts, PinKind::Tool, &upstream, &name, item).filter(|_| admitted) {
+                Some(text) => tools.push((upstream, name, text)),
+                None => hidden.push((upstream, name, Cow::Borrowed(item))),
+            }
+        }
         let ours = if expose == Expose::Direct { &OwnTool::HIDDEN[..] } else { &OwnTool::RESERVED[..] };
         let named = rename(prefix, tools, "tool", ours);
         let mut tool_map = HashMap::new();
@@ -142,8 +161,10 @@ impl Merged {
             |entry: &Entry| contracts.get(&entry.upstream).map(|all| Arc::clone(all.tool(&entry.name)));
         let mut items = Vec::with_capacity(named.len());
         let (mut tools_shown, mut tools_hidden) = (Vec::new(), Vec::new());
+        // Where each row stands in its server's own order, the hidden ones among them: some callers are shown those.
+        let (mut shown_at, mut hidden_at) = (Vec::new(), Vec::new());
         let mut place = ListBytes::start(ListKind::Tools).len();
-        for (client_name, entry, item) in &named {
+        for (position, (client_name, entry, item)) in named.iter().enumerate() {
             let (Some(known), Some(of)) = (known(entry), contracts.get(&entry.upstream)) else { continue };
             // Lists never depend on a label: what is shown of a tool is what holds in every session.
             let shown = emit::shown_tool(item, client_name, &known.contract);
@@ -160,6 +181,7 @@ impl Merged {
                 gate,
             };
             if is_hidden {
+                hidden_at.push(position);
                 tools_hidden.push(Row {
                     upstream: entry.upstream.clone(),
                     text: Bytes::from(shown),
@@ -169,6 +191,7 @@ impl Merged {
                 tool_map.insert(Arc::clone(client_name), hidden);
                 continue;
             }
+            shown_at.push(position);
             tools_shown.push((entry.upstream.clone(), Some(tool)));
             let range = place..place + shown.len();
             place = range.end + 1;
@@ -180,18 +203,23 @@ impl Merged {
         // judged and goes on record.
         for (client_name, entry, item) in rename(prefix, hidden, "tool", ours) {
             let Some(known) = known(&entry) else { continue };
-            tool_map.entry(client_name).or_insert_with(|| ToolEntry::new(entry, item, known, 0..0));
+            tool_map.entry(client_name).or_insert_with(|| ToolEntry::new(entry, &item, known, 0..0));
         }
         let list = ListBytes::build(ListKind::Tools, items.iter().map(String::as_str), shelves);
-        let shown = list.rows(tools_shown).chain(tools_hidden).collect();
-        rows.insert(ListKind::Tools, shown);
+        let mut placed: Vec<(usize, Row)> = shown_at.into_iter().zip(list.rows(tools_shown)).collect();
+        placed.extend(hidden_at.into_iter().zip(tools_hidden));
+        placed.sort_by_key(|(position, _)| *position);
+        rows.insert(ListKind::Tools, placed.into_iter().map(|(_, row)| row).collect());
         let tools_list = list.bytes.clone();
         lists.insert(ListKind::Tools, list);
 
-        let prompts = collect(all, |stock| &stock.prompts);
-        let (prompts, hidden): (Vec<_>, Vec<_>) = prompts.into_iter().partition(|(upstream, name, _)| {
-            contracts.get(upstream).is_some_and(|of| of.prompt_hold(name).is_none())
-        });
+        let (mut prompts, mut hidden) = (Vec::new(), Vec::new());
+        for (upstream, name, item) in collect(all, |stock| &stock.prompts) {
+            match as_approved(&contracts, PinKind::Prompt, &upstream, &name, item) {
+                Some(text) => prompts.push((upstream, name, text)),
+                None => hidden.push((upstream, name, Cow::Borrowed(item))),
+            }
+        }
         let named = rename(prefix, prompts, "prompt", &[]);
         let mut prompts: HashMap<Arc<str>, Entry> =
             named.iter().map(|(name, entry, _)| (Arc::clone(name), entry.clone())).collect();
@@ -208,42 +236,40 @@ impl Merged {
         lists.insert(ListKind::Prompts, list);
 
         let mut resources = HashMap::new();
-        let mut seen = BTreeMap::new();
+        let mut seen = Vec::new();
         for (upstream, uri, item) in listed(shelves, |stock| &stock.resources, "uri") {
-            // Resources come and go, so they are not pinned; what people cannot see in them is not shown to a model.
-            if contracts.get(&upstream).is_some_and(|of| of.is_kept_to_its_word()) && pinned::hides_text(item)
-            {
+            // Resources come and go: a new one is shown, and the list of them is a reply. One that was there when its server
+            // was approved says what it said then.
+            let Some(item) = contracts.get(&upstream).and_then(|of| of.shown_resource(&uri, item)) else {
                 tracing::warn!(server = %upstream, "a resource is not shown: its description holds hidden text");
                 continue;
-            }
+            };
             let outward: Arc<str> = schemes.outward(&upstream, &uri).into();
-            let shown = schemes.uri_of(&upstream, &without_ours(item)).into_owned();
+            let shown = schemes.uri_of(&upstream, &without_ours(&item)).into_owned();
             // Without prefixes the first server that lists a URI has it.
             if let hash_map::Entry::Vacant(place) = resources.entry(outward) {
-                seen.insert(Arc::clone(place.key()), (upstream.clone(), shown));
+                seen.push((upstream.clone(), shown));
                 place.insert(Entry { upstream, name: uri.into() });
             }
         }
-        let items = seen.values().map(|(_, shown)| shown.as_str());
+        let items = seen.iter().map(|(_, shown)| shown.as_str());
         let list = ListBytes::build(ListKind::Resources, items, shelves);
-        let of = seen.values().map(|(upstream, _)| (upstream.clone(), None));
+        let of = seen.iter().map(|(upstream, _)| (upstream.clone(), None));
         rows.insert(ListKind::Resources, list.rows(of).collect());
         lists.insert(ListKind::Resources, list);
 
         let templates: Vec<_> = listed(shelves, |stock| &stock.templates, "uriTemplate").collect();
-        let is_shown = |(upstream, template, _): &&(UpstreamId, String, &str)| {
-            contracts.get(upstream).is_some_and(|of| of.template_hold(template).is_none())
-        };
-        let items: Vec<String> = templates
-            .iter()
-            .filter(is_shown)
-            .map(|(upstream, _, item)| {
-                schemes.text_member(upstream, &without_ours(item), "uriTemplate").into_owned()
-            })
-            .collect();
+        let (mut items, mut owners) = (Vec::new(), Vec::new());
+        for (upstream, template, item) in &templates {
+            let Some(text) = as_approved(&contracts, PinKind::Template, upstream, template, item) else {
+                continue;
+            };
+            let text = schemes.text_member(upstream, &without_ours(&text), "uriTemplate").into_owned();
+            items.push(text);
+            owners.push((upstream.clone(), None));
+        }
         let list = ListBytes::build(ListKind::ResourceTemplates, items.iter().map(String::as_str), shelves);
-        let of = templates.iter().filter(is_shown).map(|(upstream, _, _)| (upstream.clone(), None));
-        rows.insert(ListKind::ResourceTemplates, list.rows(of).collect());
+        rows.insert(ListKind::ResourceTemplates, list.rows(owners).collect());
         lists.insert(ListKind::ResourceTemplates, list);
         let templates = templates.into_iter().map(|(upstream, template, _)| (upstream, template)).collect();
 
@@ -374,6 +400,17 @@ impl ToolEntry {
     }
 }
 
+/// What clients are shown of something that a server lists like this; nothing while nobody approved it.
+fn as_approved<'t>(
+    contracts: &BTreeMap<UpstreamId, Arc<Contracts>>,
+    kind: PinKind,
+    upstream: &UpstreamId,
+    name: &str,
+    listed: &'t str,
+) -> Option<Cow<'t, str>> {
+    contracts.get(upstream)?.shown(kind, name, listed)
+}
+
 /// Every item with a usable text under `key`, in the order of servers and lists.
 fn listed<'a>(
     shelves: &'a [(Arc<Station>, Option<Arc<Stock>>)],
@@ -407,13 +444,14 @@ fn collect<'a>(
     items
 }
 
-/// Gives every item its client-visible name, sorted by it.
+/// Gives every item its client-visible name. The order stays: servers as the configuration has them, and what each of them
+/// lists as it lists it.
 fn rename<'a>(
     prefix: Prefix,
-    items: Vec<(UpstreamId, String, &'a str)>,
+    items: Vec<(UpstreamId, String, Cow<'a, str>)>,
     what: &str,
     taken: &[&str],
-) -> Vec<(Arc<str>, Entry, &'a str)> {
+) -> Vec<(Arc<str>, Entry, Cow<'a, str>)> {
     let pairs: Vec<(&str, &str)> =
         items.iter().map(|(upstream, name, _)| (upstream.as_str(), name.as_str())).collect();
     let names = assign(prefix, &pairs, taken);
@@ -430,7 +468,6 @@ fn rename<'a>(
             ),
         }
     }
-    named.sort_by(|a, b| a.0.cmp(&b.0));
     named
 }
 

@@ -2,6 +2,7 @@
 //! accepts, and the map back from those names. The map is stored, never re-derived by splitting a name.
 
 mod capabilities;
+mod connection;
 mod contracts;
 mod declared;
 mod definition;
@@ -10,14 +11,18 @@ mod gate;
 mod known;
 mod list_bytes;
 mod listed;
+mod log_level;
+mod look;
 mod merge;
 mod names;
 mod naming;
 mod not_local;
 mod own_tool;
+mod refresh;
 mod resource_list;
 mod standing;
 mod station;
+mod stock;
 mod tool_contracts;
 mod uris;
 mod view;
@@ -32,7 +37,8 @@ pub(crate) use merge::{Entry, Merged};
 pub(crate) use own_tool::OwnTool;
 pub(crate) use resource_list::ResourcePart;
 pub(crate) use standing::{Standing, Standings, wanted};
-pub(crate) use station::{Station, Stock};
+pub(crate) use station::Station;
+pub(crate) use stock::Stock;
 pub use tool_contracts::ToolContracts;
 pub(crate) use view::{View, Viewer};
 pub(crate) use virtual_server::VirtualServer;

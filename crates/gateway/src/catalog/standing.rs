@@ -12,7 +12,7 @@ use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
 use highwater_mcp::text::{member, members, string_member};
 
-use super::station::Stock;
+use super::stock::Stock;
 use crate::pins::{Observed, UnknownName, Wanted};
 
 /// What the operator says of one server. Kept apart from how it is reached: it changes without a restart.

@@ -1,6 +1,8 @@
 //! One upstream together with what it last listed. Loading is shared: whoever comes while it is under way waits
-//! for the same attempt, and only for a bounded time.
+//! for the same attempt, and only for a bounded time. Until it has listed anything in this run, what was approved of it
+//! in an earlier one is in stock.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,15 +11,22 @@ use crate::gateway::now;
 use crate::pins::{Keeper, Observed};
 use arc_swap::ArcSwapOption;
 use highwater_core::id::UpstreamId;
+use highwater_upstream::Perform;
 use highwater_upstream::control::{ControlMessage, ControlReply, ListKind, Listing, LogLevel};
-use highwater_upstream::error::UpstreamError;
+use highwater_upstream::error::{Cause, UpstreamError};
 use highwater_upstream::event::{Notice, NoticeKind, NoticeSink};
-use highwater_upstream::{Greeting, Perform};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How long a list waits for a server that is still starting. What comes later is announced as a change.
-const PATIENCE: Duration = Duration::from_secs(10);
+use super::refresh::Refresh;
+use super::stock::Stock;
+
+/// How long a server that is still starting is waited for, from the beginning of its start. What comes later is announced
+/// as a change.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long one list waits for it: many clients give up after five seconds.
+const LIST_PATIENCE: Duration = Duration::from_secs(4);
 
 /// How long until what was approved of a server is looked up again after that failed.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -29,14 +38,27 @@ pub(crate) struct Station {
     pub(crate) keeper: Keeper,
     /// Whoever changes the stock keeps others from changing it meanwhile.
     settling: tokio::sync::Mutex<()>,
-    /// Of several who find that it came back one looks at it again.
-    refreshing: tokio::sync::Mutex<()>,
-    stock: ArcSwapOption<Stock>,
+    /// Of several who find that it must be looked at again one does. Whoever waits for that waits for this.
+    pub(super) refreshing: Arc<tokio::sync::Mutex<()>>,
+    pub(super) refresh: Refresh,
+    /// When the last listing of everything that came to an end was begun.
+    pub(super) listed_from: Mutex<Option<Instant>>,
+    /// Set while it is looked at because of a new client, whose first list waits for that.
+    pub(super) for_new_client: AtomicBool,
+    /// Lists are read again one after another.
+    restocking: tokio::sync::Mutex<()>,
+    /// Which of them somebody waits to read again.
+    waiting_to_restock: Mutex<BTreeSet<ListKind>>,
+    pub(super) stock: ArcSwapOption<Stock>,
     /// Counts changes of the stock, so that merged lists know when they are stale.
     stamp: AtomicU64,
     loading: Mutex<Option<Loading>>,
+    /// Whether it was looked up what was approved of it in an earlier run.
+    looked_up: AtomicBool,
+    /// Whether any of that was offered.
+    offered: AtomicBool,
     /// The most verbose log level this upstream was set to.
-    log_level: Mutex<Option<LogLevel>>,
+    pub(super) log_level: Mutex<Option<LogLevel>>,
     /// Set when somebody was shown a list without this server.
     missed: AtomicBool,
     /// Where we say that its lists are there after all.
@@ -45,47 +67,51 @@ pub(crate) struct Station {
     bound: Arc<()>,
 }
 
-/// What a server said of itself and what it lists.
-#[derive(Clone)]
-pub(crate) struct Stock {
-    pub(crate) greeting: Arc<Greeting>,
-    pub(crate) tools: Arc<Listing>,
-    pub(crate) prompts: Arc<Listing>,
-    pub(crate) resources: Arc<Listing>,
-    pub(crate) templates: Arc<Listing>,
-    /// What was approved of it.
-    pub(crate) observed: Arc<Observed>,
-    /// The connection on which it was listed.
-    connection: Option<u64>,
-}
-
 struct Loading {
-    done: watch::Receiver<bool>,
+    done: watch::Receiver<Loaded>,
     begun: Instant,
 }
 
-// === impl Stock ===
+/// What came of an attempt, once it is over.
+type Loaded = Option<Result<(), Cause>>;
 
-impl Stock {
-    /// The same of a server whose instructions nobody approved.
-    pub(super) fn without_instructions(&self) -> Arc<Self> {
-        let greeting = Greeting { instructions: None, ..Greeting::clone(&self.greeting) };
-        Arc::new(Self { greeting: Arc::new(greeting), ..self.clone() })
-    }
+/// Whether a server was not there at all, so that a call to it fails by itself.
+fn cannot_be_reached(cause: &Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Unreachable(_)
+            | Cause::NoConnection(_)
+            | Cause::Gone(_)
+            | Cause::NotStarted(_)
+            | Cause::NoProgram { .. }
+            | Cause::BackingOff(_)
+    )
 }
 
 // === impl Station ===
 
 impl Station {
-    pub(crate) fn new(upstream: Box<dyn Perform>, keeper: Keeper, notices: NoticeSink) -> Arc<Self> {
+    pub(crate) fn new(
+        upstream: Box<dyn Perform>,
+        keeper: Keeper,
+        notices: NoticeSink,
+        refresh: Duration,
+    ) -> Arc<Self> {
         Arc::new(Self {
             upstream,
             keeper,
             settling: tokio::sync::Mutex::default(),
-            refreshing: tokio::sync::Mutex::default(),
+            refreshing: Arc::default(),
+            refresh: Refresh::every(refresh),
+            listed_from: Mutex::default(),
+            for_new_client: AtomicBool::new(false),
+            restocking: tokio::sync::Mutex::default(),
+            waiting_to_restock: Mutex::default(),
             stock: ArcSwapOption::empty(),
             stamp: AtomicU64::new(0),
             loading: Mutex::new(None),
+            looked_up: AtomicBool::new(false),
+            offered: AtomicBool::new(false),
             log_level: Mutex::new(None),
             missed: AtomicBool::new(false),
             notices,
@@ -112,19 +138,95 @@ impl Station {
         self.stock.load_full()
     }
 
+    /// What the server itself has listed in this run.
+    pub(crate) fn seen(&self) -> Option<Arc<Stock>> {
+        self.stock().filter(|stock| !stock.is_kept)
+    }
+
+    /// Whether the server itself has listed anything in this run.
+    pub(crate) fn is_seen(&self) -> bool {
+        self.stock.load().as_ref().is_some_and(|stock| !stock.is_kept)
+    }
+
+    /// Whether what is in stock is what was approved in an earlier run.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.stock.load().as_ref().is_some_and(|stock| stock.is_kept)
+    }
+
+    /// Whether anything of it was offered before it had started.
+    pub(crate) fn was_offered(&self) -> bool {
+        self.offered.load(Ordering::Acquire)
+    }
+
     pub(crate) fn stamp(&self) -> u64 {
         self.stamp.load(Ordering::Acquire)
     }
 
-    /// Makes sure that the lists were loaded once. Gives up waiting, but not loading, when patience ends.
+    /// Puts what was approved of the server in an earlier run into stock, once, unless it has listed something itself.
+    pub(crate) async fn offer_kept(self: &Arc<Self>) {
+        if self.stock.load().is_some() || self.looked_up.load(Ordering::Acquire) {
+            return;
+        }
+        let _settling = self.settling.lock().await;
+        if self.stock.load().is_some() || self.looked_up.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        if let Some((kept, has_new_names)) = self.keeper.kept().await {
+            tracing::debug!(server = %self.id(), "offered as it was approved; it is started meanwhile");
+            self.stock.store(Some(Arc::new(kept)));
+            self.offered.store(true, Ordering::Release);
+            self.stamp.fetch_add(1, Ordering::AcqRel);
+            if has_new_names {
+                self.notify(NoticeKind::NewNames);
+            }
+        }
+    }
+
+    /// Begins to load the lists, if nobody has, and waits for nothing. Whoever is shown lists without them is told later.
+    pub(crate) fn start_loading(self: &Arc<Self>) {
+        if !self.is_seen() {
+            self.missed.store(true, Ordering::Release);
+            self.begin_loading();
+        }
+    }
+
+    /// Makes sure that something is in stock: what was approved of it in an earlier run, or what it lists. Gives up waiting,
+    /// but not loading, when patience ends.
     pub(crate) async fn ensure_stocked(self: &Arc<Self>) {
+        self.offer_kept().await;
         if self.stock.load().is_some() {
+            return self.start_loading();
+        }
+        self.wait_for_list(Instant::now() + LIST_PATIENCE).await;
+    }
+
+    /// Starts the server and lists what it has, whoever may want it.
+    pub(crate) async fn start(self: &Arc<Self>) {
+        self.offer_kept().await;
+        self.start_loading();
+    }
+
+    /// Waits until the server has listed what it has, for as long as a call that is not known may wait for that.
+    pub(crate) async fn ensure_listed(self: &Arc<Self>) {
+        self.wait_for_list(Instant::now() + PATIENCE).await;
+    }
+
+    /// Waits for what is not kept with its definitions, as long as one list may take.
+    pub(crate) async fn ensure_resources(self: &Arc<Self>) {
+        if self.stock.load().as_ref().is_some_and(|stock| stock.is_kept && stock.greeting.has("resources")) {
+            self.wait_for_list(Instant::now() + LIST_PATIENCE).await;
+        }
+    }
+
+    async fn wait_for_list(self: &Arc<Self>, until: Instant) {
+        if self.is_seen() {
             return;
         }
         let (mut done, begun) = self.begin_loading();
-        // An error means that the loading task is gone, which is as much of an answer as `true`.
-        let waited = tokio::time::timeout_at(begun + PATIENCE, done.wait_for(|done| *done)).await;
-        if self.stock.load().is_none() {
+        // An error means that the loading task is gone, which is as much of an answer as any.
+        let waited =
+            tokio::time::timeout_at(until.min(begun + PATIENCE), done.wait_for(Option::is_some)).await;
+        if !self.is_seen() {
             self.missed.store(true, Ordering::Release);
         }
         if waited.is_err() {
@@ -132,49 +234,97 @@ impl Station {
         }
     }
 
-    fn begin_loading(self: &Arc<Self>) -> (watch::Receiver<bool>, Instant) {
+    /// Waits until the server has listed what it has in this run, or why it does not, in words.
+    pub(crate) async fn met(self: &Arc<Self>) -> Result<(), String> {
+        if self.is_seen() {
+            return Ok(());
+        }
+        let (mut done, _) = self.begin_loading();
+        let patience = self.upstream.spec().timeouts.call;
+        let loaded = match tokio::time::timeout(patience, done.wait_for(Option::is_some)).await {
+            Ok(Ok(loaded)) => loaded.clone(),
+            Ok(Err(_)) => None,
+            Err(_) => return Err(format!("is still starting after {patience:?}")),
+        };
+        match loaded {
+            Some(Ok(())) => Ok(()),
+            Some(Err(cause)) => Err(cause.to_string()),
+            None => Err("cannot be reached".to_owned()),
+        }
+    }
+
+    fn begin_loading(self: &Arc<Self>) -> (watch::Receiver<Loaded>, Instant) {
         let mut loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = &*loading
-            && !*running.done.borrow()
+            && running.done.borrow().is_none()
             && running.done.has_changed().is_ok()
         {
             return (running.done.clone(), running.begun);
         }
-        let (sender, done) = watch::channel(false);
+        let (sender, done) = watch::channel(None);
         let begun = Instant::now();
         *loading = Some(Loading { done: done.clone(), begun });
         let station = Arc::clone(self);
         // A task of its own: the start of a server outlives the patience of whoever asked first.
         tokio::spawn(async move {
-            match station.load().await {
-                Ok(()) => station.announce_if_missed(),
+            let loaded = station.load().await;
+            match &loaded {
+                Ok(()) => {
+                    station.announce_if_missed();
+                    station.resume_log_level().await;
+                }
                 Err(error) => tracing::warn!(%error, "its tools are not listed"),
             }
-            sender.send_replace(true);
+            sender.send_replace(Some(loaded.map_err(|error| error.cause)));
         });
         (done, begun)
     }
 
-    /// Clients that were shown a list without this server are told to look again.
+    /// Clients that were shown a list without this server, or as it was kept, are told to look again.
     fn announce_if_missed(&self) {
         if self.missed.swap(false, Ordering::AcqRel) {
-            self.announce();
+            self.notify(NoticeKind::Listed);
         }
     }
 
     /// Has the lists read again, looked at, and announced.
     fn announce(&self) {
         for kind in [NoticeKind::ToolsChanged, NoticeKind::PromptsChanged, NoticeKind::ResourcesChanged] {
-            let notice = Notice { upstream: self.id().clone(), kind };
-            if self.notices.try_send(notice).is_err() {
-                tracing::warn!(server = %self.id(), "that its lists are there now could not be announced");
-            }
+            self.notify(kind);
         }
     }
 
-    async fn load(self: &Arc<Self>) -> Result<(), UpstreamError> {
+    fn notify(&self, kind: NoticeKind) {
+        let notice = Notice { upstream: self.id().clone(), session: None, kind };
+        if self.notices.try_send(notice).is_err() {
+            tracing::warn!(server = %self.id(), "that its lists are there now could not be announced");
+        }
+    }
+
+    /// Lists everything it has. Where that is what is in stock, nothing else is done.
+    pub(super) async fn load(self: &Arc<Self>) -> Result<(), UpstreamError> {
+        self.refresh.note_begin();
+        let begun = Instant::now();
+        let loaded = self.load_all().await;
+        match &loaded {
+            Ok(holds) => {
+                self.refresh.note_look(*holds);
+                *self.listed_from.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+            }
+            Err(error) if cannot_be_reached(&error.cause) => self.refresh.note_failure(),
+            Err(_) => {}
+        }
+        loaded.map(|_| ())
+    }
+
+    /// The same; for how many milliseconds what it listed holds, by its own words.
+    async fn load_all(self: &Arc<Self>) -> Result<Option<u64>, UpstreamError> {
+        if self.is_seen() {
+            // Without it, another server behind the same address would go by the name of the one that was met.
+            self.upstream.control(ControlMessage::Greet).await?;
+        }
         let greeting = self.upstream.greet().await?;
-        let connection = self.upstream.connection();
+        let (connection, breaks) = (self.upstream.connection(), self.upstream.breaks());
         let (tools, prompts, resources, templates) = tokio::join!(
             self.list(ListKind::Tools),
             self.list(ListKind::Prompts),
@@ -183,22 +333,60 @@ impl Station {
         );
         // A server whose tools cannot be listed is not up; one that fails on another list keeps its tools.
         let tools = tools?;
+        let _settling = self.settling.lock().await;
+        let old = self.stock();
+        // What cannot be listed now is there as it was, unless it may be another who has it.
+        let kept = old.as_deref().filter(|old| !old.is_kept && old.connection == connection);
         let stock = Stock {
             greeting,
             tools: Arc::new(tools),
-            prompts: Arc::new(self.or_empty(prompts)),
-            resources: Arc::new(self.or_empty(resources)),
-            templates: Arc::new(self.or_empty(templates)),
+            prompts: self.or_kept(prompts, kept.map(|kept| &kept.prompts)),
+            resources: self.or_kept(resources, kept.map(|kept| &kept.resources)),
+            templates: self.or_kept(templates, kept.map(|kept| &kept.templates)),
             observed: Arc::new(Observed::nothing()),
             connection,
+            breaks,
+            is_kept: false,
         };
-        let _settling = self.settling.lock().await;
-        self.put(stock).await;
-        Ok(())
+        let lists = [&stock.tools, &stock.prompts, &stock.resources, &stock.templates];
+        let holds = lists.into_iter().filter_map(|list| list.ttl).min();
+        // Who was shown what an earlier run had listed is told by `announce_if_missed`.
+        let listed = old.as_deref().filter(|old| !old.is_kept);
+        let changed = listed.map(|old| old.changes_to(&stock)).unwrap_or_default();
+        match old {
+            Some(old) if old.is_same(&stock) && !old.observed.is_unreadable() => {}
+            _ => self.put(stock).await,
+        }
+        for kind in changed {
+            self.notify(NoticeKind::Reread(kind));
+        }
+        Ok(holds)
+    }
+
+    /// Whether these lists are to be read again: not if somebody waits to read them already.
+    pub(crate) fn wants_restock(&self, kinds: &[ListKind]) -> bool {
+        let mut waiting = self.waiting_to_restock.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = waiting.len();
+        waiting.extend(kinds);
+        waiting.len() > before
+    }
+
+    /// Reads these lists again when whoever reads lists is done.
+    pub(crate) async fn restock_in_turn(self: &Arc<Self>, kinds: &[ListKind]) {
+        let _restocking = self.restocking.lock().await;
+        {
+            let mut waiting = self.waiting_to_restock.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.retain(|kind| !kinds.contains(kind));
+        }
+        self.restock(kinds).await;
     }
 
     /// Loads one list again after the server said that it changed. Keeps the old one if that fails.
     pub(crate) async fn restock(self: &Arc<Self>, kinds: &[ListKind]) {
+        if self.is_kept() {
+            // Of what was kept not one list stays as it is.
+            return self.ensure_listed().await;
+        }
         for kind in kinds {
             let listing = match self.list(*kind).await {
                 Ok(listing) => Arc::new(listing),
@@ -229,62 +417,21 @@ impl Station {
         }
     }
 
-    /// Whether what is in stock was listed by the process or on the connection that is used.
-    pub(crate) fn is_current(&self) -> bool {
-        let listed = self.stock.load().as_ref().and_then(|stock| stock.connection);
-        listed.is_some() && listed == self.upstream.connection()
-    }
-
-    /// Whether what is in stock was listed on this connection and this is true of what was approved of it.
-    pub(crate) fn stands_on(
-        &self,
-        connection: Option<u64>,
-        is_true: impl FnOnce(&Arc<Observed>) -> bool,
-    ) -> bool {
-        let stock = self.stock.load();
-        let listed = stock.as_ref().filter(|stock| connection.is_some() && stock.connection == connection);
-        listed.is_some_and(|stock| is_true(&stock.observed))
-    }
-
-    /// Makes sure that what is in stock was listed by the process or on the connection that is used: a server that came
-    /// back may not be what it was. Gives up when patience ends; what follows then fails by itself.
-    pub(crate) async fn ensure_current(self: &Arc<Self>) {
-        if self.stock.load().is_none() {
-            return self.ensure_stocked().await;
-        }
-        let again = async {
-            let _refreshing = self.refreshing.lock().await;
-            if !self.is_current()
-                && let Err(error) = self.load().await
-            {
-                tracing::warn!(%error, "it came back and could not be looked at again");
-            }
-        };
-        if tokio::time::timeout(PATIENCE, again).await.is_err() {
-            tracing::warn!(server = %self.id(), "it came back and could not be looked at again in time");
-        }
+    /// Whether what is in stock stands otherwise now that tools of other servers are known.
+    pub(crate) fn names_others(&self) -> bool {
+        self.stock().is_some_and(|stock| self.keeper.has_new_concerns(&stock.observed))
     }
 
     /// Looks again at what was approved of what is in stock.
     pub(crate) async fn review(self: &Arc<Self>) {
         let _settling = self.settling.lock().await;
-        if let Some(stock) = self.stock() {
-            self.put(Stock::clone(&stock)).await;
-        }
-    }
-
-    /// Sets the server's log level if a client wants more than it was set to.
-    pub(crate) async fn want_log_level(&self, level: LogLevel) {
-        {
-            let mut set = self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
-            if set.is_some_and(|set| set <= level) {
-                return;
+        match self.stock() {
+            Some(stock) if stock.is_kept => {
+                self.stock.store(self.keeper.kept().await.map(|(kept, _)| Arc::new(kept)));
+                self.stamp.fetch_add(1, Ordering::AcqRel);
             }
-            *set = Some(level);
-        }
-        if let Err(error) = self.upstream.control(ControlMessage::LogLevel(level)).await {
-            tracing::debug!(%error, "its log level could not be set");
-            *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            Some(stock) => self.put(Stock::clone(&stock)).await,
+            None => {}
         }
     }
 
@@ -295,23 +442,28 @@ impl Station {
         }
     }
 
-    fn or_empty(&self, listing: Result<Listing, UpstreamError>) -> Listing {
-        listing.unwrap_or_else(|error| {
+    fn or_kept(&self, listing: Result<Listing, UpstreamError>, kept: Option<&Arc<Listing>>) -> Arc<Listing> {
+        listing.map(Arc::new).unwrap_or_else(|error| {
             tracing::warn!(%error, "one of its lists could not be read");
-            Listing::default()
+            kept.map(Arc::clone).unwrap_or_default()
         })
     }
 
     /// Nothing is in stock before it is known what was approved of it.
     async fn put(self: &Arc<Self>, mut stock: Stock) {
-        stock.observed = Arc::new(self.keeper.observe(&*self.upstream, &stock).await);
+        let (observed, has_new_names) = self.keeper.observe(&*self.upstream, &stock).await;
+        stock.observed = Arc::new(observed);
         // Looked at again soon where something could not be had, and when a manifest ceases to count.
         let expires =
             stock.observed.expires().map(|time| Duration::from_millis(time.0.saturating_sub(now().0)));
         let again = if stock.observed.is_unreadable() { Some(AGAIN) } else { expires };
         self.keeper.tell(&stock);
+        self.keeper.remember(&stock);
         self.stock.store(Some(Arc::new(stock)));
         self.stamp.fetch_add(1, Ordering::AcqRel);
+        if has_new_names {
+            self.notify(NoticeKind::NewNames);
+        }
         if let Some(wait) = again {
             let (station, stamp) = (Arc::downgrade(self), self.stamp());
             tokio::spawn(async move {

@@ -153,6 +153,14 @@ impl View {
         }
     }
 
+    /// Whether this shows of a list what another view shows of it.
+    pub(crate) fn is_alike(&self, kind: ListKind, other: &Self) -> bool {
+        match (self.lists.get(&kind), other.lists.get(&kind)) {
+            (Some(one), Some(other)) => one.is_alike(other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
+    }
+
     /// A whole list response.
     pub(crate) fn list_response(&self, kind: ListKind, era: Era, id: &str) -> Vec<u8> {
         ListBytes::response(self.lists.get(&kind), era, id)

@@ -84,7 +84,12 @@ impl VirtualServer {
         self.look(viewer).await.1
     }
 
-    /// The same, with what it was made of.
+    /// What a caller is shown of what is known now. Starts nothing.
+    pub(crate) fn view_now(&self, viewer: &Viewer<'_>) -> Arc<View> {
+        self.known().view(&self.listed(viewer.principal, &viewer.standing.grant), viewer)
+    }
+
+    /// What a caller is shown once every server had its chance to start, with what it was made of.
     pub(crate) async fn look(&self, viewer: &Viewer<'_>) -> (Arc<Merged>, Arc<View>) {
         let listing = self.listed(viewer.principal, &viewer.standing.grant);
         let merged = self.complete().await;
@@ -92,12 +97,46 @@ impl VirtualServer {
         (merged, view)
     }
 
-    /// What is known once every server had its chance to start.
+    /// Looks at every server again: a client is new here.
+    pub(crate) fn look_for_new_client(&self) {
+        self.stations.iter().for_each(|station| station.look_for_new_client());
+    }
+
+    /// What is known once every server had its chance to start. Servers of which something was approved in an earlier run
+    /// are not waited for, and where there are such, nobody else is either: what comes later is announced.
     pub(crate) async fn complete(&self) -> Arc<Merged> {
-        if self.stations.iter().any(|station| station.stock().is_none()) {
-            join_all(self.stations.iter().map(|station| station.ensure_stocked())).await;
+        if self.stations.iter().any(|station| !station.is_seen()) {
+            apart(self.gather()).await;
+        }
+        join_all(self.stations.iter().map(|station| station.seen_for_new_client())).await;
+        for station in self.stations.iter().filter(|station| station.is_due()) {
+            // What comes of it is announced; a list waits for nobody.
+            station.look_in_background();
         }
         self.known()
+    }
+
+    /// Starts every server that has listed nothing yet, and waits for none.
+    pub(crate) async fn start(&self) {
+        join_all(self.stations.iter().map(|station| station.start())).await;
+    }
+
+    async fn gather(&self) {
+        join_all(self.stations.iter().map(|station| station.offer_kept())).await;
+        if self.stations.iter().any(|station| station.was_offered()) {
+            self.stations.iter().for_each(Station::start_loading);
+        } else {
+            join_all(self.stations.iter().map(|station| station.ensure_stocked())).await;
+        }
+    }
+
+    /// The same as `look`, once servers that still start have listed their resources, which are not kept.
+    pub(crate) async fn look_with_resources(&self, viewer: &Viewer<'_>) -> (Arc<Merged>, Arc<View>) {
+        self.complete().await;
+        if self.stations.iter().any(|station| !station.is_seen()) {
+            apart(join_all(self.stations.iter().map(|station| station.ensure_resources()))).await;
+        }
+        self.look(viewer).await
     }
 
     /// Looks something up in what is known and, only if it is not there, waits for servers that are not up yet: one after
@@ -114,14 +153,27 @@ impl VirtualServer {
     }
 
     async fn find_in_time<T>(&self, look: impl Fn(&Merged) -> Option<T>) -> Option<(T, Arc<Merged>)> {
-        let missing = self.stations.iter().filter(|station| station.stock().is_none());
-        let mut coming: FuturesUnordered<_> = missing.map(|station| station.ensure_stocked()).collect();
+        join_all(self.stations.iter().map(|station| station.offer_kept())).await;
+        let known = self.known();
+        if let Some(found) = look(&known) {
+            return Some((found, known));
+        }
+        let missing = self.stations.iter().filter(|station| !station.is_seen());
+        let mut coming: FuturesUnordered<_> = missing.map(|station| station.ensure_listed()).collect();
         while coming.next().await.is_some() {
             let known = self.known();
             if let Some(found) = look(&known) {
                 return Some((found, known));
             }
         }
-        None
+        // It may be new.
+        let stamps = || self.stations.iter().map(|station| station.stamp()).collect::<Vec<_>>();
+        let before = stamps();
+        join_all(self.stations.iter().map(|station| station.look_for_more())).await;
+        if stamps() == before {
+            return None;
+        }
+        let known = self.known();
+        look(&known).map(|found| (found, known))
     }
 }

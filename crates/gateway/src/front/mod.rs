@@ -8,7 +8,6 @@ use std::pin::Pin;
 
 use highwater_config::Settings;
 use highwater_mcp::error_code;
-use highwater_mcp::frame::Frame;
 use highwater_mcp::scan::ScanRules;
 
 use crate::tokens::Busy;
@@ -29,7 +28,7 @@ pub(crate) fn client_rules(settings: &Settings) -> ScanRules {
 }
 
 /// Says that a token has no room for another request, and when to come again.
-fn busy_response(frame: &Frame, busy: &Busy) -> Vec<u8> {
+fn busy_response(id: Option<&str>, busy: &Busy) -> Vec<u8> {
     let data = format!(r#"{{"retryAfterMs":{}}}"#, busy.retry_after.as_millis());
-    error_code::error_response(frame.id(), error_code::TOO_MANY_REQUESTS, busy.words(), Some(&data))
+    error_code::error_response(id, error_code::TOO_MANY_REQUESTS, busy.words(), Some(&data))
 }

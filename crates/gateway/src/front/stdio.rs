@@ -241,7 +241,7 @@ impl Connection {
         }
         let slot = match self.caller.token.admit() {
             Ok(slot) => slot,
-            Err(busy) => return self.send(busy_response(&frame, &busy)).await,
+            Err(busy) => return self.send(busy_response(frame.id(), &busy)).await,
         };
         let client = if is_modern(&frame) || frame.method() == Some("server/discover") {
             match modern_client(&frame, self.caller.clone()) {
@@ -336,6 +336,9 @@ impl Connection {
             if let Some(running) = running {
                 running.task.abort();
             }
+        }
+        if let Some(session) = self.state().session.clone() {
+            self.gateway.note_legacy(&session, frame);
         }
     }
 

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::HookFault;
 use crate::client::Client;
 use crate::gateway::Gateway;
+use crate::greet::by_us;
 
 /// Whether a request calls the hidden tool as a hook does. A model's call bears a call id, and goes the way of every
 /// unknown tool.
@@ -48,7 +49,7 @@ impl Gateway {
             Era::Legacy => "",
         };
         let result = format!(r#"{{"content":[{{"type":"text","text":{}}}]{is_error}{era}}}"#, quote(&text));
-        error_code::result_response(frame.id().unwrap_or("null"), &result)
+        error_code::result_response(frame.id().unwrap_or("null"), &by_us(client.era(), &result))
     }
 
     async fn hear_tool(&self, client: &Client, frame: &Frame) -> Result<(), HookFault> {

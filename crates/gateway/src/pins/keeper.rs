@@ -11,17 +11,23 @@ use highwater_core::pin::{
     Basis, Concern, Definition, Drift, Hold, ManifestKey, PinKey, Terms, hidden_in, names_in,
 };
 use highwater_core::policy::ManifestState;
+use highwater_mcp::annotations::pinned;
 use highwater_store::{Observation, Store, StoreError, StoredPin};
 use highwater_upstream::Perform;
 use serde_json::Value;
 
+use super::kept::Memory;
 use super::manifest::{self, Checked};
-use super::observed::{Observed, Wanted};
+use super::masked::reached_words;
+use super::observed::{Observed, Wanted, beside};
 use super::people::state;
 use super::seen::{Definitions, definitions, reached};
 use super::tool_names::{ToolNames, UnknownName};
 use crate::catalog::{Contracts, Noted, Standing, Stock};
 use crate::gateway::now;
+
+/// Of how many resources of a server it is kept what they said. Those beyond are shown as they are listed, as new ones are.
+const MAX_RESOURCES: usize = 1000;
 
 /// What is known of a server once everything new is written down.
 struct Written {
@@ -36,12 +42,15 @@ pub(crate) struct Keeper {
     store: Store,
     server: UpstreamId,
     reached: Vec<(&'static str, Value)>,
+    /// How it is reached, for people: without what looks like a secret.
+    reached_words: String,
     /// Where it is, if it is anywhere.
     address: Option<String>,
     wanted: ArcSwap<Wanted>,
     standing: ArcSwap<Standing>,
     manifest: ArcSwapOption<ManifestSettings>,
     names: Arc<ToolNames>,
+    memory: Memory,
     /// What the log says of it.
     told: Mutex<Option<Summary>>,
 }
@@ -62,7 +71,13 @@ struct Summary {
 // === impl Keeper ===
 
 impl Keeper {
-    pub(crate) fn new(store: Store, server: &ServerSettings, wanted: Wanted, names: Arc<ToolNames>) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        server: &ServerSettings,
+        wanted: Wanted,
+        names: Arc<ToolNames>,
+        memory: Memory,
+    ) -> Self {
         let address = match &server.transport {
             Transport::Http { url, .. } => url.split('?').next().map(str::to_owned),
             Transport::Stdio { .. } => None,
@@ -71,11 +86,13 @@ impl Keeper {
             store,
             server: UpstreamId::new(server.name.as_str()),
             reached: reached(server),
+            reached_words: reached_words(server),
             address,
             wanted: ArcSwap::from_pointee(wanted),
             standing: ArcSwap::from_pointee(Standing::new(server)),
             manifest: ArcSwapOption::new(server.manifest.clone().map(Arc::new)),
             names,
+            memory,
             told: Mutex::default(),
         }
     }
@@ -95,6 +112,11 @@ impl Keeper {
         self.address.as_deref()
     }
 
+    /// How the server is reached, for people.
+    pub(crate) fn reached_words(&self) -> &str {
+        &self.reached_words
+    }
+
     /// What the operator calls the server, if anything.
     pub(crate) fn title(&self) -> Option<String> {
         self.standing.load().title().map(str::to_owned)
@@ -104,8 +126,33 @@ impl Keeper {
         **self.wanted.load()
     }
 
-    /// What is known of a server that lists this.
-    pub(crate) async fn observe(&self, upstream: &dyn Perform, stock: &Stock) -> Observed {
+    /// What may be offered of the server before it has started: what was seen of it the last time. Nothing, where it is
+    /// reached in another way now, where nobody has approved it, or where it is a manifest that counts, since only the
+    /// server has that. Also whether it has tools whose names were not known.
+    pub(crate) async fn kept(&self) -> Option<(Stock, bool)> {
+        let wanted = self.wanted();
+        if wanted.manifest {
+            return None;
+        }
+        let stored = self.store.pins(self.server.as_str()).await;
+        let stored = stored.inspect_err(|error| {
+            tracing::warn!(server = %self.server, %error, "what was approved of it cannot be read yet");
+        });
+        let observed = Observed::kept(stored.ok()?);
+        if !observed.was_reached_by(&self.reached) || observed.server_hold(wanted).is_some() {
+            return None;
+        }
+        let has_new_names = self.names.note(&self.server, observed.tools().cloned().collect());
+        Some((self.memory.stock(observed), has_new_names))
+    }
+
+    /// Keeps what the server says for the next run.
+    pub(crate) fn remember(&self, stock: &Stock) {
+        self.memory.keep(stock);
+    }
+
+    /// What is known of a server that lists this, and whether it has tools whose names were not known.
+    pub(crate) async fn observe(&self, upstream: &dyn Perform, stock: &Stock) -> (Observed, bool) {
         let settings = self.manifest.load_full();
         let key = settings
             .as_deref()
@@ -122,8 +169,19 @@ impl Keeper {
                 Observed::new(definitions, None)
             }
         };
-        self.names.note(&self.server, observed.tools().cloned().collect());
-        observed
+        let has_new_names = self.names.note(&self.server, observed.tools().cloned().collect());
+        (observed, has_new_names)
+    }
+
+    /// Pins what its resources say now: a person approved the server as it is.
+    pub(crate) async fn pin_resources(&self, stock: &Stock) -> Result<(), StoreError> {
+        let Some(said) = resources(stock) else { return Ok(()) };
+        let known = self.store.pins(self.server.as_str()).await?;
+        let kept = known.iter().find(|stored| stored.key == said.key).and_then(|stored| stored.seen.as_ref());
+        if kept.map(|kept| kept.digest) == said.seen.as_ref().map(|(digest, _)| *digest) {
+            return Ok(());
+        }
+        self.store.observe(self.server.as_str(), vec![said]).await
     }
 
     /// What people should know of how the server describes its tools.
@@ -207,6 +265,12 @@ impl Keeper {
             tracing::debug!(server = %self.server, manifest = %manifest.state, says, "its manifest was looked at");
         }
         let concerns = self.concerns(definitions);
+        for (key, concern) in concerns.iter().flat_map(|(key, all)| all.iter().map(move |one| (key, one))) {
+            tracing::warn!(
+                server = %self.server, what = %key, part = concern.part,
+                "its definition holds {} ({})", concern.kind, concern.what.escape_default()
+            );
+        }
         let terms = self.wanted().terms(manifest.state);
         let first = first_contact(&terms, definitions, &known);
         let approve = |key: &PinKey| {
@@ -244,12 +308,24 @@ impl Keeper {
             news.push(Observation { key: stored.key.clone(), seen: None, approve: None });
         }
         news.extend(manifest.observation());
+        // What resources say is pinned with their server, without a question: where it was approved before they were.
+        let is_known = by_key.get(&PinKey::identity()).and_then(|stored| stored.pin.as_ref());
+        let is_approved = first.is_some() || is_known.is_some_and(|pin| terms.honours(pin.basis));
+        if is_approved && !by_key.contains_key(&PinKey::resources()) {
+            news.extend(resources(stock));
+        }
         if news.is_empty() {
             return Ok(Written { stored: known, concerns, manifest });
         }
         self.store.observe(self.server.as_str(), news).await?;
         let stored = self.store.pins(self.server.as_str()).await?;
         Ok(Written { stored, concerns, manifest })
+    }
+
+    /// Whether there is more that a person should see of what was observed than there was then: tools of other servers are
+    /// known that were not.
+    pub(crate) fn has_new_concerns(&self, observed: &Observed) -> bool {
+        self.concerns(&observed.definitions) != observed.concerns
     }
 
     /// What a person should see before a model does.
@@ -260,12 +336,6 @@ impl Keeper {
             let mut concerns = hidden_in(definition);
             let foreign = |name: &str| !own.contains(name) && self.names.is_of_another(&self.server, name);
             concerns.extend(names_in(definition, foreign));
-            for concern in &concerns {
-                tracing::warn!(
-                    server = %self.server, what = %key, part = concern.part,
-                    "its definition holds {} ({})", concern.kind, concern.what.escape_default()
-                );
-            }
             if !concerns.is_empty() {
                 all.insert(key.clone(), concerns);
             }
@@ -275,9 +345,9 @@ impl Keeper {
 
     /// Says what is new.
     fn report(&self, seen: &Definition, stored: Option<&StoredPin>) {
-        let pinned = stored.and_then(|stored| stored.pin.as_ref()).and_then(|pin| {
-            highwater_mcp::annotations::pinned::read_back(seen.key().kind, &pin.definition.text)
-        });
+        let pinned = stored
+            .and_then(|stored| stored.pin.as_ref())
+            .and_then(|pin| pinned::read_back(seen.key().kind, &pin.definition.text));
         let Some(pinned) = pinned else {
             return tracing::debug!(server = %self.server, "new: {}", visible(seen.key()));
         };
@@ -291,6 +361,15 @@ impl Keeper {
             );
         }
     }
+}
+
+/// What the resources of a server say, to be pinned.
+fn resources(stock: &Stock) -> Option<Observation> {
+    let items = stock.resources.items.iter().take(MAX_RESOURCES);
+    let lists = stock.lists().map(|(kind, listing)| (kind.member(), beside(listing)));
+    let all = pinned::resources(items.filter_map(|item| std::str::from_utf8(item).ok()), lists)?;
+    let seen = Some((all.digest(), all.text().to_string()));
+    Some(Observation { key: PinKey::resources(), seen, approve: None })
 }
 
 /// On whose word everything is approved that is seen now: where the server itself is not known yet and somebody stands for

@@ -1,15 +1,18 @@
 //! One server's definitions beside what was approved of them.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use highwater_core::id::Timestamp;
 use highwater_core::pin::{
-    Concern, Definition, Hold, Pin, PinDigest, PinEntry, PinKey, PinKind, Standing, Terms, stand,
+    Basis, Concern, Definition, Hold, Json, Pin, PinDigest, PinEntry, PinKey, PinKind, Standing, Terms, stand,
 };
 use highwater_core::policy::{ManifestState, ToolStatus};
 use highwater_mcp::annotations::pinned;
 use highwater_store::{Described, StoredPin};
+use highwater_upstream::control::{ListKind, Listing};
 
 use super::manifest::Checked;
 use super::seen::Definitions;
@@ -33,6 +36,8 @@ pub(crate) struct Observed {
     pub(super) stored: Option<Vec<StoredPin>>,
     described: Option<Described>,
     entries: BTreeMap<PinKey, PinEntry>,
+    /// What its resources said when it was approved, by their URIs.
+    resources: HashMap<Arc<str>, Arc<str>>,
     pub(super) concerns: BTreeMap<PinKey, Vec<Concern>>,
     pub(super) manifest: Checked,
 }
@@ -73,11 +78,15 @@ impl Observed {
     pub(super) fn new(definitions: Definitions, stored: Option<Vec<StoredPin>>) -> Self {
         let entries = stored.iter().flatten().map(|stored| (stored.key.clone(), entry(stored))).collect();
         let described = stored.iter().flatten().find_map(StoredPin::described);
+        let kept = stored.iter().flatten().find(|stored| stored.key == PinKey::resources());
+        let kept = kept.and_then(|stored| stored.seen.as_ref());
+        let resources = kept.map(|seen| pinned::resource_words(&seen.text)).unwrap_or_default();
         Self {
             definitions,
             stored,
             described,
             entries,
+            resources: resources.into_iter().collect(),
             concerns: BTreeMap::new(),
             manifest: Checked::absent(),
         }
@@ -144,7 +153,17 @@ impl Observed {
             standing.hold = Some(Hold::ManifestMismatch);
             standing.status = ToolStatus::Changed;
         }
+        // What a person should see first is not approved by anybody's word, whenever it comes to light.
+        if wanted.quarantine && standing.hold.is_none() && self.is_doubtful(key) {
+            standing.hold = Some(if key.kind == PinKind::Identity { Hold::ServerNew } else { Hold::New });
+            standing.status = ToolStatus::Pending;
+        }
         Some(standing)
+    }
+
+    /// Whether something holds what a person should see, and no person has approved it.
+    fn is_doubtful(&self, key: &PinKey) -> bool {
+        self.concerns.contains_key(key) && self.pin(key).is_none_or(|pin| pin.basis != Basis::Person)
     }
 
     /// How one thing stands as part of its server.
@@ -191,6 +210,23 @@ impl Observed {
         wanted.vouched || pin.is_some_and(same)
     }
 
+    /// A resource as clients are shown it that is listed like this: in the words it had when its server was approved.
+    /// Nothing if it was not there then and says what people cannot see.
+    pub(crate) fn shown_resource<'t>(&self, uri: &str, listed: &'t str) -> Option<Cow<'t, str>> {
+        match self.resources.get(uri) {
+            Some(words) => Some(pinned::resource_shown(words, listed)),
+            None => Some(pinned::shown(listed)),
+        }
+        .filter(|text| !pinned::hides_text(text))
+    }
+
+    /// What a list says besides its entries as clients are shown it, where that is not what it says now.
+    pub(crate) fn shown_beside(&self, kind: ListKind, listing: &Listing) -> Option<Vec<(String, Bytes)>> {
+        let kept = self.resources.get("")?;
+        let shown = pinned::beside_shown(kept, kind.member(), beside(listing).as_ref())?;
+        Some(shown.into_iter().map(|(name, value)| (name, Bytes::from(value))).collect())
+    }
+
     /// Of how many of its tools the claims are believed.
     pub(crate) fn believed(&self, wanted: Wanted) -> usize {
         self.tools()
@@ -231,11 +267,6 @@ impl Observed {
         standings.filter(is_drifted).count()
     }
 
-    /// Whether the server's instructions may be shown.
-    pub(crate) fn shows_instructions(&self, wanted: Wanted) -> bool {
-        self.item(PinKind::Instructions, "", wanted).hold.is_none()
-    }
-
     pub(super) fn pin(&self, key: &PinKey) -> Option<&Pin> {
         self.entries.get(key)?.pin.as_ref()
     }
@@ -254,6 +285,12 @@ impl Observed {
     pub(super) fn tools(&self) -> impl Iterator<Item = &Arc<str>> {
         self.definitions.keys().filter(|key| key.kind == PinKind::Tool).map(|key| &key.name)
     }
+}
+
+/// What a list says besides its entries.
+pub(super) fn beside(listing: &Listing) -> Option<Json> {
+    let said = listing.rest.iter();
+    pinned::beside(said.filter_map(|(name, value)| Some((name.as_str(), std::str::from_utf8(value).ok()?))))
 }
 
 /// Whether something is in use although it is not as it was approved.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use highwater_core::annotation::{Authority, Axis, Contract, Notice, NoticeKind, Words};
 use highwater_core::audit::{AuditEvent, Happened, Review};
-use highwater_core::id::UpstreamId;
+use highwater_core::id::{Timestamp, UpstreamId};
 use highwater_core::pin::{
     Basis, Concern, Definition, Direction, Drift, Hold, PartClass, PinDigest, PinKey, PinKind,
 };
@@ -13,6 +13,7 @@ use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::pinned;
 use highwater_mcp::text::string_member;
 use highwater_store::{PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided, StoreError};
+use highwater_upstream::HealthState;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -37,6 +38,20 @@ pub struct ServerReview {
     /// What the operator calls it: `trust.label`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// How it is reached: its command line or its address, without what looks like a secret.
+    pub reached: String,
+    /// When it was last looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looked_at: Option<Timestamp>,
+    /// It is being started, and nothing was seen of it yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub starting: bool,
+    /// Why nothing was seen of it, where it could not be reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+    /// The last lines that it wrote to its standard error, where it could not be reached.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<String>,
     /// Why nothing of it may be used, if nothing may.
     pub hold: Option<Hold>,
     /// The operator vouches for it.
@@ -187,7 +202,7 @@ impl Gateway {
         let history = self.store.pin_events(server.as_str(), HISTORY).await?;
         let wanted = station.keeper.wanted();
         let nothing = Arc::new(Observed::nothing());
-        let stock = station.stock();
+        let stock = station.seen();
         let observed = stock.as_ref().map_or(&nothing, |stock| &stock.observed);
         let noted = stock.as_ref().map(|stock| station.keeper.noted(stock)).unwrap_or_default();
         let review = |seen: &Definition| ItemReview {
@@ -195,12 +210,27 @@ impl Gateway {
             ..item(observed, seen, wanted)
         };
         let items: Vec<_> = observed.definitions.values().map(review).collect();
-        let hold = observed.server_hold(wanted);
+        // What nobody has seen is not held by anybody.
+        let hold = stock.as_ref().and_then(|stock| stock.observed.server_hold(wanted));
+        let health = stock.is_none().then(|| station.upstream.health());
+        let starting = health.as_ref().is_some_and(|health| health.state == HealthState::Starting);
+        let failed = health.as_ref().filter(|_| !starting).map(|health| {
+            health
+                .last_error
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_else(|| "did not list its tools".to_owned())
+        });
         let state = state(stock.as_ref().map(|stock| &*stock.observed), wanted);
         Ok(Some(ServerReview {
             server: server.to_string(),
             state,
             label: station.keeper.title(),
+            reached: station.keeper.reached_words().to_owned(),
+            looked_at: station.looked_at(),
+            starting,
+            failed,
+            stderr: health.map(|health| health.stderr).unwrap_or_default(),
             hold,
             vouched: wanted.vouched,
             quarantine: wanted.quarantine,
@@ -219,7 +249,7 @@ impl Gateway {
         let world = self.world.load_full();
         let station = world.stations.get(server)?;
         station.ensure_current().await;
-        let stock = station.stock()?;
+        let stock = station.seen()?;
         let info = stock.greeting.server_info.as_ref().and_then(|info| std::str::from_utf8(info).ok());
         let name = info.and_then(|info| string_member(info, "name")).map(|name| name.into_owned());
         let items = manifest::listed(&stock).into_iter();
@@ -235,7 +265,7 @@ impl Gateway {
         let world = self.world.load_full();
         let Some(station) = world.stations.get(&server) else { return Ok(Decided::Unknown) };
         station.ensure_current().await;
-        let Some(stock) = station.stock() else { return Ok(Decided::Unseen) };
+        let Some(stock) = station.seen() else { return Ok(Decided::Unseen) };
         // What this gateway sees is what its person was shown; the store compares with what was written down of it.
         if !sees(&stock.observed, &scope) {
             return Ok(Decided::Moved);
@@ -252,6 +282,9 @@ impl Gateway {
             PinsDecided::Moved => return Ok(Decided::Moved),
         };
         self.record_review(&server, verdict, &scope, &person, &reason);
+        if let (PinVerdict::Approve { .. }, PinScope::Server(_)) = (verdict, &scope) {
+            station.keeper.pin_resources(&stock).await?;
+        }
         self.take_up(station).await;
         Ok(decided)
     }
@@ -275,9 +308,7 @@ impl Gateway {
     pub(crate) async fn take_up(&self, station: &Arc<Station>) {
         station.review().await;
         for virtual_server in self.world.load().holding(station.id()) {
-            for changed in [Changed::Tools, Changed::Prompts, Changed::Resources] {
-                self.registry.announce(&virtual_server.id, changed);
-            }
+            self.announce(&virtual_server.id, &Changed::ALL);
         }
     }
 
@@ -359,6 +390,7 @@ fn item(observed: &Observed, seen: &Definition, wanted: Wanted) -> ItemReview {
         | PinKind::Instructions
         | PinKind::Prompt
         | PinKind::Template
+        | PinKind::Resources
         | PinKind::Manifest
         | PinKind::Profile => Vec::new(),
     };

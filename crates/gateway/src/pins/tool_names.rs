@@ -54,9 +54,12 @@ pub struct UnknownName {
 // === impl ToolNames ===
 
 impl ToolNames {
-    /// Takes down the tools of a server.
-    pub(super) fn note(&self, server: &UpstreamId, tools: BTreeSet<Arc<str>>) {
-        self.servers.write().unwrap_or_else(PoisonError::into_inner).insert(server.clone(), tools);
+    /// Takes down the tools of a server. Whether some of them were not known: what others say may be of them.
+    pub(super) fn note(&self, server: &UpstreamId, tools: BTreeSet<Arc<str>>) -> bool {
+        let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
+        let is_news = servers.get(server).is_none_or(|known| !tools.is_subset(known)) && !tools.is_empty();
+        servers.insert(server.clone(), tools);
+        is_news
     }
 
     /// Whether this is what clients or their servers call a tool of another server than this one.

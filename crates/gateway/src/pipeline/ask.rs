@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
+use highwater_config::Settings;
 use highwater_core::audit::{Happened, Question};
 use highwater_core::decide::{AskFacts, AskKind, AskVerdict, decide_ask};
 use highwater_core::label::Label;
@@ -19,10 +21,12 @@ use highwater_upstream::event::Ask;
 use tokio::sync::oneshot;
 
 use super::Arrival;
+use super::asked_page::marked;
 use super::judge::Judge;
 use super::permitted::Permitted;
 use super::sessions::Absorbed;
-use crate::client::{LegacySession, declares};
+use crate::asked_pages::AskedPages;
+use crate::client::{LegacySession, Outlet, declares};
 
 /// How long a person may think before the question is taken back.
 const QUESTION_PATIENCE: Duration = Duration::from_secs(900);
@@ -32,6 +36,8 @@ struct Asked<'a> {
     session: &'a LegacySession,
     number: u64,
     answer: oneshot::Receiver<Frame>,
+    /// Where the client is told that it need not answer any more: a server's question ends with its call at the latest.
+    take_back: Option<&'a Outlet>,
 }
 
 impl Asked<'_> {
@@ -42,7 +48,15 @@ impl Asked<'_> {
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        self.session.forget_question(self.number);
+        let unanswered = self.session.forget_question(self.number);
+        if let Some(outlet) = self.take_back.filter(|_| unanswered) {
+            // The server's reason is its own words and stays here.
+            let params = format!(r#"{{"requestId":{}}}"#, self.number);
+            let message = error_code::notification("notifications/cancelled", Some(&params));
+            if outlet.try_send(message.into()).is_err() {
+                tracing::debug!("nobody is there to be told that a question was taken back");
+            }
+        }
     }
 }
 
@@ -71,6 +85,9 @@ pub(super) struct Cleared {
 /// Puts servers' questions to clients, and brings the answers back.
 pub(crate) struct ServerQuestions {
     pub(super) judge: Arc<Judge>,
+    pub(super) settings: Arc<ArcSwap<Settings>>,
+    /// Whom servers asked to send a person to a page.
+    pub(crate) pages: AskedPages,
 }
 
 // === impl ServerQuestions ===
@@ -96,6 +113,7 @@ impl ServerQuestions {
             upstream: permitted.action.upstream(),
             kind,
             declared,
+            refused_page: self.asks_for_bad_page(kind, params),
             claims: &says.claims,
         };
         let verdict = decide_ask(&permitted.policy, &permitted.decision, &facts);
@@ -134,20 +152,48 @@ impl ServerQuestions {
         arrival: &Arrival,
         session: Arc<LegacySession>,
         during: Arc<Permitted>,
-        ask: Ask,
+        mut ask: Ask,
     ) {
         let params = ask.params.clone().unwrap_or_default();
         let params = std::str::from_utf8(&params).ok().filter(|params| !params.is_empty());
         let Some(cleared) = self.clear_ask(arrival, &during, &ask.method, params.unwrap_or("{}")).await
         else {
-            refuse(ask);
+            self.refuse(ask);
             return;
         };
         // Unanswered, `ask` is dropped, and its upstream is told so.
-        let params = params.map(without_ours);
-        if let Some(answer) = put_cleared(arrival, &session, &ask.method, params.as_deref(), cleared).await {
+        let params = params.map(|params| {
+            Cow::<str>::Owned(
+                marked(during.route.upstream(), &ask.method, &without_ours(params)).into_owned(),
+            )
+        });
+        if let Some(params) = params.as_deref() {
+            self.pages.note(during.action.upstream(), params, session.upstream.number());
+        }
+        let asked = send_question(arrival, &session, &ask.method, params.as_deref()).await;
+        // Nobody lowers the label before the question is out; the answer may take as long as it takes.
+        drop(cleared);
+        let Some(mut asked) = asked else { return };
+        asked.take_back = Some(&arrival.outlet);
+        let answer = tokio::select! {
+            answer = asked.answer() => answer,
+            () = ask.answer.withdrawn() => None,
+        };
+        if let Some(answer) = answer {
             self.give(arrival, &during, ask, &answer).await;
         }
+    }
+
+    /// Refuses a question, and says why.
+    fn refuse(&self, ask: Ask) {
+        let params =
+            ask.params.as_deref().and_then(|params| std::str::from_utf8(params).ok()).unwrap_or("{}");
+        let kind = ask_kind(&ask.method, params);
+        if kind.is_some_and(|kind| self.asks_for_bad_page(kind, params)) {
+            return ask.answer.refuse(error_code::INVALID_PARAMS, "the user cannot be sent to this page");
+        }
+        // An error: to say that the person cancelled would be to speak in their name.
+        ask.answer.refuse(error_code::METHOD_NOT_FOUND, "the client cannot be asked this");
     }
 
     /// Whether a modern client may be asked this; a question it may not be asked is refused here and now.
@@ -162,7 +208,7 @@ impl ServerQuestions {
         match self.clear_ask(arrival, during, &ask.method, params).await {
             Some(cleared) => Some((ask, cleared)),
             None => {
-                refuse(ask);
+                self.refuse(ask);
                 None
             }
         }
@@ -200,18 +246,10 @@ async fn send_question<'a>(
     params: Option<&str>,
 ) -> Option<Asked<'a>> {
     let (number, answer) = session.ask();
-    let asked = Asked { session, number, answer };
+    let asked = Asked { session, number, answer, take_back: None };
     let message = error_code::request(&number.to_string(), method, params);
     arrival.outlet.send(message.into()).await.ok()?;
     Some(asked)
-}
-
-/// Refuses a question in the manner its method has for that.
-fn refuse(ask: Ask) {
-    // An elicitation that is dropped is answered as cancelled, which is no error to its server.
-    if ask.method != "elicitation/create" {
-        ask.answer.refuse(error_code::METHOD_NOT_FOUND, "the client cannot be asked this");
-    }
 }
 
 /// A question's parameters for a client of the legacy era, which wants an id on every page to visit.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use highwater_core::action::ActionKind;
 use highwater_core::audit::Outcome;
 use highwater_core::decide::Pass;
-use highwater_core::label::Label;
+use highwater_core::label::{Label, TextSet};
 use highwater_core::seal::Purpose;
 use highwater_mcp::annotations::emit::{self, ReplyNote};
 use highwater_mcp::edit::{Edit, edit_object};
@@ -27,7 +27,7 @@ use super::sent::Sent;
 use super::sessions::Absorbed;
 use super::withheld::unrecorded;
 use super::{Arrival, Refusal, Road, flagged, objects};
-use crate::client::Answer;
+use crate::client::{Answer, Client};
 use crate::gateway::now;
 
 /// What the record says of a reply that was released while its label waits for the store.
@@ -70,7 +70,8 @@ pub(super) async fn commit(
 ) -> Result<Delivery, Refusal> {
     let permitted = Arc::clone(&sent.permitted);
     let decision = &permitted.decision;
-    let (label, judgement) = (pass.label().clone(), pass.judgement().clone());
+    let (label, judgement, sources) =
+        (pass.label().clone(), pass.judgement().clone(), pass.sources().clone());
     let answered = pass.into_reply(|_, _| Err(())).map_err(|()| sent.unredacted())?;
     let Answered { reply, resources, marked } = answered;
     let marks = marked.as_deref().map_or(&[][..], |met| &met.marks);
@@ -99,7 +100,8 @@ pub(super) async fn commit(
         End { bytes, detail, judgement: Some(&judgement), label: Some(&label), raised, provenance, marks };
     let recorded = sent.record.settle_with_others(outcome, end).await;
     let recorded = recorded.map_err(|error| unrecorded(decision, &error))?;
-    let (bytes, code) = answer(road, arrival, &permitted, (&reply, sent.flagged), (&label, &joined)).await?;
+    let labels = Labels { reply: &label, sources: &sources, joined: &joined };
+    let (bytes, code) = answer(road, arrival, &permitted, (&reply, sent.flagged), labels).await?;
     // On a store that others share the proof does not hold for ever.
     let renewed = joined.renewed(|label| road.world.load().overlooks(label)).await;
     let joined = renewed.map_err(|error| Refusal::unlabelled(decision, &error))?;
@@ -108,13 +110,20 @@ pub(super) async fn commit(
     Ok(Delivery::released(bytes, code, recorded, joined))
 }
 
+/// What there is to tell of a reply's label.
+struct Labels<'a> {
+    reply: &'a Label,
+    sources: &'a TextSet,
+    joined: &'a Joined,
+}
+
 /// The answer to a request out of the upstream's reply, with its error code if it is an error.
 async fn answer(
     road: &Road,
     arrival: &Arrival,
     permitted: &Permitted,
     (reply, flagged): (&Reply, bool),
-    (label, joined): (&Label, &Joined),
+    Labels { reply: label, sources, joined }: Labels<'_>,
 ) -> Result<(Vec<u8>, Option<i64>), Refusal> {
     let (to, route) = (arrival.client.era(), &permitted.route);
     if let Some(error) = reply.frame.error() {
@@ -124,12 +133,23 @@ async fn answer(
         let error = shape::error(error, route.method, reply.era, to);
         let error = in_clients_words(arrival, route, error);
         let error = without_oracle(error);
+        let error = apart(road.questions.with_error_pages_marked(arrival, permitted, error)).await?;
+        if let Client::Legacy(session) = &arrival.client {
+            road.questions.pages.note_error(route.upstream(), &error, session.upstream.number());
+        }
         let code = member(&error, "code").and_then(|code| code.parse().ok());
         return Ok((error_message(arrival.id(), &error), code));
     }
     let result = shape::result_of(&reply.frame, route.method, reply.era, to);
     let result = route.names.schemes.rewrite_result(route.upstream(), &result);
     let result = road.seals.wrap_task_ids(arrival, route, &reply.frame, &result);
+    let result = match shape::type_of(&reply.frame, reply.era) {
+        shape::ResultType::InputRequired => {
+            let marked = apart(road.questions.with_pages_marked(arrival, permitted, &result)).await?;
+            Cow::Owned(marked.into_owned())
+        }
+        _ => result,
+    };
     let state = (to == Era::Modern && reply.era == Era::Modern)
         .then(|| reply.frame.result_member("requestState").and_then(unquote))
         .flatten();
@@ -166,7 +186,7 @@ async fn answer(
     let result = warned.map_or(result, Cow::Owned);
     // What another agent wrote counts, and nothing is told of it.
     let (told, session) = (label.told(), joined.state().label.told());
-    let note = ReplyNote { reply: &told, session: &session, decision: permitted.decision.as_str() };
+    let note = ReplyNote { reply: &told, sources, session: &session, decision: permitted.decision.as_str() };
     let own = reply.frame.result_member("_meta").and_then(|_| member(&result, "_meta"));
     let meta = emit::reply_meta(own, &note);
     let mut out = Vec::with_capacity(arrival.id().len() + result.len() + meta.len() + 48);

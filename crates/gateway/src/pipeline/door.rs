@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use highwater_upstream::Doorkeeper;
+use highwater_upstream::{Connection, Doorkeeper};
 
 use super::arrival::Route;
 use crate::catalog::{Contracts, Station};
@@ -39,11 +39,21 @@ impl fmt::Debug for Door {
 }
 
 impl Doorkeeper for Door {
-    fn admits(&self, connection: Option<u64>) -> bool {
-        self.station.stands_on(connection, |seen| self.judged.holds_as_judged(seen, self.tool.as_deref()))
+    fn admits(&self, connection: &Connection<'_>) -> bool {
+        let as_judged = |seen: &_| self.judged.holds_as_judged(seen, self.tool.as_deref());
+        match &connection.beside {
+            None => self.station.stands_on(connection.number, as_judged),
+            Some(beside) => beside.looked_at && self.station.stands(as_judged),
+        }
     }
 
-    fn look(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(self.station.ensure_current())
+    fn look<'a>(&'a self, connection: &'a Connection<'_>) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {
+        match connection.beside {
+            None => Box::pin(async {
+                self.station.ensure_current().await;
+                true
+            }),
+            Some(beside) => Box::pin(self.station.look_at_connection(beside)),
+        }
     }
 }

@@ -14,6 +14,7 @@ use highwater_upstream::Reply;
 
 use super::arrival::RoutedAction;
 use super::ask::{ServerQuestions, ask_kind, legacy_question, modern_question, put_cleared};
+use super::asked_page::marked;
 use super::permitted::Permitted;
 use super::{Arrival, Refusal};
 use crate::client::Client;
@@ -97,13 +98,14 @@ impl ServerQuestions {
                 None => None,
                 Some(cleared) => {
                     let params = legacy_question(method, params, fresh_id);
+                    let params = marked(during.route.upstream(), method, &params);
                     put_cleared(arrival, session, method, Some(&params), cleared).await
                 }
             };
             let answer = answer.as_ref().and_then(|answer| answer.result()).map(str::to_owned);
             let answer = match answer {
                 Some(answer) => answer,
-                None if method == "elicitation/create" => r#"{"action":"cancel"}"#.to_owned(),
+                // Nobody answers in a user's name.
                 None => return Err(Refusal::unanswered(&during.decision)),
             };
             answers.push(format!("{}:{answer}", quote(key)));
@@ -128,6 +130,7 @@ impl ServerQuestions {
             ask_kind("elicitation/create", page)?;
             self.clear_ask(arrival, during, "elicitation/create", page).await?;
             let params = modern_question(page);
+            let params = marked(during.route.upstream(), "elicitation/create", &params);
             requests.push(format!(r#""page_{index}":{{"method":"elicitation/create","params":{params}}}"#));
         }
         let requests = requests.join(",");

@@ -7,6 +7,7 @@ mod answer;
 mod approve;
 mod arrival;
 mod ask;
+mod asked_page;
 mod context;
 mod deliver;
 mod door;

@@ -27,6 +27,10 @@ impl Sessions {
         obligations: Obligations,
     ) -> Result<(), StoreError> {
         let Err(error) = self.store.available().await else { return Ok(()) };
+        // What is known here of a label counts only as long as it is also where the next start looks for it.
+        if matches!(error, StoreError::Gone { .. }) {
+            return Err(error);
+        }
         if self.releases_while_away(proposed, obligations).await { Ok(()) } else { Err(error) }
     }
 

@@ -15,6 +15,7 @@ use highwater_mcp::error_code;
 use super::arrival::{RoutedAction, ToolName};
 use super::proposed::Proposed;
 use super::{Arrival, Delivery, Refusal, Road};
+use crate::greet::by_us;
 
 /// A call that is not made, judged.
 pub(super) struct Foreseen {
@@ -42,6 +43,7 @@ pub(super) async fn outlook(road: &Road, arrival: &Arrival) -> Result<Delivery, 
             None => return Err(no_tool()),
         },
     };
+    let result = by_us(arrival.client.era(), &result);
     Ok(Delivery::ours(error_code::result_response(arrival.id(), &result), None))
 }
 

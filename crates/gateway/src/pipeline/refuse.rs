@@ -18,6 +18,7 @@ use super::proposed::Proposed;
 use super::record::Recorder;
 use super::route::unknown;
 use super::{Arrival, Delivery};
+use crate::greet::by_us;
 
 /// Why there is no reply.
 #[derive(Debug)]
@@ -138,9 +139,10 @@ impl Refusal {
     }
 
     /// The server cannot be looked at before it is used.
-    pub(super) fn unavailable(upstream: &UpstreamId) -> Self {
+    pub(super) fn unavailable(upstream: &UpstreamId, why: Option<&str>) -> Self {
+        let why = why.map(|why| format!(": it {why}")).unwrap_or_default();
         let message = format!(
-            "server `{upstream}` cannot be reached; nothing was executed: try again later or use another tool"
+            "server `{upstream}` cannot be reached{why}; nothing was executed: try again later or use another tool"
         );
         Self { as_tool_result: true, ..Self::invalid(error_code::UPSTREAM_UNAVAILABLE, message) }
     }
@@ -286,6 +288,7 @@ impl Refusal {
             let meta = if meta.is_empty() { String::new() } else { format!(r#","_meta":{{{meta}}}"#) };
             let result =
                 format!(r#"{{"content":[{{"type":"text","text":{text}}}],"isError":true{era}{meta}}}"#);
+            let result = by_us(arrival.client.era(), &result);
             return Delivery::ours(error_code::result_response(arrival.id(), &result), None);
         }
         let data = match (self.data, decision) {

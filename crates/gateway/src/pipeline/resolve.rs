@@ -11,7 +11,7 @@ use highwater_core::decide::{PermittedAction, Verdict};
 use highwater_mcp::annotations::{TOOL_RESOLUTION, resolved_claims};
 use highwater_mcp::era::ClientMeta;
 use highwater_mcp::text::quote;
-use highwater_upstream::{CallClient, Doorkeeper};
+use highwater_upstream::{CallClient, Doorkeeper, Party};
 use tokio::sync::mpsc;
 
 use super::arrival::{Excuse, Route};
@@ -77,6 +77,7 @@ impl Judge {
         let capabilities = format!(r#"{{"extensions":{{"{TOOL_RESOLUTION}":{{}}}}}}"#);
         let door = Door::of(route);
         let client = CallClient {
+            party: Party::Gateway,
             capabilities: &capabilities,
             log_level: None,
             progress: false,

@@ -44,7 +44,10 @@ pub(super) async fn list(road: &Road, arrival: &Arrival) -> Result<Delivery, Ref
     let server = arrival.world.virtual_server(&caller.virtual_server);
     let server = server.ok_or_else(|| Refusal::invalid(INVALID_PARAMS, NO_VIRTUAL_SERVER))?;
     let standing = caller.standing();
-    let (names, view) = server.look(&caller.viewer(&standing)).await;
+    let (names, view) = server.look_with_resources(&caller.viewer(&standing)).await;
+    if let Some(gateway) = road.gateway.upgrade() {
+        gateway.note_listed(&arrival.client, ListKind::Resources, &view);
+    }
     let granted = |upstream: &UpstreamId| standing.grant.shows_data_of(upstream);
     let (mut shown, mut left_out) = (Vec::new(), Vec::new());
     for part in names.resource_parts().iter().filter(|part| granted(&part.upstream)) {

@@ -46,7 +46,7 @@ pub(super) async fn resume(road: &Road, arrival: &Arrival, text: &str) -> Result
         road.suspended.calls.take(&id).ok_or_else(Refusal::expired)?;
     let answer = arrival.frame.param("inputResponses").and_then(|answers| member(answers, QUESTION));
     let Some(answer) = answer else {
-        let again = input_required(arrival, &ask, text);
+        let again = input_required(arrival, sent.permitted.route.upstream(), &ask, text);
         // Its words may be in no label any more: a person may have lowered it since.
         let absorbed = road.sessions.absorb_of(&sent.permitted, &label).await;
         let absorbed = absorbed.map_err(|error| Refusal::unlabelled(sent.decision(), &error))?;

@@ -16,7 +16,9 @@ use super::route::Router;
 use super::seals::Seals;
 use super::sessions::Sessions;
 use super::suspended::Suspended;
+use crate::access::AccessLog;
 use crate::approvals::Desk;
+use crate::asked_pages::AskedPages;
 use crate::decision_ids::DecisionIds;
 use crate::gateway::Gateway;
 use crate::relayed::RelayedChallenges;
@@ -40,7 +42,7 @@ pub(crate) struct Road {
     pub(crate) relay: Arc<Relay>,
     pub(super) judge: Arc<Judge>,
     pub(super) approvals: Approvals,
-    pub(super) questions: ServerQuestions,
+    pub(crate) questions: ServerQuestions,
 }
 
 /// What the road is made from.
@@ -52,6 +54,7 @@ pub(crate) struct RoadParts {
     pub(crate) stories: Arc<Stories>,
     pub(crate) evidence: Arc<Evidences>,
     pub(crate) audit: Arc<AuditLog>,
+    pub(crate) access: Arc<AccessLog>,
     pub(crate) seal: Seal,
     /// Where people answer; nothing where nobody can be asked on a page.
     pub(crate) service: Option<Arc<Desk>>,
@@ -62,8 +65,19 @@ pub(crate) struct RoadParts {
 
 impl Road {
     pub(crate) fn new(parts: RoadParts) -> Self {
-        let RoadParts { gateway, world, settings, store, stories, evidence, audit, seal, service, ids } =
-            parts;
+        let RoadParts {
+            gateway,
+            world,
+            settings,
+            store,
+            stories,
+            evidence,
+            audit,
+            access,
+            seal,
+            service,
+            ids,
+        } = parts;
         let recorder = Recorder::new(audit);
         let seals = Arc::new(Seals::new(seal));
         let suspended = Suspended::default();
@@ -78,13 +92,17 @@ impl Road {
         let challenges = RelayedChallenges::default();
         let relay = Arc::new(Relay { challenges, judge: Arc::clone(&judge) });
         Self {
-            router: Router { seals: Arc::clone(&seals), relay: Arc::clone(&relay) },
+            router: Router { seals: Arc::clone(&seals), relay: Arc::clone(&relay), access },
             approvals: Approvals {
                 judge: Arc::clone(&judge),
                 seals: Arc::clone(&seals),
                 questions: Arc::clone(&suspended.questions),
             },
-            questions: ServerQuestions { judge: Arc::clone(&judge) },
+            questions: ServerQuestions {
+                judge: Arc::clone(&judge),
+                settings: Arc::clone(&settings),
+                pages: AskedPages::default(),
+            },
             gateway,
             world,
             settings,

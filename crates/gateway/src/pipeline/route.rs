@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
+use highwater_core::audit::Access;
 use highwater_core::id::UpstreamId;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::edit::{Edit, edit_object, replace_part};
@@ -18,6 +19,7 @@ use super::relay::{CREATE_CHALLENGE, Relay};
 use super::seals::Seals;
 use super::tasks::OpenTask;
 use super::{Arrival, Refusal};
+use crate::access::AccessLog;
 use crate::catalog::{Entry, Known, Merged, VirtualServer};
 
 /// Where a name leads.
@@ -53,11 +55,19 @@ impl Subject {
 pub(crate) struct Router {
     pub(super) seals: Arc<Seals>,
     pub(super) relay: Arc<Relay>,
+    pub(super) access: Arc<AccessLog>,
 }
 
 // === impl Router ===
 
 impl Router {
+    /// Puts something on record that is no action.
+    pub(super) fn note(&self, arrival: &Arrival, act: &'static str, what: Option<&str>) {
+        let (principal, session) = (&arrival.client.caller().principal, arrival.session.key());
+        let (principal, session) = (Some(principal.as_str()), Some(session.as_str()));
+        self.access.note(act, Access { principal, session, what, ..Access::default() });
+    }
+
     /// Routes an arrival. `state` replaces the request's `requestState`, if we had wrapped the upstream's own.
     pub(super) async fn route(
         &self,
@@ -73,7 +83,10 @@ impl Router {
             Some(Method::CallTool | Method::ResolveTool) => {
                 let name = text_param(arrival, "name")?;
                 let look = |merged: &Merged| merged.tools.get(&*name).cloned();
-                let missing = || unknown(arrival, "tool", &name);
+                let missing = || {
+                    self.note(arrival, "unknown-tool", Some(&name));
+                    unknown(arrival, "tool", &name)
+                };
                 let (tool, names) = server.find(look).await.ok_or_else(missing)?;
                 let (tool, names) = match self.met(arrival, server, &tool.entry.upstream).await? {
                     None => (tool, names),
@@ -276,8 +289,9 @@ impl Router {
         Ok(RoutedAction::new(action, route))
     }
 
-    /// A server that is kept to its word is looked at before it is used: when it was not seen yet, and when it came
-    /// back. What is known then, if it had to be looked at.
+    /// A server that is kept to its word is looked at before it is used: when it was not seen yet, and when it came back or
+    /// its connections broke. Any server is looked at beside its use once its time has come. What is known then, if that
+    /// is something else.
     pub(super) async fn met(
         &self,
         arrival: &Arrival,
@@ -285,12 +299,19 @@ impl Router {
         upstream: &UpstreamId,
     ) -> Result<Option<Arc<Merged>>, Refusal> {
         let Some(station) = arrival.world.stations.get(upstream) else { return Ok(None) };
-        if !station.keeper.wanted().quarantine || station.is_current() {
-            return Ok(None);
+        let stamp = station.stamp();
+        if station.is_due() {
+            apart(station.refresh_in_use()).await;
+        }
+        if station.is_current() || !(station.keeper.wanted().quarantine || station.is_kept()) {
+            return Ok((station.stamp() != stamp).then(|| server.known()));
+        }
+        if !station.is_seen() {
+            apart(station.met()).await.map_err(|why| Refusal::unavailable(upstream, Some(&why)))?;
         }
         apart(station.ensure_current()).await;
-        if station.stock().is_none() {
-            return Err(Refusal::unavailable(upstream));
+        if !station.is_seen() {
+            return Err(Refusal::unavailable(upstream, None));
         }
         Ok(Some(server.known()))
     }
@@ -373,7 +394,7 @@ pub(super) fn missing_servers(arrival: &Arrival) -> Vec<UpstreamId> {
     server
         .into_iter()
         .flat_map(|server| server.stations())
-        .filter(|station| station.stock().is_none() && standing.grant.servers.covers(station.id()))
+        .filter(|station| !station.is_seen() && standing.grant.servers.covers(station.id()))
         .map(|station| station.id().clone())
         .collect()
 }

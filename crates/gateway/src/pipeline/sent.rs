@@ -118,6 +118,7 @@ impl Sent {
                 TaskBridge::None | TaskBridge::Legacy => declared,
             };
             let client = CallClient {
+                party: client.party(),
                 capabilities: &capabilities,
                 log_level,
                 progress,

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use highwater_core::id::Principal;
+use highwater_core::id::{Principal, UpstreamId};
 use highwater_core::label::Label;
+use highwater_mcp::era::Era;
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::error_code::{UPSTREAM_UNAVAILABLE, result_response};
 use highwater_mcp::text::quote;
@@ -14,10 +15,12 @@ use highwater_upstream::event::Ask;
 
 use super::approve::PendingQuestions;
 use super::ask::{Cleared, modern_question};
+use super::asked_page::marked;
 use super::seals::{GoesOn, Seals};
 use super::sent::Sent;
 use super::{Arrival, Delivery, Refusal};
 use crate::gateway::fresh_id;
+use crate::greet::by_us;
 
 /// How long a suspended call waits for its answer.
 pub(super) const SUSPENSION: Duration = Duration::from_secs(300);
@@ -77,7 +80,7 @@ impl Suspended {
         let state = seals
             .state(arrival, GoesOn::Suspended(id.clone()))
             .ok_or_else(|| Refusal::internal(&decision))?;
-        let answer = input_required(arrival, &ask, &state);
+        let answer = input_required(arrival, sent.permitted.route.upstream(), &ask, &state);
         let Cleared { recorded, joined, label } = cleared;
         let principal = arrival.client.caller().principal.clone();
         let call = SuspendedCall { principal, sent, ask, label };
@@ -118,16 +121,18 @@ impl SuspendedCalls {
     }
 }
 
-pub(super) fn input_required(arrival: &Arrival, ask: &Ask, state: &str) -> Vec<u8> {
+pub(super) fn input_required(arrival: &Arrival, from: &UpstreamId, ask: &Ask, state: &str) -> Vec<u8> {
     let params = ask.params.as_deref().and_then(|params| std::str::from_utf8(params).ok());
     let params = params
-        .map(|params| format!(r#","params":{}"#, modern_question(&without_ours(params))))
+        .map(|params| {
+            format!(r#","params":{}"#, marked(from, &ask.method, &modern_question(&without_ours(params))))
+        })
         .unwrap_or_default();
     let (method, state) = (quote(&ask.method), quote(state));
     let result = format!(
         r#"{{"resultType":"input_required","inputRequests":{{"{QUESTION}":{{"method":{method}{params}}}}},"requestState":{state}}}"#
     );
-    result_response(arrival.id(), &result)
+    result_response(arrival.id(), &by_us(Era::Modern, &result))
 }
 
 /// Gives a suspended call up when its time is over.

@@ -12,6 +12,9 @@ use crate::client::{LegacySession, Said};
 pub(crate) struct KeptClient {
     version: String,
     capabilities: String,
+    /// The same as servers are told them; missing in what older versions kept.
+    #[serde(default)]
+    announced: Option<String>,
     speaks_approval: bool,
     name: String,
     /// The context in the address that it came to.
@@ -25,6 +28,7 @@ impl KeptClient {
         Self {
             version: session.version.to_owned(),
             capabilities: session.capabilities.clone(),
+            announced: Some(session.upstream.capabilities().to_owned()),
             speaks_approval: session.speaks_approval(),
             name: session.name.clone(),
             context: context.map(str::to_owned),
@@ -43,8 +47,9 @@ impl KeptClient {
     /// The version that was agreed, and what the client said, if this program speaks that version still.
     pub(crate) fn into_said(self) -> Option<(&'static str, Said)> {
         let version = LEGACY_VERSIONS.into_iter().find(|known| *known == self.version)?;
-        let Self { capabilities, speaks_approval, name, .. } = self;
-        Some((version, Said { capabilities, speaks_approval, name }))
+        let Self { capabilities, announced, speaks_approval, name, .. } = self;
+        let announced = announced.unwrap_or_else(|| capabilities.clone());
+        Some((version, Said { capabilities, announced, speaks_approval, name }))
     }
 
     /// What the client calls itself.

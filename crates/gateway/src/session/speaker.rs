@@ -27,8 +27,13 @@ impl Gateway {
         let token = if speaker.token == self.agent_token {
             Arc::clone(&self.tokens.agent)
         } else {
-            let Ok(token) = self.tokens.find(speaker.token.as_bytes(), now()) else { return false };
-            token
+            match self.tokens.find(speaker.token.as_bytes(), now()) {
+                Ok(token) => token,
+                Err(_) if self.siblings.is_agent(speaker.token.as_bytes()).is_ok() => {
+                    Arc::clone(&self.tokens.agent)
+                }
+                Err(_) => return false,
+            }
         };
         if token.standing().words == AcceptedWords::None {
             return false;

@@ -9,13 +9,13 @@ use highwater_core::grant::Limits;
 use highwater_core::id::Timestamp;
 use tokio::time::Instant;
 
-use super::Token;
+use super::{BodyCharge, Token};
 
 /// A minute in the unit that is counted in.
 const MINUTE: u64 = 60_000_000;
 
 /// How long a client is told to wait when all its places are taken: nobody knows when one is free again.
-const PLACE_WAIT: Duration = Duration::from_secs(1);
+pub(super) const PLACE_WAIT: Duration = Duration::from_secs(1);
 
 /// When this process began to count. Microseconds since then fit any run.
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -32,7 +32,11 @@ pub(super) struct Meter {
 
 /// A place for one request, for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Slot(Option<Arc<Token>>);
+pub(crate) struct Slot {
+    token: Option<Arc<Token>>,
+    /// The bytes of the request, as long as it is served.
+    bytes: Option<BodyCharge>,
+}
 
 /// There is no room for another request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,10 @@ pub(crate) struct Busy {
 pub(crate) enum Bound {
     Rate,
     Concurrency,
+    /// Of bytes held for it.
+    Bytes,
+    /// Of bytes held for everybody.
+    AllBytes,
 }
 
 // === impl Meter ===
@@ -57,7 +65,7 @@ impl Meter {
         let meter = &token.meter;
         let slot = match limits.concurrency {
             Some(most) => meter.enter(token, most.get())?,
-            None => Slot(None),
+            None => Slot { token: None, bytes: None },
         };
         if let Some(per_minute) = limits.per_minute {
             let now = u64::try_from(BEGINNING.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -71,7 +79,7 @@ impl Meter {
             (running < most).then_some(running + 1)
         });
         match entered {
-            Ok(_) => Ok(Slot(Some(Arc::clone(token)))),
+            Ok(_) => Ok(Slot { token: Some(Arc::clone(token)), bytes: None }),
             Err(_) => Err(Busy { bound: Bound::Concurrency, retry_after: PLACE_WAIT }),
         }
     }
@@ -99,9 +107,17 @@ impl Meter {
 
 // === impl Slot ===
 
+impl Slot {
+    /// The same, with the bytes of the request.
+    pub(crate) fn holding(mut self, bytes: Option<BodyCharge>) -> Self {
+        self.bytes = bytes;
+        self
+    }
+}
+
 impl Drop for Slot {
     fn drop(&mut self) {
-        if let Some(token) = &self.0 {
+        if let Some(token) = &self.token {
             token.meter.running.fetch_sub(1, Ordering::AcqRel);
         }
     }
@@ -115,6 +131,14 @@ impl Busy {
         match self.bound {
             Bound::Rate => "this token has made as many requests as it may for now; try again later",
             Bound::Concurrency => "as many requests of this token are under way as may be; try again later",
+            Bound::Bytes => {
+                "the requests of this token that are under way are as large as they may be together \
+                 (`limits.request_bytes_per_token`); try again later"
+            }
+            Bound::AllBytes => {
+                "the requests that are under way are as large as they may be together (`limits.request_bytes`); try again \
+                 later"
+            }
         }
     }
 

@@ -48,7 +48,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let id = match (&args.id, args.last) {
         (Some(id), _) => DecisionId::new(id.as_str()),
         (None, true) => explain::last(&log)?.ok_or_else(nothing)?,
-        (None, false) => return list(args, &explain::latest(&log, args.limit)?).ok_or_else(nothing),
+        (None, false) => {
+            let latest = explain::latest(&log, args.limit)?;
+            log.say_what_was_read();
+            return list(args, &latest).ok_or_else(nothing);
+        }
     };
     let account = Account::of(&log, &id)?.ok_or_else(|| {
         Failure::failed(format_args!(
@@ -58,6 +62,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         ))
         .help("`highwater explain` lists the latest; another gateway has another `--data-dir`")
     })?;
+    log.say_what_was_read();
     let trials = Trials::found(&args.places, &data)?;
     print(&match args.json {
         true => format!("{:#}\n", explain::data(&account, trials.as_ref())),

@@ -1,7 +1,9 @@
 //! The commands, one file each: its arguments and what it does. Only here is anything written to standard output.
 
 pub(crate) mod approvals;
+pub(crate) mod backup;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod connect;
 pub(crate) mod disconnect;
 pub(crate) mod docs;
@@ -9,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod example_server;
 pub(crate) mod explain;
 pub(crate) mod hook;
+pub(crate) mod logs;
 pub(crate) mod manifest;
 pub(crate) mod marks;
 pub(crate) mod receipts;
@@ -22,6 +25,7 @@ pub(crate) mod stdio;
 pub(crate) mod stdio_gateway;
 pub(crate) mod test;
 pub(crate) mod token;
+pub(crate) mod version;
 
 use std::io::{self, BufRead, Write};
 
@@ -31,6 +35,7 @@ use clap::Args;
 use crate::environment::variable;
 use crate::exit::Failure;
 use crate::place::DataPlace;
+use crate::terminal::{View, wrap};
 
 /// What each command takes that asks the running gateway.
 #[derive(Debug, Args)]
@@ -49,6 +54,27 @@ pub(crate) fn print(text: &str) {
     if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         tracing::debug!(%error, "standard output is closed");
     }
+}
+
+/// How far from the left text may stand behind a name.
+const WIDEST_NAME: usize = 24;
+
+/// Writes running text to standard output, its lines broken where a terminal ends. Lines to be copied stay whole.
+pub(crate) fn tell(text: &str) {
+    let Some(width) = View::stdout().width else { return print(text) };
+    let line = |line: &str| {
+        let start = line.trim_start();
+        let is_copied = ["highwater ", "curl ", "{", "}", "\""].iter().any(|sign| start.starts_with(sign));
+        let lead = line.chars().count() - start.chars().count();
+        // What stands behind a name in a column of its own goes on below itself.
+        let column = start.find("  ").map(|at| {
+            let rest = start.get(at..).unwrap_or_default();
+            lead + start.chars().count() - rest.trim_start().chars().count()
+        });
+        let indent = column.filter(|column| *column <= WIDEST_NAME).unwrap_or(lead + 2);
+        if is_copied { format!("{line}\n") } else { format!("{}\n", wrap(line, width, indent)) }
+    };
+    print(&text.lines().map(line).collect::<String>());
 }
 
 /// Who goes on record for what a person does.

@@ -12,7 +12,7 @@ use highwater_store::{DataDir, Secret};
 
 use crate::announce::Announcement;
 use crate::command::approvals::{alone, browser};
-use crate::command::print;
+use crate::command::tell;
 use crate::exit::Failure;
 use crate::life::{Life, Until, runtime};
 use crate::log::LogOptions;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ServeArgs, log: &LogOptions) -> Result<(), Failure> {
             Some(window) => opened(window),
             None => lonely(&first.alone),
         };
-        print(&(words + &passkeys));
+        tell(&(words + &passkeys));
     }))
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct StdioGatewayArgs {
 
     /// Said by the first process to the second, which is the gateway and nobody's child.
     #[arg(long)]
-    second: bool,
+    pub(crate) second: bool,
 }
 
 /// How starting one turned out.

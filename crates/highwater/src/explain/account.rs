@@ -7,12 +7,16 @@ use anyhow::Context;
 use highwater_core::audit::{Record, Recorded, RecordedDecision, RecordedOutcome, Ruling};
 use highwater_core::decide::WhatIf;
 use highwater_core::id::{DecisionId, Principal, Timestamp};
+use highwater_store::AuditKey;
 
-use super::chronicle::{Chronicle, Subject};
+use super::chronicle::{Chronicle, Subject, lowers};
 use super::list::List;
-use super::log::{Log, Place, record};
+use super::log::{Log, Parts, Place, record};
 use super::values::{Sources, sources};
 use crate::reevaluate::Reply;
+
+/// How many decisions are looked up whose outcome is in a later segment.
+const MOST_LOOKUPS: usize = 64;
 
 /// One decision with all that belongs to it.
 pub(crate) struct Account {
@@ -50,25 +54,7 @@ pub(crate) struct Summary {
 impl Account {
     /// Puts together what is on record under this name; `None` if nothing is.
     pub(crate) fn of(log: &Log, id: &DecisionId) -> anyhow::Result<Option<Self>> {
-        let named = serde_json::Value::from(id.as_str()).to_string();
-        let mut found: Vec<(Place, Record)> = Vec::new();
-        let mut decided = false;
-        for segment in log.newest_first() {
-            log.walk_segment(segment, |place, line| {
-                if line.contains(&named)
-                    && let Some(record) = record(line).filter(|record| record.id.as_ref() == Some(id))
-                {
-                    found.push((place, record));
-                }
-            })?;
-            // The outcome of a long call can be in a later segment than its decision, and that a person was asked in an
-            // earlier one.
-            if decided {
-                break;
-            }
-            decided = found.iter().any(|(_, record)| matches!(record.happened, Recorded::Decision(_)));
-        }
-        found.sort_by_key(|(place, _)| *place);
+        let mut found = log.records_of(id)?;
         let Some(last) =
             found.iter().rposition(|(_, record)| matches!(record.happened, Recorded::Decision(_)))
         else {
@@ -84,7 +70,7 @@ impl Account {
         let subject = Subject { session: &decision.session, principal: &decision.principal, label: &label };
         let chronicle = Chronicle::read(log, &subject, Some(place)).context("the log cannot be read")?;
         let rounds = rounds(log, id, &course)?;
-        let replies = replies(log, &decision.principal, place)?;
+        let replies = replies(log, &decision, place)?;
         let sources = sources(log, &decision)?;
         Ok(Some(Self { id: id.clone(), time, decision, course, chronicle, replies, sources, rounds }))
     }
@@ -118,17 +104,47 @@ impl Account {
     }
 }
 
-/// The replies that an agent had taken in before a place in the log. What a session took in before somebody lowered its
-/// label is over.
-fn replies(log: &Log, principal: &Principal, until: Place) -> anyhow::Result<Vec<Reply>> {
+/// The replies that an agent had taken in before a place in the log: those of the session, and where they do not account for
+/// its label those of the others, which may share what they read. What a session took in before somebody lowered its label
+/// is over. Nothing where there are too many to say of all that they would be others.
+fn replies(log: &Log, decision: &RecordedDecision, until: Place) -> anyhow::Result<Vec<Reply>> {
+    let (session, principal) = (decision.session.as_str(), decision.principal.as_str());
+    let lowered = lowers(session);
+    let own = log.parts(&[AuditKey::Replies(session), AuditKey::Elsewhere], Some(until), &lowered)?;
+    if !own.is_complete {
+        return Ok(Vec::new());
+    }
+    let of_session = replies_in(log, &own, decision, until)?;
+    let accounted = |word: &String| {
+        of_session.iter().filter(|reply| *reply.session() == decision.session).any(|reply| reply.has(word))
+    };
+    if decision.label.label.iter().all(accounted) {
+        return Ok(of_session);
+    }
+    let keys = [AuditKey::RepliesOf(principal), AuditKey::Replies(session), AuditKey::Elsewhere];
+    let all = log.parts(&keys, Some(until), &|_| false)?;
+    if all.is_complete { replies_in(log, &all, decision, until) } else { Ok(of_session) }
+}
+
+/// The replies that stand in some parts of the log.
+fn replies_in(
+    log: &Log,
+    parts: &Parts,
+    decision: &RecordedDecision,
+    until: Place,
+) -> anyhow::Result<Vec<Reply>> {
+    let principal: &Principal = &decision.principal;
     let needle = format!("\"principal\":{}", serde_json::Value::from(principal.as_str()));
     let mut calls: HashMap<DecisionId, RecordedDecision> = HashMap::new();
     let mut replies: Vec<Reply> = Vec::new();
-    log.walk(|place, line| {
+    let mut lookups = 0;
+    log.walk_parts(parts, |place, line| {
         if place >= until {
             return ControlFlow::Break(());
         }
-        if !line.contains(&needle) && !line.contains("\"event\":\"outcome\"") {
+        let is_end =
+            line.contains("\"event\":\"outcome\"") || line.contains("\"event\":\"declassification\"");
+        if !is_end && !line.contains(&needle) {
             return ControlFlow::Continue(());
         }
         let Some(record) = record(line) else { return ControlFlow::Continue(()) };
@@ -137,7 +153,13 @@ fn replies(log: &Log, principal: &Principal, until: Place) -> anyhow::Result<Vec
                 calls.insert(id, *decision);
             }
             (Recorded::Outcome(outcome), Some(id)) => {
-                if let Some(decision) = calls.remove(&id) {
+                let decision = calls.remove(&id).or_else(|| {
+                    // A call that was in flight when its segment was closed.
+                    lookups += 1;
+                    let looked_up = (lookups <= MOST_LOOKUPS).then(|| decision_of(log, &id)).flatten();
+                    looked_up.filter(|decision| decision.principal == *principal)
+                });
+                if let Some(decision) = decision {
                     let reply = Reply::to(&decision, &outcome.label);
                     if !replies.contains(&reply) {
                         replies.push(reply);
@@ -154,6 +176,15 @@ fn replies(log: &Log, principal: &Principal, until: Place) -> anyhow::Result<Vec
     Ok(replies)
 }
 
+/// The last decision of a call.
+fn decision_of(log: &Log, id: &DecisionId) -> Option<RecordedDecision> {
+    let records = log.records_of(id).unwrap_or_default();
+    records.into_iter().rev().find_map(|(_, record)| match record.happened {
+        Recorded::Decision(decision) => Some(*decision),
+        _ => None,
+    })
+}
+
 /// The other decisions that speak of the same question.
 fn rounds(log: &Log, id: &DecisionId, course: &[Record]) -> anyhow::Result<Vec<DecisionId>> {
     let questions: Vec<&str> = course
@@ -167,7 +198,9 @@ fn rounds(log: &Log, id: &DecisionId, course: &[Record]) -> anyhow::Result<Vec<D
     if questions.is_empty() {
         return Ok(rounds);
     }
-    log.walk(|_, line| {
+    let keys: Vec<AuditKey<'_>> = questions.iter().map(|question| AuditKey::Question(question)).collect();
+    let parts = log.parts(&keys, None, &|_| false)?;
+    log.walk_parts(&parts, |_, line| {
         if questions.iter().any(|question| line.contains(*question))
             && let Some(other) = record(line).and_then(|record| record.id)
             && other != *id
@@ -196,9 +229,9 @@ pub(crate) fn latest(log: &Log, most: usize) -> anyhow::Result<List> {
 /// The latest decisions, oldest first.
 fn newest(log: &Log, most: usize) -> anyhow::Result<Vec<Summary>> {
     let mut latest: Vec<Summary> = Vec::new();
-    for segment in log.newest_first() {
+    log.walk_back(|lines| {
         let mut found = VecDeque::new();
-        log.walk_segment(segment, |_, line| {
+        lines(&mut |line| {
             if line.contains("\"event\":\"decision\"")
                 && let Some(summary) = record(line).and_then(summary)
             {
@@ -212,10 +245,8 @@ fn newest(log: &Log, most: usize) -> anyhow::Result<Vec<Summary>> {
         })?;
         found.retain(|older| latest.iter().all(|newer| newer.id != older.id));
         latest.splice(0..0, found);
-        if latest.len() >= most {
-            break;
-        }
-    }
+        Ok(if latest.len() >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
     latest.drain(..latest.len().saturating_sub(most));
     Ok(latest)
 }

@@ -10,8 +10,12 @@ use highwater_core::audit::{
 use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::session::Leg;
+use highwater_store::AuditKey;
 
-use super::log::{Log, Place, record};
+use super::log::{Log, Parts, Place, record};
+
+/// How many decisions are looked up whose outcome is in a later segment.
+const MOST_LOOKUPS: usize = 8;
 
 /// One call that raised the label of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,10 +67,13 @@ struct Call {
 /// The reading of the log.
 struct Reader<'a> {
     subject: &'a Subject<'a>,
+    log: &'a Log,
     /// The principal as it stands in a record.
     needle: String,
     until: Option<Place>,
     calls: HashMap<DecisionId, Call>,
+    /// How many decisions were looked up in older segments.
+    lookups: usize,
     /// The label as the records add it up.
     sum: Label,
     own: Vec<Brought>,
@@ -78,17 +85,41 @@ struct Reader<'a> {
 impl Chronicle {
     /// Reads what a session took in before a place in the log, or up to its end.
     pub(super) fn read(log: &Log, subject: &Subject<'_>, until: Option<Place>) -> anyhow::Result<Self> {
+        if new_words(&Label::bottom(), subject.label).is_empty() && until.is_some() {
+            return Ok(Self::default());
+        }
+        let (session, principal) = (subject.session.as_str(), subject.principal.as_str());
+        let own = [AuditKey::Raised(session), AuditKey::Elsewhere];
+        let parts = log.parts(&own, until, &lowers(session))?;
+        let chronicle = Self::read_parts(log, &parts, subject, until)?;
+        if chronicle.unaccounted.is_empty() {
+            return Ok(chronicle);
+        }
+        // Sessions of one agent can share what they read: the host behind it may hold one conversation in several.
+        let all = [AuditKey::Raised(session), AuditKey::RaisedOf(principal), AuditKey::Elsewhere];
+        let parts = log.parts(&all, until, &|_| false)?;
+        Self::read_parts(log, &parts, subject, until)
+    }
+
+    fn read_parts(
+        log: &Log,
+        parts: &Parts,
+        subject: &Subject<'_>,
+        until: Option<Place>,
+    ) -> anyhow::Result<Self> {
         let needle = format!("\"principal\":{}", serde_json::Value::from(subject.principal.as_str()));
         let mut reader = Reader {
             subject,
+            log,
             needle,
             until,
             calls: HashMap::new(),
+            lookups: 0,
             sum: Label::bottom(),
             own: Vec::new(),
             others: Vec::new(),
         };
-        log.walk(|place, line| reader.look(place, line))?;
+        log.walk_parts(parts, |place, line| reader.look(place, line))?;
         Ok(reader.finish())
     }
 
@@ -153,7 +184,21 @@ impl Reader<'_> {
         }
     }
 
+    /// Looks for a decision that is in none of the parts: a call that took long, at the end of a segment.
+    fn look_up(&mut self, id: &DecisionId) {
+        if self.calls.contains_key(id) || self.lookups >= MOST_LOOKUPS {
+            return;
+        }
+        self.lookups += 1;
+        for (_, record) in self.log.records_of(id).unwrap_or_default() {
+            if let Recorded::Decision(decision) = record.happened {
+                self.decided(id.clone(), *decision);
+            }
+        }
+    }
+
     fn took_in(&mut self, id: &DecisionId, time: Timestamp, label: &RecordedLabel, marks: Vec<RecordedMark>) {
+        self.look_up(id);
         let Some(call) = self.calls.get(id) else { return };
         let own = call.session == *self.subject.session;
         let mut label = label.label();
@@ -207,6 +252,12 @@ impl Reader<'_> {
         brought.sort_by_key(|brought| brought.time);
         Chronicle { brought, unaccounted }
     }
+}
+
+/// Whether a line says that somebody lowered the label of a session.
+pub(super) fn lowers(session: &str) -> impl Fn(&str) -> bool {
+    let needle = format!("\"session\":{}", serde_json::Value::from(session));
+    move |line| line.contains("\"event\":\"declassification\"") && line.contains(&needle)
 }
 
 /// A label without its sets, which are not on record where nothing was found.

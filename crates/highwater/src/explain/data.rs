@@ -169,6 +169,8 @@ fn course(account: &Account) -> Vec<Value> {
                 | Recorded::MarksCleared { .. }
                 | Recorded::Token { .. }
                 | Recorded::Review { .. }
+                | Recorded::Access { .. }
+                | Recorded::Log { .. }
                 | Recorded::Unknown => return None,
             };
             Some(event(name, rest, record.time))

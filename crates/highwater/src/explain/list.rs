@@ -3,9 +3,9 @@
 use super::account::Summary;
 use super::data::ruling;
 use super::phrase::{listed, plain};
-use super::tell::table;
 use super::when::{clock, date};
 use crate::reevaluate::balanced_effect;
+use crate::terminal::{Table, View};
 
 /// Some of the decisions on record.
 pub(crate) struct List {
@@ -18,10 +18,10 @@ pub(crate) struct List {
 /// The decisions as a table, and how to see the others.
 pub(crate) fn list(list: &List) -> String {
     let headings = ["time (UTC)", "decision", "ruling", "balanced would", "what", "findings"];
-    let mut rows = vec![headings.map(str::to_owned)];
+    let mut table = Table::new(headings);
     for Summary { id, time, decision } in &list.decisions {
         let findings: Vec<String> = decision.findings.iter().map(|finding| finding.id.to_string()).collect();
-        rows.push([
+        table.row([
             format!("{} {}", date(*time), clock(*time)),
             id.to_string(),
             ruling(decision.ruling).to_owned(),
@@ -30,9 +30,7 @@ pub(crate) fn list(list: &List) -> String {
             listed(&findings),
         ]);
     }
-    let mut text = String::new();
-    // Writing to a text cannot fail.
-    table(&mut text, "", &rows).unwrap_or_default();
+    let mut text = table.text(View::stdout());
     if list.has_more {
         let shown = list.decisions.len();
         text.push_str(&format!(

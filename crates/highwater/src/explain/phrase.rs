@@ -140,6 +140,10 @@ pub(super) fn found(finding: &Finding, decision: &RecordedDecision) -> String {
             _ => "a person had to be asked, and this client has no way to ask one".to_owned(),
         },
         FindingId::Ask => match finding.reasons.first() {
+            Some(Reason::PageRefused) => format!(
+                "server `{server}` asked to open a page that nobody is sent to from here: only `https` pages and `http` pages \
+                 of this machine are opened, and none of Highwater's own"
+            ),
             Some(Reason::NoCallInFlight) => format!("server `{server}` asked something outside of any call"),
             _ => format!("server `{server}` asked something that this client cannot be asked"),
         },

@@ -377,6 +377,8 @@ fn happened(text: &mut String, account: &Account, record: &Record) -> std::fmt::
         | Recorded::MarksCleared { .. }
         | Recorded::Token { .. }
         | Recorded::Review { .. }
+        | Recorded::Access { .. }
+        | Recorded::Log { .. }
         | Recorded::Unknown => Ok(()),
     }
 }

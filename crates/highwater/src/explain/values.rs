@@ -1,7 +1,6 @@
 //! Where the values of a call came from, as it is on record: what the request does not say, and where it was read.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_core::audit::{Recorded, RecordedDecision};
 use highwater_core::decide::FlowMode;
@@ -11,7 +10,7 @@ use highwater_gateway::{ReplySource, value_sentences};
 use serde_json::{Value, json};
 
 use super::account::Account;
-use super::log::{Log, record};
+use super::log::Log;
 use super::phrase::plain;
 
 /// The calls in whose replies values stand, by what their clients call them.
@@ -20,23 +19,18 @@ pub(super) type Sources = BTreeMap<DecisionId, String>;
 /// Looks up the calls in whose replies the values of a decision stand.
 pub(super) fn sources(log: &Log, decision: &RecordedDecision) -> anyhow::Result<Sources> {
     let arguments = decision.standings.iter().flat_map(|standings| &standings.arguments);
-    let mut wanted: Vec<DecisionId> = arguments.filter_map(|argument| argument.source.clone()).collect();
+    let wanted: BTreeSet<DecisionId> = arguments.filter_map(|argument| argument.source.clone()).collect();
     let mut found = Sources::new();
-    if wanted.is_empty() {
-        return Ok(found);
-    }
-    log.walk(|_, line| {
-        if line.contains("\"event\":\"decision\"")
-            && wanted.iter().any(|id| line.contains(id.as_str()))
-            && let Some(record) = record(line)
-            && let (Some(id), Recorded::Decision(call)) = (record.id, record.happened)
-            && wanted.contains(&id)
-        {
-            wanted.retain(|other| *other != id);
+    for id in wanted {
+        let records = log.records_of(&id)?;
+        let call = records.into_iter().find_map(|(_, record)| match record.happened {
+            Recorded::Decision(call) => Some(call),
+            _ => None,
+        });
+        if let Some(call) = call {
             found.insert(id, call.tool.unwrap_or(call.target));
         }
-        if wanted.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
+    }
     Ok(found)
 }
 

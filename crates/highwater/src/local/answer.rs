@@ -19,6 +19,7 @@ const MOST: u32 = 1000;
 pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> {
     let answered = match ask {
         Ask::Servers => return Ok(Welcome::answer(&gateway.servers())?),
+        Ask::Overview => return Ok(Welcome::answer(&gateway.overview().await)?),
         Ask::Hooks => return Ok(Welcome::answer(&gateway.hook_status().await)?),
         Ask::MadeUpHooks { conversation } => {
             return Ok(Welcome::answer(&gateway.made_up_hooks(conversation).await)?);
@@ -92,15 +93,27 @@ pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> 
         Ask::RotateToken { name, person } => return Ok(secret(gateway.rotate_token(name, person).await)?),
         Ask::RevokeToken { name, person } => return Ok(revoked(gateway.revoke_token(name, person).await)?),
     };
-    Ok(answered.unwrap_or_else(|error: StoreError| Ok(Welcome::refused(error.to_string())))?)
+    Ok(answered.unwrap_or_else(|error: StoreError| Ok(Welcome::refused(of_store(&error))))?)
 }
+
+/// What a store says that cannot do what was asked; an outage is told as one.
+pub(super) fn of_store(error: &StoreError) -> String {
+    match error.is_outage() {
+        true => format!("{error}\nhelp: {OUTAGE}"),
+        false => error.to_string(),
+    }
+}
+
+/// What helps while the store is away.
+pub(crate) const OUTAGE: &str =
+    "this is an outage: try the same again when the store is back; `highwater status` says whether it is";
 
 /// The answer of a desk where no gateway runs; what it does not do is refused.
 pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Result<Welcome> {
     match ask {
         Ask::Tokens => match desk.list().await {
             Ok(tokens) => Welcome::answer(&tokens),
-            Err(error) => Ok(Welcome::refused(error.to_string())),
+            Err(error) => Ok(Welcome::refused(of_store(&error))),
         },
         Ask::CreateToken { name, terms, person } => {
             secret(desk.create(name, terms.as_deref().cloned(), person).await)
@@ -108,6 +121,7 @@ pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Resu
         Ask::RotateToken { name, person } => secret(desk.rotate(name, person).await),
         Ask::RevokeToken { name, person } => revoked(desk.revoke(name, person).await),
         Ask::Servers
+        | Ask::Overview
         | Ask::Hooks
         | Ask::MadeUpHooks { .. }
         | Ask::Sessions { .. }
@@ -141,6 +155,9 @@ fn revoked(done: Result<TokenView, TokenFault>) -> serde_json::Result<Welcome> {
 }
 
 fn refused(fault: &TokenFault) -> Welcome {
+    if let TokenFault::Store(error) = fault {
+        return Welcome::refused(of_store(error));
+    }
     Welcome::refused(match fault.help() {
         Some(help) => format!("{fault}\nhelp: {help}"),
         None => fault.to_string(),

@@ -10,6 +10,7 @@ use highwater_core::id::{ApprovalId, UserId};
 use highwater_gateway::{By, Desk, DeskFault, Gateway};
 use serde_json::{Value, json};
 
+use super::answer::of_store;
 use super::hello::{AskDesk, Welcome};
 use crate::page::free_beside;
 
@@ -32,6 +33,7 @@ pub(super) async fn answer(gateway: &Gateway, ask: &AskDesk) -> io::Result<Welco
     Ok(match said(desk, ask).await {
         Ok(value) => Welcome::answer(&value)?,
         Err(DeskFault::Unknown) => Welcome::refused(unknown(ask)),
+        Err(DeskFault::Store(error)) => Welcome::refused(of_store(&error)),
         Err(fault) => Welcome::refused(fault.to_string()),
     })
 }

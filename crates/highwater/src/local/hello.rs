@@ -80,6 +80,8 @@ pub(crate) enum HookReply {
 pub(crate) enum Ask {
     /// How the servers are.
     Servers,
+    /// How the gateway is as a whole.
+    Overview,
     /// Which hosts have told of themselves through hooks.
     Hooks,
     /// Which events of a made-up conversation came.

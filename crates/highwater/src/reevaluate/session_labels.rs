@@ -134,6 +134,12 @@ impl Reply {
         &self.upstream
     }
 
+    /// Whether its label has this word, or the call itself brought it.
+    pub(crate) fn has(&self, word: &str) -> bool {
+        self.label.contains(word)
+            || (self.is_outward && words(&Label::bottom().with_wrote_externally()).contains(word))
+    }
+
     /// Which session took it in.
     pub(crate) fn session(&self) -> &SessionKey {
         &self.session

@@ -5,6 +5,7 @@
 mod attention;
 mod bound;
 mod changed;
+mod defects;
 mod forms;
 mod held;
 mod killed;

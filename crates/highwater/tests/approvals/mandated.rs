@@ -62,15 +62,19 @@ async fn sign_for(stage: &Stage, client: &Client, how: How, arguments: &Value, c
 
 /// The same for the agent of this name.
 pub(crate) async fn sign_as(stage: &Stage, agent: &Value, arguments: &Value, calls: u64) {
+    let owner = stage.person.with_passkey(&stage.passkey).await;
+    let (status, said) = owner.mandate(&terms(agent, arguments, calls), &stage.passkey).await;
+    assert_eq!(status, 200, "{said}");
+}
+
+/// What is signed: deletions within these constraints, so often, for ten minutes.
+pub(crate) fn terms(agent: &Value, arguments: &Value, calls: u64) -> Value {
     let now = u64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap();
-    let terms = json!({
+    json!({
         "tools": [DELETE], "arguments": arguments, "max_calls": calls,
         "not_before": to_iso(Timestamp(now - 1000)), "expires": to_iso(Timestamp(now + 600_000)),
         "agent": agent,
-    });
-    let owner = stage.person.with_passkey(&stage.passkey).await;
-    let (status, said) = owner.mandate(&terms, &stage.passkey).await;
-    assert_eq!(status, 200, "{said}");
+    })
 }
 
 #[tokio::test]

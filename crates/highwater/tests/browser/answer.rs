@@ -259,6 +259,29 @@ async fn d8_the_outcome_is_in_view_and_has_the_focus_and_the_next_is_offered() {
     assert_eq!(title, "(1) Inbox · Highwater");
 }
 
+/// Whether what was said of the answer is in view, and what has the focus.
+const ANSWERED: &str = "const { top, bottom } = document.querySelector('.banner.good').getBoundingClientRect(); \
+     return { inView: top >= 0 && bottom <= innerHeight, top, focus: document.activeElement.tagName }";
+
+/// As it was met: the page kept its place, so that nothing in view said that it had worked.
+#[tokio::test(flavor = "multi_thread")]
+async fn d8_who_read_to_the_end_and_answered_sees_that_it_worked() {
+    let stage = Stage::open().await;
+    let client = stage.client().await;
+    stage.go("/inbox").await;
+    sign_in_as_operator(&stage).await;
+    let long = "a line\n".repeat(120);
+    let held = client.begin(Request::call(TIDY, &json!({ "path": "/a", "note": long }))).await.unwrap();
+    stage.go_to_request().await;
+    stage.browser.run("document.getElementById('end').scrollIntoView()", json!([])).await.unwrap();
+    stage.browser.click("#confirm").await.unwrap();
+    assert_eq!(held.answer().await.unwrap().text().unwrap(), "done");
+    stage.wait_text(".banner.good", "Approved").await;
+    stage.wait("html[data-ready]").await;
+    let seen = stage.browser.run(ANSWERED, json!([])).await.unwrap();
+    assert!(seen["inView"] == true && seen["focus"] != "BODY", "{seen}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn d15_a_mandate_is_signed_by_a_form_that_an_approved_call_fills_in() {
     let stage = Stage::with(json!({ "tools": { "files:wipe": { "delegable": true } } })).await;

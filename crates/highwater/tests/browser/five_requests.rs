@@ -148,8 +148,9 @@ async fn five_requests_are_understood_at_first_sight() {
             assert_eq!(seen.contains("Cannot be undone."), grave, "{tool} {name}: {seen}");
             assert!(seen.contains(argument), "{tool} {name}: {seen}");
             assert!(seen.contains("Your configuration asks for a"), "{tool} {name}: {seen}");
-            let why = browser.text(".reasons").await.unwrap();
-            assert!(why.contains("Your configuration asks for a"), "{why}");
+            // Once: what is said at the top is not said again below.
+            let page = browser.text("main").await.unwrap();
+            assert_eq!(page.matches("Your configuration asks for a").count(), 1, "{tool} {name}: {page}");
             // Only what is long has to be read, and the server's text is no part of it.
             let waits =
                 browser.run("return document.querySelector('.primary').disabled", json!([])).await.unwrap();

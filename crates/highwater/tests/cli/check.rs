@@ -35,7 +35,9 @@ fn permits_are_listed_by_check_and_by_status() {
         [&["check", "permits.yaml"][..], &["status", "--config", "permits.yaml", "--data-dir", "data"]]
     {
         let output = site.run(arguments);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        // No gateway runs, and scripts learn it from `status`.
+        let code = if arguments[0] == "status" { 1 } else { 0 };
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
         let said = text(&output.stdout);
         assert!(said.contains(old) && said.contains(new), "{said}");
     }

@@ -70,3 +70,36 @@ fn what_is_not_on_record_is_a_failure_with_the_way_out() {
     }
     assert_eq!(site.run(&["explain", "hwd_a1", "--last"]).status.code(), Some(2));
 }
+
+#[test]
+fn what_was_compressed_tells_the_same() {
+    let site = recorded();
+    std::fs::set_permissions(site.data(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let asked: [&[&str]; 5] = [
+        &["explain", "hwd_a2"],
+        &["explain", "hwd_a2", "--json"],
+        &["explain", "--last"],
+        &["explain"],
+        &["report"],
+    ];
+    let tell = || asked.map(|arguments| text(&site.run(arguments).stdout));
+    let before = tell();
+    let folder = site.data().join("audit");
+    std::fs::write(folder.join("000002.jsonl"), "").unwrap();
+    let dir = highwater_store::DataDir::open(site.data()).unwrap();
+    let log = highwater_store::AuditLog::open(&dir).unwrap();
+    let keep = std::time::Duration::from_secs(3_650 * 24 * 60 * 60);
+    log.keep(highwater_store::AuditRetention { keep, max: 1 << 30, compress: true }).unwrap();
+    let deadline = std::time::Instant::now() + crate::program::PATIENCE;
+    while folder.join("000001.jsonl").exists() {
+        assert!(std::time::Instant::now() < deadline, "it is compressed");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    for (now, before) in tell().iter().zip(&before) {
+        assert_eq!(now, before);
+    }
+    for index in ["", "damaged"] {
+        std::fs::write(folder.join("000001.index"), index).unwrap();
+        assert_eq!(tell(), before, "with an index that is {index:?}");
+    }
+}

@@ -29,12 +29,20 @@ fn help_says_what_there_is() {
         "connect",
         "disconnect",
         "doctor",
+        "logs",
+        "version",
+        "completions",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let output = site.run(&arguments);
         assert!(output.status.success(), "{command}");
+        let help = text(&output.stdout);
+        assert!(
+            help.lines().all(|line| line.chars().count() <= 100),
+            "{command}: a line is too long:\n{help}"
+        );
         let name = if command.is_empty() { "highwater" } else { command };
-        insta::assert_snapshot!(format!("help_{}", name.replace(' ', "-")), text(&output.stdout));
+        insta::assert_snapshot!(format!("help_{}", name.replace(' ', "-")), help);
     }
 }
 

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on should say so and stop"
 )]
 
+mod backup;
 mod check;
 mod explain;
 mod help;
@@ -16,6 +17,7 @@ mod log;
 mod marks;
 mod memory;
 mod names;
+mod overview;
 mod program;
 mod receipts;
 mod reload;
@@ -24,5 +26,8 @@ mod serve;
 mod session;
 mod stdio;
 mod stop;
+mod terminal;
 mod test;
 mod token;
+mod trouble;
+mod volume;

@@ -77,6 +77,13 @@ impl Site {
         Self::started(self.command(arguments))
     }
 
+    /// The same, with these variables as well.
+    pub(crate) fn start_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Running {
+        let mut command = self.command(arguments);
+        command.envs(environment.iter().copied());
+        Self::started(command)
+    }
+
     /// The same, in another group of users where that is allowed.
     pub(crate) fn start_in_group(&self, arguments: &[&str], group: u32) -> Running {
         let mut command = self.command(arguments);

@@ -7,5 +7,8 @@ mod decisions;
 mod killed;
 mod manifest;
 mod quarantine;
+mod refresh;
+mod review;
 mod rug_pulls;
+mod shown;
 mod stage;

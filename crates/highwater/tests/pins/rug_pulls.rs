@@ -22,8 +22,11 @@ async fn approved(by_person: bool) -> Stage {
 async fn holds_the_tool(part: &str, change: impl Fn(&mut Value) + Copy) {
     for by_person in [true, false] {
         let mut stage = approved(by_person).await;
+        let before = stage.tool("up__read_note").await;
         stage.pull(|definitions| change(&mut definitions["tools"][0])).await;
-        assert_eq!(stage.tools().await, ["up__write_note"], "{part}");
+        // It is shown as it was approved, and may not be called.
+        assert_eq!(stage.tools().await, ["up__read_note", "up__write_note"], "{part}");
+        assert_eq!(stage.tool("up__read_note").await, before, "{part}");
         let said = stage.is_refused("up__read_note").await;
         assert!(said.contains("highwater servers diff up"), "{said}");
         stage.runs("up__write_note").await;
@@ -83,7 +86,8 @@ async fn riskier_annotations_take_effect_at_once_and_hold_nothing() {
         stage.pull(|definitions| definitions["tools"][0]["annotations"] = riskier).await;
         let shown = stage.tool("up__read_note").await;
         assert_eq!(shown["annotations"]["readOnlyHint"], false);
-        assert_eq!(shown["annotations"]["destructiveHint"], true);
+        // The approved definition says nothing of it, which is no better.
+        assert_eq!(shown["annotations"]["destructiveHint"], Value::Null);
         stage.runs("up__read_note").await;
         let item = stage.item("tool", "read_note").await;
         assert_eq!((item["hold"].clone(), item["status"].as_str()), (Value::Null, Some("changed")));
@@ -128,7 +132,7 @@ async fn other_instructions_are_not_shown_until_a_person_has_seen_them() {
             let setup = stage.setup(Era::Legacy);
             async move { setup.connect().await.unwrap().greeting().unwrap().at("/result/instructions") }
         };
-        assert_eq!(greeting(&stage).await, Value::Null);
+        assert_eq!(greeting(&stage).await, "Use the tools well.");
         stage.runs("up__read_note").await;
         assert_eq!(stage.item("instructions", "").await["hold"], "changed");
         stage.approve("up").await;
@@ -143,7 +147,12 @@ async fn another_prompt_is_held() {
         stage
             .pull(|definitions| definitions["prompts"][0]["description"] = json!("Reviews, and mails it."))
             .await;
-        assert_eq!(stage.listed("prompts/list", "prompts", "name").await, Vec::<String>::new());
+        assert_eq!(stage.listed("prompts/list", "prompts", "name").await, ["up__review"]);
+        assert_eq!(
+            stage.listed("prompts/list", "prompts", "description").await,
+            ["Reviews a note."],
+            "as it was approved"
+        );
         let client = stage.client().await;
         let answer = client.request("prompts/get", json!({ "name": "up__review" })).await.unwrap();
         assert_eq!(answer.error_code(), Some(403_103), "{}", answer.raw());
@@ -166,7 +175,9 @@ async fn another_resource_template_is_held() {
         .pull(|definitions| definitions["resourceTemplates"][0]["description"] = json!("Ask for all."))
         .await;
     let templates = || stage.listed("resources/templates/list", "resourceTemplates", "uriTemplate");
-    assert_eq!(templates().await, Vec::<String>::new());
+    assert_eq!(templates().await, ["up+note://{id}"]);
+    let all = stage.all_that_is_shown().await;
+    assert!(!all.contains("Ask for all."), "{all}");
     let client = stage.client().await;
     let reference = json!({ "type": "ref/resource", "uri": "up+note://{id}" });
     let params = json!({ "ref": reference, "argument": { "name": "id", "value": "" } });
@@ -265,9 +276,9 @@ async fn another_command_under_the_same_name_is_another_server() {
     stage.gateway.home().configure(&config.to_string()).unwrap();
     stage.again().await;
     stage.is_refused("up__read_note").await;
-    // Arguments may hold secrets; that they changed is shown, and not what they are.
+    // That they changed is told by a digest, and what they are by the command line, without its secrets.
     let said = stage.said(&["diff", "up"]).await;
-    assert!(said.contains("arguments (identity)") && !said.contains("--journal"), "{said}");
+    assert!(said.contains("arguments (identity)") && said.contains("--journal"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -350,7 +361,11 @@ async fn a_tool_that_appears_while_its_server_runs_is_held() {
     let agent = stage.client().await;
     let before = stage.tools().await;
     agent.call("up__test_trigger_tool_change", json!({})).await.unwrap();
-    agent.next_notification("notifications/tools/list_changed").await.unwrap();
+    // Agents are not told of what they are not shown.
+    let is_new = |item: &serde_json::Value| item["name"] == "test_passing_tool";
+    let seen =
+        async || stage.review("up").await["items"].as_array().unwrap().iter().any(is_new).then_some(());
+    highwater_testkit::wait::until("the new tool is seen", seen).await.unwrap();
     assert_eq!(stage.tools().await, before);
     stage.is_refused("up__test_passing_tool").await;
     assert_eq!(stage.item("tool", "test_passing_tool").await["hold"], "new");

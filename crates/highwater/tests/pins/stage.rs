@@ -44,7 +44,13 @@ pub(crate) fn definitions() -> Value {
 /// What the scripted server says when it is asked, for these definitions.
 fn script(definitions: &Value) -> Value {
     let answer = |result: Value| json!([format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{result}}}"#)]);
-    let list = |key: &str| answer(json!({ key: definitions[key] }));
+    let list = |key: &str| {
+        let mut said = json!({ key: definitions[key] });
+        if definitions["beside"].is_object() {
+            merge(&mut said, &definitions["beside"]);
+        }
+        answer(said)
+    };
     let text =
         json!({ "content": [{ "type": "text", "text": "done" }], "structuredContent": { "text": "done" } });
     let mut script = json!({
@@ -69,6 +75,22 @@ fn script(definitions: &Value) -> Value {
         "acme/reindex": answer(json!({})),
         "ping": answer(json!({})),
     });
+    if definitions["modern"] == true {
+        let said = script.as_object_mut().unwrap();
+        said.remove("initialize");
+        for (_, messages) in said.iter_mut() {
+            let text = messages[0].as_str().unwrap();
+            let complete = text.replacen(r#""result":{"#, r#""result":{"resultType":"complete","#, 1);
+            *messages = json!([complete.replace(",}", "}")]);
+        }
+        script["server/discover"] = answer(json!({
+            "resultType": "complete",
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": { "tools": {}, "prompts": {}, "resources": {}, "completions": {} },
+            "instructions": definitions["instructions"],
+            "_meta": { "io.modelcontextprotocol/serverInfo": definitions["serverInfo"] },
+        }));
+    }
     if definitions["manifest"].is_object() {
         script["declarations/manifest"] = answer(definitions["manifest"].clone());
     }
@@ -107,7 +129,7 @@ fn journal_file(folder: &Path, server: &str) -> PathBuf {
     folder.join(format!("{server}.journal.jsonl"))
 }
 
-fn merge(into: &mut Value, more: &Value) {
+pub(crate) fn merge(into: &mut Value, more: &Value) {
     match (into, more) {
         (Value::Object(into), Value::Object(more)) => {
             for (key, value) in more {
@@ -160,10 +182,15 @@ impl Stage {
         Self { gateway: home.serve().await.unwrap() }
     }
 
-    /// The gateway stops and starts again.
+    /// The gateway stops and starts again, and meets its servers: until it has, agents are shown what was approved of them.
     pub(crate) async fn again(&mut self) {
         self.gateway.stop().await.unwrap();
         self.gateway.restart().await.unwrap();
+        let (status, servers) = self.api(Method::GET, "/api/v1/servers", None).await;
+        assert_eq!(status, 200, "{servers}");
+        for server in servers.as_array().unwrap() {
+            self.review(server["name"].as_str().unwrap()).await;
+        }
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -210,6 +237,40 @@ impl Stage {
         let tools = answer.at("/result/tools");
         let found = tools.as_array().unwrap().iter().find(|tool| tool["name"] == name);
         found.unwrap_or_else(|| panic!("no {name} in {tools:#}")).clone()
+    }
+
+    /// Everything that an agent is shown before it calls anything, in both eras.
+    pub(crate) async fn all_that_is_shown(&self) -> String {
+        let mut all = self.client().await.greeting().unwrap().raw().to_owned();
+        let client = self.gateway.http(Era::Modern).without_stream().connect().await.unwrap();
+        for list in
+            ["server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"]
+        {
+            all.push_str(client.request(list, json!({})).await.unwrap().raw());
+        }
+        all
+    }
+
+    /// When the gateway last looked at `up`.
+    pub(crate) async fn looked_at(&self) -> u64 {
+        let (_, list) = self.api(Method::GET, "/api/v1/servers", None).await;
+        let all = list.as_array().or(list["servers"].as_array()).unwrap();
+        let found = all.iter().find(|it| it["name"] == "up").unwrap();
+        found["looked_at"].as_u64().unwrap_or_default()
+    }
+
+    /// Has `up` say this from now on, and goes on using it until the gateway has looked at it.
+    pub(crate) async fn now_says(&self, definitions: &Value) {
+        say(self.folder(), "up", definitions);
+        // Two looks: the first may have been under way.
+        for _ in 0..2 {
+            let before = self.looked_at().await;
+            let again = async || {
+                self.tools().await;
+                (self.looked_at().await > before).then_some(())
+            };
+            until("the gateway looked at it again", again).await.unwrap();
+        }
     }
 
     /// Calls a tool as an agent.

@@ -2,7 +2,6 @@
 //! a grant count once for both.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use highwater_core::approval::Algorithm;
@@ -29,8 +28,6 @@ const DELETE: &str = "files__delete";
 const HELD: &str = "5m";
 /// Holds calls so briefly that callers are told to come again.
 const BRIEFLY: &str = "1s";
-/// What replicas share: a client may come back to any of them.
-const SEAL_KEY: &str = "hwk_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc\n";
 
 /// Both gateways, each with somebody in front of its own page. Fields are dropped in this order.
 struct Two {
@@ -91,7 +88,7 @@ impl Two {
         Self::before(hold, "legacy", &script(), auditor).await
     }
 
-    /// The same before a server of this era that says this. Both seal with one key.
+    /// The same before a server of this era that says this. Both seal with the key in the database.
     async fn before(hold: &str, era: &str, script: &Value, auditor: &Value) -> Self {
         let (database, url) = tokio::task::spawn_blocking(|| {
             let database = PostgresServer::start();
@@ -129,11 +126,6 @@ impl Two {
             }
             let home = Home::new(PROGRAM, "servers: {}\n").unwrap();
             home.configure(&config.to_string()).unwrap();
-            std::fs::create_dir_all(home.data_dir()).unwrap();
-            std::fs::set_permissions(home.data_dir(), std::fs::Permissions::from_mode(0o700)).unwrap();
-            std::fs::write(home.data_dir().join("seal-key"), SEAL_KEY).unwrap();
-            let private = std::fs::Permissions::from_mode(0o600);
-            std::fs::set_permissions(home.data_dir().join("seal-key"), private).unwrap();
             let gateway = home.serve().await.unwrap_or_else(|error| panic!("{error:#}"));
             let page = format!("http://127.0.0.1:{}", port.get());
             let person = Person::operator_behind(&page, ORIGIN, gateway.operator_token()).await;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod approvals;
+mod ceremony;
 #[path = "../support/labelled.rs"]
 mod labelled;
 #[path = "../approvals/person.rs"]

@@ -6,29 +6,31 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Heard, answered_error, model, soon, text};
 use super::harbour::{Harbour, LOG_BOOK, Speaks};
-use super::stage::{CLIENTS, Stage};
+use super::stage::{CLIENTS, Mode, Stage};
 
 /// One server behind the gateway.
 struct Berth {
     alias: &'static str,
     harbour: Harbour,
     speaks: Speaks,
+    /// How the client in front of it begins.
+    mode: Mode,
 }
 
 impl Berth {
-    fn new(alias: &'static str, speaks: Speaks) -> Self {
-        Self { alias, harbour: Harbour::new(speaks), speaks }
+    fn new(alias: &'static str, speaks: Speaks, mode: Mode) -> Self {
+        Self { alias, harbour: Harbour::new(speaks), speaks, mode }
     }
 
     fn tool(&self, name: &str) -> String {
         format!("{}__{name}", self.alias)
     }
 
-    /// The version that the gateway should speak with it.
+    /// The version that the gateway should speak with it: its client's era where it speaks both.
     fn version(&self) -> &'static str {
-        match self.speaks {
-            Speaks::Everything => "2026-07-28",
-            Speaks::Legacy => "2025-11-25",
+        match (self.speaks, self.mode) {
+            (Speaks::Legacy, _) | (Speaks::Everything, Mode::Initialize) => "2025-11-25",
+            (Speaks::Everything, Mode::Discover | Mode::Auto) => "2026-07-28",
         }
     }
 }
@@ -37,10 +39,10 @@ impl Berth {
 async fn in_every_cell(story: impl AsyncFn(&Client, &Berth)) {
     for (way, mode) in CLIENTS {
         let berths = [
-            Berth::new("over-stdio", Speaks::Everything),
-            Berth::new("over-stdio-old", Speaks::Legacy),
-            Berth::new("over-http", Speaks::Everything),
-            Berth::new("over-http-old", Speaks::Legacy),
+            Berth::new("over-stdio", Speaks::Everything, mode),
+            Berth::new("over-stdio-old", Speaks::Legacy, mode),
+            Berth::new("over-http", Speaks::Everything, mode),
+            Berth::new("over-http-old", Speaks::Legacy, mode),
         ];
         let mut servers = serde_json::Map::new();
         for berth in &berths {

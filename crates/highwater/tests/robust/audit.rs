@@ -27,6 +27,7 @@ impl Audit {
         let mut audit = Self::default();
         let Ok(files) = std::fs::read_dir(data_dir.join("audit")) else { return audit };
         let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
         paths.sort();
         for path in paths {
             let text = std::fs::read_to_string(&path).unwrap();
@@ -34,7 +35,9 @@ impl Audit {
             for line in whole.lines() {
                 let event: Value =
                     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-                let page = audit.actions.entry(event["id"].as_str().unwrap().to_owned()).or_default();
+                // What belongs to no call: who came, and what became of the log itself.
+                let Some(id) = event["id"].as_str() else { continue };
+                let page = audit.actions.entry(id.to_owned()).or_default();
                 match event["event"].as_str() {
                     Some("decision") => page.decisions.push(event),
                     Some("outcome") => page.outcomes.push(event),

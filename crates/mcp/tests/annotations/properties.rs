@@ -227,7 +227,7 @@ proptest! {
             let (_, _) = (resolved_claims(raw, "t", Authority::Resolved), server_says(raw));
             shown_tool(raw, "t", &contract);
             let label = Label::bottom().with_open_world();
-            reply_meta(Some(raw), &ReplyNote { reply: &label, session: &label, decision: "d" });
+            reply_meta(Some(raw), &ReplyNote { reply: &label, sources: label.origins(), session: &label, decision: "d" });
             context_meta(Some(raw), &Context { session: &label, share: Share::Full, contributors: None });
         }
     }

@@ -21,7 +21,7 @@ use rustix::process::{
 };
 
 use orders::Orders;
-use tree::Tree;
+pub(crate) use tree::Tree;
 
 /// A child that was ended by signal N makes the guard exit with this plus N, as shells do.
 pub const SIGNAL_BASE: i32 = 128;

@@ -6,14 +6,14 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// The descendants of one process. Orphans among them are adopted by it, so none gets away by losing its
 /// parent or by starting a session of its own.
-pub(super) struct Tree {
+pub(crate) struct Tree {
     root: i32,
 }
 
 // === impl Tree ===
 
 impl Tree {
-    pub(super) fn of(root: Pid) -> Self {
+    pub(crate) fn of(root: Pid) -> Self {
         Self { root: root.as_raw_nonzero().get() }
     }
 
@@ -21,6 +21,15 @@ impl Tree {
     pub(super) fn signal(&self, signal: Signal) -> usize {
         let descendants = self.descendants();
         descendants.iter().filter(|pid| self.reach(**pid, &descendants, signal)).count()
+    }
+
+    /// Whether any of them was stopped, and not by a debugger.
+    pub(crate) fn has_stopped(&self) -> bool {
+        let is_stopped = |pid: &i32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            state(&stat) == Some("T")
+        };
+        self.descendants().iter().any(is_stopped)
     }
 
     fn descendants(&self) -> HashSet<i32> {
@@ -77,6 +86,11 @@ fn read_stat(stat: &str) -> Option<i32> {
     (!matches!(state, "Z" | "X" | "x")).then_some(parent)
 }
 
+/// The state of a process, as one letter.
+fn state(stat: &str) -> Option<&str> {
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().next()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,5 +112,21 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!tree.descendants().contains(&id));
+    }
+
+    #[test]
+    fn a_child_that_was_stopped_is_told_from_one_that_sleeps() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let has_stopped =
+            || state(&std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap()) == Some("T");
+        assert!(!has_stopped());
+        rustix::process::kill_process(pid, Signal::STOP).unwrap();
+        while !has_stopped() {
+            std::thread::yield_now();
+        }
+        assert!(Tree::of(rustix::process::getpid()).has_stopped());
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

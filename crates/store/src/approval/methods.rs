@@ -31,7 +31,8 @@ impl Store {
         self.0.perform(operation::ReadClock(clock::now())).await.map(operation::stamp)
     }
 
-    /// The installation, made on first use. Credentials are of one relying party and one page, so others are refused.
+    /// The installation, made on first use. Credentials are of one relying party and one page, so others are refused once
+    /// there is a credential.
     pub async fn installation(&self, rp_id: &str, origin: &str) -> Result<Installation, StoreError> {
         let foreign = |_| StoreError::Foreign { what: "an installation without an id" };
         let wanted = Installation {
@@ -45,6 +46,7 @@ impl Store {
             let (rp_id, origin) = (found.rp_id.into(), found.origin.into());
             return Err(StoreError::OtherOrigin { rp_id, origin });
         }
+        self.0.page.get_or_init(|| (rp_id.to_owned(), origin.to_owned()));
         Ok(found)
     }
 
@@ -117,8 +119,11 @@ impl Store {
         standing: CredentialStanding,
         now: Timestamp,
     ) -> Result<Added, StoreError> {
-        let (new, enrolled_by) = (new.clone(), enrolled_by.to_owned());
-        self.0.perform(operation::AddCredential { new, enrolled_by, standing, now }).await
+        let (new, enrolled_by, page) = (new.clone(), enrolled_by.to_owned(), self.0.page.get().cloned());
+        let added =
+            self.0.perform(operation::AddCredential { page, new, enrolled_by, standing, now }).await?;
+        added
+            .map_err(|(rp_id, origin)| StoreError::OtherOrigin { rp_id: rp_id.into(), origin: origin.into() })
     }
 
     /// The credentials of a person, or of all; the oldest first.

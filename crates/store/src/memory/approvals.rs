@@ -63,6 +63,11 @@ impl Approvals {
         self.windows.get(user).filter(|window| window.expires > now)
     }
 
+    /// Whether there is a credential that was not revoked.
+    pub(crate) fn has_credentials(&self) -> bool {
+        self.credentials.values().any(|it| it.revoked.is_none())
+    }
+
     pub(crate) fn add_credential(&mut self, asked: &AddCredential) -> Added {
         let new = &asked.new;
         let id = new.registration.id.to_string();

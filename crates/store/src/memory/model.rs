@@ -21,6 +21,8 @@ pub(crate) struct Model {
     pub(crate) sessions: BTreeMap<String, Session>,
     pub(super) marks: super::marks::ModelMarks,
     pub(crate) print_key: Option<String>,
+    pub(crate) seal_key: Option<String>,
+    pub(crate) gateways: BTreeMap<String, crate::gateways::GatewayTokens>,
     declassifications: BTreeMap<String, Vec<Declassification>>,
     pub(crate) contexts: Vec<Context>,
     pub(crate) notices: Vec<Notice>,

@@ -6,6 +6,7 @@ mod conversation;
 mod database;
 mod declassify;
 mod describe;
+mod gateway;
 mod hosted;
 mod join;
 mod mark;
@@ -20,6 +21,7 @@ pub(crate) use conversation::{End, Enter, JoinPending, Seen};
 pub(crate) use database::{Probe, Prune, Restored};
 pub(crate) use declassify::{CloseEpoch, Closing, Declassify, DropPending, GoesAlong, Lower, Lowering};
 pub(crate) use describe::Describe;
+pub(crate) use gateway::{AnnounceGateway, EnsureSealKey, ListGateways};
 pub(crate) use hosted::BeginHosted;
 pub(crate) use join::Join;
 pub(crate) use mark::{

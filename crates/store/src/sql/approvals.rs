@@ -32,6 +32,11 @@ statements! {
             ON CONFLICT DO NOTHING";
     INSTALLATION = "SELECT server_id,rp_id,origin,created FROM installation WHERE id='this'";
 
+    COUNTING_CREDENTIAL = "SELECT id FROM credential WHERE revoked=0 LIMIT 1";
+    /// Takes the row and holds it until the transaction ends.
+    TAKE_INSTALLATION = "UPDATE installation SET created=created WHERE id='this' RETURNING rp_id,origin";
+    SETTLE_INSTALLATION = "UPDATE installation SET rp_id=$1, origin=$2 WHERE id='this'";
+
     NAME_APPROVER = "INSERT INTO approver(id,handle,created) VALUES($1,$2,$3) ON CONFLICT DO NOTHING";
     HANDLE = "SELECT handle FROM approver WHERE id=$1";
     APPROVERS = "SELECT id FROM approver ORDER BY id";

@@ -107,6 +107,11 @@ pub(crate) fn first(rows: Vec<Row>) -> Option<Row> {
     rows.into_iter().next()
 }
 
+/// The layout of databases that this program makes, and the newest that it reads.
+pub const fn layout() -> i64 {
+    schema::latest()
+}
+
 /// The row that a statement always gives.
 pub(crate) fn only(rows: Vec<Row>) -> Result<Row, StoreError> {
     first(rows).ok_or(StoreError::Foreign { what: "a statement without its row" })

@@ -14,7 +14,7 @@ pub(crate) enum Dialect {
 type Migration = &'static [&'static str];
 
 const MIGRATIONS: &[Migration] =
-    &[FIRST, PINS, AGENT_TOKENS, APPROVALS, ROUNDS, BELIEF, MARKS, CONVERSATIONS, PASSKEY_NAMES];
+    &[FIRST, PINS, AGENT_TOKENS, APPROVALS, ROUNDS, BELIEF, MARKS, CONVERSATIONS, PASSKEY_NAMES, GATEWAYS];
 
 /// Times are milliseconds, `0` where something has not happened. JSON is text: a column declared `JSON` has
 /// numeric affinity in SQLite.
@@ -176,6 +176,13 @@ const CONVERSATIONS: Migration = &[
 
 /// What people call their passkeys; empty where nobody has named one.
 const PASSKEY_NAMES: Migration = &["ALTER TABLE credential ADD COLUMN name TEXT NOT NULL DEFAULT ''"];
+
+/// Gateways that share the database, the digests of the tokens that open each, and the key with which all of them seal.
+const GATEWAYS: Migration = &[
+    "CREATE TABLE seal_key(id TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY(id))",
+    "CREATE TABLE gateway(id TEXT NOT NULL, agent TEXT NOT NULL, operator TEXT NOT NULL, seen INT NOT NULL, \
+     PRIMARY KEY(id))",
+];
 
 /// The version this program writes.
 pub(crate) const fn latest() -> i64 {

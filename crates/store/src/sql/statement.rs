@@ -109,6 +109,13 @@ statements! {
     MAKE_PRINT_KEY = "INSERT INTO print_key(id,key) VALUES('one',$1) ON CONFLICT DO NOTHING";
     PRINT_KEY = "SELECT key FROM print_key WHERE id='one'";
 
+    MAKE_SEAL_KEY = "INSERT INTO seal_key(id,key) VALUES('one',$1) ON CONFLICT DO NOTHING";
+    SEAL_KEY = "SELECT key FROM seal_key WHERE id='one'";
+    ANNOUNCE_GATEWAY = "INSERT INTO gateway(id,agent,operator,seen) VALUES($1,$2,$3,$4) \
+            ON CONFLICT(id) DO UPDATE SET agent=excluded.agent, operator=excluded.operator, seen=excluded.seen";
+    FORGET_GATEWAYS = "DELETE FROM gateway WHERE seen<$1";
+    GATEWAYS = "SELECT id,agent,operator,seen FROM gateway WHERE seen>=$1 ORDER BY id";
+
     MINT_CONTEXT = "INSERT INTO context(id,created,person,note,label) VALUES($1,$2,$3,$4,$5)";
     CONTEXT = "SELECT label FROM context WHERE id=$1";
     CONTEXTS = "SELECT id,created,person,note,label FROM context ORDER BY created DESC, id LIMIT $1";
@@ -144,11 +151,11 @@ statements! {
     /// Approves everything that is seen and was not refused.
     APPROVE_PINS = "UPDATE pin SET pin_digest=seen_digest, pin_text=seen_text, basis='person', believed=$1, person=$2, \
             pin_at=$3, rejected=CASE WHEN kind='identity' THEN '' ELSE rejected END, ver=ver+1 \
-            WHERE server=$4 AND seen_digest<>'' AND kind NOT IN ('manifest','profile') \
+            WHERE server=$4 AND seen_digest<>'' AND kind NOT IN ('resources','manifest','profile') \
             AND (rejected<>seen_digest OR kind='identity')";
     APPROVAL_EVENTS = "INSERT INTO pin_event(id,server,kind,name,at,what,digest,text,person,reason,decided) \
             SELECT $1 || '-' || kind || '-' || name,server,kind,name,$2,$3,seen_digest,'',$4,$5,1 FROM pin \
-            WHERE server=$6 AND seen_digest<>'' AND kind NOT IN ('manifest','profile') \
+            WHERE server=$6 AND seen_digest<>'' AND kind NOT IN ('resources','manifest','profile') \
             AND (rejected<>seen_digest OR kind='identity') \
             AND (pin_digest<>seen_digest OR basis<>'person' OR believed<>$7)";
     REJECT_PIN = "UPDATE pin SET rejected=seen_digest, ver=ver+1 WHERE server=$1 AND kind=$2 AND name=$3 \

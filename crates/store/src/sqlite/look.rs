@@ -27,13 +27,19 @@ pub(crate) fn pins(file: &Path, servers: &[&str]) -> Result<BTreeMap<String, Vec
     Ok(pins)
 }
 
+/// Opens a file that somebody may write to, without emptying the log beside it.
+pub(super) fn open_live(file: &Path) -> Result<Connection, StoreError> {
+    let failed = |why: rusqlite::Error| StoreError::File { path: file.into(), why: why.to_string().into() };
+    let connection = connection::open(file, connection::Purpose::Read)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
+    Ok(connection)
+}
+
 /// Opens the file so that nothing beside it is made, emptied or removed.
-fn open(file: &Path) -> Result<Connection, StoreError> {
+pub(super) fn open(file: &Path) -> Result<Connection, StoreError> {
     let failed = |why: rusqlite::Error| StoreError::File { path: file.into(), why: why.to_string().into() };
     if has_log(file) {
-        let connection = connection::open(file, connection::Purpose::Read)?;
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
-        return Ok(connection);
+        return open_live(file);
     }
     // Without a log the file is all there is, and a reader that says so needs no files of its own.
     let name: String = file.to_string_lossy().chars().map(escaped).collect();

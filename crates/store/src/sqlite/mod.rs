@@ -1,18 +1,23 @@
 //! SQLite in process: for one node. WAL, one writing thread, reading threads of their own.
 
 mod connection;
+mod copy;
 mod look;
+mod presence;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
 use self::connection::Purpose;
+pub(crate) use self::copy::copy;
 pub(crate) use self::look::pins;
+use self::presence::Presence;
 use self::reader::Reader;
 use self::writer::Writer;
 use crate::StoreError;
@@ -29,6 +34,7 @@ pub(crate) struct Sqlite {
     road: Reader,
     /// For lists that people look at, so that a long one delays no call.
     people: Reader,
+    presence: Arc<Presence>,
 }
 
 /// What is known when the file is opened.
@@ -55,8 +61,13 @@ impl Sqlite {
                 "the store was restored, so every session counts as having read everything"
             );
         }
+        let presence = Arc::new(Presence::of(&opening.file));
+        let writer = Writer::start(connection, log_was_left)?;
+        let watched = presence.watch(writer.rescuer());
+        watched.map_err(|error| StoreError::Failed { doing: "begin", why: error.to_string().into() })?;
         Ok(Self {
-            writer: Writer::start(connection, log_was_left)?,
+            writer,
+            presence,
             road: Reader::new(&opening.file, "store-read"),
             people: Reader::new(&opening.file, "store-lists"),
         })
@@ -64,6 +75,7 @@ impl Sqlite {
 
     /// Does one thing and waits for it.
     pub(crate) async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
+        self.presence.check()?;
         let (reply, answer) = oneshot::channel();
         match operation.access() {
             Access::Write(_) => self.writer.send(operation, reply).await?,
@@ -74,6 +86,7 @@ impl Sqlite {
 
     /// Does one thing for people.
     pub(crate) async fn list<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
+        self.presence.check()?;
         let (reply, answer) = oneshot::channel();
         self.people.send(operation, reply).await?;
         answer.await.unwrap_or(Err(StoreError::Stopped))
@@ -84,6 +97,11 @@ impl Sqlite {
         self.writer.try_send(operation)
     }
 
+    /// Whether the file is still the one that was opened.
+    pub(crate) fn presence(&self) -> Result<(), StoreError> {
+        self.presence.check()
+    }
+
     /// Whether the writing thread is there.
     pub(crate) fn is_writing(&self) -> bool {
         self.writer.is_alive()
@@ -91,6 +109,7 @@ impl Sqlite {
 
     /// Ends in order: what is queued is written.
     pub(crate) async fn close(&self) {
+        self.presence.close();
         self.writer.stop().await;
     }
 }

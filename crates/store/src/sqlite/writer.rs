@@ -1,5 +1,6 @@
 //! The only connection that writes, on a thread of its own: what is queued is committed together.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,6 +9,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{SqliteTx, at_once, batch, flush_commits, scrub, undo};
+use super::copy;
 use crate::StoreError;
 use crate::operation::{Access, Durability, Operation};
 
@@ -16,6 +18,9 @@ const BATCH: usize = 256;
 
 /// Requests that may wait; the next one waits to be queued.
 const QUEUE: usize = 1024;
+
+/// How often emptying the log beside the file is tried at the end, each time as long as readers are waited for.
+const CLOSING_TRIES: u32 = 10;
 
 const COMMITTING: &str = "commit";
 
@@ -28,9 +33,15 @@ pub(super) struct Writer {
 
 enum Message {
     Job(Box<dyn Job>),
+    /// All that the database holds is copied into this file.
+    Rescue(PathBuf, oneshot::Sender<Result<(), StoreError>>),
     /// The thread ends after what was queued before, and answers when the file is closed.
     Stop(oneshot::Sender<()>),
 }
+
+/// Has all that the database holds copied elsewhere, by the only connection that may still reach it.
+#[derive(Debug)]
+pub(super) struct Rescuer(mpsc::WeakSender<Message>);
 
 /// A request on its way: done inside a transaction, answered after the commit.
 trait Job: Send {
@@ -97,6 +108,11 @@ impl Writer {
         self.queue.capacity() < QUEUE
     }
 
+    /// Saves what the database holds where its file is gone.
+    pub(super) fn rescuer(&self) -> Rescuer {
+        Rescuer(self.queue.downgrade())
+    }
+
     /// Ends the thread and closes the file.
     pub(super) async fn stop(&self) {
         let (reply, closed) = oneshot::channel();
@@ -104,6 +120,19 @@ impl Writer {
             // A thread that ended otherwise has closed it, too.
             closed.await.ok();
         }
+    }
+}
+
+// === impl Rescuer ===
+
+impl Rescuer {
+    /// Copies it into a file that must not exist. It blocks.
+    pub(super) fn rescue(&self, to: &Path) -> Result<(), StoreError> {
+        let queue = self.0.upgrade().ok_or(StoreError::Stopped)?;
+        let (reply, answer) = oneshot::channel();
+        queue.blocking_send(Message::Rescue(to.to_owned(), reply)).map_err(|_| StoreError::Stopped)?;
+        drop(queue);
+        answer.blocking_recv().unwrap_or(Err(StoreError::Stopped))
     }
 }
 
@@ -121,6 +150,10 @@ fn write(
         let stop = loop {
             match next.take() {
                 Some(Message::Job(job)) => jobs.push(job),
+                Some(Message::Rescue(to, reply)) => {
+                    // Whoever gave up waiting does not need the answer.
+                    reply.send(copy::into(&connection, &to)).ok();
+                }
                 Some(Message::Stop(reply)) => break Some(reply),
                 None => break None,
             }
@@ -134,10 +167,20 @@ fn write(
         }
         if let Some(reply) = stop {
             messages.close();
+            empty_log(&connection);
             drop((connection, alive));
             reply.send(()).ok();
             return;
         }
+    }
+}
+
+/// Puts everything into the file itself, so that a copy of it alone is a copy of all.
+fn empty_log(connection: &Connection) {
+    if !(0..CLOSING_TRIES).any(|_| scrub(connection)) {
+        tracing::warn!(
+            "the log beside the session store was not emptied: a copy of the file alone would lack what is in it"
+        );
     }
 }
 

@@ -62,6 +62,12 @@ impl Home {
         self
     }
 
+    /// The same home, whose commands are run by another program.
+    pub fn by(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = program.into();
+        self
+    }
+
     /// The temporary directory, for whatever else the test keeps.
     pub fn path(&self) -> &Path {
         self.folder.path()

@@ -40,7 +40,7 @@ pub(super) struct OwnStream<'a> {
 /// any other; one without such a body is none, nor is a redirect or a status about access.
 pub(super) async fn open(answered: Answered, id: &str, limit: usize) -> Result<Opened, Cause> {
     let Answered { head, body } = answered;
-    let (status, content) = (head.status, head.content);
+    let (status, content, nothing) = (head.status, head.content, head.no_answer());
     if status.is_success() {
         return match content {
             Content::Json => {
@@ -51,12 +51,12 @@ pub(super) async fn open(answered: Answered, id: &str, limit: usize) -> Result<O
                 Ok(Opened::Answer(frame))
             }
             Content::Events => Ok(Opened::Stream(Box::new(Events::new(body, limit)))),
+            Content::Html => Err(Cause::WebPage),
             Content::Other => {
                 Err(Cause::Malformed("a request was answered with neither JSON nor events".to_owned()))
             }
         };
     }
-    let nothing = Cause::Status(status.as_u16());
     if is_no_answer(status) || content != Content::Json {
         return Err(nothing);
     }
@@ -114,7 +114,7 @@ impl OwnStream<'_> {
             Saying::Log if self.events.is_none() => return self.world.notice(NoticeKind::Log(frame)),
             Saying::Acknowledged(_) => return,
             Saying::Progress(_) => CallEvent::Progress(frame),
-            Saying::Log | Saying::Other => CallEvent::Notification(frame),
+            Saying::Log | Saying::Completed | Saying::Other => CallEvent::Notification(frame),
         };
         if let Some(events) = self.events {
             events.send(event).await;
@@ -123,7 +123,7 @@ impl OwnStream<'_> {
 
     /// The server asks back in the middle of the call.
     async fn asked(&mut self, frame: &Frame) {
-        let (Some(id), Some(method)) = (frame.id(), frame.method()) else { return };
+        let Some(id) = frame.id() else { return };
         let Some(postbox) = self.postbox else {
             tracing::debug!(upstream = %self.world.upstream, "a request that cannot be answered was dropped");
             return;
@@ -137,7 +137,7 @@ impl OwnStream<'_> {
         };
         match ask {
             Some((ask, events)) => events.send(CallEvent::Ask(ask)).await,
-            None => postbox.send_off(refusal(id, method)),
+            None => postbox.send_off(refusal(id)),
         }
     }
 }

@@ -73,8 +73,11 @@ impl Calls {
             Saying::Log => match self.only() {
                 Some(events) => (Some(events), CallEvent::Notification(frame)),
                 None if self.lock().is_empty() => return world.notice(NoticeKind::Log(frame)),
+                // One client's, whichever of its calls it is of.
+                None if world.session.is_some() => return world.notice(NoticeKind::Log(frame)),
                 None => return world.notice(NoticeKind::SomebodysLog(frame)),
             },
+            Saying::Completed => return world.notice(NoticeKind::ElicitationComplete(frame)),
             Saying::Other => (self.only(), CallEvent::Notification(frame)),
             Saying::Withdrawn(question) => {
                 return self.lock().iter_mut().for_each(|call| call.questions.withdraw(&question));
@@ -88,10 +91,10 @@ impl Calls {
     }
 
     fn hear_request(&self, frame: &Frame, world: &LinkWorld, postbox: &Arc<Postbox>) {
-        let (Some(id), Some(method)) = (frame.id(), frame.method()) else { return };
+        let Some(id) = frame.id() else { return };
         match Request::of(frame) {
             Request::Ping => return postbox.send_off(pong(id)),
-            Request::Unknown => return postbox.send_off(refusal(id, method)),
+            Request::Unknown => return postbox.send_off(refusal(id)),
             Request::Question => {}
         }
         // It names no call, so it belongs to the only one in flight or to none. What is asked while there is
@@ -107,7 +110,7 @@ impl Calls {
         drop(open);
         match raised {
             Some((ask, events)) => events.offer(CallEvent::Ask(ask)),
-            None => postbox.send_off(refusal(id, method)),
+            None => postbox.send_off(refusal(id)),
         }
     }
 

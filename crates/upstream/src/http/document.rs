@@ -1,5 +1,6 @@
 //! One document at a URL, fetched or handed in.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::StatusCode;
@@ -24,7 +25,7 @@ impl Document {
         limit: usize,
         patience: Duration,
     ) -> Result<Bytes, UpstreamError> {
-        let wire = Wire::new(server, url, &[], patience, 1)?;
+        let wire = Wire::new(server, url, &[], patience, 1, &Arc::default())?;
         let mut headers = wire.stream_headers();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let Answered { head, body } = wire.get(&headers).await?;
@@ -42,7 +43,7 @@ impl Document {
         document: Vec<u8>,
         patience: Duration,
     ) -> Result<(), UpstreamError> {
-        let wire = Wire::new(name, url, &[], patience, 0)?;
+        let wire = Wire::new(name, url, &[], patience, 0, &Arc::default())?;
         let mut all = wire.post_headers();
         all.insert(ACCEPT, HeaderValue::from_static("*/*"));
         for (header, value) in headers {

@@ -2,6 +2,7 @@
 //! breaks, for as long as the session lives.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -18,7 +19,7 @@ pub(super) async fn listen(session: Arc<Session>) {
     while !session.is_closed() {
         match session.open_stream(resumption.last_id.as_deref()).await {
             Ok(events) => {
-                if had_one && resumption.last_id.is_none() {
+                if had_one && resumption.last_id.is_none() && session.world().session.is_none() {
                     // Nothing can be taken up: what changed meanwhile went unheard.
                     session.changes().notices().for_each(|kind| session.world().notice(kind));
                 }
@@ -31,7 +32,9 @@ pub(super) async fn listen(session: Arc<Session>) {
                 tracing::debug!(%error, "no GET stream");
                 match error.cause {
                     Cause::Status(401 | 403 | 407 | 408 | 425 | 429 | 500 | 502..=504)
+                    | Cause::WantsOauth
                     | Cause::Gone(_)
+                    | Cause::NoConnection(_)
                     | Cause::Unreachable(_) => {}
                     Cause::Status(404) if had_one && session.is_named() => return lose(&session),
                     // What was to be taken up is no longer there.
@@ -42,7 +45,7 @@ pub(super) async fn listen(session: Arc<Session>) {
                 }
             }
         }
-        tokio::time::sleep(backoff.next(resumption.retry)).await;
+        tokio::time::sleep(backoff.next(resumption.retry) + spread(session.world().session)).await;
     }
 }
 
@@ -50,7 +53,16 @@ pub(super) async fn listen(session: Arc<Session>) {
 /// server anew.
 fn lose(session: &Session) {
     session.lost();
+    if session.world().session.is_some() {
+        // The client's next call opens another, and the server is looked at then.
+        return;
+    }
     session.changes().notices().for_each(|kind| session.world().notice(kind));
+}
+
+/// The sessions of one server lose their streams together; they do not all come back at the same moment.
+fn spread(session: Option<u64>) -> Duration {
+    session.map_or(Duration::ZERO, |number| Duration::from_millis(number % 64 * 16))
 }
 
 /// Hears the stream out; whether there was anything on it.
@@ -70,6 +82,7 @@ async fn hear_out(session: &Session, mut events: Events, resumption: &mut Resump
             Ok(None) => return anything,
             Err(cause) => {
                 tracing::debug!(upstream = %session.world().upstream, %cause, "a GET stream broke");
+                session.world().note_break();
                 return anything;
             }
         }

@@ -8,6 +8,8 @@ use highwater_mcp::headers::SESSION_ID;
 use highwater_mcp::http1::{Framing, Misframed, Rest, check_line_ends, push_header};
 use thiserror::Error;
 
+use crate::error::Cause;
+
 /// Room for the headers that a request of the modern era has of its own.
 const MORE: usize = 128;
 
@@ -29,6 +31,8 @@ pub(super) struct AnswerHead {
     pub(super) content: Content,
     /// The session that the server names.
     pub(super) session: Option<HeaderValue>,
+    /// The server names the OAuth metadata of what it protects (RFC 9728 §5.1).
+    pub(super) names_oauth: bool,
     /// How the end of the body will be known.
     pub(super) rest: Rest,
     /// Whether the connection can be used again.
@@ -40,6 +44,7 @@ pub(super) struct AnswerHead {
 pub(super) enum Content {
     Json,
     Events,
+    Html,
     Other,
 }
 
@@ -129,15 +134,31 @@ impl Content {
             Self::Json
         } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
             Self::Events
+        } else if essence.eq_ignore_ascii_case(b"text/html") {
+            Self::Html
         } else {
             Self::Other
         }
     }
 }
 
+/// Whether a challenge says where the OAuth metadata of a resource is.
+fn names_oauth(challenge: &[u8]) -> bool {
+    const PARAMETER: &[u8] = b"resource_metadata";
+    challenge.windows(PARAMETER.len()).any(|part| part.eq_ignore_ascii_case(PARAMETER))
+}
+
 // === impl AnswerHead ===
 
 impl AnswerHead {
+    /// What a status means that is no answer.
+    pub(super) fn no_answer(&self) -> Cause {
+        match self.status {
+            StatusCode::UNAUTHORIZED if self.names_oauth => Cause::WantsOauth,
+            status => Cause::Status(status.as_u16()),
+        }
+    }
+
     /// Reads the head at the beginning of `bytes`.
     pub(super) fn read(bytes: &[u8]) -> Result<Reading, NotHttp> {
         let mut room = [const { MaybeUninit::uninit() }; MAX_HEADERS];
@@ -156,7 +177,7 @@ impl AnswerHead {
             return Ok(Reading::Interim(length));
         }
         let mut framing = Framing::default();
-        let (mut content, mut session) = (None, None);
+        let (mut content, mut session, mut oauth) = (None, None, false);
         for header in answer.headers.iter() {
             framing.note(header.name, header.value)?;
             // Of those that stand twice the first one counts.
@@ -164,6 +185,10 @@ impl AnswerHead {
                 content = Some(Content::of(header.value));
             } else if session.is_none() && header.name.eq_ignore_ascii_case(SESSION_ID) {
                 session = Some(HeaderValue::from_bytes(header.value).map_err(|_| NotHttp::Syntax)?);
+            } else if status == StatusCode::UNAUTHORIZED
+                && header.name.eq_ignore_ascii_case("www-authenticate")
+            {
+                oauth |= names_oauth(header.value);
             }
         }
         if framing.chunked && version == 0 {
@@ -179,7 +204,8 @@ impl AnswerHead {
         // Who says both, chunks and a length, is not asked twice over one connection.
         let ambiguous = framing.chunked && framing.length.is_some();
         let keep = framing.keeps(version) && !ambiguous && rest != Rest::UntilClose;
-        let head = Self { status, content: content.unwrap_or(Content::Other), session, rest, keep };
+        let content = content.unwrap_or(Content::Other);
+        let head = Self { status, content, session, names_oauth: oauth, rest, keep };
         Ok(Reading::Whole(head, length))
     }
 }

@@ -72,7 +72,7 @@ impl LegacyLink {
     pub(super) async fn meet(wire: Arc<Wire>, world: LinkWorld, limit: usize) -> Result<Self, UpstreamError> {
         let number = world.next_number();
         let id = number.to_string();
-        let params = initialize_params(&world.client_info);
+        let params = initialize_params(&world.client_info, &world.capabilities);
         let body = request(&id, "initialize", Some(&params));
         let answered = wire.post(&Wire::post_head(wire.uri(), &wire.post_headers()), body).await?;
         let session_id = session_id(&answered).map_err(|cause| world.fail(cause, true))?;
@@ -121,6 +121,33 @@ impl LegacyLink {
 
     pub(super) async fn exchange(&self, outbound: Outbound<'_>) -> Result<Frame, UpstreamError> {
         self.session.exchange(outbound).await
+    }
+
+    /// Asks again what the server says of itself; it has to be met anew if that is something else. A session with an id is
+    /// known to the server that gave it, and one that does not want to be asked again says nothing.
+    pub(super) async fn check_greeting(&self) -> Result<(), UpstreamError> {
+        let session = &self.session;
+        if session.named {
+            return Ok(());
+        }
+        let (wire, world) = (session.postbox.wire(), &session.world);
+        let number = world.next_number();
+        let id = number.to_string();
+        let body =
+            request(&id, "initialize", Some(&initialize_params(&world.client_info, &world.capabilities)));
+        let answered = wire.post(&Wire::post_head(wire.uri(), &wire.post_headers()), body).await?;
+        let has_sessions = !matches!(session_id(&answered), Ok(None));
+        let answer = read_greeting(answered, &id, number, world, session.limit).await;
+        let answer = answer.map_err(|cause| world.fail(cause, true))?;
+        if has_sessions || read_initialize(&answer).is_ok_and(|greeting| greeting != *self.greeting) {
+            tracing::info!(upstream = %world.upstream, "it says something else of itself, and is met anew");
+            session.lost();
+        }
+        Ok(())
+    }
+
+    pub(super) fn postbox(&self) -> &Arc<Postbox> {
+        &self.session.postbox
     }
 
     /// Ends the session, within `grace`.
@@ -206,7 +233,9 @@ impl Session {
         let stopped = match &answer {
             Ok(_) => true,
             // What is too large or malformed broke off in the middle: the server may still be at work.
-            Err(error) => !matches!(error.cause, Cause::TooLarge { .. } | Cause::Malformed(_)),
+            Err(error) => {
+                !matches!(error.cause, Cause::TooLarge { .. } | Cause::Malformed(_) | Cause::WebPage)
+            }
         };
         if stopped {
             under_way.over();
@@ -217,7 +246,11 @@ impl Session {
     async fn ask(&self, outbound: &Outbound<'_>) -> Result<Frame, UpstreamError> {
         let id = outbound.number.to_string();
         let body = request(&id, outbound.method, outbound.params);
-        let answered = self.postbox.wire().post(self.postbox.head(), body).await?;
+        let (wire, head) = (self.postbox.wire(), self.postbox.head());
+        let answered = match outbound.events {
+            Some(_) => wire.post_to_same(head, body).await?,
+            None => wire.post(head, body).await?,
+        };
         let status = answered.head.status;
         if status == StatusCode::NOT_FOUND && self.named {
             return Err(self.expired(false));
@@ -285,7 +318,10 @@ impl Session {
                 Err(UpstreamError { cause: Cause::Status(404), .. }) if self.named => {
                     return Err(self.expired(true));
                 }
-                Err(UpstreamError { cause: Cause::Unreachable(_) | Cause::Gone(_), .. }) => {}
+                Err(UpstreamError {
+                    cause: Cause::Unreachable(_) | Cause::NoConnection(_) | Cause::Gone(_),
+                    ..
+                }) => {}
                 Err(_) => return Err(gone()),
             }
         }

@@ -166,8 +166,10 @@ impl Listener {
                 Err(error) => {
                     tracing::debug!(%error, "no listen stream");
                     self.settle(&wanted, Err(error.cause.clone()));
-                    let final_word =
-                        matches!(error.cause, Cause::Malformed(_) | Cause::Status(400 | 404 | 405 | 501));
+                    let final_word = matches!(
+                        error.cause,
+                        Cause::Malformed(_) | Cause::WebPage | Cause::Status(400 | 404 | 405 | 501)
+                    );
                     if final_word {
                         current = None;
                     }
@@ -276,6 +278,7 @@ impl Listener {
             Ok(None) => *current = None,
             Err(cause) => {
                 tracing::debug!(%cause, "a listen stream broke");
+                self.endpoint.world().note_break();
                 *current = None;
             }
         }

@@ -39,8 +39,14 @@ pub(super) async fn meet(
     let Transport::Http { url, headers } = &spec.transport else {
         return Err(world.fail(Cause::Unreachable("it is not reached by HTTP".to_owned()), false));
     };
-    let connections = spec.concurrency.saturating_add(SPARE_CONNECTIONS);
-    let wire = Arc::new(Wire::new(&spec.id, url, headers, spec.timeouts.start, connections)?);
+    let wire = match world.endpoint.get() {
+        Some(wire) => Arc::clone(wire),
+        None => {
+            let connections = spec.concurrency.saturating_add(SPARE_CONNECTIONS);
+            let wire = Wire::new(&spec.id, url, headers, spec.timeouts.start, connections, world.breaks())?;
+            Arc::clone(world.endpoint.get_or_init(|| Arc::new(wire)))
+        }
+    };
     let meeting = Meeting { spec, world, wire };
     match tokio::time::timeout(spec.timeouts.start, meeting.hold(remembered)).await {
         Ok(met) => met.map_err(|error| UpstreamError { sent: false, ..error }),
@@ -199,15 +205,22 @@ fn read_probe(status: StatusCode, answer: &Frame) -> Probed {
 fn is_final(cause: &Cause) -> bool {
     match cause {
         Cause::Unreachable(_)
+        | Cause::NoConnection(_)
+        | Cause::WantsOauth
         | Cause::ShuttingDown
         | Cause::BackingOff(_)
+        | Cause::Silent(_)
+        | Cause::Wedged(_)
         | Cause::NotStarted(_)
-        | Cause::Changed => true,
+        | Cause::NoProgram { .. }
+        | Cause::Changed
+        | Cause::Disconnected => true,
         Cause::Status(status) => StatusCode::from_u16(*status).is_ok_and(is_no_answer),
         Cause::Gone(_)
         | Cause::SilentStart(_)
         | Cause::TimedOut(_)
         | Cause::TooLarge { .. }
+        | Cause::WebPage
         | Cause::Malformed(_) => false,
     }
 }

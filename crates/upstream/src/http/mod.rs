@@ -19,17 +19,21 @@ mod sse;
 mod task;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use highwater_mcp::error_code::notification;
 use highwater_mcp::frame::Frame;
 
 pub(crate) use self::document::Document;
 use self::legacy::LegacyLink;
 use self::modern::ModernLink;
 use self::sse::SseLink;
+pub use self::tls::trust_also;
+pub(crate) use self::wire::Wire;
 use crate::apart;
 use crate::error::UpstreamError;
 use crate::link::{Greeting, LinkWorld, Outbound};
@@ -80,6 +84,16 @@ impl HttpLink {
         }
     }
 
+    /// Asks again what the server says of itself, and closes the conversation if that is something else.
+    pub(crate) async fn check_greeting(&self) -> Result<(), UpstreamError> {
+        match &self.kind {
+            Kind::Modern(link) => link.check_greeting().await,
+            Kind::Legacy(link) => link.check_greeting().await,
+            // Its one stream is the conversation.
+            Kind::Sse(_) => Ok(()),
+        }
+    }
+
     /// Whether the server has to be met anew.
     pub(crate) fn is_closed(&self) -> bool {
         match &self.kind {
@@ -87,6 +101,21 @@ impl HttpLink {
             Kind::Legacy(link) => link.is_closed(),
             Kind::Sse(link) => link.is_closed(),
         }
+    }
+
+    /// Whether it is HTTP+SSE.
+    pub(crate) fn is_sse(&self) -> bool {
+        matches!(self.kind, Kind::Sse(_))
+    }
+
+    /// Tells a legacy server that the client's roots changed.
+    pub(crate) fn roots_changed(&self) {
+        let postbox = match &self.kind {
+            Kind::Modern(_) => return,
+            Kind::Legacy(link) => link.postbox(),
+            Kind::Sse(link) => link.postbox(),
+        };
+        postbox.send_off(notification("notifications/roots/list_changed", None));
     }
 
     /// Asks a modern server to report on these resources and on no others, and waits for its word. A legacy

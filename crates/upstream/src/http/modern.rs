@@ -9,7 +9,7 @@ use std::time::Duration;
 use ::http::header::{HeaderName, HeaderValue};
 use ::http::{HeaderMap, StatusCode};
 use highwater_mcp::era::MODERN_VERSION;
-use highwater_mcp::error_code::{UNSUPPORTED_PROTOCOL_VERSION, request};
+use highwater_mcp::error_code::{METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION, request};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::headers::{encode_value, expected_name, has_name};
 
@@ -21,7 +21,7 @@ use super::question::Questions;
 use super::wire::Wire;
 use crate::apart;
 use crate::error::{Cause, UpstreamError};
-use crate::greeting::code;
+use crate::greeting::{Probed, code, own_modern_params, read_discover};
 use crate::link::{Greeting, LinkWorld, Outbound};
 
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(highwater_mcp::headers::PROTOCOL_VERSION);
@@ -69,6 +69,33 @@ impl ModernLink {
 
     pub(super) async fn exchange(&self, outbound: Outbound<'_>) -> Result<Frame, UpstreamError> {
         self.endpoint.exchange(outbound).await
+    }
+
+    /// Asks again what the server says of itself; it has to be met anew if that is something else.
+    pub(super) async fn check_greeting(&self) -> Result<(), UpstreamError> {
+        let world = self.endpoint.world();
+        let params = own_modern_params(None, &world.client_info);
+        let outbound = Outbound {
+            number: world.next_number(),
+            method: "server/discover",
+            params: Some(&params),
+            target: None,
+            param_headers: &[],
+            events: None,
+        };
+        let answer = self.endpoint.exchange(outbound).await?;
+        let same = match read_discover(&answer) {
+            Probed::Modern(greeting) => greeting == *self.greeting,
+            // One that never said anything of itself is not expected to.
+            Probed::LegacyOffered | Probed::NoCommonVersion | Probed::Refused(_) | Probed::NotModern => {
+                self.greeting.server_info.is_none() && code(&answer) == Some(METHOD_NOT_FOUND)
+            }
+        };
+        if !same {
+            tracing::info!(upstream = %world.upstream, "it says something else of itself, and is met anew");
+            self.close();
+        }
+        Ok(())
     }
 
     pub(super) fn close(&self) {
@@ -151,7 +178,10 @@ impl Endpoint {
     ) -> Result<(StatusCode, Opened), UpstreamError> {
         let head = self.head_of(outbound)?;
         let body = request(id, outbound.method, outbound.params);
-        let answered = self.wire.post(&head, body).await?;
+        let answered = match outbound.events {
+            Some(_) => self.wire.post_to_same(&head, body).await?,
+            None => self.wire.post(&head, body).await?,
+        };
         let status = answered.head.status;
         let opened = open(answered, id, self.limit).await.map_err(|cause| self.world.fail(cause, true))?;
         Ok((status, opened))

@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::fmt;
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use tower_service::Service;
 
 use super::head::AnswerHead;
 use super::line::{Broken, Line, Message};
+use super::tls;
 use crate::apart;
 use crate::inlet::{Gathered, Unread};
 
@@ -36,6 +38,8 @@ pub(super) struct Pool {
     /// The one used last is at the end.
     idle: Mutex<Idle>,
     most_idle: usize,
+    /// Counts connections that the server closed before their time, and those that broke or could not be made.
+    breaks: Arc<AtomicU64>,
 }
 
 /// TLS is set up only where an URL asks for it.
@@ -78,6 +82,8 @@ pub(super) struct ServerBody {
 pub(super) enum Failure {
     /// There was no connection, so nothing was sent.
     Connect(BoxError),
+    /// Connections to the server broke, and nothing was sent over another.
+    Disconnected,
     /// The connection broke after the request, or a part of it, may have been sent.
     Broken(Broken),
 }
@@ -92,36 +98,81 @@ enum Unanswered {
 // === impl Pool ===
 
 impl Pool {
-    pub(super) fn new(origin: Uri, tls: bool, connect_timeout: Duration, most_idle: usize) -> Self {
+    pub(super) fn new(
+        origin: Uri,
+        tls: bool,
+        connect_timeout: Duration,
+        most_idle: usize,
+        breaks: &Arc<AtomicU64>,
+    ) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(connect_timeout));
         connector.set_keepalive(Some(KEEPALIVE));
         let connector = if tls {
             connector.enforce_http(false);
-            let builder = HttpsConnectorBuilder::new().with_webpki_roots().https_only().enable_http1();
-            Connector::Tls(builder.wrap_connector(connector))
+            let builder = HttpsConnectorBuilder::new().with_tls_config(tls::config());
+            Connector::Tls(builder.https_only().enable_http1().wrap_connector(connector))
         } else {
             Connector::Plain(connector)
         };
-        Self { origin, connector, idle: Mutex::default(), most_idle }
+        Self { origin, connector, idle: Mutex::default(), most_idle, breaks: Arc::clone(breaks) }
     }
 
     /// Sends a request over an idle connection or a new one.
-    pub(super) async fn send(self: &Arc<Self>, mut message: Message) -> Result<Answered, Failure> {
+    pub(super) async fn send(self: &Arc<Self>, message: Message) -> Result<Answered, Failure> {
+        match self.send_over_idle(message).await {
+            Ok(outcome) => outcome,
+            Err(message) => self.send_over_new(message).await,
+        }
+    }
+
+    /// As `send`, unless an idle connection turns out to be broken: then nothing is sent, since whoever answers a new one
+    /// may be another server.
+    pub(super) async fn send_to_same(self: &Arc<Self>, message: Message) -> Result<Answered, Failure> {
+        let before = self.breaks.load(Ordering::Acquire);
+        match self.send_over_idle(message).await {
+            Ok(outcome) => outcome,
+            Err(_) if self.breaks.load(Ordering::Acquire) != before => Err(Failure::Disconnected),
+            Err(message) => self.send_over_new(message).await,
+        }
+    }
+
+    /// Sends a request over an idle connection; gives it back where there is none.
+    async fn send_over_idle(
+        self: &Arc<Self>,
+        mut message: Message,
+    ) -> Result<Result<Answered, Failure>, Message> {
         while let Some(line) = self.take_idle() {
             match self.send_over(line, message).await {
-                Ok(answer) => return Ok(answer),
-                Err(Unanswered::NotSent(back)) => message = back,
-                Err(Unanswered::Broken(broken)) => return Err(Failure::Broken(broken)),
+                Ok(answer) => return Ok(Ok(answer)),
+                Err(Unanswered::NotSent(back)) => {
+                    self.note_break();
+                    message = back;
+                }
+                Err(Unanswered::Broken(broken)) => {
+                    self.note_break();
+                    return Ok(Err(Failure::Broken(broken)));
+                }
             }
         }
+        Err(message)
+    }
+
+    async fn send_over_new(self: &Arc<Self>, message: Message) -> Result<Answered, Failure> {
         // Boxed: most requests find a line open.
-        let line = apart(self.connect()).await?;
-        self.send_over(line, message).await.map_err(|unanswered| match unanswered {
-            Unanswered::NotSent(_) => Failure::Connect("the connection was closed at once".into()),
-            Unanswered::Broken(broken) => Failure::Broken(broken),
+        let line = apart(self.connect()).await.inspect_err(|_| self.note_break())?;
+        self.send_over(line, message).await.map_err(|unanswered| {
+            self.note_break();
+            match unanswered {
+                Unanswered::NotSent(_) => Failure::Connect("the connection was closed at once".into()),
+                Unanswered::Broken(broken) => Failure::Broken(broken),
+            }
         })
+    }
+
+    fn note_break(&self) {
+        self.breaks.fetch_add(1, Ordering::AcqRel);
     }
 
     async fn connect(&self) -> Result<Box<Line>, Failure> {
@@ -164,8 +215,11 @@ impl Pool {
             let at = idle.lines.iter().rposition(|idle| idle.runtime == here)?;
             let IdleLine { since, mut line, .. } = idle.lines.remove(at);
             drop(idle);
-            if since.elapsed() < IDLE && line.is_free() {
-                return Some(line);
+            if since.elapsed() < IDLE {
+                if line.is_free() {
+                    return Some(line);
+                }
+                self.note_break();
             }
         }
     }
@@ -187,7 +241,13 @@ impl Pool {
     fn expire(&self) -> bool {
         let mut idle = self.idle();
         let expired = idle.lines.iter().take_while(|idle| idle.since.elapsed() >= IDLE).count();
-        let gone: Vec<_> = idle.lines.drain(..expired).collect();
+        let mut gone: Vec<_> = idle.lines.drain(..expired).collect();
+        // What its server closed before the time is known before somebody needs it.
+        let closed: Vec<_> = idle.lines.extract_if(.., |idle| !idle.line.is_free()).collect();
+        if !closed.is_empty() {
+            self.note_break();
+            gone.extend(closed);
+        }
         idle.swept = !idle.lines.is_empty();
         let left = idle.swept;
         drop(idle);
@@ -258,6 +318,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect(error) => write!(f, "no connection: {error}"),
+            Self::Disconnected => f.write_str("the connections broke"),
             Self::Broken(_) => f.write_str("the connection broke"),
         }
     }
@@ -267,6 +328,7 @@ impl Error for Failure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Connect(error) => Some(&**error),
+            Self::Disconnected => None,
             Self::Broken(error) => Some(error),
         }
     }

@@ -38,11 +38,13 @@ impl Questions {
             return None;
         }
         let id: Box<str> = frame.id()?.into();
-        let method = frame.method()?.to_owned();
         let (answer, mut answered) = AnswerSlot::new();
         let (end, ended) = oneshot::channel();
-        let ask =
-            Ask { method: method.clone(), params: frame.params().map(|params| frame.slice(params)), answer };
+        let ask = Ask {
+            method: frame.method()?.to_owned(),
+            params: frame.params().map(|params| frame.slice(params)),
+            answer,
+        };
         let postbox = Arc::clone(postbox);
         self.open.push(Open { id: id.clone(), end });
         tokio::spawn(async move {
@@ -55,7 +57,7 @@ impl Questions {
                 },
                 answer = &mut answered => answer.ok(),
             };
-            let body = answer.map_or_else(|| unanswered(&id, &method), |answer| words(&id, &answer));
+            let body = answer.map_or_else(|| unanswered(&id), |answer| words(&id, &answer));
             postbox.deliver_or_log(body).await;
         });
         Some(ask)

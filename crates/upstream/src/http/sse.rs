@@ -56,9 +56,8 @@ impl SseLink {
     /// Opens the stream and greets the server.
     pub(super) async fn meet(wire: Arc<Wire>, world: LinkWorld, limit: usize) -> Result<Self, UpstreamError> {
         let Answered { head, body } = wire.get(&wire.stream_headers()).await?;
-        let status = head.status;
-        if !status.is_success() {
-            return Err(world.fail(Cause::Status(status.as_u16()), true));
+        if !head.status.is_success() {
+            return Err(world.fail(head.no_answer(), true));
         }
         if head.content != Content::Events {
             return Err(world.fail(Cause::Malformed("it offers no event stream".to_owned()), true));
@@ -92,6 +91,10 @@ impl SseLink {
         self.line.exchange(outbound).await
     }
 
+    pub(super) fn postbox(&self) -> &Arc<Postbox> {
+        &self.line.postbox
+    }
+
     pub(super) fn close(&self) {
         self.reader.stop();
         self.line.end(&Cause::ShuttingDown);
@@ -102,7 +105,7 @@ impl SseLink {
 
 impl Line {
     async fn greet(&self) -> Result<Greeting, UpstreamError> {
-        let params = initialize_params(&self.world.client_info);
+        let params = initialize_params(&self.world.client_info, &self.world.union);
         let outbound = Outbound {
             number: self.world.next_number(),
             method: "initialize",

@@ -4,6 +4,7 @@
 use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use ::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
@@ -13,7 +14,8 @@ use highwater_core::id::UpstreamId;
 use super::head::Head;
 use super::line::Message;
 use super::pool::{Answered, Failure, Pool};
-use crate::error::{Cause, UpstreamError};
+use super::tls;
+use crate::error::{Cause, NoConnection, UpstreamError};
 
 /// The longest wait for a connection; the start-up budget may be shorter.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,7 +25,7 @@ const STREAM_ACCEPT: HeaderValue = HeaderValue::from_static("text/event-stream")
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// A server's endpoint.
-pub(super) struct Wire {
+pub(crate) struct Wire {
     upstream: UpstreamId,
     pool: Arc<Pool>,
     uri: Uri,
@@ -40,6 +42,7 @@ impl Wire {
         headers: &[(String, String)],
         patience: Duration,
         connections: usize,
+        breaks: &Arc<AtomicU64>,
     ) -> Result<Self, UpstreamError> {
         let refuse = |text: &str| refusal(upstream, text);
         let uri: Uri = url.parse().map_err(|_| refuse("its URL is not valid"))?;
@@ -68,7 +71,7 @@ impl Wire {
                 every.append(name, value);
             }
         }
-        let pool = Arc::new(Pool::new(uri.clone(), tls, patience.min(CONNECT_TIMEOUT), connections));
+        let pool = Arc::new(Pool::new(uri.clone(), tls, patience.min(CONNECT_TIMEOUT), connections, breaks));
         Ok(Self { upstream: upstream.clone(), pool, uri, headers: every })
     }
 
@@ -104,6 +107,12 @@ impl Wire {
         self.send(Message::new(head, body)).await
     }
 
+    /// As `post`, but only to the server that answered last: where a connection turns out to be broken, nothing is sent.
+    pub(super) async fn post_to_same(&self, head: &Head, body: Vec<u8>) -> Result<Answered, UpstreamError> {
+        let outcome = self.pool.send_to_same(Message::new(head, body)).await;
+        outcome.map_err(|error| self.transport_error(&error))
+    }
+
     pub(super) async fn get(&self, headers: &HeaderMap) -> Result<Answered, UpstreamError> {
         self.send(Message::bare(&Head::new(&Method::GET, &self.uri, headers))).await
     }
@@ -123,29 +132,37 @@ impl Wire {
     fn transport_error(&self, failure: &Failure) -> UpstreamError {
         tracing::debug!(upstream = %self.upstream, error = %chain(failure), "an HTTP request failed");
         match failure {
-            Failure::Connect(_) => self.fail(Cause::Unreachable(connect_reason(failure)), false),
+            Failure::Connect(_) => self.fail(Cause::NoConnection(connect_reason(failure)), false),
+            Failure::Disconnected => self.fail(Cause::Disconnected, false),
             Failure::Broken(_) => self.fail(Cause::Gone("the connection closed".to_owned()), true),
         }
     }
 }
 
+/// What Linux and other systems call it when a process, or the machine, has as many open files as it may.
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
+
 /// Why there is no connection, in words that hold nothing the other side wrote: a certificate's text, for
 /// one, would be.
-fn connect_reason(error: &Failure) -> String {
+fn connect_reason(error: &Failure) -> NoConnection {
     let mut source = error.source();
     let mut resolving = false;
     while let Some(cause) = source {
         resolving |= cause.to_string() == "dns error";
         if let Some(cause) = cause.downcast_ref::<io::Error>() {
             return match cause.kind() {
-                _ if resolving => "its host name cannot be resolved".to_owned(),
-                io::ErrorKind::InvalidData | io::ErrorKind::Other => "the TLS handshake failed".to_owned(),
-                kind => kind.to_string(),
+                _ if matches!(cause.raw_os_error(), Some(EMFILE | ENFILE)) => NoConnection::NoDescriptor,
+                _ if resolving => NoConnection::NoName,
+                io::ErrorKind::ConnectionRefused => NoConnection::Refused,
+                io::ErrorKind::TimedOut => NoConnection::TimedOut,
+                io::ErrorKind::InvalidData | io::ErrorKind::Other => tls::reason(cause),
+                kind => NoConnection::Other(kind.to_string()),
             };
         }
         source = cause.source();
     }
-    "the connection failed".to_owned()
+    NoConnection::Other("the connection failed".to_owned())
 }
 
 /// The whole story of an error, for the operator's log.

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use highwater_mcp::frame::Frame;
+use tokio::time::Instant;
 
 use crate::error::Cause;
 use crate::event::CallEvent;
@@ -31,6 +32,8 @@ struct Table {
 struct Inbox {
     /// Whether the server may ask back in the course of it.
     is_action: bool,
+    /// When the request was made.
+    opened: Option<Instant>,
     events: VecDeque<CallEvent>,
     bytes: usize,
     outcome: Option<Result<Frame, Cause>>,
@@ -69,7 +72,8 @@ impl Calls {
         if let Some(cause) = &table.over {
             return Err(cause.clone());
         }
-        table.inboxes.insert(number, Inbox { is_action, ..Inbox::default() });
+        let opened = Some(Instant::now());
+        table.inboxes.insert(number, Inbox { is_action, opened, ..Inbox::default() });
         Ok(())
     }
 
@@ -162,6 +166,14 @@ impl Calls {
         drop(table);
         wake(waker);
         Ok(())
+    }
+
+    /// When the oldest request was made that waits for an answer; `but` is one that stays open.
+    pub(super) fn oldest(&self, but: u64) -> Option<Instant> {
+        let table = self.table();
+        let waiting =
+            table.inboxes.iter().filter(|(number, inbox)| **number != but && inbox.outcome.is_none());
+        waiting.filter_map(|(_, inbox)| inbox.opened).min()
     }
 
     /// Whose a message is that names no call.

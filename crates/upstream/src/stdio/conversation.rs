@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use super::calls::{Calls, Heard, Owner};
+use super::heartbeat::Heartbeat;
 use super::lines::Line;
 use super::murmur::{Quota, readable};
 use super::whose::{Whose, whose};
@@ -41,6 +42,8 @@ pub(super) struct Conversation {
     pub(super) listening: AtomicU64,
     /// Who waits for the first word on which listen stream.
     pub(super) acknowledged: Mutex<Option<(u64, oneshot::Sender<()>)>>,
+    /// When the child last said anything.
+    pub(super) heard: Arc<Heartbeat>,
     rules: ScanRules,
     garbage: Mutex<Quota>,
     questions: Mutex<Vec<OpenQuestion>>,
@@ -76,6 +79,7 @@ impl Conversation {
             era: OnceLock::new(),
             listening: AtomicU64::new(0),
             acknowledged: Mutex::default(),
+            heard: Arc::default(),
             rules: ScanRules { max_bytes: max_reply, ..ScanRules::FROM_SERVER },
             garbage: Mutex::new(Quota::new(LOGGED_GARBAGE)),
             questions: Mutex::default(),
@@ -196,6 +200,7 @@ impl Conversation {
             },
             Saying::Acknowledged(number) => return self.note_acknowledged(number),
             Saying::Withdrawn(id) => return self.note_withdrawn(&id),
+            Saying::Completed => return self.wire.notice(NoticeKind::ElicitationComplete(frame)),
             Saying::Other => match self.calls.owner() {
                 Owner::Call(number) => (Some(number), CallEvent::Notification(frame)),
                 Owner::Nobody | Owner::Anybody => (None, CallEvent::Notification(frame)),
@@ -231,6 +236,11 @@ impl Conversation {
         }
     }
 
+    /// Whether the child waits for the answer to a question.
+    pub(super) fn asks(&self) -> bool {
+        !self.questions().is_empty()
+    }
+
     fn questions(&self) -> MutexGuard<'_, Vec<OpenQuestion>> {
         let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
         questions.retain(|question| !question.answering.is_finished());
@@ -241,9 +251,9 @@ impl Conversation {
         let (Some(id), Some(method)) = (frame.id(), frame.method()) else { return };
         match Request::of(frame) {
             Request::Ping => return self.say(result_response(id, "{}")),
-            Request::Unknown => return self.say(refusal(id, method)),
+            Request::Unknown => return self.say(refusal(id)),
             Request::Question if self.era.get() == Some(&Era::Modern) => {
-                return self.say(refusal(id, method));
+                return self.say(refusal(id));
             }
             Request::Question => {}
         }
@@ -266,14 +276,14 @@ impl Conversation {
             Owner::Call(_) | Owner::Nobody | Owner::Anybody => false,
         };
         if !put {
-            return self.say(refusal(id, method));
+            return self.say(refusal(id));
         }
-        let (id, method) = (id.to_owned(), method.to_owned());
+        let id = id.to_owned();
         let (conversation, asked) = (Arc::clone(self), id.clone());
         let answering = tokio::spawn(async move {
             let text = match answered.await {
                 Ok(answer) => words(&asked, &answer),
-                Err(_) => unanswered(&asked, &method),
+                Err(_) => unanswered(&asked),
             };
             conversation.say(text);
         });

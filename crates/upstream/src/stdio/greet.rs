@@ -53,7 +53,7 @@ async fn meet_in_time(
 ) -> Result<(Process, Greeting), UpstreamError> {
     let process = Process::start(spec, wire)?;
     let fail = |cause| wire.fail(cause, false);
-    let greeter = Greeter { process: &process, client_info: &wire.client_info };
+    let greeter = Greeter { process: &process, wire };
     let outcome = match Plan::of(spec.era, remembered) {
         Plan::LegacyOnly => Outcome::Met(greeter.initialize().await.map_err(fail)?),
         Plan::ModernOnly => Outcome::Met(greeter.discover().await.map_err(fail)?),
@@ -83,14 +83,14 @@ async fn meet_in_time(
     tracing::debug!(upstream = %wire.upstream, %first_failure, "the server did not take the probe well, it is started anew");
     drop(process);
     let process = Process::start(spec, wire)?;
-    let greeter = Greeter { process: &process, client_info: &wire.client_info };
+    let greeter = Greeter { process: &process, wire };
     let greeting = greeter.initialize().await.and_then(|greeting| greeter.done(greeting)).map_err(fail)?;
     Ok((process, greeting))
 }
 
 struct Greeter<'a> {
     process: &'a Process,
-    client_info: &'a str,
+    wire: &'a LinkWorld,
 }
 
 // === impl Plan ===
@@ -111,13 +111,13 @@ impl Plan {
 
 impl Greeter<'_> {
     async fn initialize(&self) -> Result<Greeting, Cause> {
-        let params = initialize_params(self.client_info);
+        let params = initialize_params(&self.wire.client_info, &self.wire.union);
         let asked = self.process.conversation.greet("initialize", &params)?;
         read_initialize(&asked.answer().await?).map_err(Cause::Malformed)
     }
 
     async fn discover(&self) -> Result<Greeting, Cause> {
-        let params = own_modern_params(None, self.client_info);
+        let params = own_modern_params(None, &self.wire.client_info);
         let asked = self.process.conversation.greet("server/discover", &params)?;
         match read_discover(&asked.answer().await?) {
             Probed::Modern(greeting) => Ok(greeting),
@@ -128,14 +128,14 @@ impl Greeter<'_> {
     }
 
     async fn probe(&self, patience: Duration) -> Result<Outcome, Cause> {
-        let params = own_modern_params(None, self.client_info);
+        let params = own_modern_params(None, &self.wire.client_info);
         let probe = self.process.conversation.greet("server/discover", &params)?;
         match timeout(patience, probe.answer()).await {
             Ok(Ok(answer)) => read_probe(read_discover(&answer)),
             Ok(Err(cause)) => Ok(Outcome::StartAnew(cause)),
             Err(_) => {
                 // Silence: an old server, or one that is still starting. Whichever answer decides, counts.
-                let params = initialize_params(self.client_info);
+                let params = initialize_params(&self.wire.client_info, &self.wire.union);
                 let hello = self.process.conversation.greet("initialize", &params)?;
                 let greeted = tokio::select! {
                     answer = probe.answer() => match answer.map(|answer| read_discover(&answer)) {

@@ -3,6 +3,7 @@
 mod calls;
 mod conversation;
 mod greet;
+mod heartbeat;
 mod lines;
 mod listen;
 mod murmur;
@@ -11,11 +12,13 @@ mod whose;
 mod writer;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 pub(crate) use murmur::Murmur;
 
@@ -76,9 +79,42 @@ impl StdioLink {
         self.process.pid()
     }
 
+    /// Tells a legacy child that a client's roots changed.
+    pub(crate) fn roots_changed(&self) {
+        if self.greeting.era == Era::Legacy {
+            self.process.conversation.notify("notifications/roots/list_changed", None);
+        }
+    }
+
     /// Modern only: list changes, and these resources.
     pub(crate) async fn set_subscriptions(&self, uris: &[String]) -> Result<(), UpstreamError> {
         self.listening.listen(&self.process.conversation, &self.greeting, uris).await
+    }
+
+    /// When the child last said anything; before that, when it was started.
+    pub(crate) fn heard(&self) -> Instant {
+        self.process.conversation.heard.last()
+    }
+
+    /// When the oldest request was made that waits for an answer.
+    pub(crate) fn owes_since(&self) -> Option<Instant> {
+        let conversation = &self.process.conversation;
+        conversation.calls.oldest(conversation.listening.load(Ordering::Relaxed))
+    }
+
+    /// Whether the child waits for the answer to a question of its own.
+    pub(crate) fn asks(&self) -> bool {
+        self.process.conversation.asks()
+    }
+
+    /// Whether something of the child's tree was stopped.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.process.has_stopped()
+    }
+
+    /// Ends a child that does not answer, with its whole tree; its calls fail for this reason at once.
+    pub(crate) async fn give_up(&self, cause: Cause, grace: Duration) {
+        self.process.give_up(&cause, grace).await;
     }
 
     pub(crate) async fn close(&self, grace: Duration) {

@@ -1,7 +1,7 @@
 //! What a child grumbles on stderr: always drained, the last lines kept for people, a share of them logged.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use highwater_core::id::UpstreamId;
 use tokio::io::AsyncRead;
@@ -21,7 +21,14 @@ const MIN_SECRET: usize = 6;
 /// The last lines of a child, and of its predecessors.
 #[derive(Debug, Default)]
 pub(crate) struct Murmur {
-    lines: Mutex<VecDeque<String>>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    lines: VecDeque<String>,
+    /// How many of them the child of now wrote.
+    own: usize,
 }
 
 /// Lets a bounded number of things through in each second, and counts the others.
@@ -38,15 +45,31 @@ pub(super) struct Quota {
 impl Murmur {
     /// The last lines, oldest first.
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.kept().lines.iter().cloned().collect()
+    }
+
+    /// The last lines of the child that was started last, oldest first.
+    pub(crate) fn own_lines(&self) -> Vec<String> {
+        let kept = self.kept();
+        kept.lines.iter().skip(kept.lines.len() - kept.own.min(kept.lines.len())).cloned().collect()
+    }
+
+    /// Another child is started.
+    pub(super) fn begin(&self) {
+        self.kept().own = 0;
     }
 
     fn keep(&self, line: String) {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == KEPT_LINES {
-            lines.pop_front();
+        let mut kept = self.kept();
+        if kept.lines.len() == KEPT_LINES {
+            kept.lines.pop_front();
         }
-        lines.push_back(line);
+        kept.lines.push_back(line);
+        kept.own += 1;
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Drains a child's stderr to its end. Values of its environment are named, not shown.

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use highwater_sandbox::{Child, Launch, Pipes, Reins};
+use highwater_sandbox::{Child, Launch, LaunchError, Pipes, Reins, Searched};
 use tokio::process::ChildStdout;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::conversation::Conversation;
+use super::heartbeat::Heard;
 use super::lines::Lines;
 use super::writer::Writer;
 use crate::error::{Cause, UpstreamError};
@@ -48,7 +49,9 @@ impl Process {
             cwd: cwd.clone(),
             guard: PathBuf::clone(&wire.world.guard),
         };
-        let mut child = highwater_sandbox::spawn(&launch).map_err(|error| refuse(error.to_string()))?;
+        wire.murmur.begin();
+        let mut child =
+            highwater_sandbox::spawn(&launch).map_err(|error| wire.fail(why_not(error), false))?;
         let Some(Pipes { stdin, stdout, stderr }) = child.take_pipes() else {
             return Err(refuse("it has no pipes".to_owned()));
         };
@@ -90,6 +93,17 @@ impl Process {
         }
     }
 
+    /// Ends a child that does not answer, with its whole tree; its calls fail for this reason.
+    pub(super) async fn give_up(&self, cause: &Cause, grace: Duration) {
+        self.conversation.calls.end(cause);
+        self.end(grace).await;
+    }
+
+    /// Whether the system says that something of the child's tree was stopped, so that it does no work.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.reins.has_stopped()
+    }
+
     async fn ends_within(&self, patience: Duration) -> bool {
         let mut ended = self.ended.clone();
         timeout(patience, ended.wait_for(|ended| *ended)).await.is_ok()
@@ -114,6 +128,7 @@ async fn tend(
 ) {
     let listener = Arc::clone(&conversation);
     let mut reading = tokio::spawn(async move {
+        let stdout = Heard::new(stdout, Arc::clone(&listener.heard));
         let mut lines = Lines::new(stdout, max_reply);
         while let Some(line) = lines.next().await {
             listener.hear(line);
@@ -151,6 +166,21 @@ async fn feed(
     rest.await;
     if timeout(FAREWELL, ended.wait_for(|ended| *ended)).await.is_err() {
         conversation.calls.end(&Cause::Gone("it closed its input".to_owned()));
+    }
+}
+
+fn why_not(error: LaunchError) -> Cause {
+    match error {
+        LaunchError::NotFound { command, searched, hint } => {
+            let searched = match searched {
+                Searched::AsPath => None,
+                Searched::On(path) => Some(path),
+            };
+            Cause::NoProgram { command, searched, hint }
+        }
+        error @ (LaunchError::NotExecutable { .. }
+        | LaunchError::NoDirectory(_)
+        | LaunchError::Refused(_)) => Cause::NotStarted(error.to_string()),
     }
 }
 

@@ -8,9 +8,10 @@ use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::schema_headers::{ParamHeader, param_headers};
 use highwater_mcp::text::{member, string_member};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::Upstream;
+use super::perform::Busy;
 use crate::control::{ControlMessage, ControlReply, ListKind, Listing, LogLevel};
 use crate::error::{Cause, UpstreamError};
 use crate::greeting::own_modern_params;
@@ -22,6 +23,7 @@ use crate::listing::Pages;
 impl Upstream {
     /// Says something in our own name.
     pub async fn control(self: &Arc<Self>, message: ControlMessage) -> Result<ControlReply, UpstreamError> {
+        let _busy = Busy::new(self);
         let link = self.link().await?;
         let outcome = match self.say(&link, message).await {
             // Nothing of ours changes anything, so it may be said again to a server that came back.
@@ -40,7 +42,17 @@ impl Upstream {
     async fn say(&self, link: &Link, message: ControlMessage) -> Result<ControlReply, UpstreamError> {
         let era = link.greeting().era;
         match message {
-            ControlMessage::List(kind) => Ok(ControlReply::Listing(self.list(link, kind).await?)),
+            ControlMessage::List(kind) => {
+                let mut listing = self.list(link, kind).await?;
+                self.list_beside(kind, &mut listing).await;
+                Ok(ControlReply::Listing(listing))
+            }
+            ControlMessage::Greet => {
+                let patience = self.spec.timeouts.call;
+                let asked = timeout(patience, link.check_greeting()).await;
+                asked.unwrap_or_else(|_| Err(self.wire.fail(Cause::TimedOut(patience), true)))?;
+                Ok(ControlReply::Done)
+            }
             ControlMessage::Manifest => {
                 let answer = self.ask(link, "declarations/manifest", None).await?;
                 // A server that refuses has none.
@@ -56,6 +68,12 @@ impl Upstream {
             }
             ControlMessage::LogLevel(level) => {
                 *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+                if let Some(child) = self.second_child() {
+                    child.log_level.lock().unwrap_or_else(PoisonError::into_inner).replace(level);
+                    if let Some(link) = child.current_link() {
+                        child.tell_log_level(&link, level).await?;
+                    }
+                }
                 self.tell_log_level(link, level).await?;
                 Ok(ControlReply::Done)
             }
@@ -77,6 +95,18 @@ impl Upstream {
                 }
                 return Ok(listing);
             }
+        }
+    }
+
+    /// Adds what only the second child of a server has: a process that legacy clients have used may list what the first
+    /// does not.
+    async fn list_beside(&self, kind: ListKind, listing: &mut Listing) {
+        let Some(child) = self.second_child() else { return };
+        let Some(link) = child.current_link() else { return };
+        match timeout(self.spec.timeouts.start, child.list(&link, kind)).await {
+            Ok(Ok(theirs)) => listing.add_missing(kind, theirs),
+            Ok(Err(error)) => tracing::debug!(%error, "the list of its second process could not be read"),
+            Err(_) => tracing::debug!(upstream = %self.id(), "its second process did not list in time"),
         }
     }
 
@@ -119,8 +149,13 @@ impl Upstream {
     }
 
     /// Asks in our own name, within the patience for a call.
-    async fn ask(&self, link: &Link, method: &str, params: Option<&str>) -> Result<Frame, UpstreamError> {
-        let patience = self.spec.timeouts.call;
+    pub(super) async fn ask(
+        &self,
+        link: &Link,
+        method: &str,
+        params: Option<&str>,
+    ) -> Result<Frame, UpstreamError> {
+        let (patience, began) = (self.spec.timeouts.call, Instant::now());
         let modern =
             (link.greeting().era == Era::Modern).then(|| own_modern_params(params, &self.wire.client_info));
         let outbound = Outbound {
@@ -131,9 +166,10 @@ impl Upstream {
             param_headers: &[],
             events: None,
         };
-        timeout(patience, link.exchange(outbound))
-            .await
-            .unwrap_or_else(|_| Err(self.wire.fail(Cause::TimedOut(patience), true)))
+        timeout(patience, link.exchange(outbound)).await.unwrap_or_else(|_| {
+            self.silence.suspect(began);
+            Err(self.wire.fail(Cause::TimedOut(patience), true))
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use highwater_mcp::era::Era;
 
 use super::Upstream;
+use crate::error::Cause;
 
 /// How a server is doing.
 #[derive(Clone, Debug)]
@@ -21,9 +22,11 @@ pub struct Health {
     /// How often it was started or connected to.
     pub starts: u64,
     /// What last went wrong with starting it or keeping it up.
-    pub last_error: Option<String>,
-    /// The last lines of a child's stderr, oldest first. Values of its environment are left out.
+    pub last_error: Option<Cause>,
+    /// The last lines of a child's stderr and of its predecessors', oldest first. Values of its environment are left out.
     pub stderr: Vec<String>,
+    /// Those of them that the child which was started last wrote.
+    pub own_stderr: Vec<String>,
     /// The process id of a child's guard; the child is below it.
     pub pid: Option<u32>,
 }
@@ -37,6 +40,8 @@ pub enum HealthState {
     Starting,
     /// It is up.
     Up,
+    /// It is up and answers neither calls nor pings.
+    NotAnswering,
     /// It could not be started, or broke, or was shut down.
     Failed {
         /// Why.
@@ -55,17 +60,26 @@ impl Upstream {
         supervisor.is_up().then(|| supervisor.starts())
     }
 
+    /// How many connections broke that should have held. A server whose process ended breaks them, so whoever answers after
+    /// that may be another. A process of our own that ends has another `connection` instead.
+    pub fn breaks(&self) -> u64 {
+        self.wire.breaks().load(Ordering::Acquire)
+    }
+
     /// How the server is doing.
     pub fn health(&self) -> Health {
         let supervisor = self.supervisor();
         let (state, link) = supervisor.view();
         let trouble = self.trouble.why();
-        let last_error = trouble.as_ref().map(ToString::to_string).or_else(|| supervisor.last_error());
+        let silent = self.silence.cause();
+        let is_silent = silent.is_some();
+        let last_error = silent.or_else(|| trouble.clone()).or_else(|| supervisor.last_error());
         let state = match (state, trouble) {
             // The next use tries again at once.
             (HealthState::Up, Some(why)) => {
                 HealthState::Failed { why: why.to_string(), retry_in: Duration::ZERO }
             }
+            (HealthState::Up, None) if is_silent => HealthState::NotAnswering,
             (state, _) => state,
         };
         let greeting = link.as_ref().map(|link| link.greeting());
@@ -76,6 +90,7 @@ impl Upstream {
             starts: supervisor.starts(),
             last_error,
             stderr: self.wire.murmur.lines(),
+            own_stderr: self.wire.murmur.own_lines(),
             pid: link.as_ref().and_then(|link| link.pid()),
             state,
         }

@@ -14,21 +14,25 @@ use highwater_mcp::headers::PARAM_PREFIX;
 use highwater_mcp::scan::ScanRules;
 use highwater_mcp::schema_headers::header_values;
 use highwater_mcp::text::{is_object, member};
-use tokio::sync::SemaphorePermit;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::Upstream;
+use super::per_client::Manner;
 use super::retry::Failed;
 use super::turns::{Turn, Turns};
 use crate::apart;
+use crate::client_session::Party;
 use crate::error::{Cause, UpstreamError};
 use crate::event::CallSink;
-use crate::link::{Link, Outbound};
+use crate::link::{Greeting, Link, Outbound};
 use crate::pulse::CallEvents;
 
 /// What the calling client is, for upstreams that are told with every request.
 #[derive(Clone, Copy, Debug)]
 pub struct CallClient<'a> {
+    /// Who it is, for servers that are told when they are met.
+    pub party: Party<'a>,
     /// Its capabilities as JSON text, reduced to what we can bridge.
     pub capabilities: &'a str,
     /// The log level it wants for this request.
@@ -44,10 +48,32 @@ pub struct CallClient<'a> {
 /// Knows on which connection a server was looked at, and as what. A server that came back may be another.
 pub trait Doorkeeper: std::fmt::Debug + Send + Sync {
     /// Whether what is at the other end of this connection is what the call was judged by.
-    fn admits(&self, connection: Option<u64>) -> bool;
+    fn admits(&self, connection: &Connection<'_>) -> bool;
 
-    /// Looks at the server again.
-    fn look(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+    /// Looks at the server again. Whether this connection counts as looked at from now on.
+    fn look<'a>(&'a self, connection: &'a Connection<'_>) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
+}
+
+/// The connection or process over which a call is about to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection<'a> {
+    /// Which it is, counted from the first; `None` while there is none.
+    pub number: Option<u64>,
+    /// Set where it is not the shared one, over which the server's definitions are listed.
+    pub beside: Option<Beside<'a>>,
+}
+
+/// What is known of a connection beside the shared one.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<'a> {
+    /// What the server said when it was opened.
+    pub greeting: &'a Greeting,
+    /// Whether it was opened because the one before it ended.
+    pub again: bool,
+    /// When it was opened.
+    pub opened: Instant,
+    /// Whether somebody has looked at the server since it was opened.
+    pub looked_at: bool,
 }
 
 /// The answer to an action: a result or the server's own error.
@@ -59,6 +85,15 @@ pub struct Reply {
     pub era: Era,
     /// Our number for the call: its JSON-RPC id and its progress token.
     pub number: u64,
+}
+
+/// Counts something as under way over a conversation, which is not ended meanwhile to be begun anew.
+pub(super) struct Busy<'a>(&'a Arc<Upstream>);
+
+/// A place among the calls at a server.
+pub(super) struct Slot<'a> {
+    _own: Option<SemaphorePermit<'a>>,
+    _shared: SemaphorePermit<'a>,
 }
 
 /// Counts a call as in flight.
@@ -78,7 +113,20 @@ impl Upstream {
         client: CallClient<'_>,
         events: &CallSink,
     ) -> Result<Reply, UpstreamError> {
-        self.perform_in_turn(permitted, client, events, None).await
+        self.perform_for(permitted, client, events, None).await
+    }
+
+    /// As `perform`, over the conversation that this client has with the server, with a place in the line of writes that was
+    /// taken before.
+    pub(crate) async fn perform_for(
+        self: &Arc<Self>,
+        permitted: PermittedAction,
+        client: CallClient<'_>,
+        events: &CallSink,
+        turn: Option<Turn>,
+    ) -> Result<Reply, UpstreamError> {
+        let (upstream, unmet) = self.of(&client).await;
+        upstream.perform_in_turn(permitted, client, events, turn, unmet).await
     }
 
     /// Takes a place in the line of writes, if this server has one. Whoever wants to keep the order in which calls came
@@ -87,14 +135,16 @@ impl Upstream {
         self.turns.as_ref().map(|turns| self.place(turns)).transpose()
     }
 
-    /// As `perform`, with a place in the line that was taken before.
-    pub async fn perform_in_turn(
+    /// The same over this conversation. `unmet` is why there is none, where that was found out just now.
+    async fn perform_in_turn(
         self: &Arc<Self>,
         permitted: PermittedAction,
         client: CallClient<'_>,
         events: &CallSink,
         turn: Option<Turn>,
+        unmet: Option<UpstreamError>,
     ) -> Result<Reply, UpstreamError> {
+        let _busy = Busy::new(self);
         let action = permitted.action();
         if action.upstream() != self.id() {
             return Err(self
@@ -102,7 +152,10 @@ impl Upstream {
                 .fail(Cause::Unreachable("the permit is for another server".to_owned()), false));
         }
         if action.kind() == ActionKind::Subscribe {
-            return apart(self.subscribe(action, client)).await;
+            return match unmet {
+                Some(error) => Err(error),
+                None => apart(self.subscribe(action, client)).await,
+            };
         }
         // Whoever has to wait for others waits in its own time.
         let (_turn, began) = match &self.turns {
@@ -115,10 +168,17 @@ impl Upstream {
                 (None, None)
             }
         };
+        if self.silence.lasts().is_some() {
+            apart(self.refuse_if_silent()).await?;
+        }
         let _slot = self.slot().await?;
         let _counted = InFlight::new(&self.in_flight);
         let attempt = permitted.begin();
-        let failed = match self.door(client).await {
+        let met = match unmet {
+            Some(error) => Err(error),
+            None => self.door(client).await,
+        };
+        let failed = match met {
             Ok(link) => match self.call(&link, attempt, client, events, began).await {
                 Ok(reply) => return Ok(reply),
                 Err(failed) => *failed,
@@ -133,15 +193,33 @@ impl Upstream {
     pub(super) async fn door(self: &Arc<Self>, client: CallClient<'_>) -> Result<Link, UpstreamError> {
         let link = self.link().await?;
         let Some(doorkeeper) = client.doorkeeper else { return Ok(link) };
-        if doorkeeper.admits(self.connection()) {
+        let connection = self.connection_of(&link);
+        if doorkeeper.admits(&connection) {
             return Ok(link);
         }
-        doorkeeper.look().await;
+        if doorkeeper.look(&connection).await {
+            self.looked_at.store(connection.number.unwrap_or_default(), Ordering::Relaxed);
+        }
         let link = self.link().await?;
-        match doorkeeper.admits(self.connection()) {
+        match doorkeeper.admits(&self.connection_of(&link)) {
             true => Ok(link),
             false => Err(self.wire.fail(Cause::Changed, false)),
         }
+    }
+
+    /// What a doorkeeper is told of the conversation.
+    fn connection_of<'a>(&self, link: &'a Link) -> Connection<'a> {
+        let (number, opened) = self.supervisor().opened();
+        let beside = match &self.manner {
+            Manner::Shared(_) => None,
+            Manner::OfClient { .. } | Manner::LegacyChild => Some(Beside {
+                greeting: link.greeting(),
+                opened: opened.unwrap_or_else(Instant::now),
+                again: number.is_some_and(|number| number > 1),
+                looked_at: number.is_some_and(|number| number == self.looked_at.load(Ordering::Relaxed)),
+            }),
+        };
+        Connection { number, beside }
     }
 
     /// Waits for a turn, as long as the call may take.
@@ -239,6 +317,7 @@ impl Upstream {
                     let now = Instant::now();
                     match events.deadline(patience) {
                         Some(deadline) if deadline <= now => {
+                            self.silence.suspect(began);
                             return Err(self.wire.fail(Cause::TimedOut(patience), true));
                         }
                         Some(deadline) => alarm.as_mut().reset(deadline),
@@ -249,16 +328,24 @@ impl Upstream {
         }
     }
 
-    /// Waits for a turn. A server that asks back over a shared stream gets one call at a time.
-    pub(super) async fn slot(&self) -> Result<SemaphorePermit<'_>, UpstreamError> {
+    /// Waits for a turn at the server, and before that for one in this conversation where it is not the shared one.
+    pub(super) async fn slot(&self) -> Result<Slot<'_>, UpstreamError> {
+        let Some(own) = &self.own_slots else {
+            return Ok(Slot { _own: None, _shared: self.slot_of(&self.slots).await? });
+        };
+        let own = self.slot_of(own).await?;
+        let shared = self.slots.acquire().await;
+        let shared = shared.map_err(|_| self.wire.fail(Cause::ShuttingDown, false))?;
+        Ok(Slot { _own: Some(own), _shared: shared })
+    }
+
+    /// A server that asks back over a stream of several calls gets one of them at a time.
+    async fn slot_of<'a>(&self, slots: &'a Semaphore) -> Result<SemaphorePermit<'a>, UpstreamError> {
         loop {
             let alone = self.wire.asks_back();
             let wanted = if alone { self.width } else { 1 };
-            let slot = self
-                .slots
-                .acquire_many(wanted)
-                .await
-                .map_err(|_| self.wire.fail(Cause::ShuttingDown, false))?;
+            let slot =
+                slots.acquire_many(wanted).await.map_err(|_| self.wire.fail(Cause::ShuttingDown, false))?;
             if alone == self.wire.asks_back() {
                 return Ok(slot);
             }
@@ -305,6 +392,23 @@ fn target_of(action: &Action) -> Option<&str> {
         | ActionKind::TaskStep
         | ActionKind::Answer
         | ActionKind::ExtraMethod => None,
+    }
+}
+
+// === impl Busy ===
+
+impl<'a> Busy<'a> {
+    pub(super) fn new(upstream: &'a Arc<Upstream>) -> Self {
+        upstream.busy.fetch_add(1, Ordering::Relaxed);
+        Self(upstream)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        if self.0.busy.fetch_sub(1, Ordering::AcqRel) == 1 && self.0.announced.is_due() {
+            self.0.restart_if_due();
+        }
     }
 }
 

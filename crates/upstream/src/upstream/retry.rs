@@ -16,6 +16,9 @@ use crate::link::Link;
 /// The longest wait before an attempt, whatever doubling makes of the first one.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
+/// How often a call goes to another connection because the ones before were closed before anything was written.
+const MAX_MOVES: u32 = 3;
+
 /// An attempt that came to nothing.
 pub(super) struct Failed {
     pub(super) error: UpstreamError,
@@ -41,16 +44,21 @@ impl Upstream {
         let deadline = failed.began + self.spec.timeouts.call;
         // Whether any of the attempts may have arrived: the last one says nothing of the others.
         let mut sent = false;
-        let mut moved = false;
+        let (mut moves, mut met_anew) = (0, false);
         loop {
-            let (stale, transient) = (failed.closed && !moved, failed.is_transient());
+            let disconnected = failed.error.cause == Cause::Disconnected && moves < MAX_MOVES;
+            let over = failed.closed && !met_anew;
+            let (stale, transient) = (disconnected || over, failed.is_transient());
             let Failed { error, attempt, began, .. } = failed;
             let left = error.sent;
             sent |= left;
             let failure = UpstreamError { sent, ..error };
             let attempt = if stale && !left {
                 tracing::debug!(error = %failure, "the conversation was over before the call, it is made over a new one");
-                moved = true;
+                match disconnected {
+                    true => moves += 1,
+                    false => met_anew = true,
+                }
                 let Ok(attempt) = attempt.elsewhere(left) else { return Err(failure) };
                 attempt
             } else {
@@ -130,18 +138,24 @@ impl Failed {
     fn is_transient(&self) -> bool {
         match &self.error.cause {
             _ if self.heard => false,
-            Cause::Unreachable(_) => true,
+            Cause::Unreachable(_) | Cause::NoConnection(_) => true,
             // Starting a server over and over is its supervisor's business.
             Cause::Gone(_) => !self.unmet,
             // Somebody on the way lost the server.
             Cause::Status(status) => matches!(status, 502 | 504),
             Cause::NotStarted(_)
+            | Cause::NoProgram { .. }
+            | Cause::WantsOauth
+            | Cause::WebPage
             | Cause::SilentStart(_)
             | Cause::TimedOut(_)
+            | Cause::Silent(_)
+            | Cause::Wedged(_)
             | Cause::BackingOff(_)
             | Cause::TooLarge { .. }
             | Cause::Malformed(_)
             | Cause::Changed
+            | Cause::Disconnected
             | Cause::ShuttingDown => false,
         }
     }

@@ -10,6 +10,8 @@ use tokio::time::{Duration, Instant, sleep};
 
 use super::Upstream;
 use super::health::HealthState;
+use super::per_client::Manner;
+use crate::apart;
 use crate::error::{Cause, UpstreamError};
 use crate::event::NoticeKind;
 use crate::http::HttpLink;
@@ -22,6 +24,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// A server that was up this long before it broke starts with a clean slate.
 const HEALTHY: Duration = Duration::from_secs(60);
+/// How long the end of a child may take that is started anew.
+const LAST_GRACE: Duration = Duration::from_secs(2);
 
 type Started = Option<Result<Link, Cause>>;
 
@@ -78,12 +82,22 @@ impl Supervisor {
         matches!(&self.state, State::Up { link, .. } if link.ended_by().is_none())
     }
 
+    /// Which conversation there is, counted from the first, and since when.
+    pub(super) fn opened(&self) -> (Option<u64>, Option<Instant>) {
+        match &self.state {
+            State::Up { link, since } if link.ended_by().is_none() => (Some(self.starts), Some(*since)),
+            State::Up { .. } | State::Idle | State::Starting { .. } | State::Down { .. } | State::Stopped => {
+                (None, None)
+            }
+        }
+    }
+
     pub(super) fn starts(&self) -> u64 {
         self.starts
     }
 
-    pub(super) fn last_error(&self) -> Option<String> {
-        self.last_error.as_ref().map(ToString::to_string)
+    pub(super) fn last_error(&self) -> Option<Cause> {
+        self.last_error.clone()
     }
 
     /// Notes that a server that was up is so no more. The first time it is tried again at once, since whoever
@@ -114,6 +128,9 @@ impl Upstream {
 
     /// A link that is up; starts the server if it is not.
     pub(super) async fn link(self: &Arc<Self>) -> Result<Link, UpstreamError> {
+        if self.silence.lasts().is_some() {
+            apart(self.refuse_if_silent()).await?;
+        }
         let fail = |cause| self.wire.fail(cause, false);
         let mut outcome = match self.next() {
             Next::Use(link) => return Ok(link),
@@ -152,7 +169,7 @@ impl Upstream {
             State::Down { retry_at, .. } if *retry_at > Instant::now() => {
                 Next::Refuse(Cause::BackingOff(retry_at.saturating_duration_since(Instant::now())))
             }
-            State::Down { .. } | State::Idle | State::Up { .. } => Next::Wait(self.start(supervisor)),
+            State::Down { .. } | State::Idle | State::Up { .. } => Next::Wait(self.start(supervisor, None)),
         }
     }
 
@@ -161,33 +178,97 @@ impl Upstream {
     }
 
     /// Starts the server in a task of its own: whoever asked first may leave without hurting the others.
-    fn start(self: &Arc<Self>, supervisor: &mut Supervisor) -> watch::Receiver<Started> {
+    /// `former` is ended before.
+    fn start(
+        self: &Arc<Self>,
+        supervisor: &mut Supervisor,
+        former: Option<Link>,
+    ) -> watch::Receiver<Started> {
         let (tell, outcome) = watch::channel(None);
         supervisor.starts += 1;
         self.answered.store(false, Ordering::Relaxed);
         let (upstream, remembered) = (Arc::clone(self), supervisor.remembered);
-        let task = tokio::spawn(async move { upstream.connect(remembered, &tell).await }).abort_handle();
-        supervisor.state = State::Starting { outcome: outcome.clone(), task };
-        self.wire.notice(NoticeKind::Health(HealthState::Starting));
+        let task = tokio::spawn(async move {
+            if let Some(former) = former {
+                former.close(LAST_GRACE).await;
+            }
+            upstream.connect(remembered, &tell).await;
+        });
+        supervisor.state = State::Starting { outcome: outcome.clone(), task: task.abort_handle() };
+        self.tell_health(HealthState::Starting);
         outcome
     }
 
-    async fn connect(self: Arc<Self>, remembered: Option<RememberedEra>, tell: &watch::Sender<Started>) {
-        let connected = match &self.spec.transport {
-            Transport::Stdio { .. } => StdioLink::connect(&self.spec, &self.wire, remembered)
-                .await
-                .map(|(link, era)| (Link::Stdio(Arc::new(link)), era)),
-            Transport::Http { .. } => HttpLink::connect(&self.spec, &self.wire, remembered)
-                .await
-                .map(|(link, era)| (Link::Http(Arc::new(link)), era)),
+    /// Begins the conversation anew if clients can do more than the server was told, and nothing is under way.
+    pub(super) fn restart_if_due(self: &Arc<Self>) {
+        if !self.announced.is_due() || tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        let mut supervisor = self.supervisor();
+        // Whoever uses the conversation was counted before it got hold of it, which takes this lock.
+        if self.busy.load(Ordering::Acquire) != 0 || !supervisor.is_up() {
+            return;
+        }
+        let former = match std::mem::replace(&mut supervisor.state, State::Idle) {
+            State::Up { link, .. } => link,
+            other => {
+                supervisor.state = other;
+                return;
+            }
         };
+        tracing::info!(upstream = %self.id(), "a client can do more than the server was told; it is started anew");
+        self.announced.told(None);
+        self.start(&mut supervisor, Some(former));
+    }
+
+    /// The server may be another than the one that was met: it is met anew on next use. A child is not, its end shows.
+    pub(super) fn meet_anew(&self) {
+        let mut supervisor = self.supervisor();
+        if matches!(&supervisor.state, State::Up { link: Link::Http(_), .. }) {
+            supervisor.state = State::Idle;
+        }
+    }
+
+    /// The conversation that is there, if there is one.
+    pub(super) fn current_link(&self) -> Option<Link> {
+        let supervisor = self.supervisor();
+        supervisor.view().1
+    }
+
+    /// Clients' own conversations come and go with them, and say nothing about the server.
+    fn tell_health(&self, state: HealthState) {
+        if matches!(self.manner, Manner::Shared(_)) {
+            self.wire.notice(NoticeKind::Health(state));
+        }
+    }
+
+    async fn connect(self: Arc<Self>, remembered: Option<RememberedEra>, tell: &watch::Sender<Started>) {
+        let is_shared = matches!(self.manner, Manner::Shared(_));
+        let union = self.announced.union();
+        let wire = self.wire.announcing(Arc::clone(&union));
+        let connected = match &self.spec.transport {
+            Transport::Stdio { .. } => {
+                let connecting = StdioLink::connect(&self.spec, &wire, remembered).await;
+                connecting.map(|(link, era)| (Link::Stdio(Arc::new(link)), era))
+            }
+            Transport::Http { .. } => {
+                let connecting = self.may_open(HttpLink::connect(&self.spec, &wire, remembered)).await;
+                connecting.map(|(link, era)| (Link::Http(Arc::new(link)), era))
+            }
+        };
+        if let (Ok((link, _)), false) = (&connected, is_shared)
+            && let Err(error) = self.resume_log_level(link).await
+        {
+            tracing::debug!(%error, "a log level could not be set");
+        }
         let mut supervisor = self.supervisor();
         if matches!(supervisor.state, State::Stopped) {
             return;
         }
         let outcome = match connected {
             Ok((link, era)) => {
-                let is_news = supervisor.remembered.replace(era) != Some(era);
+                let is_news = supervisor.remembered.replace(era) != Some(era) && is_shared;
+                self.announced.told(link.is_told_once().then_some(union));
                 supervisor.state = State::Up { link: link.clone(), since: Instant::now() };
                 let is_first = supervisor.starts == 1;
                 drop(supervisor);
@@ -202,7 +283,12 @@ impl Upstream {
                 supervisor.note_failed_start(error.cause.clone());
                 let (state, _) = supervisor.view();
                 drop(supervisor);
-                self.wire.notice(NoticeKind::Health(state));
+                if let Manner::OfClient { session, shared } = &self.manner
+                    && let Some(shared) = shared.upgrade()
+                {
+                    shared.refused_session(session, &error.cause);
+                }
+                self.tell_health(state);
                 Err(error.cause)
             }
         };
@@ -210,8 +296,11 @@ impl Upstream {
     }
 
     fn came_up(self: &Arc<Self>, link: &Link, is_first: bool) {
-        self.wire.notice(NoticeKind::Health(HealthState::Up));
-        if !is_first {
+        self.tell_health(HealthState::Up);
+        if let Manner::Shared(per_client) = &self.manner {
+            per_client.forget();
+        }
+        if !is_first && matches!(self.manner, Manner::Shared(_)) {
             // It may not be what it was.
             for kind in [NoticeKind::ToolsChanged, NoticeKind::PromptsChanged, NoticeKind::ResourcesChanged] {
                 self.wire.notice(kind);
@@ -220,6 +309,7 @@ impl Upstream {
         self.resume(link);
         if let Link::Stdio(stdio) = link {
             self.watch(stdio);
+            self.watch_silence(stdio);
         }
     }
 
@@ -254,13 +344,16 @@ impl Upstream {
         let HealthState::Failed { why, retry_in } = &state else { return None };
         tracing::warn!(upstream = %self.id(), why, ?retry_in, "a server ended");
         let wait = *retry_in;
-        self.wire.notice(NoticeKind::Health(state));
+        self.tell_health(state);
         Some(wait)
     }
 
     /// Stops for good, and hands out the link that is to be closed.
     pub(super) fn stop(&self) -> Option<Link> {
-        self.slots.close();
+        match &self.own_slots {
+            Some(own) => own.close(),
+            None => self.slots.close(),
+        }
         match std::mem::replace(&mut self.supervisor().state, State::Stopped) {
             State::Up { link, .. } => Some(link),
             State::Starting { task, .. } => {

@@ -23,16 +23,23 @@ impl Trouble {
             Ok(_) => None,
             Err(cause) => match cause {
                 Cause::Unreachable(_)
+                | Cause::NoConnection(_)
                 | Cause::Gone(_)
                 | Cause::TimedOut(_)
                 | Cause::SilentStart(_)
+                | Cause::WantsOauth
+                | Cause::WebPage
                 | Cause::Status(_) => Some(cause.clone()),
                 // These say nothing about whether the server is there.
                 Cause::NotStarted(_)
+                | Cause::NoProgram { .. }
                 | Cause::BackingOff(_)
+                | Cause::Silent(_)
+                | Cause::Wedged(_)
                 | Cause::TooLarge { .. }
                 | Cause::Malformed(_)
                 | Cause::Changed
+                | Cause::Disconnected
                 | Cause::ShuttingDown => return,
             },
         };

@@ -8,6 +8,7 @@
     reason = "test code fails by panicking"
 )]
 
+mod sessions;
 mod stories;
 mod support;
 mod trouble;

@@ -17,7 +17,9 @@ use highwater_testkit::fixture::{Eras, Fixture, Options};
 use highwater_testkit::port::ReservedPort;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{CallEvent, Notice, NoticeKind};
-use highwater_upstream::{CallClient, EraSetting, Reply, ServerSpec, Timeouts, Transport, Upstream, World};
+use highwater_upstream::{
+    CallClient, EraSetting, Party, Reply, ServerSpec, Timeouts, Transport, Upstream, World,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -30,6 +32,7 @@ use tokio::time::timeout;
 pub(crate) const LONG: Duration = highwater_testkit::wait::PATIENCE;
 
 pub(crate) const CLIENT: CallClient<'static> = CallClient {
+    party: Party::Modern,
     capabilities: r#"{"elicitation":{"form":{}}}"#,
     log_level: None,
     progress: true,
@@ -73,7 +76,7 @@ impl Speaks {
                 headers: vec![("X-Key".to_owned(), "s3cret".to_owned())],
             },
             era: EraSetting::Auto,
-            timeouts: Timeouts { start: LONG, probe: LONG, call: LONG },
+            timeouts: Timeouts { start: LONG, probe: LONG, call: LONG, silence: LONG },
             concurrency: 64,
             max_reply: 2 << 20,
             retries: highwater_upstream::Retries::NEVER,

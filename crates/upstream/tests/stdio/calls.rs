@@ -8,7 +8,7 @@ use highwater_mcp::frame::FrameKind;
 use highwater_upstream::control::{ControlMessage, ControlReply, ListKind, LogLevel};
 use highwater_upstream::error::Cause;
 use highwater_upstream::event::{CallEvent, NoticeKind};
-use highwater_upstream::{CallClient, HealthState};
+use highwater_upstream::{CallClient, HealthState, Party};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::channel;
@@ -19,6 +19,7 @@ async fn a_legacy_server_is_called_as_it_expects() {
     let stage = script("legacy").set();
     let (sink, _) = channel(1);
     let client = CallClient {
+        party: Party::Modern,
         capabilities: r#"{"sampling":{}}"#,
         log_level: Some("info"),
         progress: false,
@@ -191,8 +192,8 @@ async fn a_question_is_answered_through_the_call() {
 #[tokio::test]
 async fn a_question_that_is_refused_or_dropped_is_answered_all_the_same() {
     let stage = script("legacy").set();
-    let cancelled: Value = serde_json::from_str(&stage.text("ask", "{}").await).unwrap();
-    assert_eq!(cancelled, json!({"result": {"action": "cancel"}}));
+    let unanswered: Value = serde_json::from_str(&stage.text("ask", "{}").await).unwrap();
+    assert_eq!(unanswered["error"]["code"], -32603, "nobody answers in a user's name");
     let dropped: Value =
         serde_json::from_str(&stage.text("ask", r#"{"method":"roots/list"}"#).await).unwrap();
     assert_eq!(dropped["error"]["code"], -32603);
@@ -230,7 +231,8 @@ async fn a_question_while_several_calls_are_in_flight_is_refused_and_then_calls_
     stage.saw_at_last(|message| message["params"]["name"] == "wait").await;
     let (sink, mut events) = channel(4);
     let reply = stage.upstream.perform(call("ask", "{}"), CLIENT, &sink).await.unwrap();
-    assert_eq!(text(&reply), r#"{"result": {"action": "cancel"}}"#);
+    let refused: Value = serde_json::from_str(&text(&reply)).unwrap();
+    assert_eq!(refused["error"]["code"], -32601);
     assert!(events.try_recv().is_err());
 
     // The first call is still in flight, so the next one waits for it.
@@ -263,7 +265,8 @@ async fn a_modern_server_may_not_ask_and_a_ping_is_answered_by_us() {
     let stage = script("modern").set();
     let (sink, mut events) = channel(4);
     let reply = stage.upstream.perform(call("ask", "{}"), CLIENT, &sink).await.unwrap();
-    assert_eq!(text(&reply), r#"{"result": {"action": "cancel"}}"#);
+    let refused: Value = serde_json::from_str(&text(&reply)).unwrap();
+    assert_eq!(refused["error"]["code"], -32601);
     assert!(events.try_recv().is_err());
     assert_eq!(stage.text("ping", "{}").await, "{}");
 }

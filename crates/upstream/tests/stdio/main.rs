@@ -8,6 +8,7 @@
 )]
 
 mod calls;
+mod silence;
 mod subscriptions;
 mod support;
 mod trouble;

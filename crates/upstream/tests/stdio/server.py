@@ -182,6 +182,11 @@ for line in sys.stdin:
     elif method == "subscriptions/listen":
         say("notifications/subscriptions/acknowledged", notifications=params["notifications"],
             _meta={"io.modelcontextprotocol/subscriptionId": id})
+    elif method == "tools/call" and params["name"] == "block":
+        # Nothing else is read meanwhile.
+        while not os.path.exists(params["arguments"]["file"]):
+            time.sleep(0.005)
+        send(id=id, result=text("done"))
     elif method == "tools/call":
         threading.Thread(target=call, args=(id, params), daemon=True).start()
     elif method == "notifications/initialized" and habit == "deaf" and not os.path.exists(log_path + ".deaf"):

@@ -15,7 +15,7 @@ use highwater_mcp::era::ClientMeta;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{CallEvent, Notice, NoticeKind};
 use highwater_upstream::{
-    CallClient, EraSetting, RememberedEra, Reply, ServerSpec, Timeouts, Transport, Upstream, World,
+    CallClient, EraSetting, Party, RememberedEra, Reply, ServerSpec, Timeouts, Transport, Upstream, World,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -27,6 +27,7 @@ use tokio::time::timeout;
 pub(crate) const LONG: Duration = highwater_testkit::wait::PATIENCE;
 
 pub(crate) const CLIENT: CallClient<'static> = CallClient {
+    party: Party::Modern,
     capabilities: "{}",
     log_level: None,
     progress: false,
@@ -58,7 +59,7 @@ pub(crate) fn script(habit: &'static str) -> Script {
         habit,
         era: EraSetting::Auto,
         remembered: None,
-        timeouts: Timeouts { start: LONG, probe: LONG, call: LONG },
+        timeouts: Timeouts { start: LONG, probe: LONG, call: LONG, silence: LONG },
         concurrency: 8,
         max_reply: 8 << 20,
         env: BTreeMap::new(),

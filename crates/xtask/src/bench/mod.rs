@@ -9,6 +9,7 @@ mod gateway;
 mod machine;
 mod parts;
 mod plan;
+mod record;
 mod report;
 mod run;
 mod stand;
@@ -51,6 +52,10 @@ pub(crate) struct BenchArgs {
     /// Let agents in without a token.
     #[arg(long)]
     auth_none: bool,
+    /// In place of everything else: how long `explain` takes over so many GiB of records. It takes minutes and that much disk
+    /// for a while.
+    #[arg(long, value_name = "GIB", conflicts_with_all = ["stand_in", "quick"])]
+    record: Option<usize>,
     /// How many rules Highwater evaluates for every call.
     #[arg(long, default_value_t = 100)]
     rules: usize,
@@ -83,6 +88,11 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<()> {
     }
     fs::create_dir_all(&work).with_context(|| format!("cannot make the folder `{}`", work.display()))?;
 
+    if let (Some(gibibytes), Some(program)) = (args.record, &binaries.gateway) {
+        record::run(program, &work, gibibytes)?;
+        return fs::remove_dir_all(&work).with_context(|| format!("cannot remove `{}`", work.display()));
+    }
+
     let budget = if args.quick { QUICK_BUDGET } else { BUDGET };
     let outcome = Runner::new(&args, &binaries, &work, Instant::now() + budget).run()?;
     let out = args.out.clone().unwrap_or_else(|| folder.join("bench.json"));
@@ -95,11 +105,16 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<()> {
 }
 
 fn build(args: &BenchArgs) -> anyhow::Result<()> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--release", "--package", "highwater-testkit", "--bins"]);
+    // On its own: built together with the other programs, ours would have what only they ask of the libraries.
     if !args.stand_in && args.gateway_bin.is_none() {
-        cargo.args(["--package", "highwater"]);
+        cargo_build(&["--package", "highwater"])?;
     }
+    cargo_build(&["--package", "highwater-testkit", "--bins"])
+}
+
+fn cargo_build(packages: &[&str]) -> anyhow::Result<()> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release"]).args(packages);
     let status = cargo.status().context("`cargo build` could not be started")?;
     ensure!(status.success(), "`cargo build` failed");
     Ok(())

@@ -50,6 +50,7 @@ pub(super) fn write_json(outcome: &Outcome, before: Load, file: &Path) -> anyhow
             "new_data": outcome.first_starts,
             "known_data": outcome.later_starts,
             "floor": outcome.floor_starts,
+            "seven_servers_that_do_not_answer": outcome.pinned_starts,
         },
         "idle_mib": { "highwater": outcome.idle_mib, "floor": outcome.floor_idle_mib },
         "judged": outcome.judged,
@@ -166,6 +167,13 @@ fn remarks(outcome: &Outcome, before: Load) -> Vec<String> {
             let (health, hello) = (health(starts), hello(starts));
             lines.push(format!("start, {name}: /healthz after {health} ms, handshake after {hello} ms"));
         }
+    }
+    if !outcome.pinned_starts.is_empty() {
+        let hello = hello(&outcome.pinned_starts);
+        let listed = shown(median(outcome.pinned_starts.iter().map(|start| start.listed_ms)), 1);
+        lines.push(format!(
+            "start, seven known servers of which none answers: handshake after {hello} ms, all tools after {listed} ms"
+        ));
     }
     lines.extend(outcome.points.iter().filter_map(hook_remark));
     let shares = outcome.foreign_shares();

@@ -66,6 +66,8 @@ pub(super) struct Outcome {
     pub(super) first_starts: Vec<StartSample>,
     pub(super) later_starts: Vec<StartSample>,
     pub(super) floor_starts: Vec<StartSample>,
+    /// With seven servers that are known and do not answer.
+    pub(super) pinned_starts: Vec<StartSample>,
     pub(super) judged: Vec<Judged>,
     pub(super) idle_mib: Option<f64>,
     pub(super) floor_idle_mib: Option<f64>,
@@ -127,6 +129,13 @@ impl<'a> Runner<'a> {
             let [first, later] = self.builder.start_twice(round)?;
             self.outcome.first_starts.push(StartSample::from(&first));
             self.outcome.later_starts.push(StartSample::from(&later));
+            // Another build may not offer what it does not see.
+            match self.builder.start_from_pins(round) {
+                Ok(pinned) => self.outcome.pinned_starts.extend(pinned.as_ref().map(StartSample::from)),
+                Err(error) => {
+                    self.outcome.notices.push(format!("no start from pins was measured: {error:#}"))
+                }
+            }
             let floor = self.builder.start_floor_once()?;
             self.outcome.floor_starts.push(StartSample::from(&floor));
         }

@@ -12,6 +12,8 @@ use super::plan::Era;
 
 /// The tools of an upstream that is there to be called.
 const FEW_TOOLS: usize = 10;
+/// How many servers are known in the start that is measured from pins.
+const KNOWN_SERVERS: usize = 7;
 /// The name of the server whose tools act, after strangers' text.
 pub(super) const WORDS: &str = "words";
 /// Over how many upstreams Highwater's listings are spread.
@@ -171,6 +173,20 @@ impl Builder<'_> {
             }
         };
         Ok([start()?, start()?])
+    }
+
+    /// How long Highwater takes to list the tools of seven servers that it knows and of which none answers: they are away by
+    /// the second start. Nothing where something else stands in for it.
+    pub(super) fn start_from_pins(&self, round: usize) -> anyhow::Result<Option<Started>> {
+        let Some(program) = &self.binaries.gateway else { return Ok(None) };
+        let upstream = self.binaries.start_upstream(FEW_TOOLS, Some(Era::Legacy))?;
+        let servers: Vec<_> =
+            (1..=KNOWN_SERVERS).map(|number| (format!("bench{number}"), upstream.url.clone())).collect();
+        let (name, tools) = (format!("start-pins-{round}"), KNOWN_SERVERS * FEW_TOOLS);
+        drop(self.start_gateway(program, &name, &servers, tools)?);
+        drop(upstream);
+        let again = self.start_gateway(program, &name, &servers, tools)?;
+        Ok(Some(again.started.clone()))
     }
 
     /// How long the floor takes, for comparison.

@@ -86,6 +86,7 @@ pub(super) fn run(stage: &Stage) -> Result<Tally> {
         let folder = results.join(format!("{}-{}", day.name, day.era));
         tally += told(&format!("{}, {}", day.name, day.era), live(stage, &folder, &day, &page));
     }
+    tally += told("the morning after", second_start(stage, &results.join("described-modern")));
     let watched =
         Day { flow: "observe", questions: Some(0), ..balanced("counted", "modern", described.clone()) };
     let folder = results.join("watched");
@@ -188,6 +189,30 @@ fn live(stage: &Stage, folder: &Path, day: &Day<'_>, page: &str) -> Result<Tally
         println!("the gateway's log ends with:\n{}", gateway.process.last_words());
     }
     Ok(tally)
+}
+
+/// The same gateway, started again: its client gets the tools of the seven servers before these have started.
+fn second_start(stage: &Stage, folder: &Path) -> Result<Tally> {
+    let day = Site::below(folder);
+    // Nobody is asked here, and passkeys of the day work on the day's page alone.
+    let said = std::fs::read_to_string(&day.config).context("cannot read the configuration of the day")?;
+    let mut config: Value = serde_json::from_str(&said)?;
+    let approvals = config.get_mut("approvals").and_then(Value::as_object_mut);
+    approvals
+        .context("the configuration of the day has no `approvals`")?
+        .insert("listen".into(), json!("none"));
+    let site = Site::new(folder, &config)?;
+    let highwater = stage.built()?.program("highwater")?;
+    let gateway = Gateway::start(&highwater, &site, &folder.join("second-start.log"))?;
+    let mut command = Command::new("python3");
+    command.arg(stage.repository.path("peers/clients/second_start.py"));
+    command.args(["--http", &gateway.url, "--token", &site.agent_token()?]);
+    command.args(["--operator", &site.operator_token()?]);
+    command.args(["--servers", &WORDS.map(|(name, _)| name).join(",")]);
+    let outcome = quiet(&mut command, SCRIPT_LIMIT)?;
+    let shown = outcome.output.lines().filter(|line| !line.starts_with("ok "));
+    shown.for_each(|line| println!("    {}", line.trim_start_matches("# ")));
+    Ok(Tally::of_lines(&outcome.output, outcome.success))
 }
 
 /// Makes the project, the wiki and the database, unless an earlier day has them. Where they are.

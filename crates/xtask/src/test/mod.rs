@@ -163,8 +163,8 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "conformance",
-        about: "the official suite, directly and through the gateway",
-        needs: &[Need::Build, Need::Peers(Group::Node)],
+        about: "the official suite, directly and through the gateway, before servers on five SDKs",
+        needs: &[Need::Build, Need::Peers(Group::Node), Need::Peers(Group::PythonFixtures)],
         ordinary: true,
         run: conformance::run,
     },

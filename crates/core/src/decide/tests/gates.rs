@@ -137,7 +137,8 @@ fn a_question_needs_a_call_and_a_declared_capability() {
     let claims = Claims::new();
     let judged = |during, declared| {
         let kind = AskKind::Roots;
-        let asked = AskFacts { during, upstream: &upstream, kind, declared, claims: &claims };
+        let asked =
+            AskFacts { during, upstream: &upstream, kind, declared, refused_page: false, claims: &claims };
         decide_ask(&policy, &decision, &asked)
     };
     assert!(matches!(judged(Some(&facts), true), AskVerdict::Put(_)));

@@ -170,8 +170,14 @@ fn a_question_is_judged_like_a_reply_and_labels_like_one() {
         .with_rules(&[rule("no-sampling", "confirm", sampling)], &[]);
     let (facts, upstream, claims) = (desk.facts(), UpstreamId::new("mail"), Claims::new());
     let judged = |kind| {
-        let asked =
-            AskFacts { during: Some(&facts), upstream: &upstream, kind, declared: true, claims: &claims };
+        let asked = AskFacts {
+            during: Some(&facts),
+            upstream: &upstream,
+            kind,
+            declared: true,
+            refused_page: false,
+            claims: &claims,
+        };
         decide_ask(&desk.policy, &desk.decision, &asked)
     };
     let AskVerdict::Put(pass) = judged(AskKind::ElicitForm) else { panic!("put") };

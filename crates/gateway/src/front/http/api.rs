@@ -10,9 +10,9 @@ use http::{Method, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 
 use super::head::Head;
-use super::line::RequestBody;
+use super::line::{BodyPatience, NoBody, RequestBody};
 use super::response::{self, ResponseBody};
-use super::{HttpFront, authenticate};
+use super::{HttpFront, authenticate, request};
 use crate::describe::Saying;
 use crate::marks::{ClearedMarks, MarkChoice};
 use crate::people::Reset;
@@ -120,7 +120,7 @@ impl HttpFront {
         query: &str,
         body: &mut RequestBody<'_>,
     ) -> Response<ResponseBody> {
-        if let Err(refused) = authenticate::operator(&head.headers, &self.gateway) {
+        if let Err(refused) = authenticate::operator(head, "api", &self.gateway) {
             return *refused;
         }
         let path = path.strip_prefix(ROOT).unwrap_or_default();
@@ -128,7 +128,7 @@ impl HttpFront {
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let act = match head.method {
             Method::GET | Method::HEAD => None,
-            Method::POST => match read(body).await {
+            Method::POST => match read(body, request::patience(&self.gateway.settings.load())).await {
                 Ok(act) => Some(act),
                 Err(problem) => return problem,
             },
@@ -301,10 +301,13 @@ fn refused(fault: &TokenFault) -> Response<ResponseBody> {
     problem(status, &fault.to_string())
 }
 
-async fn read(body: &mut RequestBody<'_>) -> Result<Act, Response<ResponseBody>> {
-    let bytes = match body.whole(MAX_BODY).await {
+async fn read(body: &mut RequestBody<'_>, patience: BodyPatience) -> Result<Act, Response<ResponseBody>> {
+    let bytes = match body.whole(MAX_BODY, patience, None).await {
         Ok(bytes) => bytes,
-        Err(Unread::TooLarge) => return Err(problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")),
+        Err(NoBody::TooSlow) => return Err(response::too_slow()),
+        Err(NoBody::Unread(Unread::TooLarge)) => {
+            return Err(problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"));
+        }
         Err(_) => return Err(problem(StatusCode::BAD_REQUEST, "the body could not be read")),
     };
     if bytes.is_empty() {

@@ -4,22 +4,19 @@ use std::sync::Arc;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use highwater_config::{Auth, Settings};
+use highwater_core::audit::Access;
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 
-use super::head::Headers;
+use super::head::{Head, Headers};
 use super::response::{self, Refused};
 use crate::gateway::{Gateway, now};
 use crate::tokens::{Closed, Token};
 
 /// The token behind a request to `/mcp`.
-pub(super) fn agent(
-    headers: &Headers,
-    settings: &Settings,
-    gateway: &Gateway,
-) -> Result<Arc<Token>, Refused> {
+pub(super) fn agent(head: &Head, settings: &Settings, gateway: &Gateway) -> Result<Arc<Token>, Refused> {
     // Where nobody has to show a token, who shows one is held to it: a token narrows.
-    let Some(shown) = bearer(headers) else {
+    let Some(shown) = bearer(&head.headers) else {
         return match settings.auth {
             Auth::None => Ok(Arc::clone(&gateway.tokens.anonymous)),
             Auth::Token => Err(unauthorized("an agent token is needed: `Authorization: Bearer hwa_…`")),
@@ -37,23 +34,45 @@ pub(super) fn agent(
             }
             Ok(token)
         }
-        Err(Closed::Unknown) => Err(unauthorized("this token opens nothing; it may be revoked or over")),
-        Err(Closed::Stale) => {
-            let message = "the tokens could not be read for a while; try again later";
-            let mut response = response::text(StatusCode::SERVICE_UNAVAILABLE, message);
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("2"));
-            Err(Box::new(response))
-        }
+        Err(Closed::Unknown) => match gateway.siblings.is_agent(shown) {
+            Ok(()) => Ok(Arc::clone(&gateway.tokens.agent)),
+            Err(Closed::Unknown) => {
+                Err(turned_away(head, "mcp", gateway, "this token opens nothing; it may be revoked or over"))
+            }
+            Err(Closed::Stale) => Err(stale()),
+        },
+        Err(Closed::Stale) => Err(stale()),
     }
 }
 
+/// Nobody knows whether the token still opens anything.
+fn stale() -> Refused {
+    let message = "the tokens could not be read for a while; try again later";
+    let mut response = response::text(StatusCode::SERVICE_UNAVAILABLE, message);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("2"));
+    Box::new(response)
+}
+
 /// Whether a request comes from the operator.
-pub(super) fn operator(headers: &Headers, gateway: &Gateway) -> Result<(), Refused> {
-    let shown = bearer(headers).unwrap_or_default();
-    match verify_slices_are_equal(shown, gateway.operator_token.as_bytes()) {
-        Ok(()) => Ok(()),
-        Err(_) => Err(unauthorized("the operator token is needed: `Authorization: Bearer hwo_…`")),
+pub(super) fn operator(head: &Head, what: &str, gateway: &Gateway) -> Result<(), Refused> {
+    let shown = bearer(&head.headers).unwrap_or_default();
+    if !gateway.is_operator(shown) {
+        let message = "the operator token is needed: `Authorization: Bearer hwo_…`";
+        return Err(turned_away(head, what, gateway, message));
     }
+    let from = head.from.map(|from| from.to_string());
+    let (principal, from) = (Some("operator"), from.as_deref());
+    gateway.access.note("signed-in", Access { principal, from, what: Some(what), ..Access::default() });
+    Ok(())
+}
+
+/// Refuses a token that opens nothing, and puts that on record. Nothing of the token is: it may be one of another place.
+fn turned_away(head: &Head, what: &str, gateway: &Gateway, message: &str) -> Refused {
+    let from = head.from.map(|from| from.to_string());
+    gateway
+        .access
+        .note("wrong-token", Access { from: from.as_deref(), what: Some(what), ..Access::default() });
+    unauthorized(message)
 }
 
 /// The token that a request shows.

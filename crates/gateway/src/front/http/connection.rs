@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use super::head::Head;
 use super::line::{Line, NoHead};
 use super::response::{self, Events, ResponseBody};
+use super::room::Doing;
 use super::written::{Clock, Hold, Length, chunk, head};
 use super::{Admitted, HttpFront, stopped};
 
@@ -39,25 +40,18 @@ const TOGETHER: usize = 16 << 10;
 /// Events that are ready at once are sent at once, up to this size.
 const EVENTS_TOGETHER: usize = 64 << 10;
 
-/// What a connection is doing, as seen by those who may have to end it.
-#[derive(Default)]
-struct Doing {
-    begun: AtomicU64,
-    /// A request is being served, or its answer sent.
-    busy: AtomicBool,
-    /// The request that is being served is the last one.
-    last: AtomicBool,
-}
-
 /// Why a connection is closed from our side.
 enum Reason {
     Stopping,
     Silence,
+    /// There is no room for another one.
+    NoRoom,
 }
 
 /// A client's connection.
 struct Connection {
     front: Arc<HttpFront>,
+    peer: SocketAddr,
     line: Line,
     clock: Clock,
     doing: Arc<Doing>,
@@ -74,22 +68,27 @@ struct Asked {
 pub(super) async fn serve(
     front: Arc<HttpFront>,
     stream: std::net::TcpStream,
-    peer: SocketAddr,
+    (peer, doing): (SocketAddr, Arc<Doing>),
     mut stop: watch::Receiver<bool>,
 ) {
     let stream = match tokio::net::TcpStream::from_std(stream) {
         Ok(stream) => stream,
         Err(error) => return tracing::warn!(%error, %peer, "a connection could not be taken over"),
     };
-    let doing = Arc::new(Doing::default());
-    let mut connection =
-        Connection { front, line: Line::new(stream), clock: Clock::default(), doing: Arc::clone(&doing) };
+    let mut connection = Connection {
+        front,
+        peer,
+        line: Line::new(stream),
+        clock: Clock::default(),
+        doing: Arc::clone(&doing),
+    };
     let mut serving = pin!(connection.serve());
     let watched = Arc::clone(&doing);
     let reason = Box::pin(async move {
         tokio::select! {
             () = stopped(&mut stop) => Reason::Stopping,
-            () = watched.silence() => Reason::Silence,
+            () = silence(&watched) => Reason::Silence,
+            () = watched.give_way.notified() => Reason::NoRoom,
         }
     });
     let served = tokio::select! {
@@ -102,6 +101,7 @@ pub(super) async fn serve(
             }
             Reason::Stopping => Ok(()),
             Reason::Silence => return tracing::debug!(%peer, "a silent connection is closed"),
+            Reason::NoRoom => return tracing::debug!(%peer, "a connection gave way to another"),
         }
     };
     if let Err(error) = served {
@@ -115,7 +115,10 @@ impl Connection {
     async fn serve(&mut self) -> io::Result<()> {
         loop {
             let head = match self.line.head().await {
-                Ok(Some(head)) => head,
+                Ok(Some(mut head)) => {
+                    head.from = Some(self.peer.ip());
+                    head
+                }
                 Ok(None) => return Ok(()),
                 Err(NoHead::Unread(error)) => return Err(io::Error::other(error)),
                 Err(NoHead::Bad(bad)) => {
@@ -145,8 +148,15 @@ impl Connection {
         let asked =
             Asked { bare: head.method == Method::HEAD, current: head.current, keep: head.keep && clear };
         let response = match admitted {
-            Admitted::Answered(response) => response,
+            Admitted::Answered(response) => {
+                // Whoever was told no is as good as silent when there is no room.
+                if response.status().is_success() {
+                    self.doing.known.store(true, Ordering::Relaxed);
+                }
+                response
+            }
             Admitted::Message(message) => {
+                self.doing.known.store(true, Ordering::Relaxed);
                 let front = Arc::clone(&self.front);
                 let work = pin!(front.respond(message, &head.headers));
                 match attended(&mut self.line, work).await {
@@ -272,18 +282,14 @@ impl Asked {
     }
 }
 
-// === impl Doing ===
-
-impl Doing {
-    /// Waits until nothing has been asked for long, and nothing is being answered.
-    async fn silence(&self) {
-        let (mut begun, mut silent) = (0, 0);
-        while silent < SILENT_LOOKS {
-            tokio::time::sleep(LOOK_EVERY).await;
-            let now = self.begun.load(Ordering::Relaxed);
-            let idle = !self.busy.load(Ordering::Relaxed) && now == begun;
-            silent = if idle { silent + 1 } else { 0 };
-            begun = now;
-        }
+/// Waits until nothing has been asked for long, and nothing is being answered.
+async fn silence(doing: &Doing) {
+    let (mut begun, mut silent) = (0, 0);
+    while silent < SILENT_LOOKS {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let now = doing.begun.load(Ordering::Relaxed);
+        let idle = !doing.busy.load(Ordering::Relaxed) && now == begun;
+        silent = if idle { silent + 1 } else { 0 };
+        begun = now;
     }
 }

@@ -1,6 +1,7 @@
 //! The head of a client's request: what it asks for, and its headers where they came.
 
 use std::mem::MaybeUninit;
+use std::net::IpAddr;
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
@@ -15,6 +16,8 @@ pub(super) const MAX_HEAD: usize = 64 << 10;
 /// The head of a request.
 pub(super) struct Head {
     pub(super) method: Method,
+    /// Who asks, as far as the connection tells.
+    pub(super) from: Option<IpAddr>,
     /// The path, and the query behind it.
     target: Range<usize>,
     pub(super) headers: Headers,
@@ -88,6 +91,7 @@ impl Head {
             check_authority(headers.text.get(authority), &headers)?;
         }
         Ok(Some(Self {
+            from: None,
             method,
             target,
             headers,

@@ -11,7 +11,7 @@ use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::headers::{CLIENT_SESSION_ID, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use highwater_store::{KeptTransport, SessionHandle, SessionKind, SessionOwner};
 use highwater_upstream::apart;
-use http::header::HeaderValue;
+use http::header::{HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 use super::call::{Call, Orphan, Step};
@@ -66,11 +66,30 @@ impl HttpFront {
                 {
                     session.session.cancel(id);
                 }
+                self.gateway.note_legacy(&session.session, &frame);
                 response::empty(StatusCode::ACCEPTED)
             }
             FrameKind::Response | FrameKind::Error => {
                 session.session.answered(frame);
                 response::empty(StatusCode::ACCEPTED)
+            }
+        }
+    }
+
+    /// Makes room for another session of a token, or refuses it.
+    fn make_room(&self, token: &Token, id: Option<&str>) -> Result<(), Refused> {
+        match self.sessions.make_room(&token.principal, &self.gateway.settings.load().limits) {
+            Ok(gives_way) => {
+                gives_way.iter().for_each(|session| self.put_away(session));
+                Ok(())
+            }
+            Err(bound) => {
+                let message =
+                    format!("as many sessions are open and in use as may be (`{bound}`); try again later");
+                let bytes = error_code::error_response(id, INVALID_REQUEST, &message, None);
+                let mut refused = response::json(StatusCode::SERVICE_UNAVAILABLE, bytes);
+                refused.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+                Err(Box::new(refused))
             }
         }
     }
@@ -81,11 +100,8 @@ impl HttpFront {
         endpoint: &Endpoint,
         token: Arc<Token>,
     ) -> Response<ResponseBody> {
-        let limit = self.gateway.settings.load().limits.sessions;
-        if self.gateway.registry.session_count() >= limit {
-            let message = format!("{limit} sessions are open already (`limits.sessions`)");
-            let bytes = error_code::error_response(frame.id(), INVALID_REQUEST, &message, None);
-            return response::json(StatusCode::SERVICE_UNAVAILABLE, bytes);
+        if let Err(refused) = self.make_room(&token, frame.id()) {
+            return *refused;
         }
         let id: Arc<str> = fresh_id().into();
         let Ok(id_header) = HeaderValue::from_str(&id) else {
@@ -274,12 +290,7 @@ impl HttpFront {
         let Some(KeptTransport { said, conversation, .. }) = kept else { return Ok(None) };
         let said = KeptClient::read(&said).filter(|said| said.context == endpoint.context);
         let Some((version, said)) = said.and_then(KeptClient::into_said) else { return Ok(None) };
-        let limit = self.gateway.settings.load().limits.sessions;
-        if self.gateway.registry.session_count() >= limit {
-            let message = format!("{limit} sessions are open already (`limits.sessions`)");
-            let answer = error_code::error_response(None, INVALID_REQUEST, &message, None);
-            return Err(Box::new(response::json(StatusCode::SERVICE_UNAVAILABLE, answer)));
-        }
+        self.make_room(token, None)?;
         let (place, context) = (Place::Transport(id), endpoint.context.as_deref());
         let caller =
             self.gateway.caller(Arc::clone(token), endpoint.virtual_server.clone(), context, place, None);

@@ -13,6 +13,7 @@ mod origin;
 mod pages;
 mod request;
 mod response;
+mod room;
 mod sessions;
 mod stream_log;
 mod workers;
@@ -31,18 +32,16 @@ use http::{Method, Response, StatusCode};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use self::head::{Head, Headers};
+use self::head::{Head, Headers, plain};
 use self::line::RequestBody;
 use self::response::{Refused, ResponseBody};
+use self::room::{Doing, Room};
 use self::sessions::HttpSessions;
 pub(crate) use self::workers::Workers;
 use crate::front::Serving;
 use crate::gateway::Gateway;
-use crate::tokens::{Slot, Token};
+use crate::tokens::{BodyBudget, BodyCharge, Slot, Token};
 use crate::world::DEFAULT_VIRTUAL_SERVER;
-
-/// How many connections may be open at once.
-const MAX_CONNECTIONS: usize = 4096;
 
 /// Made once: nearly every request names it.
 static DEFAULT: LazyLock<VirtualServerId> = LazyLock::new(|| VirtualServerId::new(DEFAULT_VIRTUAL_SERVER));
@@ -51,6 +50,9 @@ static DEFAULT: LazyLock<VirtualServerId> = LazyLock::new(|| VirtualServerId::ne
 struct HttpFront {
     gateway: Arc<Gateway>,
     sessions: HttpSessions,
+    room: Arc<Room>,
+    /// The bytes of requests that are held.
+    bytes: Arc<BodyBudget>,
 }
 
 /// Where in the URL space a request of a client goes.
@@ -109,7 +111,12 @@ pub fn serve(gateway: Arc<Gateway>, listeners: Vec<TcpListener>, stop: watch::Re
 }
 
 async fn serve_all(gateway: Arc<Gateway>, listeners: Vec<TcpListener>, mut stop: watch::Receiver<bool>) {
-    let front = Arc::new(HttpFront { sessions: HttpSessions::default(), gateway });
+    let front = Arc::new(HttpFront {
+        sessions: HttpSessions::default(),
+        room: Room::new(),
+        bytes: Arc::default(),
+        gateway,
+    });
     let mut accepting = JoinSet::new();
     for listener in listeners {
         accepting.spawn(accept(Arc::clone(&front), listener, stop.clone()));
@@ -136,7 +143,12 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
             () = stopped(&mut stop) => break,
         };
         match accepted {
-            Ok((stream, peer)) if connections.len() < MAX_CONNECTIONS => {
+            Ok((stream, peer)) => {
+                let doing = Arc::new(Doing::default());
+                let Some(place) = front.room.enter(&doing) else {
+                    tracing::warn!(%peer, "too many connections are at work; this one is closed");
+                    continue;
+                };
                 if let Err(error) = stream.set_nodelay(true) {
                     tracing::debug!(%error, "a connection keeps its delay");
                 }
@@ -145,10 +157,11 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
                     Ok(stream) => {
                         let seat = workers.seat();
                         let runtime = seat.runtime.clone();
-                        let serving = connection::serve(Arc::clone(&front), stream, peer, stop.clone());
+                        let (front, stop) = (Arc::clone(&front), stop.clone());
+                        let serving = connection::serve(front, stream, (peer, doing), stop);
                         connections.spawn_on(
                             async move {
-                                let _seat = seat;
+                                let (_seat, _place) = (seat, place);
                                 serving.await;
                             },
                             &runtime,
@@ -157,7 +170,6 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
                     Err(error) => tracing::warn!(%error, %peer, "a connection could not be handed over"),
                 }
             }
-            Ok((_, peer)) => tracing::warn!(%peer, "too many connections; this one is closed"),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 // Out of file descriptors, mostly: trying again at once would only burn the processor.
@@ -189,7 +201,10 @@ impl HttpFront {
                 Err(refused) => *refused,
             },
             None if path.starts_with(api::ROOT) => apart(self.api(head, path, query, body)).await,
-            None => apart(self.page(head, path)).await,
+            None => match older_transport(path) {
+                Some(endpoint) => refuse_older_transport(head, endpoint),
+                None => apart(self.page(head, path)).await,
+            },
         })
     }
 
@@ -200,7 +215,7 @@ impl HttpFront {
         endpoint: Endpoint,
         settings: &highwater_config::Settings,
     ) -> Result<Admitted, Refused> {
-        let token = authenticate::agent(&head.headers, settings, &self.gateway)?;
+        let token = authenticate::agent(head, settings, &self.gateway)?;
         // One that the token does not open reads as if it did not exist.
         if !token.enters(&endpoint.virtual_server)
             || self.gateway.world.load().virtual_server(&endpoint.virtual_server).is_none()
@@ -214,11 +229,13 @@ impl HttpFront {
         Ok(match head.method {
             Method::POST => {
                 request::check_types(&head.headers)?;
-                let frame = request::read_frame(body, settings).await?;
+                let mut charge = BodyCharge::new(&self.bytes, &token, &settings.limits);
+                let frame = request::read_frame(body, settings, &mut charge).await?;
                 // A place for as long as the request is served; what is no request takes none.
                 let slot = match frame.kind() {
                     FrameKind::Request => {
-                        Some(token.admit().map_err(|busy| Box::new(response::busy(&frame, &busy)))?)
+                        let slot = token.admit().map_err(|busy| Box::new(response::busy(&frame, &busy)))?;
+                        Some(slot.holding(Some(charge)))
                     }
                     FrameKind::Notification | FrameKind::Response | FrameKind::Error => None,
                 };
@@ -290,6 +307,35 @@ fn endpoint(path: &str) -> Option<Endpoint> {
     matches!(rest, "" | "/").then(|| Endpoint { virtual_server, context: context.map(str::to_owned) })
 }
 
+/// The endpoint beside which a path lies that only HTTP+SSE of 2024-11-05 has.
+fn older_transport(path: &str) -> Option<&str> {
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let (beside, last) = path.rsplit_once('/')?;
+    let of_older = matches!(last, "sse" | "message" | "messages");
+    match beside {
+        _ if !of_older => None,
+        "" => Some("/mcp"),
+        beside => endpoint(beside).map(|_| beside),
+    }
+}
+
+/// Tells a client of HTTP+SSE, and whoever reads its log, where to connect instead.
+fn refuse_older_transport(head: &Head, endpoint: &str) -> Response<ResponseBody> {
+    let host = head.headers.get("host").and_then(plain).unwrap_or_default();
+    // In front of other machines stands something that knows how it is reached.
+    let url = if origin::is_loopback(host) {
+        format!("http://{host}{endpoint}")
+    } else {
+        format!("{host}{endpoint}")
+    };
+    tracing::warn!("refused a client of HTTP+SSE: it should connect to {url} with Streamable HTTP");
+    let message = format!(
+        "HTTP+SSE (protocol 2024-11-05) is not served here: connect to {url} with Streamable HTTP (in most clients \
+         `\"type\": \"http\"`)"
+    );
+    response::text(StatusCode::GONE, &message)
+}
+
 /// Waits until the front is told to stop.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     // An error means that whoever could stop us is gone, which is a reason to stop.
@@ -316,6 +362,22 @@ mod tests {
         assert_eq!(read("/mcp/v/coding/c/x1"), Some(("coding".into(), Some("x1".into()))));
         for path in ["/", "/mcpx", "/mcp/x", "/mcp/c/", "/mcp/c/a/b", "/mcp/v/a/b"] {
             assert_eq!(read(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_paths_of_the_older_transport_lie_beside_an_endpoint() {
+        for (path, beside) in [
+            ("/sse", "/mcp"),
+            ("/messages/", "/mcp"),
+            ("/mcp/sse", "/mcp"),
+            ("/mcp/message", "/mcp"),
+            ("/mcp/v/coding/sse", "/mcp/v/coding"),
+        ] {
+            assert_eq!(older_transport(path), Some(beside), "{path}");
+        }
+        for path in ["/", "/sse/x", "/ssee", "/api/v1/messages", "/mcp", "/x/sse"] {
+            assert_eq!(older_transport(path), None, "{path}");
         }
     }
 }

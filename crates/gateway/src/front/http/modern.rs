@@ -29,6 +29,9 @@ use crate::in_place::boxed;
 use crate::session::{Place, client_session_id};
 use crate::tokens::{Slot, Token};
 
+/// A call that takes longer than this is answered as a stream, whose head tells clients and proxies that it goes on.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// How often a silent stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -90,17 +93,23 @@ impl HttpFront {
                 Some(gateway.serve(Client::Modern(Arc::new(client)), None, frame, outlet).await)
             })
         });
-        match call.next().await {
-            Step::Answer(answer) => match status(answer.code) {
+        let step = tokio::select! {
+            biased;
+            step = call.next() => Some(step),
+            () = tokio::time::sleep(PATIENCE) => None,
+        };
+        match step {
+            Some(Step::Answer(answer)) => match status(answer.code) {
                 StatusCode::OK if request::prefers_events(headers) => {
-                    CallStream::response(answer.bytes, None)
+                    CallStream::response(Some(answer.bytes), None)
                 }
                 status => response::json(status, answer.bytes),
             },
-            Step::Message(first) => CallStream::response(first, Some(call)),
-            Step::Cancelled => {
+            Some(Step::Message(first)) => CallStream::response(Some(first), Some(call)),
+            Some(Step::Cancelled) => {
                 response::text(StatusCode::INTERNAL_SERVER_ERROR, "the request ended without an answer")
             }
+            None => CallStream::response(None, Some(call)),
         }
     }
 
@@ -143,9 +152,9 @@ struct CallStream {
 }
 
 impl CallStream {
-    fn response(first: Bytes, call: Option<Call>) -> Response<ResponseBody> {
+    fn response(first: Option<Bytes>, call: Option<Call>) -> Response<ResponseBody> {
         let silence = Box::pin(tokio::time::sleep(KEEP_ALIVE));
-        response::events(Box::pin(Self { first: Some(first), call, silence }))
+        response::events(Box::pin(Self { first, call, silence }))
     }
 }
 
@@ -199,5 +208,36 @@ fn status(code: Option<i64>) -> StatusCode {
             | error_code::INVALID_REQUEST,
         ) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt;
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::client::Answer;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_without_a_message_shows_that_it_lives_until_the_answer_comes() {
+        let (end, ended) = oneshot::channel::<()>();
+        let call = Call::new(Orphan::Ends, |_| {
+            Box::pin(async move {
+                ended.await.ok()?;
+                Some(Answer { bytes: Bytes::from_static(b"{}"), code: None, _joined: None })
+            })
+        });
+        let ResponseBody::Events(mut events) = CallStream::response(None, Some(call)).into_body() else {
+            panic!("a stream of events");
+        };
+        let start = Instant::now();
+        for times in 1..=3 {
+            assert!(events.next().await.unwrap().starts_with(b":"), "a comment");
+            assert_eq!(start.elapsed(), KEEP_ALIVE * times);
+        }
+        end.send(()).unwrap();
+        assert_eq!(events.next().await.unwrap(), event(b"{}"));
+        assert!(events.next().await.is_none());
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn check(headers: &Headers, settings: &Settings) -> Result<(), Refuse
 }
 
 /// A loopback name with or without a port.
-fn is_loopback(authority: &str) -> bool {
+pub(super) fn is_loopback(authority: &str) -> bool {
     LOOPBACK.iter().any(|name| {
         let rest = authority
             .get(..name.len())

@@ -1,5 +1,6 @@
 //! What is at the other paths: health and numbers for monitors.
 
+use highwater_store::{AuditError, StoreError};
 use http::{Method, Response, StatusCode};
 
 use super::head::Head;
@@ -23,21 +24,38 @@ impl HttpFront {
                 "Highwater is running. MCP clients connect to /mcp; `highwater servers` shows its servers.",
             ),
             "/healthz" => response::text(StatusCode::OK, "ok"),
-            "/readyz" => match self.gateway.store.check().await {
+            "/readyz" => match self.readiness().await {
                 Ok(()) => response::text(StatusCode::OK, "ok"),
-                Err(error) => {
-                    tracing::error!(%error, "not ready");
-                    response::text(StatusCode::SERVICE_UNAVAILABLE, "the session store does not answer")
-                }
+                Err(why) => response::text(StatusCode::SERVICE_UNAVAILABLE, &why),
             },
             // Beyond this machine even the names of servers are nobody's business.
             "/metrics" if !self.gateway.settings.load().listen.is_loopback() => {
-                authenticate::operator(&head.headers, &self.gateway)
+                authenticate::operator(head, "metrics", &self.gateway)
                     .map_or_else(|refused| *refused, |()| self.metrics())
             }
             "/metrics" => self.metrics(),
             _ => response::text(StatusCode::NOT_FOUND, "nothing is here; MCP is at /mcp"),
         }
+    }
+
+    /// Whether calls can be served: what cannot be recorded and what cannot be labelled does not happen. The reason names
+    /// nothing of this machine.
+    async fn readiness(&self) -> Result<(), String> {
+        if let Err(error) = self.gateway.audit.check() {
+            tracing::error!(%error, "not ready");
+            return Err(match error {
+                AuditError::Unwritable { why, .. } => format!("nothing can be recorded: {why}"),
+                AuditError::Io { .. } => "nothing can be recorded".to_owned(),
+            });
+        }
+        self.gateway.store.check().await.map_err(|error| {
+            tracing::error!(%error, "not ready");
+            match error {
+                StoreError::Gone { .. } => "the session store was removed or replaced".to_owned(),
+                StoreError::Full { .. } => "the session store cannot be written: the disk is full".to_owned(),
+                _ => "the session store does not answer".to_owned(),
+            }
+        })
     }
 
     /// A handful of gauges in Prometheus' text form. No names of principals, no content.

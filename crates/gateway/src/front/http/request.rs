@@ -7,9 +7,10 @@ use highwater_upstream::inlet::Unread;
 use http::StatusCode;
 
 use super::head::{Headers, plain};
-use super::line::RequestBody;
+use super::line::{BodyPatience, NoBody, RequestBody};
 use super::response::{self, Refused};
 use crate::front::client_rules;
+use crate::tokens::BodyCharge;
 
 /// The spellings of `Accept` that the SDKs use.
 const USUAL_ACCEPT: [&[u8]; 2] =
@@ -48,7 +49,12 @@ fn is_usual(accept: Option<&[u8]>) -> bool {
 pub(super) fn accepts(headers: &Headers, wanted: &str) -> bool {
     let group = wanted.split('/').next().unwrap_or_default();
     headers.get_all(ACCEPT).filter_map(plain).flat_map(|value| value.split(',')).any(|entry| {
-        let entry = entry.split(';').next().unwrap_or_default().trim();
+        let mut parts = entry.split(';').map(str::trim);
+        let entry = parts.next().unwrap_or_default();
+        // What is worth nothing to a client it does not take.
+        if parts.any(|part| part.strip_prefix("q=").is_some_and(|worth| worth.parse() == Ok(0.0))) {
+            return false;
+        }
         entry.eq_ignore_ascii_case(wanted)
             || entry == "*/*"
             || entry.strip_suffix("/*").is_some_and(|range| range.eq_ignore_ascii_case(group))
@@ -67,12 +73,23 @@ pub(super) fn prefers_events(headers: &Headers) -> bool {
         .is_some_and(|entry| entry.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
+/// How long a body may take.
+pub(super) fn patience(settings: &Settings) -> BodyPatience {
+    BodyPatience { silence: settings.limits.request_silence, time: settings.limits.request_time }
+}
+
 /// Reads the body, bounded, and scans it.
-pub(super) async fn read_frame(body: &mut RequestBody<'_>, settings: &Settings) -> Result<Frame, Refused> {
+pub(super) async fn read_frame(
+    body: &mut RequestBody<'_>,
+    settings: &Settings,
+    charge: &mut BodyCharge,
+) -> Result<Frame, Refused> {
     let rules = client_rules(settings);
-    let bytes = match body.whole(rules.max_bytes).await {
+    let bytes = match body.whole(rules.max_bytes, patience(settings), Some(charge)).await {
         Ok(bytes) => bytes,
-        Err(Unread::TooLarge) => {
+        Err(NoBody::NoRoom(busy)) => return Err(Box::new(response::no_room(&busy))),
+        Err(NoBody::TooSlow) => return Err(Box::new(response::too_slow())),
+        Err(NoBody::Unread(Unread::TooLarge)) => {
             let message = format!(
                 "the message is larger than the {} bytes that are allowed (`limits.max_message`)",
                 rules.max_bytes

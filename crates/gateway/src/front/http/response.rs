@@ -4,11 +4,12 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_util::Stream;
+use highwater_mcp::frame::Frame;
 use http::header::{ALLOW, CACHE_CONTROL, HeaderValue, RETRY_AFTER};
 use http::{HeaderName, Response, StatusCode};
 
 use crate::front::busy_response;
-use crate::tokens::Busy;
+use crate::tokens::{Bound, Busy};
 
 /// Keeps proxies from collecting events before they pass them on.
 const ACCEL: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -83,9 +84,28 @@ fn with(status: StatusCode, body: ResponseBody) -> Response<ResponseBody> {
 }
 
 /// The answer to a request for which its token has no room.
-pub(super) fn busy(frame: &highwater_mcp::frame::Frame, busy: &Busy) -> Response<ResponseBody> {
-    let bytes = busy_response(frame, busy);
-    let mut response = json(StatusCode::TOO_MANY_REQUESTS, bytes);
+pub(super) fn busy(frame: &Frame, busy: &Busy) -> Response<ResponseBody> {
+    later(StatusCode::TOO_MANY_REQUESTS, busy_response(frame.id(), busy), busy)
+}
+
+/// The answer to a request of which the body finds no room.
+pub(super) fn no_room(busy: &Busy) -> Response<ResponseBody> {
+    let status = match busy.bound {
+        Bound::AllBytes => StatusCode::SERVICE_UNAVAILABLE,
+        Bound::Rate | Bound::Concurrency | Bound::Bytes => StatusCode::TOO_MANY_REQUESTS,
+    };
+    later(status, busy_response(None, busy), busy)
+}
+
+/// The answer to a request of which the body did not come in time.
+pub(super) fn too_slow() -> Response<ResponseBody> {
+    let message = "the body did not come in time (`limits.request_silence`, `limits.request_time`)";
+    text(StatusCode::REQUEST_TIMEOUT, message)
+}
+
+/// An answer that says when to come again.
+pub(super) fn later(status: StatusCode, bytes: Vec<u8>, busy: &Busy) -> Response<ResponseBody> {
+    let mut response = json(status, bytes);
     // Nobody has a header that holds no number.
     if let Ok(seconds) = HeaderValue::from_str(&busy.seconds().max(1).to_string()) {
         response.headers_mut().insert(RETRY_AFTER, seconds);

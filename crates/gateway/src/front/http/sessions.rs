@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use highwater_config::Limits;
 use highwater_core::id::{Principal, VirtualServerId};
 use tokio::time::Instant;
 
@@ -91,6 +92,42 @@ impl HttpSessions {
         }
     }
 
+    /// Makes room for another session of this principal: its own longest silent one gives way, or else, where it has none
+    /// and it is not its own bound that is met, one of whoever has most. Says what bound is met if none can.
+    pub(super) fn make_room(
+        &self,
+        principal: &Principal,
+        limits: &Limits,
+    ) -> Result<Vec<Arc<HttpSession>>, &'static str> {
+        let sessions = self.sessions();
+        let own = sessions.values().filter(|session| session.session.caller.principal == *principal);
+        if sessions.len() < limits.sessions && own.clone().count() < limits.sessions_per_token {
+            return Ok(Vec::new());
+        }
+        let oldest = |sessions: &mut dyn Iterator<Item = &Arc<HttpSession>>| {
+            sessions.filter(|session| session.is_idle()).min_by_key(|session| session.state().seen).cloned()
+        };
+        let mut count = HashMap::<&Principal, usize>::new();
+        for session in sessions.values() {
+            *count.entry(&session.session.caller.principal).or_default() += 1;
+        }
+        let mine = count.get(principal).copied().unwrap_or_default();
+        if mine >= limits.sessions_per_token {
+            let gives_way = oldest(&mut own.clone()).ok_or("limits.sessions_per_token")?;
+            return Ok(vec![gives_way]);
+        }
+        let most =
+            count.iter().max_by_key(|(_, count)| **count).map(|(principal, count)| (*principal, *count));
+        let gives_way = match (oldest(&mut own.clone()), most) {
+            (Some(own), _) => Some(own),
+            (None, Some((other, count))) if count > mine + 1 => {
+                oldest(&mut sessions.values().filter(|session| session.session.caller.principal == *other))
+            }
+            (None, _) => None,
+        };
+        gives_way.map(|gives_way| vec![gives_way]).ok_or("limits.sessions")
+    }
+
     fn silent_for(&self, idle: Duration) -> Vec<Arc<HttpSession>> {
         self.sessions().values().filter(|session| session.is_silent(idle)).cloned().collect()
     }
@@ -139,7 +176,12 @@ impl HttpSession {
     }
 
     fn is_silent(&self, idle: Duration) -> bool {
-        self.state().seen.elapsed() > idle && self.session.in_flight() == 0 && !self.aside.is_read()
+        self.state().seen.elapsed() > idle && self.is_idle()
+    }
+
+    /// Whether nothing is done for the session, and nobody listens.
+    fn is_idle(&self) -> bool {
+        self.session.in_flight() == 0 && !self.aside.is_read()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -154,10 +196,15 @@ pub(super) async fn sweep(front: Weak<HttpFront>) {
         let Some(front) = front.upgrade() else { return };
         front.gateway.cut_off_overdue();
         let idle = front.gateway.settings.load().limits.session_idle;
-        for silent in front.sessions.silent_for(idle) {
-            front.sessions.remove(&silent.session.id);
-            front.gateway.put_away(&silent.session);
-            silent.aside.close();
-        }
+        front.sessions.silent_for(idle).iter().for_each(|silent| front.put_away(silent));
+    }
+}
+
+impl HttpFront {
+    /// Puts a session away. A client that names it again finds it.
+    pub(super) fn put_away(&self, session: &HttpSession) {
+        self.sessions.remove(&session.session.id);
+        self.gateway.put_away(&session.session);
+        session.aside.close();
     }
 }

@@ -2,6 +2,7 @@
 //! behind this line alone.
 
 use std::future::Future;
+use std::net::IpAddr;
 
 use highwater_core::id::{ApprovalId, UserId};
 use highwater_core::profile::Profile;
@@ -61,6 +62,12 @@ pub(super) enum PlainAct {
 pub(super) trait Counter: Send + Sync + 'static {
     /// Whether this is the operator's token. An agent's never is.
     fn is_operator(&self, shown: &[u8]) -> bool;
+
+    /// Puts on record that the operator signed in, by which way. Without the record nobody is let in.
+    fn signed_in(&self, how: &str, from: IpAddr) -> Result<(), Refusal>;
+
+    /// Puts on record that somebody showed a token that opens nothing.
+    fn turned_away(&self, from: IpAddr);
 
     /// Requests that have changed.
     fn changes(&self) -> broadcast::Receiver<ApprovalId>;

@@ -1,8 +1,9 @@
 //! The desk behind the page.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use aws_lc_rs::constant_time::verify_slices_are_equal;
+use highwater_core::audit::Access;
 use highwater_core::id::{ApprovalId, ChallengeId, SessionKey, UpstreamId, UserId};
 use highwater_core::label::Label;
 use highwater_core::profile::Profile;
@@ -27,7 +28,23 @@ pub(super) struct Behind {
 
 impl Counter for Behind {
     fn is_operator(&self, shown: &[u8]) -> bool {
-        verify_slices_are_equal(shown, self.gateway.operator_token.as_bytes()).is_ok()
+        self.gateway.is_operator(shown)
+    }
+
+    fn signed_in(&self, how: &str, from: IpAddr) -> Result<(), Refusal> {
+        let from = from.to_string();
+        let (principal, from) = (Some("operator"), Some(from.as_str()));
+        let access = Access { act: "signed-in", principal, from, what: Some(how), ..Access::default() };
+        self.gateway.access.must(access).map_err(|error| {
+            tracing::error!(%error, "a sign-in could not be recorded, so it is refused");
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "this could not be recorded; try again later")
+        })
+    }
+
+    fn turned_away(&self, from: IpAddr) {
+        let from = from.to_string();
+        let access = Access { from: Some(&from), what: Some("page"), ..Access::default() };
+        self.gateway.access.note("wrong-token", access);
     }
 
     fn changes(&self) -> broadcast::Receiver<ApprovalId> {

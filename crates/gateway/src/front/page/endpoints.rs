@@ -220,17 +220,21 @@ impl<C: Counter> Page<C> {
 
     async fn sign_in(&self, asked: &Asked<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
         let SignIn { token, ticket, challenge_id, response } = read(bytes)?;
+        let from = asked.ends.peer.ip();
         let visitor = match (token, ticket, challenge_id, response) {
             (None, Some(ticket), None, None) => {
                 let ticket = own_ticket(asked, &ticket)?;
                 self.counter.sign_in_by_ticket(ticket).map_err(|_| no_ticket())?;
+                self.counter.signed_in("page, by a link", from)?;
                 Visitor { user: UserId::new(super::visitors::OWNER), operator: true }
             }
             (Some(token), None, None, None) => {
                 if !self.counter.is_operator(token.trim().as_bytes()) {
+                    self.counter.turned_away(from);
                     let words = "this is not the operator token; an agent’s token opens nothing here";
                     return Err(Refusal::new(StatusCode::FORBIDDEN, words));
                 }
+                self.counter.signed_in("page, by the operator token", from)?;
                 Visitor { user: UserId::new(super::visitors::OWNER), operator: true }
             }
             (None, None, Some(challenge), Some(response)) => {

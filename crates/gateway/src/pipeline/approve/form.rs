@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use highwater_core::decide::Answer;
 use highwater_core::id::DecisionId;
+use highwater_mcp::era::Era;
 use highwater_mcp::error_code::result_response;
 use highwater_mcp::text::{is_true, pointer, quote, string_member};
 
 use crate::approvals::RememberScope;
+use crate::greet::by_us;
 
 /// The key of our question among those of a result.
 pub(in crate::pipeline) const APPROVAL: &str = "highwater_approval";
@@ -49,7 +51,7 @@ pub(super) fn input_required(id: &str, decision: &DecisionId, form: &Form, state
     let meta = format!(
         r#","_meta":{{"io.modelcontextprotocol/authorization":{{"reason":"insufficient_authorization","remediation":"available","authorizationContextId":{decision}}},"dev.highwater/decision":{{"id":{decision}}}}}"#
     );
-    result_response(id, &required(&form.params(), state, &meta))
+    result_response(id, &by_us(Era::Modern, &required(&form.params(), state, &meta)))
 }
 
 /// The same once more.
@@ -60,7 +62,7 @@ pub(super) fn input_required_again(id: &str, shown: &Shown, state: &str) -> Vec<
             format!(r#"{{"mode":"url","url":{},"message":{}}}"#, quote(url), quote(text))
         }
     };
-    result_response(id, &required(&params, state, ""))
+    result_response(id, &by_us(Era::Modern, &required(&params, state, "")))
 }
 
 fn required(params: &str, state: &str, meta: &str) -> String {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use highwater_core::approval::question::{Channel, Event};
 use highwater_core::approval::{ApprovalReason, to_iso};
 use highwater_core::decide::{Answer, Effect, Escalation, QuestionDigest};
+use highwater_mcp::era::Era;
 use highwater_mcp::error_code;
 use highwater_mcp::text::{quote, string_member};
 use highwater_store::{ApprovalRequest, RequestState};
@@ -22,6 +23,7 @@ use super::retry::{FormAnswer, ask_person};
 use super::{Approvals, HeldCall, PutQuestion, event_of};
 use crate::approvals::{By, Offer};
 use crate::client::{Client, LegacySession};
+use crate::greet::by_us;
 
 /// How long a retry that says the page was opened waits for the answer there.
 pub(super) const RETRY_WAIT: Duration = Duration::from_secs(45);
@@ -158,6 +160,7 @@ impl Approvals {
         let result = format!(
             r#"{{"resultType":"input_required","inputRequests":{{"{APPROVAL}":{{"method":"elicitation/create","params":{{"mode":"url","url":{url},"message":{text}}}}}}},"requestState":{state},"_meta":{{"io.modelcontextprotocol/authorization":{{"reason":"insufficient_authorization","remediation":"available","authorizationContextId":{decision},"remediationHints":[{{"type":"url"}}]}},"dev.highwater/decision":{{"id":{decision}}}}}}}"#
         );
+        let result = by_us(Era::Modern, &result);
         Ok(Delivery::ours(error_code::result_response(arrival.id(), &result), None))
     }
 }

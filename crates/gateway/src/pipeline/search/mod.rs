@@ -16,6 +16,7 @@ use highwater_mcp::text::{quote, unquote};
 use super::route::unknown;
 use super::{Arrival, Delivery, Refusal, Road};
 use crate::catalog::OwnTool;
+use crate::greet::by_us;
 use describe::describe;
 use retrieve::retrieve;
 use through::through;
@@ -48,9 +49,16 @@ pub(super) async fn serve(road: &Road, arrival: Arrival) -> Served {
             Ok(frame) => return Served::of(method, Arrival { frame, variant: Some(variant), ..arrival }),
             Err(refusal) => Err(refusal),
         },
-        (Meant::Ours(OwnTool::Retrieve), Some(Method::CallTool)) => retrieve(road, &arrival).await,
+        (Meant::Ours(OwnTool::Retrieve), Some(Method::CallTool)) => {
+            road.router.note(&arrival, "search", None);
+            retrieve(road, &arrival).await
+        }
         (Meant::Ours(OwnTool::Describe), Some(Method::CallTool)) => describe(road, &arrival).await,
-        (Meant::Ours(_) | Meant::Unoffered, _) => Err(unoffered(&arrival)),
+        (Meant::Ours(_) | Meant::Unoffered, _) => {
+            let name = arrival.frame.param("name").and_then(unquote);
+            road.router.note(&arrival, "unknown-tool", name.as_deref());
+            Err(unoffered(&arrival))
+        }
     };
     Served::Answered(answered.unwrap_or_else(|refusal| refusal.into_delivery(&arrival)))
 }
@@ -95,6 +103,7 @@ fn told(arrival: &Arrival, json: &str) -> Delivery {
     let text = quote(json);
     let result =
         format!(r#"{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{json}{era}}}"#);
+    let result = by_us(arrival.client.era(), &result);
     Delivery::ours(error_code::result_response(arrival.id(), &result), None)
 }
 

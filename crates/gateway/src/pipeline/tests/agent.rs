@@ -87,7 +87,8 @@ impl Agent {
         let (capabilities, speaks_approval) = (who.capabilities.to_string(), who.speaks_approval);
         let client = match who.era {
             Era::Legacy => {
-                let said = Said { capabilities, speaks_approval, name: who.name.to_owned() };
+                let announced = capabilities.clone();
+                let said = Said { capabilities, announced, speaks_approval, name: who.name.to_owned() };
                 let out = (Box::new(|_: Bytes| ()) as _, Box::new(|| ()) as _);
                 let session = LegacySession::new("s1".into(), caller, "2025-11-25", said, out);
                 if let Some(level) = who.log_level {

@@ -3,7 +3,10 @@
 use highwater_store::Fault;
 use serde_json::{Value, json};
 
-use super::{ACT, ERAS, FETCH, SEND, STRANGE, Script, Setup, refusal, remediation, text};
+use highwater_mcp::era::Era;
+
+use super::tools::reader;
+use super::{ACT, ERAS, FETCH, LOOK, SEND, STRANGE, Script, Setup, refusal, remediation, text};
 
 /// What a test changes in the configuration.
 type Change = fn(&mut Value);
@@ -129,6 +132,101 @@ async fn a_list_is_seen_by_a_token_that_is_granted_its_server_and_by_no_other() 
     let agent = stage.agent(super::ClientOptions { era: ERAS[1], token, ..Default::default() });
     let listed = agent.send("resources/list", json!({})).await.answer;
     assert_eq!(listed["result"]["resources"], json!([]), "{listed}");
-    assert!(listed["result"]["_meta"].is_null(), "what is not granted is not spoken of: {listed}");
+    let told: Vec<&String> = listed["result"]["_meta"].as_object().unwrap().keys().collect();
+    assert_eq!(
+        told,
+        ["io.modelcontextprotocol/serverInfo"],
+        "what is not granted is not spoken of: {listed}"
+    );
     assert!(stage.label(&agent).is_empty() && stage.audit().is_empty());
+}
+
+/// The names that a list gives, in its order.
+fn names(listed: &Value, of: &str) -> Vec<String> {
+    let entries = listed["result"][of].as_array().unwrap_or_else(|| panic!("{listed}"));
+    entries.iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn named(name: &str) -> Value {
+    json!({ "name": name, "uri": format!("thing://{name}") })
+}
+
+/// Models and prompt caches see a list as its server wrote it; clients often take the first entries alone.
+#[tokio::test]
+async fn lists_keep_the_order_of_the_configuration_and_of_each_server() {
+    let zoo = || {
+        let tools = ["zebra", "ape", "mole"].map(|name| reader(name, "system", "none"));
+        let script = Script::of(tools).with_resources(["zebra", "ape", "mole"].map(named));
+        script.with_prompts(["zebra", "ape", "mole"].map(|name| json!({ "name": name })))
+    };
+    let setup = Setup::new().server("zoo", zoo()).server("farm", zoo()).with(|config| {
+        config["virtual_servers"] = json!({ "default": { "servers": ["zoo", "farm"] } });
+    });
+    let stage = setup.open().await;
+    for era in ERAS {
+        let agent = stage.of_era(era);
+        for (method, of) in
+            [("tools/list", "tools"), ("prompts/list", "prompts"), ("resources/list", "resources")]
+        {
+            let listed = agent.send(method, json!({})).await.answer;
+            let expected = match of {
+                "resources" => ["zebra", "ape", "mole", "zebra", "ape", "mole"].map(str::to_owned),
+                _ => ["zoo__zebra", "zoo__ape", "zoo__mole", "farm__zebra", "farm__ape", "farm__mole"]
+                    .map(str::to_owned),
+            };
+            assert_eq!(names(&listed, of), expected, "{era:?}: {listed}");
+        }
+    }
+}
+
+/// Who answers is told with every result of the modern era, also where no server had a part in it.
+#[tokio::test]
+async fn results_of_our_own_say_who_made_them_in_the_modern_era_alone() {
+    const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+    let setup = Setup::usual().server("mail", mailbox()).with(|config| {
+        config["virtual_servers"] = json!({ "default": { "servers": ["up", "mail"], "expose": "both" } });
+    });
+    let stage = setup.open().await;
+    let requests = [
+        ("tools/list", json!({})),
+        ("prompts/list", json!({})),
+        ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
+        ("server/discover", json!({})),
+        ("tools/resolve", json!({ "name": LOOK, "arguments": {} })),
+        ("tools/call", json!({ "name": "retrieve_tools", "arguments": { "query": "look" } })),
+        // Refused: strangers were heard, and this client cannot be asked.
+        ("tools/call", json!({ "name": ACT, "arguments": {} })),
+    ];
+    for era in ERAS {
+        let agent = stage.of_era(era);
+        text(&agent.call(FETCH, json!({})).await);
+        for (method, params) in &requests {
+            let answer = agent.send(method, params.clone()).await.answer;
+            let Some(result) = answer.get("result") else {
+                assert_eq!((era, *method), (Era::Legacy, "server/discover"), "{answer}");
+                continue;
+            };
+            let told = &result["_meta"][SERVER_INFO]["name"];
+            match era {
+                Era::Modern => assert_eq!(told, "highwater", "{method} {params}: {answer}"),
+                Era::Legacy => assert!(told.is_null(), "{method} {params}: {answer}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_log_level_is_taken_only_where_a_server_sends_log_lines() {
+    for logs in [false, true] {
+        let script = Script::of([reader("look", "system", "none")]);
+        let script = if logs { script.declaring("logging", json!({})) } else { script };
+        let stage = Setup::new().server("up", script).open().await;
+        let agent = stage.of_era(Era::Legacy);
+        let answer = agent.send("logging/setLevel", json!({ "level": "info" })).await.answer;
+        match logs {
+            true => assert_eq!(answer["result"], json!({}), "{answer}"),
+            false => assert_eq!(answer["error"]["code"], -32601, "{answer}"),
+        }
+    }
 }

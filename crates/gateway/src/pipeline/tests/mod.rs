@@ -11,6 +11,7 @@ mod approvals_form;
 mod approvals_page;
 mod approvals_scope;
 mod approvals_standing;
+mod asked_pages;
 mod asking;
 mod departing;
 mod described;

@@ -5,7 +5,8 @@ use highwater_core::label::{Label, TextSet};
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::{ACT, ERAS, FETCH, LOOK, Setup, Stage, Step, forms, text};
+use super::tools::{doer, reader};
+use super::{ACT, ERAS, FETCH, INBOX, LOOK, Script, Setup, Stage, Step, forms, text};
 
 /// This many attributions, all before ours by their letters.
 fn crowd(count: usize) -> Vec<String> {
@@ -89,4 +90,59 @@ async fn messages_that_fill_the_label_one_by_one_push_out_none_of_our_names() {
     for own in ["mcp:up:fetch", "mcp:up:look"] {
         assert_eq!(label.origins().contains(own), Some(true), "{own}");
     }
+}
+
+/// Seed 000: the sources that contribute to the response. What was written bears all that its session had read, and that
+/// raises the label of whoever reads it; as a list of sources of every such reply it would tell nobody anything.
+#[tokio::test]
+async fn a_reply_is_attributed_to_its_own_sources_and_the_session_to_all() {
+    for era in ERAS {
+        let tools = [doer("write", "internal", "benign"), reader("read", "internal", "none")];
+        let setup = Setup::usual().server("notes", Script::of(tools)).with(|config| {
+            let path = json!({ "roles": { "path": "object" } });
+            config["servers"]["notes"]["labels"] = json!({ "write": path, "read": path });
+        });
+        let stage = setup.open().await;
+        let agent = stage.of_era(era);
+        for tool in [FETCH, LOOK, INBOX] {
+            let reply = agent.call(tool, json!({})).await;
+            let own = tool.replace("__", ":");
+            let told = &reply["result"]["_meta"]["annotations"]["attribution"];
+            assert_eq!(*told, json!([format!("mcp:{own}")]), "{reply}");
+        }
+        let named = json!({ "path": "a", "text": "one two three four five six seven eight nine" });
+        agent.call("notes__write", named).await;
+        let said = json!({ "attribution": ["https://wiki.example/a"] });
+        let found = json!({ "content": [], "_meta": { "annotations": said }, "annotations": said });
+        stage.server("notes").on("read", [Step::Answer(found)]);
+        let reply = agent.call("notes__read", json!({ "path": "a" })).await;
+        let told = &reply["result"]["_meta"]["annotations"];
+        assert_eq!(told["attribution"], json!(["https://wiki.example/a", "mcp:notes:read"]), "{reply}");
+        // What it read is still what it read.
+        let label = agent.session().cached().unwrap().label.clone();
+        for origin in ["mcp:up:fetch", "mcp:up:look", "mcp:up:inbox", "mcp:notes:read"] {
+            assert_eq!(label.origins().contains(origin), Some(true), "{origin}: {label:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_written_in_doubt_is_still_called_untrusted_when_it_is_read() {
+    let tools = [doer("write", "internal", "benign"), reader("read", "internal", "none")];
+    let setup = Setup::usual().server("notes", Script::of(tools)).with(|config| {
+        let path = json!({ "roles": { "path": "object" } });
+        config["servers"]["notes"]["labels"] = json!({ "write": path, "read": path });
+    });
+    let stage = setup.open().await;
+    let agent = stage.of_era(ERAS[1]);
+    text(&agent.call(FETCH, json!({})).await);
+    text(&agent.call("notes__write", json!({ "path": "a", "text": "anything" })).await);
+    let reply = agent.call("notes__read", json!({ "path": "a" })).await;
+    let told = &reply["result"]["_meta"];
+    assert_eq!(
+        told["annotations"],
+        json!({ "openWorldHint": true, "attribution": ["mcp:notes:read"] }),
+        "{reply}"
+    );
+    assert_eq!(told["dev.highwater/label"]["integrity"], "none", "{reply}");
 }

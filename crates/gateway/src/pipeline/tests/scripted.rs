@@ -16,7 +16,7 @@ use highwater_upstream::control::{ControlMessage, ControlReply, ListKind, Listin
 use highwater_upstream::error::{Cause, UpstreamError};
 use highwater_upstream::event::{AnswerSlot, Ask, CallEvent, CallSink, Retry};
 use highwater_upstream::{
-    CallClient, Greeting, Health, HealthState, Perform, Performing, Reply, ServerSpec, Turn,
+    CallClient, Connection, Greeting, Health, HealthState, Perform, Performing, Reply, ServerSpec, Turn,
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -56,6 +56,8 @@ pub(super) struct Script {
     era: Era,
     /// The connection it is on.
     connection: AtomicU64,
+    /// How many connections to it have broken.
+    breaks: AtomicU64,
     /// How many more places there are in its line of writes.
     places: AtomicUsize,
     /// The steps of each call, by tool or method; the last of them counts for all that follow.
@@ -104,6 +106,7 @@ impl Script {
             capabilities: json!({ "tools": {}, "resources": {}, "prompts": {}, "completions": {} }),
             era: Era::Legacy,
             connection: AtomicU64::new(1),
+            breaks: AtomicU64::new(0),
             places: AtomicUsize::new(usize::MAX),
             steps: Mutex::default(),
             journal: Mutex::default(),
@@ -215,10 +218,11 @@ impl ScriptedServer {
         client: CallClient<'_>,
         events: &CallSink,
     ) -> Result<Reply, UpstreamError> {
+        let connection = || Connection { number: self.connection(), beside: None };
         // A server that came back may be another, and is looked at before it is told anything.
-        if let Some(door) = client.doorkeeper.filter(|door| !door.admits(self.connection())) {
-            door.look().await;
-            if !door.admits(self.connection()) {
+        if let Some(door) = client.doorkeeper.filter(|door| !door.admits(&connection())) {
+            door.look(&connection()).await;
+            if !door.admits(&connection()) {
                 return Err(self.failure(Cause::Changed, false));
             }
         }
@@ -290,12 +294,17 @@ impl Perform for ScriptedServer {
             starts: 1,
             last_error: None,
             stderr: Vec::new(),
+            own_stderr: Vec::new(),
             pid: None,
         }
     }
 
     fn connection(&self) -> Option<u64> {
         Some(self.script.connection.load(Ordering::Relaxed))
+    }
+
+    fn breaks(&self) -> u64 {
+        self.script.breaks.load(Ordering::Relaxed)
     }
 
     fn line_up(&self) -> Result<Option<Turn>, UpstreamError> {
@@ -327,7 +336,7 @@ impl Perform for ScriptedServer {
             _ => return Box::pin(std::future::ready(Ok(ControlReply::Done))),
         };
         let items = items.iter().map(|item| Bytes::from(item.to_string())).collect();
-        let listing = ControlReply::Listing(Listing { items, rest: Vec::new() });
+        let listing = ControlReply::Listing(Listing { items, ..Listing::default() });
         Box::pin(std::future::ready(Ok(listing)))
     }
 

@@ -21,7 +21,7 @@ use crate::gateway::{Gateway, Parts, now};
 use crate::tokens::Token;
 
 /// How large a file of the audit log becomes.
-const LOG_FILE: u64 = 64 * 1024 * 1024;
+const LOG_FILE: u64 = 16 << 20;
 
 /// How much of the first file is left for a test to write into.
 const LOG_ROOM: usize = 256 * 1024;
@@ -123,6 +123,7 @@ impl Setup {
         let scripts: BTreeMap<String, Arc<Script>> =
             self.scripts.into_iter().map(|(name, script)| (name, Arc::new(script))).collect();
         let names = self.config["agent_tokens"].as_object().into_iter().flat_map(|tokens| tokens.keys());
+        let seal_key = data_dir.secret(Secret::SealKey).unwrap();
         let parts = Parts {
             settings: settings(&self.config),
             data_dir,
@@ -132,6 +133,8 @@ impl Setup {
             guard: PathBuf::new(),
             own_files: Vec::new(),
             safe_env: Vec::new(),
+            seal_key,
+            gateways: Vec::new(),
         };
         let known = scripts.clone();
         let open = move |spec: highwater_upstream::ServerSpec, _, _| {
@@ -157,6 +160,7 @@ fn give_secrets(data_dir: &DataDir) {
         let file = file.create_new(true).write(true).mode(0o600).open(data_dir.secret_path(secret));
         file.unwrap().write_all(text.as_bytes()).unwrap();
     }
+    std::fs::write(data_dir.path().join("gateway-id"), "gw_test").unwrap();
 }
 
 fn settings(config: &Value) -> Settings {
@@ -288,7 +292,7 @@ impl AuditReader {
         assert!(gateway.audit.append(&event).is_err(), "nothing can be recorded any more");
     }
 
-    /// What is on record, in order.
+    /// What is on record of calls, in order.
     pub(super) fn records(&self) -> Vec<Value> {
         let mut text = String::new();
         let mut first = std::fs::File::open(self.folder.join("000001.jsonl")).unwrap();
@@ -297,7 +301,8 @@ impl AuditReader {
         text.push_str(&std::fs::read_to_string(self.folder.join("000002.jsonl")).unwrap_or_default());
         let lines = text.lines().filter(|line| !line.is_empty());
         let records = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
-        records.filter(|record| record["what"] != FILLER).collect()
+        let is_of_call = |record: &Value| record["event"] != "access" && record["event"] != "log";
+        records.filter(|record| record["what"] != FILLER && is_of_call(record)).collect()
     }
 
     /// What is on record, in order and in short.

@@ -209,6 +209,6 @@ async fn a_page_to_visit_has_no_id_for_a_modern_client() {
     stage.up().on("look", [Step::Ask(ASKED, page)]);
     let agent = stage.modern(json!({ "elicitation": { "url": {} } }));
     let asked = agent.send("tools/call", params()).await.answer;
-    let told = json!({ "mode": "url", "url": "https://example.com", "message": "Go." });
+    let told = json!({ "mode": "url", "url": "https://example.com", "message": "server `up` asks: Go." });
     assert_eq!(asked["result"]["inputRequests"]["question"]["params"], told, "{asked}");
 }

@@ -11,13 +11,14 @@ use highwater_gateway::{
 };
 
 use crate::explain::plain;
+use crate::terminal::{Table, View};
 
 /// What waits, or everything.
 pub(super) fn requests(requests: &[RequestView], all: bool) -> String {
     if requests.is_empty() {
         return if all { "nobody was asked lately\n" } else { "nothing waits for an answer\n" }.to_owned();
     }
-    let mut text = format!("{:<32}  {:<8}  {:<9}  {:<9}  CALL\n", "ID", "ASKS", "STATE", "ENDS");
+    let mut table = Table::new(["id", "asks", "state", "ends", "call"]);
     for request in requests {
         let ends = match request.state {
             ApprovalState::Pending => left(request.expires),
@@ -25,9 +26,9 @@ pub(super) fn requests(requests: &[RequestView], all: bool) -> String {
         };
         let call = format!("{} of `{}`", plain(&request.tool), plain(&request.principal));
         let (id, kind, state) = (plain(&request.id.to_string()), kind(request.kind), state(request.state));
-        text.push_str(&format!("{id:<32}  {kind:<8}  {state:<9}  {ends:<9}  {call}\n"));
+        table.row([id, kind.to_owned(), state.to_owned(), ends, call]);
     }
-    text
+    table.text(View::stdout())
 }
 
 /// One request, with everything the page shows.
@@ -121,28 +122,26 @@ pub(super) fn credentials(credentials: &[CredentialView]) -> String {
     if credentials.is_empty() {
         return "no passkeys; add two with `highwater approvals enroll`\n".to_owned();
     }
-    let name = |credential: &CredentialView| plain(&credential.name);
-    let width =
-        credentials.iter().map(|credential| name(credential).chars().count()).max().unwrap_or(0).max(4);
-    let mut text = format!(
-        "{:<width$}  {:<12}  {:<8}  {:<9}  {:<20}  {:<24}  ID\n",
-        "NAME", "USER", "STANDING", "ALGORITHM", "TRANSPORTS", "SINCE"
-    );
+    let is_attested = credentials.iter().any(|credential| credential.attested_by.is_some());
+    let mut heads = vec!["name", "user", "standing", "algorithm", "transports", "since", "id"];
+    heads.extend(is_attested.then_some("attested by"));
+    let mut table = Table::new(heads);
     for credential in credentials {
-        text.push_str(&format!(
-            "{:<width$}  {:<12}  {:<8}  {:<9}  {:<20}  {:<24}  {}\n",
-            name(credential),
+        let mut cells = vec![
+            plain(&credential.name),
             plain(&credential.user.to_string()),
             plain(&credential.standing),
             plain(&credential.algorithm),
-            plain(&credential.transports.join(",")),
+            plain(&credential.transports.join(", ")),
             to_iso(credential.created),
             plain(&credential.id),
-        ));
-        if let Some(by) = &credential.attested_by {
-            text.push_str(&format!("    attested by {}\n", plain(by)));
+        ];
+        if is_attested {
+            cells.push(credential.attested_by.as_deref().map_or_else(|| "-".to_owned(), plain));
         }
+        table.row(cells);
     }
+    let mut text = table.text(View::stdout());
     let counts = |user: &UserId| credentials.iter().filter(|it| it.user == *user && it.counts()).count() == 1;
     let users: BTreeSet<&UserId> = credentials.iter().map(|credential| &credential.user).collect();
     for user in users.into_iter().filter(|user| counts(user)) {

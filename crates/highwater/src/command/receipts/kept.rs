@@ -12,6 +12,7 @@ use crate::exit::Failure;
 use crate::explain::plain;
 use crate::local::hello::AskDesk;
 use crate::place::DataPlace;
+use crate::terminal::{Table, View};
 
 /// How many receipts are asked for at once; a line on the socket has its bounds.
 const PAGE: u32 = 100;
@@ -26,19 +27,18 @@ pub(super) fn list(from: u64, common: &Common) -> Result<(), Failure> {
         print("no receipts; there is one for each signature of a passkey\n");
         return Ok(());
     }
-    let mut text = format!("{:>6}  {:<24}  {:<12}  {:<36}  CALL\n", "PLACE", "SIGNED", "BY", "ID");
+    let mut table = Table::new(["place", "signed", "by", "id", "call"]);
     for signed in &receipts {
         let receipt = signed.receipt();
-        text.push_str(&format!(
-            "{:>6}  {:<24}  {:<12}  {:<36}  {}\n",
-            receipt.chain.seq,
+        table.row([
+            receipt.chain.seq.to_string(),
             plain(&receipt.signed_at),
             plain(&receipt.user_ref),
             plain(&receipt.id),
             plain(&receipt.tool_name),
-        ));
+        ]);
     }
-    print(&text);
+    print(&table.text(View::stdout()));
     Ok(())
 }
 

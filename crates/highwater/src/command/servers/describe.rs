@@ -1,6 +1,7 @@
 //! `highwater servers describe`: what a server is, in the operator's one word, said by answering two plain questions.
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
@@ -68,13 +69,37 @@ pub(super) fn run(args: &DescribeArgs) -> Result<(), Failure> {
     let answer = ask(&data, Ask::Describe { server, profile, person, reason })?;
     match (args.common.json, profile) {
         (true, _) => print(&format!("{}\n", answer.get())),
-        (false, Some(profile)) => print(&format!(
-            "server `{0}` is `{profile}` from now on; `highwater servers describe {0} --undo` takes it back\n",
-            args.server
-        )),
+        (false, Some(profile)) => say(&args.server, profile),
         (false, None) => print(&format!("what was said of server `{}` is taken back\n", args.server)),
     }
     Ok(())
+}
+
+/// Asks the two questions about a server that was just approved, and keeps what is answered. Whoever does not answer has
+/// approved it all the same.
+pub(super) fn ask_and_say(data: &Path, server: &str, person: Option<&str>) -> Result<(), Failure> {
+    let id = UpstreamId::new(server);
+    let answer = ask(data, Ask::Review { server: id.clone() })?;
+    let profile = match asked(server, &read(&answer)?) {
+        Ok(profile) => profile,
+        Err(failure) => {
+            print(&format!(
+                "{}\nsay what it is with `highwater servers describe {server}`\n",
+                failure.words()
+            ));
+            return Ok(());
+        }
+    };
+    let (person, reason) = (named(person), String::new());
+    ask(data, Ask::Describe { server: id, profile: Some(profile), person, reason })?;
+    say(server, profile);
+    Ok(())
+}
+
+fn say(server: &str, profile: Profile) {
+    print(&format!(
+        "server `{server}` is `{profile}` from now on; `highwater servers describe {server} --undo` takes it back\n"
+    ));
 }
 
 /// Asks the two questions, where there is somebody to ask.

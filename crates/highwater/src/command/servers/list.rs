@@ -1,13 +1,16 @@
-//! The servers, one a line.
+//! The servers, one a line, and below them what is wrong with those that do not work.
 
 use std::collections::BTreeSet;
 
 use anyhow::Context;
+use highwater_core::id::Timestamp;
 use highwater_core::pin::visible;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::exit::Failure;
+use crate::explain::when::{clock, date, moment};
+use crate::terminal::{Cell, Style, Table, View};
 
 /// What the table shows of a server.
 #[derive(Debug, Deserialize)]
@@ -32,9 +35,28 @@ struct Row {
     #[serde(default)]
     by_file: bool,
     in_flight: usize,
+    #[serde(default)]
+    starts: u64,
+    /// When what it says of itself was last read.
+    #[serde(default)]
+    looked_at: Option<Timestamp>,
     error: Option<String>,
     #[serde(default)]
+    trouble: Option<Trouble>,
+    #[serde(default)]
+    stderr: Vec<String>,
+    #[serde(default)]
     unknown_names: Vec<UnknownName>,
+}
+
+/// What is wrong with a server.
+#[derive(Debug, Deserialize)]
+struct Trouble {
+    cause: String,
+    #[serde(default)]
+    fix: Option<String>,
+    #[serde(default)]
+    last_words: Option<String>,
 }
 
 /// A name that somebody wrote and that names nothing.
@@ -43,53 +65,105 @@ struct UnknownName {
     says: String,
 }
 
-const HEADINGS: [&str; 8] =
-    ["server", "state", "version", "tools", "what it is", "approval", "in flight", "error"];
-
 /// The table of what the gateway says.
-pub(super) fn table(servers: &RawValue) -> Result<String, Failure> {
-    let rows: Vec<Row> =
-        serde_json::from_str(servers.get()).context("the gateway speaks another language")?;
-    Ok(lined_up(&rows))
+pub(super) fn table(servers: &RawValue, view: View) -> Result<String, Failure> {
+    Ok(lined_up(&rows(servers)?, view))
 }
 
-fn lined_up(rows: &[Row]) -> String {
-    let mut lines = vec![HEADINGS.map(str::to_owned)];
-    for row in rows {
-        lines.push([
-            match &row.label {
-                Some(label) => format!("{} ({})", row.name, one_line(label)),
-                None => row.name.clone(),
-            },
-            row.state.clone(),
-            row.version.clone().unwrap_or_else(|| "-".to_owned()),
-            row.tools.to_string(),
-            what_it_is(row),
-            approval(row),
-            row.in_flight.to_string(),
-            row.error.as_deref().map(one_line).unwrap_or_default(),
-        ]);
+/// How one server is, with everything that is known of why it does not work.
+pub(super) fn state(servers: &RawValue, name: &str, view: View) -> Result<String, Failure> {
+    let rows = rows(servers)?;
+    let Some(row) = rows.iter().find(|row| row.name == name) else { return Ok(String::new()) };
+    let mut text = format!("server `{name}`: {}", view.paint(style(&row.state), &row.state));
+    match row.starts {
+        0 => text.push_str(", not started yet"),
+        1 => {}
+        starts => text.push_str(&format!(", started {starts} times")),
     }
-    let mut widths = [0; HEADINGS.len()];
-    for line in &lines {
-        for (width, cell) in widths.iter_mut().zip(line) {
-            *width = (*width).max(cell.chars().count());
+    if row.in_flight > 0 {
+        text.push_str(&format!(", {} calls in flight", row.in_flight));
+    }
+    text.push('\n');
+    if let Some(looked) = row.looked_at {
+        text.push_str(&format!("   = last looked at {}\n", moment(looked)));
+    }
+    if let Some(error) = &row.error {
+        text.push_str(&view.paragraph(Style::Bad, "   = why: ", &one_line(error), 7));
+    }
+    if let Some(trouble) = &row.trouble {
+        text.push_str(&format!("   = cause: {}\n", one_line(&trouble.cause)));
+        if let Some(fix) = &trouble.fix {
+            text.push_str(&view.paragraph(Style::Help, "   = fix: ", &one_line(fix), 7));
+        }
+        if !row.stderr.is_empty() {
+            text.push_str("   = what it last wrote to its standard error:\n");
+        }
+        for line in &row.stderr {
+            text.push_str(&view.paragraph(Style::Faint, "     | ", &one_line(line), 7));
         }
     }
-    let mut text = String::new();
-    for line in &lines {
-        let cells: Vec<String> =
-            line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
+    Ok(text)
+}
+
+fn rows(servers: &RawValue) -> Result<Vec<Row>, Failure> {
+    Ok(serde_json::from_str(servers.get()).context("the gateway speaks another language")?)
+}
+
+fn lined_up(rows: &[Row], view: View) -> String {
+    let is_looked = rows.iter().any(|row| row.looked_at.is_some());
+    let mut heads = vec!["server", "state", "version", "tools", "what it is", "approval", "in flight"];
+    heads.extend(is_looked.then_some("looked at (UTC)"));
+    let mut table = Table::new(heads);
+    for row in rows {
+        let name = match &row.label {
+            Some(label) => format!("{} ({})", row.name, one_line(label)),
+            None => row.name.clone(),
+        };
+        let mut cells: Vec<Cell> = vec![
+            name.into(),
+            Cell::styled(style(&row.state), row.state.clone()),
+            row.version.clone().unwrap_or_else(|| "-".to_owned()).into(),
+            row.tools.to_string().into(),
+            what_it_is(row).into(),
+            approval(row).into(),
+            row.in_flight.to_string().into(),
+        ];
+        if is_looked {
+            let looked = row.looked_at.map(|looked| format!("{} {}", date(looked), clock(looked)));
+            cells.push(looked.unwrap_or_else(|| "-".to_owned()).into());
+        }
+        table.row(cells);
+    }
+    let mut text = table.text(view);
+    for row in rows {
+        let Some(error) = &row.error else { continue };
         text.push('\n');
+        let head = format!("{} {}: ", row.name, row.state);
+        text.push_str(&view.paragraph(style(&row.state), &head, &one_line(error), 4));
+        let Some(trouble) = &row.trouble else { continue };
+        if let Some(words) = &trouble.last_words {
+            text.push_str(&view.paragraph(Style::Faint, "  last words: ", &one_line(words), 4));
+        }
+        if let Some(fix) = &trouble.fix {
+            text.push_str(&view.paragraph(Style::Help, "  fix: ", &one_line(fix), 4));
+        }
     }
     // A pattern of a token may speak of several servers, and is told once.
     let unknown: BTreeSet<&str> =
         rows.iter().flat_map(|row| &row.unknown_names).map(|name| name.says.as_str()).collect();
     for says in unknown {
-        text.push_str(&format!("warning: {}\n", one_line(says)));
+        text.push_str(&view.paragraph(Style::Caution, "warning: ", &one_line(says), 2));
     }
     text
+}
+
+fn style(state: &str) -> Style {
+    match state {
+        "up" => Style::Good,
+        "failed" => Style::Bad,
+        "starting" => Style::Caution,
+        _ => Style::Faint,
+    }
 }
 
 /// The operator's one word for it; a person's, where the file has none, can be taken back.
@@ -144,15 +218,19 @@ mod tests {
                 {"name":"notes","label":"My notes","state":"up","tools":3,"approval":"drifted","held":0,"drifted":1,"believed":2,"in_flight":0,
                  "vouched":false,"manifest":"absent","profile":"local","by_file":false},
                 {"name":"repo","state":"failed","tools":0,"approval":"held","held":2,"believed":0,"in_flight":0,"error":"exit\ncode 1",
-                 "vouched":false,"manifest":"invalid","manifest_says":"it expired"}]"#,
+                 "trouble":{"cause":"ended","last_words":"no\ttoken","fix":"write it"},"vouched":false,"manifest":"invalid","manifest_says":"it expired"}]"#,
         )
         .unwrap();
         assert_eq!(
-            lined_up(&rows),
-            "server            state   version     tools  what it is          approval                                    in flight  error\n\
+            lined_up(&rows, View::PLAIN),
+            "server            state   version     tools  what it is          approval                                    in flight\n\
              mail              up      2026-07-28  5      private             approved (vouched for)                      1\n\
              notes (My notes)  up      -           3      local, as you said  drifted, 2 believed, 1 drifted              0\n\
-             repo              failed  -           0      -                   held, 2 held, manifest invalid: it expired  0          exit code 1\n"
+             repo              failed  -           0      -                   held, 2 held, manifest invalid: it expired  0\n\
+             \n\
+             repo failed: exit code 1\n\
+             \x20 last words: no token\n\
+             \x20 fix: write it\n"
         );
     }
 
@@ -165,8 +243,24 @@ mod tests {
             )
         };
         let rows: Vec<Row> = serde_json::from_str(&format!("[{},{}]", row("mail"), row("post"))).unwrap();
-        let table = lined_up(&rows);
+        let table = lined_up(&rows, View::PLAIN);
         let told: Vec<&str> = table.lines().filter(|line| line.starts_with("warning")).collect();
         assert_eq!(told, ["warning: `sned` names no tool"]);
+    }
+
+    #[test]
+    fn a_narrow_terminal_shows_whole_words_and_no_line_that_is_too_long() {
+        let path = (0..40).map(|number| format!("/opt/{number}/bin")).collect::<Vec<_>>().join(", ");
+        let rows: Vec<Row> = serde_json::from_str(&format!(
+            r#"[{{"name":"time","state":"failed","tools":0,"approval":"unseen","held":0,"believed":0,"in_flight":0,"vouched":false,
+            "manifest":"absent","error":"could not be started: `uvx` was not found on its PATH","looked_at":0,
+            "trouble":{{"cause":"not-found","fix":"install it; it was looked for in {path}"}}}}]"#
+        ))
+        .unwrap();
+        let text = lined_up(&rows, View { colour: false, width: Some(80) });
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains("/opt/39/bin") && text.contains("looked at"), "{text}");
+        let table: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
+        assert!(table.len() <= 4 && table.iter().all(|line| !line.contains("/opt")), "{text}");
     }
 }

@@ -9,7 +9,8 @@ use highwater_core::profile::Profile;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::difference;
+use super::{difference, summary};
+use crate::exit::Failure;
 use crate::explain::when::moment;
 use crate::explain::{listed, plain};
 
@@ -20,6 +21,14 @@ pub(super) struct Review {
     pub(super) state: String,
     #[serde(default)]
     label: Option<String>,
+    #[serde(default)]
+    reached: String,
+    #[serde(default)]
+    pub(super) starting: bool,
+    #[serde(default)]
+    failed: Option<String>,
+    #[serde(default)]
+    stderr: Vec<String>,
     hold: Option<String>,
     vouched: bool,
     quarantine: bool,
@@ -140,9 +149,49 @@ impl Item {
         format!("{word}{by}")
     }
 
-    /// What there is to look at.
-    fn write(&self, text: &mut String) -> std::fmt::Result {
-        writeln!(text, "{} ({})", self.title(), self.verdict())?;
+    /// Where it stands among what there is to look at: what is flagged first, then what is held, then the rest.
+    fn rank(&self) -> u8 {
+        match (self.concerns.is_empty(), self.changes.is_empty(), self.hold.is_some()) {
+            (false, _, _) => 0,
+            (true, false, true) => 1,
+            (true, false, false) => 2,
+            (true, true, _) => 3,
+        }
+    }
+
+    /// What there is to look at, in a line where it is new.
+    fn write_short(&self, text: &mut String) -> std::fmt::Result {
+        if !self.changes.is_empty() || self.hold.is_none() {
+            return self.write(text, false);
+        }
+        let nothing = Value::Null;
+        let definition = self.definition.as_ref().unwrap_or(&nothing);
+        let said = match self.kind {
+            PinKind::Identity => definition.get("name"),
+            _ => definition.get("description").or(definition.get("title")),
+        };
+        let said = said.unwrap_or(definition);
+        let sentence = summary::first_sentence(said.as_str().unwrap_or_default());
+        write!(text, "{} {}", if self.concerns.is_empty() { "+" } else { "!" }, self.title())?;
+        match sentence.as_str() {
+            "" => writeln!(text)?,
+            sentence => writeln!(text, "  {sentence}")?,
+        }
+        self.write_concerns(text)?;
+        let claims = summary::claims(definition);
+        let claimed = match (self.kind, claims.is_empty()) {
+            (PinKind::Tool, true) => "claims nothing of itself".to_owned(),
+            (PinKind::Tool, false) => format!("claims: {}", plain(&claims.join(", "))),
+            (_, _) => return Ok(()),
+        };
+        match (self.believed, self.would_loosen.as_slice()) {
+            (_, []) => writeln!(text, "    {claimed}"),
+            (true, _) => writeln!(text, "    {claimed}; believed"),
+            (false, axes) => writeln!(text, "    {claimed}; believed, it would loosen {}", listed(axes)),
+        }
+    }
+
+    fn write_concerns(&self, text: &mut String) -> std::fmt::Result {
         for concern in &self.concerns {
             let (part, what) = (place(&concern.part), visible(&concern.what));
             match concern.kind.as_str() {
@@ -150,6 +199,13 @@ impl Item {
                 kind => writeln!(text, "  ! {part} holds hidden text: {kind} {what}")?,
             }
         }
+        Ok(())
+    }
+
+    /// What there is to look at.
+    fn write(&self, text: &mut String, full: bool) -> std::fmt::Result {
+        writeln!(text, "{} ({})", self.title(), self.verdict())?;
+        self.write_concerns(text)?;
         for change in &self.changes {
             change.write(text)?;
         }
@@ -167,7 +223,7 @@ impl Item {
             )?;
         }
         self.write_disbelief(text)?;
-        writeln!(text, "  digest {}", self.digest)
+        if full { writeln!(text, "  digest {}", self.digest) } else { Ok(()) }
     }
 
     /// What there would be to gain from believing it.
@@ -273,25 +329,65 @@ impl Review {
         self.profile == Some(Profile::Unknown) && !self.by_file
     }
 
-    /// What there is to look at, and how to approve exactly that.
-    pub(super) fn difference(&self) -> String {
+    /// Whether there is something to look at.
+    pub(super) fn is_open(&self) -> bool {
+        self.items.iter().any(Item::is_open)
+    }
+
+    /// Whether anything was seen of the server; else why nothing was.
+    pub(super) fn seen(&self) -> Result<(), Failure> {
+        let server = plain(&self.server);
+        if self.starting {
+            return Err(Failure::failed(format_args!(
+                "`{server}` is still starting, and nothing was seen of it"
+            ))
+            .help(format_args!("look again with `highwater servers diff {server}`")));
+        }
+        let Some(why) = &self.failed else { return Ok(()) };
+        let words = match self.stderr.last() {
+            Some(last) => format!("`{server}` {}; last words of it: {}", plain(why), visible(last)),
+            None => format!("`{server}` {}", plain(why)),
+        };
+        let help =
+            format_args!("it is reached by {}; `highwater servers` says how it is", self.reached_words());
+        Err(Failure::failed(words).help(help))
+    }
+
+    fn reached_words(&self) -> String {
+        format!("`{}`", plain(&self.reached))
+    }
+
+    /// What there is to look at, and how to approve exactly that; `full` is with whole definitions.
+    pub(super) fn difference(&self, full: bool) -> String {
         let mut text = String::new();
         // Writing to a text cannot fail.
-        self.write_difference(&mut text).unwrap_or_default();
+        self.write_difference(&mut text, full).unwrap_or_default();
         text
     }
 
-    fn write_difference(&self, text: &mut String) -> std::fmt::Result {
+    fn write_difference(&self, text: &mut String, full: bool) -> std::fmt::Result {
         self.head(text)?;
-        let open: Vec<&Item> = self.items.iter().filter(|item| item.is_open()).collect();
+        let mut open: Vec<&Item> = self.items.iter().filter(|item| item.is_open()).collect();
         if open.is_empty() {
             return writeln!(text, "\neverything is as it was approved");
         }
-        for item in &open {
+        open.sort_by_key(|item| item.rank());
+        if !full {
             writeln!(text)?;
-            item.write(text)?;
+        }
+        for item in &open {
+            match full {
+                true => {
+                    writeln!(text)?;
+                    item.write(text, true)?;
+                }
+                false => item.write_short(text)?,
+            }
         }
         let server = plain(&self.server);
+        if !full {
+            writeln!(text, "\nto see all of it\n  highwater servers diff {server} --full")?;
+        }
         writeln!(
             text,
             "\nto approve exactly this\n  highwater servers approve {server} --seen {}",
@@ -344,6 +440,9 @@ impl Review {
     fn head(&self, text: &mut String) -> std::fmt::Result {
         let label = self.label.as_deref().map(|label| format!(" ({})", plain(label))).unwrap_or_default();
         writeln!(text, "server `{}`{label}: {}", plain(&self.server), plain(&self.state))?;
+        if !self.reached.is_empty() {
+            writeln!(text, "   = it is reached by {}", self.reached_words())?;
+        }
         if let Some(hold) = &self.hold {
             writeln!(text, "   = nothing of it can be used: {}", hold_words(hold))?;
         }

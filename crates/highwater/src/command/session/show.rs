@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::explain::when::{date, moment};
 use crate::explain::{Chronicle, brought, listed, plain};
+use crate::terminal::{Table, View};
 
 /// One session in a list.
 #[derive(Debug, Deserialize)]
@@ -137,13 +138,11 @@ impl Published {
 
 /// Sessions, one a line.
 pub(super) fn table(rows: &[Row]) -> String {
-    let mut lines = vec![
-        ["session", "integrity", "secrecy", "flags", "risk", "epoch", "last used (UTC)", "rests on"]
-            .map(str::to_owned),
-    ];
+    let heads = ["session", "integrity", "secrecy", "flags", "risk", "epoch", "last used (UTC)", "rests on"];
+    let mut table = Table::new(heads);
     for row in rows {
         let flags = if row.label.flags.is_empty() { "-".to_owned() } else { listed(&row.label.flags) };
-        lines.push([
+        table.row([
             plain(row.key.as_str()),
             plain(&row.label.integrity),
             row.label.secrecy(),
@@ -154,9 +153,7 @@ pub(super) fn table(rows: &[Row]) -> String {
             rests_on(row),
         ]);
     }
-    let mut text = String::new();
-    crate::explain::table(&mut text, "", &lines).unwrap_or_default();
-    text
+    table.text(View::stdout())
 }
 
 /// What the key of a session rests on, and whether something is pending.

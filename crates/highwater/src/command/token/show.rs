@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use crate::explain::plain;
 use crate::explain::when::{date, moment};
+use crate::terminal::{Table, View};
 
 /// One token.
 #[derive(Debug, Deserialize)]
@@ -105,9 +106,9 @@ pub(super) fn table(rows: &[Row]) -> String {
         "from",
         "last used",
     ];
-    let mut lines = vec![headings.map(str::to_owned)];
+    let mut table = Table::new(headings);
     for row in rows {
-        lines.push([
+        table.row([
             plain(&row.name),
             row.status.replace('-', " "),
             row.prefix.as_ref().map_or_else(|| "-".to_owned(), |prefix| format!("{}…", plain(prefix))),
@@ -121,10 +122,7 @@ pub(super) fn table(rows: &[Row]) -> String {
             row.last_used.map_or_else(|| "never".to_owned(), date),
         ]);
     }
-    let mut text = String::new();
-    // Writing to a text cannot fail.
-    crate::explain::table(&mut text, "", &lines).unwrap_or_default();
-    text
+    table.text(View::stdout())
 }
 
 /// A new secret, and what to do with it.

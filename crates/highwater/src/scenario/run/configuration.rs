@@ -38,7 +38,7 @@ pub(super) fn settings(
 
 /// Whether every configuration of the scenario is right, in every telling.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Diagnostics> {
-    let entry = |name: &str| (name.to_owned(), json!({ "command": "as the scenario says" }));
+    let entry = |name: &str| (name.to_owned(), json!({ "command": "as-the-scenario-says" }));
     let servers = scenario.upstreams.iter().map(|upstream| entry(upstream.name())).collect();
     for telling in &scenario.tellings {
         settings(scenario, *telling, &servers, &START)?;

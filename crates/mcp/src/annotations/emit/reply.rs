@@ -1,7 +1,7 @@
 //! What we say to clients of a reply, in its `_meta`: united with what the upstream says, never milder.
 
 use highwater_core::annotation::DataClass;
-use highwater_core::label::Label;
+use highwater_core::label::{Label, TextSet};
 
 use super::{attribution, push_key, push_label_classes, push_texts};
 use crate::annotations::ours::{self, DECISION, LABEL, forged};
@@ -17,6 +17,8 @@ use crate::text::{
 pub struct ReplyNote<'a> {
     /// The label of the reply.
     pub reply: &'a Label,
+    /// Where the reply itself comes from: what is told as its attribution.
+    pub sources: &'a TextSet,
     /// The label of the session with the reply in it.
     pub session: &'a Label,
     /// The decision by which it is released.
@@ -92,7 +94,7 @@ impl ReplyNote<'_> {
         self.push_decision(&mut decision);
 
         let annotations = member(meta, "annotations").unwrap_or("{}");
-        let attribution = attribution(member(annotations, "attribution"), self.reply.origins());
+        let attribution = attribution(member(annotations, "attribution"), self.sources);
         let flag = |key, needed: bool| {
             let said = member(annotations, key).is_some_and(is_true);
             (needed && !said).then_some((key, Edit::Set("true")))
@@ -133,7 +135,7 @@ impl ReplyNote<'_> {
 
     /// Whether anything is to be said in `annotations`.
     fn annotates(&self) -> bool {
-        self.reply.untrusted() || self.reply.malicious() || !self.reply.origins().members().is_empty()
+        self.reply.untrusted() || self.reply.malicious() || !self.sources.members().is_empty()
     }
 
     /// Whether the reply holds any class but the one that is no claim.
@@ -151,10 +153,10 @@ impl ReplyNote<'_> {
             out.push_str(if out.len() > before + 1 { "," } else { "" });
             out.push_str(r#""maliciousActivityHint":true"#);
         }
-        if !self.reply.origins().members().is_empty() {
+        if !self.sources.members().is_empty() {
             out.push_str(if out.len() > before + 1 { "," } else { "" });
             out.push_str(r#""attribution":"#);
-            push_texts(out, self.reply.origins());
+            push_texts(out, self.sources);
         }
         out.push('}');
     }

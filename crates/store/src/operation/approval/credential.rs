@@ -7,11 +7,13 @@ use super::super::{Access, Durability, Operation};
 use super::codec::{self, millis, transports_text};
 use crate::StoreError;
 use crate::approval::{Added, StoredCredential};
-use crate::sql::{Tx, Value, approvals as statement};
+use crate::sql::{Tx, Value, approvals as statement, first};
 
 /// Adds a verified credential, unless it is there (S19, S20).
 #[derive(Debug)]
 pub(crate) struct AddCredential {
+    /// The relying party and the page for which it is, if this gateway has one.
+    pub(crate) page: Option<(String, String)>,
     pub(crate) new: NewCredential,
     pub(crate) enrolled_by: String,
     pub(crate) standing: CredentialStanding,
@@ -49,7 +51,8 @@ pub(crate) struct ListCredentials(pub(crate) Option<UserId>);
 // === impl AddCredential ===
 
 impl Operation for AddCredential {
-    type Output = Added;
+    /// What became of it, or the relying party and the page for which all others are.
+    type Output = Result<Added, (String, String)>;
 
     const DOING: &'static str = "add a passkey";
 
@@ -57,8 +60,20 @@ impl Operation for AddCredential {
         Access::Write(Durability::Flushed)
     }
 
-    async fn run<T: Tx>(&self, tx: &mut T) -> Result<Added, StoreError> {
+    async fn run<T: Tx>(&self, tx: &mut T) -> Result<Self::Output, StoreError> {
         let now = tx.now(millis(self.now)).await?;
+        if let Some((rp_id, origin)) = &self.page
+            && let Some(row) = first(tx.query(statement::TAKE_INSTALLATION, &[]).await?)
+        {
+            // The first passkey says which page it is for all that share the database.
+            let page = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
+            if tx.query(statement::COUNTING_CREDENTIAL, &[]).await?.is_empty() {
+                let values = [Value::Text(rp_id), Value::Text(origin)];
+                tx.execute(statement::SETTLE_INSTALLATION, &values).await?;
+            } else if page != (rp_id.clone(), origin.clone()) {
+                return Ok(Err(page));
+            }
+        }
         let NewCredential { user, user_handle, registration } = &self.new;
         let id = registration.id.to_string();
         let (handle, cose) = (encode_base64url(user_handle), encode_base64url(registration.key.as_cose()));
@@ -87,12 +102,20 @@ impl Operation for AddCredential {
             Value::Text(confirmed_by),
         ];
         let added = tx.execute(statement::ADD_CREDENTIAL, &values).await? > 0;
-        Ok(if added { Added::Done } else { Added::AlreadyEnrolled })
+        Ok(Ok(if added { Added::Done } else { Added::AlreadyEnrolled }))
     }
 
     #[cfg(any(test, feature = "testing"))]
-    fn model(&self, model: &mut crate::memory::Model) -> Added {
-        model.approvals.add_credential(self)
+    fn model(&self, model: &mut crate::memory::Model) -> Self::Output {
+        let is_free = !model.approvals.has_credentials();
+        if let (Some((rp_id, origin)), Some(made)) = (&self.page, &mut model.approvals.installation) {
+            if is_free {
+                (made.rp_id, made.origin) = (rp_id.clone(), origin.clone());
+            } else if (&made.rp_id, &made.origin) != (rp_id, origin) {
+                return Err((made.rp_id.clone(), made.origin.clone()));
+            }
+        }
+        Ok(model.approvals.add_credential(self))
     }
 }
 

@@ -9,7 +9,8 @@ use crate::StoreError;
 use crate::approval::Installation;
 use crate::sql::{Row, Tx, Value, approvals as statement, only};
 
-/// Makes the installation if there is none, and reads it.
+/// Makes the installation if there is none, and reads it. Its page is that of the passkeys, and the one that is asked for
+/// while there are none.
 #[derive(Debug)]
 pub(crate) struct Install(pub(crate) Installation);
 
@@ -51,17 +52,23 @@ impl Operation for Install {
         tx.execute(statement::INSTALL, &values).await?;
         let row = only(tx.query(statement::INSTALLATION, &[]).await?)?;
         let foreign = |_| StoreError::Foreign { what: "an installation without an id" };
+        // While nobody has a passkey, nothing is bound to a page: each gateway has its own.
+        let is_free = tx.query(statement::COUNTING_CREDENTIAL, &[]).await?.is_empty();
+        let page = |stored: &str, own: &str| if is_free { own.to_owned() } else { stored.to_owned() };
         Ok(Installation {
             server_id: ServerId::new(row.text(0)?).map_err(foreign)?,
-            rp_id: row.text(1)?.to_owned(),
-            origin: row.text(2)?.to_owned(),
+            rp_id: page(row.text(1)?, rp_id),
+            origin: page(row.text(2)?, origin),
             created: Timestamp(row.count(3)?),
         })
     }
 
     #[cfg(any(test, feature = "testing"))]
     fn model(&self, model: &mut crate::memory::Model) -> Installation {
-        model.approvals.installation.get_or_insert_with(|| self.0.clone()).clone()
+        let is_free = !model.approvals.has_credentials();
+        let made = model.approvals.installation.get_or_insert_with(|| self.0.clone()).clone();
+        let Installation { rp_id, origin, .. } = self.0.clone();
+        if is_free { Installation { rp_id, origin, ..made } } else { made }
     }
 }
 

@@ -13,6 +13,19 @@ pub(crate) async fn s36_the_installation_is_made_once_and_keeps_its_page<B: Back
     let made = store.installation("localhost", "http://localhost:7412").await.unwrap();
     assert_eq!(other.installation("localhost", "http://localhost:7412").await.unwrap(), made);
     assert_eq!(made.server_id.as_str().len(), 36);
+    // Nobody has a passkey yet, so nothing is bound to a page.
+    let third = place.open_beside().await;
+    let elsewhere = third.installation("localhost", "http://localhost:7413").await.unwrap();
+    assert_eq!((&elsewhere.server_id, elsewhere.origin.as_str()), (&made.server_id, "http://localhost:7413"));
+    // The first passkey says which page it is, for all that share the database.
+    let scene = Scene::new();
+    scene.enroll(&store, "ada").await;
+    if third.is_shared() {
+        let now = third.now().await.unwrap();
+        let second = scene.registered(&Person::new("ben"));
+        let refused = third.add_credential(&second, "terminal", CredentialStanding::Active, now).await;
+        assert!(matches!(refused, Err(StoreError::OtherOrigin { .. })), "{refused:?}");
+    }
     for (rp_id, origin) in [("localhost", "http://localhost:7413"), ("example.com", "http://localhost:7412")]
     {
         let error = other.installation(rp_id, origin).await.unwrap_err();

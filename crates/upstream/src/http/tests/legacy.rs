@@ -171,7 +171,12 @@ async fn a_question_in_the_middle_of_a_call_is_put_and_its_answer_posted() {
                 Some(("error", r#"{"code":-1,"message":"no"}"#)),
                 r#"{"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}"#,
             ),
-            ("3", "elicitation/create", None, r#"{"jsonrpc":"2.0","id":3,"result":{"action":"cancel"}}"#),
+            (
+                "3",
+                "elicitation/create",
+                None,
+                r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"the question was not answered"}}"#,
+            ),
             (
                 "4",
                 "roots/list",
@@ -222,7 +227,9 @@ async fn a_question_ends_with_its_call_and_a_late_answer_is_lost() {
     };
     let (answer, ask) = tokio::join!(link.exchange(tools_call(7, TOOL, Some(&call.events))), talk);
     answer.unwrap();
-    server.saw(|seen| seen.body == r#"{"jsonrpc":"2.0","id":1,"result":{"action":"cancel"}}"#).await;
+    let unanswered =
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the question was not answered"}}"#;
+    server.saw(|seen| seen.body == unanswered).await;
     ask.answer.give(permitted("result", r#"{"action":"accept"}"#));
     link.close(SOON).await;
     assert!(!server.seen().iter().any(|seen| seen.body.contains("accept")));

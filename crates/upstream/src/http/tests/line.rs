@@ -30,7 +30,10 @@ async fn listen() -> (TcpListener, Arc<Wire>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp?a=b", listener.local_addr().unwrap());
     let headers = [("authorization".to_owned(), "Bearer x".to_owned())];
-    (listener, Arc::new(Wire::new(&UpstreamId::new("raw"), &url, &headers, SOON, 8).unwrap()))
+    (
+        listener,
+        Arc::new(Wire::new(&UpstreamId::new("raw"), &url, &headers, SOON, 8, &Arc::default()).unwrap()),
+    )
 }
 
 async fn post(wire: &Wire, body: &str) -> Result<Answered, UpstreamError> {

@@ -6,7 +6,7 @@ use highwater_mcp::era::Era;
 
 use super::server::{Reply, Seen, Server, chunked, empty, error, event, events, json, result, stream, whole};
 use super::{Gateway, spec};
-use crate::error::Cause;
+use crate::error::{Cause, NoConnection};
 use crate::http::HttpLink;
 use crate::spec::{EraSetting, RememberedEra, Transport};
 
@@ -160,7 +160,8 @@ async fn what_is_remembered_is_tried_first_and_found_out_anew_when_untrue() {
     let server = Server::start(|seen| async move { legacy(&seen) }).await;
     let gateway = Gateway::new();
     let auto = spec(&server, EraSetting::Auto);
-    let (_link, era) = HttpLink::connect(&auto, &gateway.world, Some(RememberedEra::Legacy)).await.unwrap();
+    let (_link, era) =
+        HttpLink::connect(&auto, &gateway.elsewhere(), Some(RememberedEra::Legacy)).await.unwrap();
     assert_eq!((era, server.seen()[0].line().as_str()), (RememberedEra::Legacy, "POST initialize"));
 
     let server = Server::start(|seen| async move {
@@ -173,7 +174,7 @@ async fn what_is_remembered_is_tried_first_and_found_out_anew_when_untrue() {
     .await;
     for wrong in [RememberedEra::Legacy, RememberedEra::Sse] {
         let auto = spec(&server, EraSetting::Auto);
-        let (_, era) = HttpLink::connect(&auto, &gateway.world, Some(wrong)).await.unwrap();
+        let (_, era) = HttpLink::connect(&auto, &gateway.elsewhere(), Some(wrong)).await.unwrap();
         assert_eq!(era, RememberedEra::Modern);
     }
 }
@@ -232,7 +233,7 @@ async fn nobody_home_is_told_in_our_words() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     gone.transport = Transport::Http { url: format!("http://127.0.0.1:{port}/"), headers: Vec::new() };
     let error = gateway.connect(&gone).await.err().unwrap();
-    assert_eq!(error.cause, Cause::Unreachable("connection refused".to_owned()));
+    assert_eq!(error.cause, Cause::NoConnection(NoConnection::Refused));
     assert!(!error.sent);
     for (url, told) in [
         ("ftp://127.0.0.1/", "its URL is neither `http` nor `https`"),
@@ -254,6 +255,6 @@ async fn an_https_url_to_a_server_without_tls_fails_at_the_handshake() {
     let url = server.url().replace("http://", "https://");
     spec.transport = Transport::Http { url, headers: Vec::new() };
     let error = Gateway::new().connect(&spec).await.err().unwrap();
-    assert_eq!(error.cause, Cause::Unreachable("the TLS handshake failed".to_owned()));
+    assert_eq!(error.cause, Cause::NoConnection(NoConnection::Tls));
     assert_eq!(server.seen().len(), 0);
 }

@@ -54,8 +54,15 @@ impl Gateway {
         Self { world: LinkWorld::new(UpstreamId::new("mail"), Arc::new(world)), notices }
     }
 
+    /// The same surroundings for a server at whatever address.
+    fn elsewhere(&self) -> LinkWorld {
+        let mut world = self.world.clone();
+        world.endpoint = Arc::default();
+        world
+    }
+
     async fn connect(&self, spec: &ServerSpec) -> Result<(HttpLink, RememberedEra), UpstreamError> {
-        HttpLink::connect(spec, &self.world, None).await
+        HttpLink::connect(spec, &self.elsewhere(), None).await
     }
 
     async fn notice(&mut self) -> String {
@@ -72,7 +79,7 @@ fn spec(server: &Server, era: EraSetting) -> ServerSpec {
             headers: vec![("Authorization".to_owned(), "Bearer s3cret".to_owned())],
         },
         era,
-        timeouts: Timeouts { start: SOON, probe: SOON, call: SOON },
+        timeouts: Timeouts { start: SOON, probe: SOON, call: SOON, silence: SOON },
         concurrency: 8,
         max_reply: 1 << 20,
         retries: crate::spec::Retries::NEVER,

@@ -9,7 +9,8 @@ use crate::spec::EraSetting;
 
 const TOOL: &str = r#"{"name":"t"}"#;
 const QUESTION: &str = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}"#;
-const CANCELLED: &str = r#"{"jsonrpc":"2.0","id":"q","result":{"action":"cancel"}}"#;
+const REFUSED: &str =
+    r#"{"jsonrpc":"2.0","id":"q","error":{"code":-32601,"message":"this cannot be asked now"}}"#;
 
 /// A server whose GET streams and calls are handed to the test.
 async fn server() -> (Server, mpsc::Receiver<(Seen, Pen)>, mpsc::Receiver<(Seen, Pen)>) {
@@ -80,7 +81,7 @@ async fn a_question_belongs_to_the_only_call_in_flight() {
 
     // None in flight: nobody can be asked.
     pen.say(QUESTION).await;
-    server.saw(|seen| seen.body == CANCELLED).await;
+    server.saw(|seen| seen.body == REFUSED).await;
     assert!(!gateway.world.asks_back());
 
     // One: it is asked, and progress finds it by its number.
@@ -131,9 +132,11 @@ async fn a_control_message_in_flight_is_asked_nothing() {
     let talk = async {
         let open = calls.recv().await.unwrap();
         pen.say(QUESTION).await;
-        server.saw(|seen| seen.body == CANCELLED).await;
+        server.saw(|seen| seen.body == REFUSED).await;
         open.1.say(&QUESTION.replace(r#""q""#, "3")).await;
-        server.saw(|seen| seen.body == r#"{"jsonrpc":"2.0","id":3,"result":{"action":"cancel"}}"#).await;
+        let refused =
+            r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"this cannot be asked now"}}"#;
+        server.saw(|seen| seen.body == refused).await;
         finish(open).await;
     };
     let (answer, ()) = tokio::join!(link.exchange(tools_call(7, TOOL, None)), talk);

@@ -1,6 +1,7 @@
 //! Reads what the conformance suite wrote, and compares two runs check by check.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -38,6 +39,22 @@ struct Check {
 #[derive(Debug, Default)]
 pub(super) struct Checks {
     checks: BTreeMap<(String, String), Vec<Check>>,
+}
+
+/// A check that is worse than in the run it is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Worse {
+    pub(super) scenario: String,
+    pub(super) id: String,
+    /// How many times.
+    pub(super) count: usize,
+    why: String,
+}
+
+impl fmt::Display for Worse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.scenario, self.id, self.why)
+    }
 }
 
 impl Status {
@@ -107,24 +124,33 @@ impl Checks {
     /// Compares a run through the gateway with the direct one. A success that is none any more is a
     /// failure, and so is a failure that was none; each check id in a scenario is counted by itself.
     pub(super) fn judge_against(&self, direct: &Self) -> (Tally, Vec<String>) {
-        let mut tally = Tally::default();
-        let mut problems = Vec::new();
+        let (passed, worse) = self.compare(direct);
+        let failed = worse.iter().map(|check| check.count).sum();
+        (Tally { passed, failed }, worse.iter().map(Worse::to_string).collect())
+    }
+
+    /// How many successes of the direct run are still there, and every check that is worse.
+    pub(super) fn compare(&self, direct: &Self) -> (usize, Vec<Worse>) {
+        let mut kept_in_all = 0;
+        let mut all_worse = Vec::new();
         let keys: std::collections::BTreeSet<_> = self.checks.keys().chain(direct.checks.keys()).collect();
         for key in keys {
             let (here, there) = (self.of(key), direct.of(key));
             let (kept, wanted) = (count(here, Status::Success), count(there, Status::Success));
             let lost = wanted.saturating_sub(kept);
             let new_failures = count(here, Status::Failure).saturating_sub(count(there, Status::Failure));
-            tally += Tally { passed: wanted - lost, failed: lost.max(new_failures) };
-            if lost.max(new_failures) == 0 {
+            kept_in_all += wanted - lost;
+            let count = lost.max(new_failures);
+            if count == 0 {
                 continue;
             }
             let (scenario, id) = key;
             let worse = here.iter().find(|check| check.status != Status::Success);
             let why = worse.map_or_else(|| "the check did not run".to_owned(), Check::explanation);
-            problems.push(format!("{scenario}: {id}: {kept} of {wanted} successes: {why}"));
+            let why = format!("{kept} of {wanted} successes: {why}");
+            all_worse.push(Worse { scenario: scenario.clone(), id: id.clone(), count, why });
         }
-        (tally, problems)
+        (kept_in_all, all_worse)
     }
 
     fn of(&self, key: &(String, String)) -> &[Check] {

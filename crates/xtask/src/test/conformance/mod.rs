@@ -1,10 +1,13 @@
 //! The official conformance suite against our fixture server, directly and through the gateway.
 //!
 //! The fixture alone must be without failure. Through the gateway, with the fixture behind HTTP and
-//! behind stdio, no check may get worse. Then the gateway plays the client of the suite's own servers.
+//! behind stdio, no check may get worse. Then the gateway plays the client of the suite's own servers, and stands before
+//! fixtures that are written on other people's SDKs.
 
 mod checks;
 mod client;
+mod exceptions;
+mod foreign;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -87,6 +90,7 @@ pub(super) fn run(stage: &Stage) -> Result<Tally> {
             report.judge(set, name, checks.judge_alone());
         }
     }
+    foreign::run(stage, &suite, &mut report)?;
     for problem in &report.problems {
         println!("  not ok: {problem}");
     }
@@ -119,6 +123,7 @@ impl Report {
         }
     }
 
+    /// Notes what came of one row.
     fn judge(&mut self, set: &str, name: &str, (tally, problems): (Tally, Vec<String>)) {
         self.tally += tally;
         self.problems.extend(problems.into_iter().map(|problem| format!("{set}, {name}: {problem}")));
@@ -155,11 +160,11 @@ impl Suite {
         let fixture_log = folder.join("fixture.log");
         match cell {
             Cell::Fixture => {
-                let fixture = Fixture::start(&self.fixture, &fixture_log)?;
+                let fixture = Fixture::start(&mut self.fixture_over_http(), &fixture_log)?;
                 self.run_against(&fixture.url, set, &folder)
             }
             Cell::OverHttp => {
-                let fixture = Fixture::start(&self.fixture, &fixture_log)?;
+                let fixture = Fixture::start(&mut self.fixture_over_http(), &fixture_log)?;
                 self.run_through_gateway(&json!({ "url": fixture.url }), set, &folder)
             }
             Cell::OverStdio => {
@@ -169,10 +174,17 @@ impl Suite {
         }
     }
 
+    fn fixture_over_http(&self) -> Command {
+        let mut command = Command::new(&self.fixture);
+        command.args(["--listen", "127.0.0.1:0"]);
+        command
+    }
+
     fn run_through_gateway(&self, upstream: &Value, set: &str, folder: &Path) -> Result<Checks> {
         let config = json!({ "auth": "none", "prefix": "never", "flow": "observe", "quarantine": false, "servers": { "fixture": upstream } });
         let site = Site::new(&folder.join("site"), &config)?;
         let gateway = Gateway::start(&self.highwater, &site, &folder.join("gateway.log"))?;
+        gateway.wait_for_tool("test_simple_text")?;
         let checks = self.run_against(&gateway.url, set, folder)?;
         anyhow::ensure!(!gateway.process.has_ended(), "the gateway died\n{}", gateway.process.last_words());
         Ok(checks)

@@ -42,7 +42,7 @@ pub(in super::super) fn document(
             call(html, frame, bundle, number, view, why_not.is_none());
         }
         html.raw("</ol><div id=\"end\" tabindex=\"-1\"></div></section>")
-            .part(|html| reasons::why(html, first))
+            .part(|html| reasons::why(html, first, false))
             .part(|html| argument_rows::server_words(html, first))
             .part(|html| {
                 if open(bundle) > 0 {

@@ -4,32 +4,36 @@ use highwater_core::approval::{AuthenticatorClass, plain};
 
 use super::super::html::Html;
 use super::time;
-use crate::approvals::{NeedView, RequestKind as Kind, RequestView};
+use crate::approvals::{ContextView, NeedView, RequestKind as Kind, RequestView};
 
-/// The first reason, which stands at the top: who sees no more than that knows why they are asked.
+/// The first reason, which stands at the top while it waits: who sees no more than that knows why they are asked.
 pub(super) fn first(html: &mut Html, view: &RequestView) {
-    let context = &view.context;
-    let first = context.values.first().or_else(|| context.asks.first().map(|ask| &ask.says));
-    if let Some(first) = first {
+    if let Some(first) = all(&view.context).next() {
         html.raw("<p class=\"because\">").prose(&plain(first).text).raw("</p>");
     }
 }
 
-pub(super) fn why(html: &mut Html, view: &RequestView) {
+/// Every reason in words, as the desk has ordered them: what is unusual first.
+fn all(context: &ContextView) -> impl Iterator<Item = &str> {
+    context.values.iter().map(String::as_str).chain(context.asks.iter().map(|ask| ask.says.as_str()))
+}
+
+/// All reasons, or those behind the first where that stands at the top.
+pub(super) fn why(html: &mut Html, view: &RequestView, first_is_at_top: bool) {
     let context = &view.context;
     html.raw("<section aria-labelledby=\"why\"><h2 id=\"why\">Why you are asked</h2>");
-    if context.asks.is_empty() && context.values.is_empty() {
-        html.raw("<p>A rule of this gateway asks for a person.</p>");
-    } else {
-        // The desk puts what is unusual first.
-        html.raw("<ul class=\"reasons\">");
-        for value in &context.values {
-            html.raw("<li>").prose(&plain(value).text).raw("</li>");
-        }
-        for ask in &context.asks {
-            html.raw("<li>").prose(&plain(&ask.says).text).raw("</li>");
+    let mut rest = all(context).skip(usize::from(first_is_at_top)).peekable();
+    if rest.peek().is_some() {
+        html.raw(if first_is_at_top { "<p>Besides what is said at the top:</p>" } else { "" })
+            .raw("<ul class=\"reasons\">");
+        for reason in rest {
+            html.raw("<li>").prose(&plain(reason).text).raw("</li>");
         }
         html.raw("</ul>");
+    } else if all(context).next().is_some() {
+        html.raw("<p>For what is said at the top, and nothing else.</p>");
+    } else {
+        html.raw("<p>A rule of this gateway asks for a person.</p>");
     }
     if let Some(destination) = &context.destination {
         html.around("<p>", plain(destination).text, "</p>");

@@ -46,7 +46,7 @@ pub(in super::super) fn document(
                 }
             })
             .part(|html| argument_rows::rows(html, view))
-            .part(|html| reasons::why(html, view))
+            .part(|html| reasons::why(html, view, is_pending(view)))
             .part(|html| reasons::signatures(html, &view.need))
             .part(|html| {
                 if let Some(conversation) =

@@ -153,6 +153,12 @@ impl Counter for Written {
         shown == OPERATOR.as_bytes()
     }
 
+    fn signed_in(&self, _how: &str, _from: std::net::IpAddr) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn turned_away(&self, _from: std::net::IpAddr) {}
+
     fn changes(&self) -> broadcast::Receiver<ApprovalId> {
         self.changes.subscribe()
     }

@@ -1,0 +1,97 @@
+//! How people read what there is to approve, and approve it.
+
+use highwater_testkit::client::gateway::Home;
+use serde_json::{Value, json};
+
+use super::stage::{Stage, definitions, entry, home, say, stranger};
+
+/// A gateway whose servers are these entries.
+async fn with(entries: impl FnOnce(&Home) -> Value) -> Stage {
+    let home = home();
+    let entries = entries(&home);
+    Stage::at(home, entries, json!({})).await
+}
+
+/// What an entry runs, for a shell.
+fn command_line(entry: &Value) -> String {
+    let arguments = entry["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+    std::iter::once(entry["command"].as_str().unwrap()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_server_is_a_line_a_tool_flagged_ones_first_and_its_arguments_without_secrets() {
+    let stage = with(|home| {
+        let mut all = definitions();
+        all["tools"][0]["description"] = json!("Reads a note. And a second sentence.");
+        all["tools"][1]["description"] = json!("Writes\u{200b} a note.");
+        say(home.path(), "up", &all);
+        let line = command_line(&entry(home.path(), "up", &stranger()));
+        let arguments = json!(["-c", format!("exec {line}"), "sh", "--token", "hunter2"]);
+        json!({ "up": { "command": "/bin/sh", "args": arguments } })
+    })
+    .await;
+    let said = stage.said(&["diff", "up"]).await;
+    let line = |what: &str| said.lines().position(|line| line.contains(what));
+    assert!(said.contains("--token ***") && !said.contains("hunter2"), "{said}");
+    assert!(line("tool write_note").unwrap() < line("tool read_note").unwrap(), "{said}");
+    assert!(said.contains("holds hidden text: zero-width U+200B"), "{said}");
+    assert!(said.contains("+ tool read_note  Reads a note.\n"), "{said}");
+    assert!(
+        said.contains("claims: only reads, reaches nothing outside; believed, it would loosen"),
+        "{said}"
+    );
+    assert!(!said.contains("properties") && said.lines().count() < 30, "{said}");
+    let full = stage.said(&["diff", "up", "--full"]).await;
+    assert!(full.contains("properties") && full.contains("And a second sentence."), "{full}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_cannot_be_started_is_said_to_be_so() {
+    let stage = with(|_| {
+        json!({
+            "absent": { "command": "/nowhere/at-all" },
+            "broken": { "command": "/bin/sh", "args": ["-c", "echo certificate is unknown >&2; exit 2"] },
+        })
+    })
+    .await;
+    for (server, why) in
+        [("absent", "could not be started"), ("broken", "last words of it: certificate is unknown")]
+    {
+        for command in ["diff", "approve"] {
+            let output = stage.servers(&[command, server]).await;
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(1), "{said}");
+            assert!(said.contains(why) && said.contains(&format!("`{server}`")), "{said}");
+            assert!(!said.contains("could not be read"), "{said}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_still_starting_is_waited_for_with_a_sign_of_life() {
+    let stage = with(|home| {
+        say(home.path(), "up", &definitions());
+        let command = format!("sleep 14; exec {}", command_line(&entry(home.path(), "up", &stranger())));
+        json!({ "up": { "command": "/bin/sh", "args": ["-c", command], "era": "legacy" } })
+    })
+    .await;
+    let output = stage.servers(&["diff", "up"]).await;
+    let (said, shown) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("`up` is still starting"), "{said}");
+    assert!(shown.contains("+ tool read_note"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_waits_is_approved_at_once_where_somebody_says_yes() {
+    let stage = Stage::with(&[("one", stranger()), ("two", stranger())], json!({})).await;
+    let output = stage.servers(&["approve", "--all"]).await;
+    assert_eq!(output.status.code(), Some(2), "nobody can be asked");
+    assert_eq!(stage.tools().await, Vec::<String>::new());
+    let said = stage.said(&["approve", "--all", "--yes"]).await;
+    assert!(said.contains("server `one` approved") && said.contains("server `two` approved"), "{said}");
+    assert_eq!(stage.tools().await.len(), 4);
+    assert_eq!(stage.said(&["approve", "--all", "--yes"]).await, "nothing waits for an approval\n");
+    let output = stage.servers(&["approve", "one", "--all"]).await;
+    assert_eq!(output.status.code(), Some(2));
+}
