@@ -1,6 +1,7 @@
 //! The parts that cargo and our own test programs make up.
 
 use std::process::Command;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -8,7 +9,7 @@ use anyhow::{Result, bail};
 use super::Stage;
 use super::built::TestProgram;
 use super::tally::Tally;
-use crate::command::{quiet, shown};
+use crate::command::{Outcome, quiet, shown};
 use crate::install::{self, Group};
 
 /// A cold compilation of everything stays below this, on a small machine with other things to do.
@@ -21,6 +22,9 @@ const TEST_LIMIT: Duration = Duration::from_secs(60 * 60);
 /// who changes one thing is not told about another. To look at other cases, set it to any number.
 const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 const ORDINARY_SEED: &str = "1";
+
+/// How many test programs of the integration part run at once: most of their time they wait for servers and clocks.
+const INTEGRATION_PROGRAMS_AT_ONCE: usize = 2;
 
 /// The crates whose `tests/` exercise the product as a whole.
 const INTEGRATION: [&str; 2] = ["highwater", "testkit"];
@@ -74,7 +78,7 @@ pub(super) fn deny(stage: &Stage) -> Result<Tally> {
 pub(super) fn unit(stage: &Stage) -> Result<Tally> {
     let elsewhere = [FUZZ_CORPUS, POSTGRES, BROWSER];
     let is_unit = |test: &TestProgram| !is_integration(test) && !elsewhere.contains(&test.name.as_str());
-    let mut tally = run_tests(stage, is_unit)?;
+    let mut tally = run_tests(stage, 1, is_unit)?;
     let mut doctests = stage.repository.cargo();
     doctests.args(["test", "--quiet", "--workspace", "--doc"]);
     tally += show_failure(&mut doctests, COMPILE_LIMIT, Tally::of_harness)?;
@@ -109,19 +113,19 @@ pub(super) fn webauthn(stage: &Stage) -> Result<Tally> {
 }
 
 pub(super) fn integration(stage: &Stage) -> Result<Tally> {
-    run_tests(stage, is_integration)
+    run_tests(stage, INTEGRATION_PROGRAMS_AT_ONCE, is_integration)
 }
 
 pub(super) fn postgres(stage: &Stage) -> Result<Tally> {
-    run_tests(stage, |test| test.name == POSTGRES)
+    run_tests(stage, 1, |test| test.name == POSTGRES)
 }
 
 pub(super) fn browser(stage: &Stage) -> Result<Tally> {
-    run_tests(stage, |test| test.name == BROWSER)
+    run_tests(stage, 1, |test| test.name == BROWSER)
 }
 
 pub(super) fn fuzz_corpus(stage: &Stage) -> Result<Tally> {
-    run_tests(stage, |test| test.name == FUZZ_CORPUS)
+    run_tests(stage, 1, |test| test.name == FUZZ_CORPUS)
 }
 
 /// Lets every fuzz target look for new inputs for a while. What it finds is left in the results.
@@ -145,7 +149,7 @@ pub(super) fn fuzz(stage: &Stage) -> Result<Tally> {
 
 /// Everything that one crate's tests can say, for a quick look while working on it.
 pub(super) fn one_crate(stage: &Stage, name: &str) -> Result<Tally> {
-    run_tests(stage, |test| test.crate_name == name)
+    run_tests(stage, 1, |test| test.crate_name == name)
 }
 
 fn is_integration(test: &TestProgram) -> bool {
@@ -155,19 +159,39 @@ fn is_integration(test: &TestProgram) -> bool {
         && INTEGRATION.contains(&test.crate_name.as_str())
 }
 
-fn run_tests(stage: &Stage, wanted: impl Fn(&TestProgram) -> bool) -> Result<Tally> {
-    let mut tally = Tally::default();
-    let mut programs = stage.built()?.tests.iter().filter(|test| wanted(test)).peekable();
-    if programs.peek().is_none() {
+/// Runs the chosen test programs, so many at once, and counts each when it ends.
+fn run_tests(stage: &Stage, at_once: usize, wanted: impl Fn(&TestProgram) -> bool) -> Result<Tally> {
+    let programs: Vec<&TestProgram> = stage.built()?.tests.iter().filter(|test| wanted(test)).collect();
+    if programs.is_empty() {
         bail!("no test program belongs to this part");
     }
-    for program in programs {
-        tally += show_failure(&mut program.command(), TEST_LIMIT, |output, success| {
-            stage.heard.borrow_mut().listen(program, output);
-            Tally::of_harness(output, success)
-        })?;
-    }
-    Ok(tally)
+    let next = Mutex::new(programs.into_iter());
+    let (sender, ended) = mpsc::channel();
+    let mut tally = Tally::default();
+    std::thread::scope(|scope| {
+        for _ in 0..at_once {
+            let (next, sender) = (&next, sender.clone());
+            scope.spawn(move || {
+                loop {
+                    let program = next.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some(program) = program else { return };
+                    let mut command = program.command();
+                    let outcome = run_seeded(&mut command, TEST_LIMIT);
+                    if sender.send((program, command, outcome)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (program, command, outcome) in ended {
+            tally += count_and_show(&command, outcome?, |output, success| {
+                stage.heard.borrow_mut().listen(program, output);
+                Tally::of_harness(output, success)
+            });
+        }
+        Ok(tally)
+    })
 }
 
 fn cargo(stage: &Stage, arguments: &[&str]) -> Result<Tally> {
@@ -182,6 +206,12 @@ pub(super) fn show_failure(
     limit: Duration,
     count: impl Fn(&str, bool) -> Tally,
 ) -> Result<Tally> {
+    let outcome = run_seeded(command, limit)?;
+    Ok(count_and_show(command, outcome, count))
+}
+
+/// Runs a command in which property tests look at the ordinary cases, unless others were chosen.
+fn run_seeded(command: &mut Command, limit: Duration) -> Result<Outcome> {
     #[expect(
         clippy::disallowed_methods,
         reason = "whoever sets a seed means the tests that are run from here"
@@ -190,10 +220,13 @@ pub(super) fn show_failure(
     if !chosen {
         command.env(PROPERTY_SEED, ORDINARY_SEED);
     }
-    let outcome = quiet(command, limit)?;
+    quiet(command, limit)
+}
+
+fn count_and_show(command: &Command, outcome: Outcome, count: impl Fn(&str, bool) -> Tally) -> Tally {
     let tally = count(&outcome.output, outcome.success);
     if tally.failed > 0 {
         println!("{}\nfailed: {}", outcome.output.trim_end(), shown(command));
     }
-    Ok(tally)
+    tally
 }
