@@ -16,8 +16,8 @@ use tempfile::TempDir;
 
 const LONG: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// How long something that happens in the background is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long something that happens in the background is waited for. A busy disk takes seconds for each file that is flushed.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 struct Site {
     _folder: TempDir,

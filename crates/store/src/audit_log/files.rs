@@ -1,9 +1,11 @@
 //! The files of a log: which segments there are, in which form, and what they are called.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is on disk of one segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,8 +18,43 @@ pub(super) struct SegmentFiles {
     pub(super) index: Option<u64>,
 }
 
+/// A file that is being written beside the place where it will stand. It is removed unless it is finished.
+pub(super) struct Unfinished {
+    path: PathBuf,
+    becomes: PathBuf,
+}
+
 /// Ends the name of a file that is still being written.
 const UNFINISHED: &str = ".new";
+
+/// How many this process has begun.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+// === impl Unfinished ===
+
+impl Unfinished {
+    /// Begins a file that is to stand there. Its name is its own: the index of a segment may be made by several at once,
+    /// by a gateway and by those who explain a decision beside it.
+    pub(super) fn create(becomes: PathBuf) -> io::Result<(Self, File)> {
+        let mut name = becomes.as_os_str().to_owned();
+        name.push(format!(".{}-{}{UNFINISHED}", std::process::id(), BEGUN.fetch_add(1, Ordering::Relaxed)));
+        let path = PathBuf::from(name);
+        let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&path)?;
+        Ok((Self { path, becomes }, file))
+    }
+
+    /// Puts the file, which is on disk as a whole, into its place.
+    pub(super) fn finish(self) -> io::Result<()> {
+        fs::rename(&self.path, &self.becomes)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // A finished one has another name by now.
+        fs::remove_file(&self.path).ok();
+    }
+}
 
 // === impl SegmentFiles ===
 
@@ -46,14 +83,6 @@ pub(super) fn packed(folder: &Path, number: u64) -> PathBuf {
 /// The index of a segment.
 pub(super) fn index(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:06}.index"))
-}
-
-/// The same file while it is being written. The process is part of the name: whoever explains a decision makes an index
-/// that is missing, beside a gateway that does the same.
-pub(super) fn unfinished(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}{UNFINISHED}", std::process::id()));
-    PathBuf::from(name)
 }
 
 /// All segments, by their numbers.
@@ -88,16 +117,25 @@ pub(super) fn is_there(folder: &Path, number: u64) -> bool {
     plain(folder, number).exists() || packed(folder, number).exists()
 }
 
-/// Removes what a process that was killed left unfinished.
+/// Removes what processes that were killed left unfinished. Whoever is writing such a file at this moment cannot finish it,
+/// which for an index means that the next reader makes it.
 pub(super) fn remove_unfinished(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let is_unfinished = path.to_str().is_some_and(|path| path.ends_with(UNFINISHED));
         if is_unfinished {
-            fs::remove_file(path)?;
+            remove_if_there(path)?;
         }
     }
     Ok(())
+}
+
+/// Removes a file that somebody else may have removed meanwhile.
+pub(super) fn remove_if_there(path: PathBuf) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 /// Makes the names in a folder survive a power cut.

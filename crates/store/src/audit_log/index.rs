@@ -5,14 +5,14 @@
 //! length. An entry is 44 bits of a key's hash and 20 of a block's number. Each part has a checksum of its own. What is
 //! found is looked at again by whoever looked for it, so two keys of one hash cost time and nothing else.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use flate2::Crc;
 
-use super::files;
+use super::files::{self, Unfinished};
 
 /// How each file ends: what it is, and in which version.
 const MAGIC: [u8; 8] = *b"hwindex1";
@@ -209,10 +209,7 @@ impl Built {
 
     /// Writes the index of a segment. It is there as a whole, or not at all.
     pub(super) fn save(&self, folder: &Path, number: u64) -> io::Result<()> {
-        let path = files::index(folder, number);
-        let unfinished = files::unfinished(&path);
-        let file =
-            OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&unfinished)?;
+        let (unfinished, file) = Unfinished::create(files::index(folder, number))?;
         let mut out = BufWriter::new(file);
         let mut table = Vec::new();
         for block in &self.blocks {
@@ -240,7 +237,7 @@ impl Built {
         };
         out.write_all(&footer.write())?;
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        fs::rename(&unfinished, &path)
+        unfinished.finish()
     }
 }
 

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -87,6 +86,11 @@ impl AuditLog {
 }
 
 fn in_background(shared: &Weak<Shared>, woken: &Receiver<()>) {
+    if let Some(shared) = shared.upgrade()
+        && let Err(error) = files::remove_unfinished(&shared.folder)
+    {
+        tracing::warn!(%error, folder = %shared.folder.display(), "files that were never finished are left in the audit log");
+    }
     loop {
         let waited = woken.recv_timeout(EVERY);
         let Some(shared) = shared.upgrade() else { return };
@@ -134,7 +138,6 @@ impl Shared {
 
     fn tidy(&self) -> io::Result<()> {
         let Some(wish) = self.keeping.wish() else { return Ok(()) };
-        files::remove_unfinished(&self.folder)?;
         let current = self.segment().number;
         for (number, files) in files::list(&self.folder)?.range(..current) {
             let done = self.settle(*number, files, wish.compress);
@@ -209,7 +212,7 @@ impl Shared {
         for number in numbers {
             // The index last: without it the records would be read to make another.
             for path in [files::plain, files::packed, files::index].map(|path| path(&self.folder, *number)) {
-                remove_if_there(path)?;
+                files::remove_if_there(path)?;
             }
         }
         files::sync_folder(&self.folder)
@@ -249,12 +252,5 @@ impl Shared {
             });
         }
         Ok(())
-    }
-}
-
-fn remove_if_there(path: PathBuf) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
     }
 }

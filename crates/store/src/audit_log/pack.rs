@@ -4,9 +4,8 @@
 //! A process that is killed in between leaves the lines as they were, and what it had begun under another name. The lines
 //! go last, when everything that replaces them is on disk and was read back.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use flate2::Compression;
@@ -14,7 +13,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
 use super::build::{Blocks, Builder};
-use super::files::{self, SegmentFiles};
+use super::files::{self, SegmentFiles, Unfinished};
 use super::index::{Block, Built};
 
 /// How hard it is tried: records repeat each other so much that more effort gains little.
@@ -26,9 +25,7 @@ const READ: usize = 128 * 1024;
 /// Compresses the lines of a closed segment and removes them; nothing of it is visible before all of it is done.
 pub(super) fn pack(folder: &Path, number: u64) -> io::Result<()> {
     let plain = files::plain(folder, number);
-    let packed = files::packed(folder, number);
-    let unfinished = files::unfinished(&packed);
-    let mut out = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&unfinished)?;
+    let (unfinished, mut out) = Unfinished::create(files::packed(folder, number))?;
     let mut blocks = Blocks::of(BufReader::with_capacity(READ, File::open(&plain)?));
     let (mut builder, mut at) = (Builder::default(), Block::default());
     while let Some(lines) = blocks.next()? {
@@ -42,7 +39,7 @@ pub(super) fn pack(folder: &Path, number: u64) -> io::Result<()> {
     drop(out);
     // The index is right for the lines as well, so it may come first.
     builder.finish(at).save(folder, number)?;
-    fs::rename(&unfinished, &packed)?;
+    unfinished.finish()?;
     files::sync_folder(folder)?;
     fs::remove_file(&plain)
 }
@@ -141,5 +138,27 @@ impl<R: io::BufRead> io::BufRead for Counted<R> {
     fn consume(&mut self, amount: usize) {
         self.taken += amount as u64;
         self.from.consume(amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_make_the_same_index_at_once_and_none_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        fs::write(files::plain(folder, 1), "{\"id\":\"hwd_1\"}\n".repeat(1_000)).unwrap();
+        let segment = files::list(folder).unwrap().remove(&1).unwrap();
+        index(folder, 1, &segment).unwrap();
+        let alone = fs::read(files::index(folder, 1)).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..25).for_each(|_| index(folder, 1, &segment).unwrap()));
+            }
+        });
+        assert!(fs::read(files::index(folder, 1)).unwrap() == alone, "it is there, and whole");
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 2, "nothing unfinished is left");
     }
 }
