@@ -59,9 +59,15 @@ fn questions(lines: &[String]) -> usize {
 }
 
 pub(crate) async fn stage() -> (Stage, Desktop) {
+    stage_with(|_| ()).await
+}
+
+/// The same with something else configured.
+pub(crate) async fn stage_with(change: impl FnOnce(&mut Value)) -> (Stage, Desktop) {
     Stage::at_home(BRIEFLY, Desktop::in_home, |config: &mut Value| {
         config["approvals"]["notify"] = json!(true);
         config["approvals"]["open_browser"] = json!(true);
+        change(config);
     })
     .await
 }

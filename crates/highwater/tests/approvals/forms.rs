@@ -166,24 +166,31 @@ async fn no_form_serves_a_passkey_and_none_offers_more_than_the_page() {
 #[tokio::test]
 async fn whoever_has_a_token_alone_answers_no_question_about_their_own_call() {
     let everything = json!({ "permissions": ["read", "write", "destructive"], "servers": ["*"] });
-    let stage =
-        Stage::standing(BRIEFLY, |config| config["agent_tokens"] = json!({ "other": everything })).await;
-    let secret = token(&stage, "other").await;
-    let script = Filler::of(json!({ "allow": true, "remember": "until-definition-changes" }));
+    let mut ran = Vec::new();
     for era in ERAS {
-        let client = script.before(stage.setup(era).token(&secret)).await;
-        for path in ["a", "b"] {
-            waits(&client.call(WRITE, json!({ "path": path })).await.unwrap());
+        let everything = everything.clone();
+        let stage =
+            Stage::standing(BRIEFLY, |config| config["agent_tokens"] = json!({ "other": everything })).await;
+        let script = Filler::of(json!({ "allow": true, "remember": "until-definition-changes" }));
+        let client = script.before(stage.setup(era).token(&token(&stage, "other").await)).await;
+        for _ in 0..2 {
+            client.call(WRITE, json!({ "path": "a" })).await.unwrap();
         }
+        let (_, inbox) = stage.api(Method::GET, "inbox", None).await;
+        let remembered = inbox["remembered"].as_array().unwrap().len();
+        ran.push((era, stage.ran("write"), script.times(), remembered));
     }
-    assert_eq!((stage.ran("write"), script.times()), (0, 0));
-    let (_, inbox) = stage.api(Method::GET, "inbox", None).await;
-    assert_eq!(inbox["remembered"], json!([]), "{inbox}");
+    assert_eq!(
+        ran,
+        [(ERAS[0], 0, 0, 0), (ERAS[1], 0, 0, 0)],
+        "by era: how often it ran, how often a script was asked, what is remembered"
+    );
 }
 
 /// D3, E06: a form that asked about a payment did not say to whom.
 #[tokio::test]
 async fn a_form_shows_every_argument_of_the_call() {
+    let mut blind = Vec::new();
     for era in ERAS {
         let stage = Stage::new(BRIEFLY).await;
         let filler = Filler::of(json!({ "allow": false }));
@@ -191,13 +198,30 @@ async fn a_form_shows_every_argument_of_the_call() {
         let answer = client.call(WRITE, json!({ "path": "the/ledger", "amount": 1250 })).await.unwrap();
         assert!(answer.is_tool_error(), "{}", answer.raw());
         let asked = filler.asked.lock().unwrap().clone();
-        let message = asked[0]["message"].as_str().unwrap();
-        assert!(message.contains("the/ledger") && message.contains("1250"), "{era:?}: {message}");
-        assert!(message.contains("path") && message.contains("amount"), "{era:?}: {message}");
-        // What it cannot show all of it does not ask about.
-        waits(&client.call(WRITE, json!({ "path": "a".repeat(2_500) })).await.unwrap());
-        assert_eq!((filler.times(), stage.ran("write")), (1, 0), "{era:?}");
+        let message = asked[0]["message"].as_str().unwrap().to_owned();
+        if !["path", "the/ledger", "amount", "1250"].iter().all(|part| message.contains(part)) {
+            blind.push((era, message));
+        }
     }
+    assert!(blind.is_empty(), "the arguments are not shown: {blind:#?}");
+}
+
+/// D3: what a form cannot show all of it does not ask about.
+#[tokio::test]
+async fn a_form_asks_about_nothing_that_it_cannot_show() {
+    let mut asked = Vec::new();
+    for era in ERAS {
+        let stage = Stage::new(BRIEFLY).await;
+        let filler = Filler::of(json!({ "allow": true }));
+        let client = filler.before(stage.setup(era)).await;
+        let answer = client.call(WRITE, json!({ "path": "a".repeat(2_500) })).await.unwrap();
+        asked.push((era, filler.times(), stage.ran("write"), answer.is_tool_error()));
+    }
+    assert_eq!(
+        asked,
+        [(ERAS[0], 0, 0, true), (ERAS[1], 0, 0, true)],
+        "by era: how many forms, how often it ran, whether the page is named"
+    );
 }
 
 async fn token(stage: &Stage, name: &str) -> String {

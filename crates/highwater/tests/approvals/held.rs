@@ -167,24 +167,32 @@ async fn in_context(stage: &Stage) -> Client {
 }
 
 /// E23: another conversation of the same token collected it.
-#[tokio::test]
-async fn a_yes_is_collected_by_the_conversation_that_asked_and_by_no_other() {
+async fn is_collected_by_whoever_asked(tool: &str) {
     let stage = Stage::new("50ms").await;
     let (one, other) = (in_context(&stage).await, in_context(&stage).await);
-    for tool in [WRITE, DELETE] {
-        let call = async |client: &Client| client.call(tool, json!({ "path": "a" })).await.unwrap();
-        let id = waits(&call(&one).await);
-        let agreed = match tool {
-            WRITE => stage.person.confirm(&id, None).await,
-            _ => stage.person.sign(&id, &stage.passkey).await,
-        };
-        assert_eq!(agreed.0, 200, "{}", agreed.1);
-        let theirs = waits(&call(&other).await);
-        assert_ne!(theirs, id, "{tool}: it asks for itself");
-        let own = tool.strip_prefix("files__").unwrap();
-        assert_eq!(stage.ran(own), 0, "{tool}");
-        done(&call(&one).await);
-        assert_eq!(waits(&call(&other).await), theirs, "{tool}");
-        assert_eq!(stage.ran(own), 1, "{tool}");
-    }
+    let call = async |client: &Client| client.call(tool, json!({ "path": "a" })).await.unwrap();
+    let id = waits(&call(&one).await);
+    let agreed = match tool {
+        WRITE => stage.person.confirm(&id, None).await,
+        _ => stage.person.sign(&id, &stage.passkey).await,
+    };
+    assert_eq!(agreed.0, 200, "{}", agreed.1);
+    let answer = call(&other).await;
+    let own = tool.strip_prefix("files__").unwrap();
+    assert_eq!(stage.ran(own), 0, "another conversation collected it: {}", answer.raw());
+    let theirs = waits(&answer);
+    assert_ne!(theirs, id, "it asks for itself");
+    done(&call(&one).await);
+    assert_eq!(waits(&call(&other).await), theirs);
+    assert_eq!(stage.ran(own), 1);
+}
+
+#[tokio::test]
+async fn e23_a_yes_is_collected_by_the_conversation_that_asked_and_by_no_other() {
+    is_collected_by_whoever_asked(WRITE).await;
+}
+
+#[tokio::test]
+async fn e23_a_signature_is_collected_by_the_conversation_that_asked_and_by_no_other() {
+    is_collected_by_whoever_asked(DELETE).await;
 }

@@ -110,6 +110,34 @@ fn the_part_that_fails_is_named() {
     );
 }
 
+/// D16: it was said last, behind thirty lines of each.
+#[test]
+fn d16_whether_they_hold_is_said_first_and_each_receipt_in_a_few_lines() {
+    let Signed { site, key, receipts } = signed(4);
+    let with_key = |files: &[&str]| verify(&site, &[files, &["--gateway-key", &key]].concat()).1;
+    let (one, all) = (with_key(&["r0.json"]), with_key(&["r0.json", "r1.json", "r2.json", "r3.json"]));
+    for said in [&one, &all] {
+        assert!(
+            said.starts_with(
+                "Verified: signed as this gateway recorded it; whose keys they are was not asked."
+            ),
+            "it is not said first: {said}"
+        );
+    }
+    assert!(all.contains("\n4 of 4 receipts hold.\n"), "{all}");
+    assert_eq!(all.matches("\nNot proven:\n").count(), 1, "{all}");
+    let more = all.lines().count() - one.lines().count();
+    assert!(more <= 3 * 9, "three more receipts take {more} more lines: {all}");
+    // Where some hold and others do not, it is said of which.
+    site.write("changed.json", &receipts[1].replace("files__delete", "files__create"));
+    let said = with_key(&["r0.json", "changed.json"]);
+    assert!(
+        said.starts_with("Not verified. Take nothing of it for proven.\n1 of 2 receipts hold."),
+        "{said}"
+    );
+    assert!(said.contains("\nNot proven of changed.json:1:\n- anything: "), "{said}");
+}
+
 #[test]
 fn of_several_the_chain_is_checked_and_gaps_are_named() {
     let Signed { site, key, .. } = signed(4);

@@ -58,6 +58,26 @@ async fn a_reset_stops_native_calls_until_an_old_passkey_stops_the_reset() {
     }
 }
 
+/// D1: one was issued, and what was signed with it ran.
+#[tokio::test]
+async fn nothing_is_issued_to_sign_with_a_passkey_that_is_being_reset() {
+    let stage = Stage::new().await;
+    let mut issued = Vec::new();
+    for (era, is_first) in [(Era::Legacy, true), (Era::Modern, false)] {
+        let client = stage.client(era).await;
+        if is_first {
+            stage.enrolled(&client).await;
+            begin_reset(&stage).await;
+        }
+        let params = json!({ "toolName": GATED, "arguments": { "path": "a" } });
+        let answer = client.request("approval/challenge/create", params).await.unwrap();
+        if answer.error_code().is_none() {
+            issued.push((era, answer.raw().to_owned()));
+        }
+    }
+    assert!(issued.is_empty(), "a challenge was issued: {issued:#?}");
+}
+
 #[tokio::test]
 async fn a_passkey_that_is_being_reset_confirms_no_other() {
     let stage = Stage::new().await;

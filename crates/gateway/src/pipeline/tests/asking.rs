@@ -1,6 +1,7 @@
 //! How people are asked, by what their client can do and what its token says: nobody agrees to what they were not shown,
 //! nobody is asked in a way that leads nowhere, and the conversation that asked gets the answer.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -47,11 +48,14 @@ async fn a_form_that_cannot_show_all_arguments_is_not_used() {
         let (stage, approver) = stage("confirm").await;
         let agent = stage.agent(ClientOptions { era, capabilities: forms(), ..ClientOptions::default() });
         let long = act(&"a".repeat(2_500));
-        let running = agent.start("tools/call", long.clone());
-        let request = approver.asked().await;
+        let mut outcome = pin!(agent.start("tools/call", long.clone()).finish_answering(|_, _| Some(yes())));
+        let request = tokio::select! {
+            ended = &mut outcome => panic!("{era:?}: nobody was asked on the page: {ended:?}"),
+            request = approver.asked() => request,
+        };
         assert!(request.arguments.contains(&"a".repeat(2_500)), "the page shows all of it");
         approver.confirm(&request.id, None).await.unwrap();
-        let outcome = running.finish().await;
+        let outcome = outcome.await;
         assert!(outcome.before.is_empty(), "{era:?}: no form: {:?}", outcome.before);
         text(&outcome.answer);
         assert_eq!(stage.up().runs("act"), 1);

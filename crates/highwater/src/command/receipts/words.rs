@@ -7,24 +7,56 @@ use highwater_core::approval::receipt::{Guarded, Opened, Outcome, Part, Receipt}
 use super::verify::{Checked, Verification};
 use crate::explain::plain;
 
-/// What was found, as text.
+/// What was found, as text: whether it holds, then each receipt in a few lines, then what that shows and what it does not.
 pub(super) fn tell(verification: &Verification) -> String {
-    let mut text = String::new();
+    let mut text = summary(verification);
+    if verification.receipts.len() > 1 {
+        let hold = verification.receipts.iter().filter(|checked| checked.fault().is_none()).count();
+        text.push_str(&format!("{hold} of {} receipts hold.\n", verification.receipts.len()));
+    }
     for checked in &verification.receipts {
+        text.push('\n');
         // Writing to a text does not fail.
         one(&mut text, checked).unwrap_or_default();
-        text.push('\n');
     }
     if let Some(faults) = &verification.chain {
+        text.push('\n');
         match faults.as_slice() {
-            [] => text.push_str("chain      held: each is the next of the one before\n\n"),
-            faults => {
-                faults.iter().for_each(|fault| text.push_str(&format!("chain      FAILED: {fault}\n\n")))
+            [] => text.push_str("chain      held: each is the next of the one before\n"),
+            faults => faults.iter().for_each(|fault| text.push_str(&format!("chain      FAILED: {fault}\n"))),
+        }
+    }
+    worth(&mut text, &verification.receipts).unwrap_or_default();
+    text
+}
+
+/// What some receipts show, and what they do not.
+struct Worth<'a> {
+    proven: Vec<&'a str>,
+    not_proven: Vec<&'a str>,
+    places: Vec<String>,
+}
+
+/// What receipts show whoever was not there, and what they do not, said once for all of which it is the same.
+fn worth(text: &mut String, receipts: &[Checked]) -> std::fmt::Result {
+    let mut all: Vec<Worth<'_>> = Vec::new();
+    for checked in receipts {
+        let (proven, not_proven, place) = (proven(checked), not_proven(checked), plain(&checked.place));
+        match all.iter_mut().find(|it| it.proven == proven && it.not_proven == not_proven) {
+            Some(known) => known.places.push(place),
+            None => all.push(Worth { proven, not_proven, places: vec![place] }),
+        }
+    }
+    for Worth { proven, not_proven, places } in &all {
+        let of = if all.len() == 1 { String::new() } else { format!(" of {}", places.join(", ")) };
+        for (heading, lines) in [("Proven", proven), ("Not proven", not_proven)] {
+            if !lines.is_empty() {
+                writeln!(text, "\n{heading}{of}:")?;
+                lines.iter().try_for_each(|line| writeln!(text, "- {line}"))?;
             }
         }
     }
-    text.push_str(&summary(verification));
-    text
+    Ok(())
 }
 
 /// One line: what was done, so that nobody takes one thing for another.
@@ -54,23 +86,24 @@ fn one(text: &mut String, checked: &Checked) -> std::fmt::Result {
             describe(text, receipt, checked.opened.as_ref())?;
         }
     }
-    writeln!(text)?;
+    for together in [Outcome::Held, Outcome::NotAsked] {
+        let parts = checked.parts().filter(|(_, result)| **result == together);
+        let parts: Vec<&str> = parts.map(|(part, _)| part).collect();
+        if !parts.is_empty() {
+            writeln!(text, "{:<10} {}", outcome(&together).0, parts.join(", "))?;
+        }
+    }
     for (part, result) in checked.parts() {
-        let (word, why) = outcome(result);
-        let why = why.map(|why| format!("  {}", plain(&why))).unwrap_or_default();
-        writeln!(text, "{:<10} {part}{why}", if word == "failed" { "FAILED" } else { word })?;
+        if let (word, Some(why)) = outcome(result) {
+            let word = if word == "failed" { "FAILED" } else { word };
+            writeln!(text, "{word:<10} {part}  {}", plain(&why))?;
+        }
     }
     if let Some(enrolled) = &checked.enrolled {
         let (user, by) = (plain(&enrolled.user_ref), plain(&enrolled.authorized_by));
-        writeln!(text, "\nThe key was enrolled for `{user}`, authorized by `{by}`.")?;
+        writeln!(text, "The key was enrolled for `{user}`, authorized by `{by}`.")?;
     }
-    let proven = proven(checked);
-    if !proven.is_empty() {
-        writeln!(text, "\nProven:")?;
-        proven.iter().try_for_each(|line| writeln!(text, "- {line}"))?;
-    }
-    writeln!(text, "\nNot proven:")?;
-    not_proven(checked).iter().try_for_each(|line| writeln!(text, "- {line}"))
+    Ok(())
 }
 
 /// One receipt, without a word on whether it holds.

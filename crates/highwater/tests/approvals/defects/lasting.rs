@@ -10,6 +10,8 @@ use crate::mandated::sign_as;
 use crate::stage::{BRIEFLY, DELETE, Stage, WRITE, done, waits};
 
 const PAGE: &str = "files__page";
+/// Cannot be undone, and nothing is configured of it.
+const ACT: &str = "files__act";
 
 /// Tools as their server describes them, of which those that `labelled` names say what they take and bring.
 fn script(labelled: &[&str]) -> Value {
@@ -21,18 +23,19 @@ fn script(labelled: &[&str]) -> Value {
             let source = if name == "page" { "untrustedPublic" } else { "system" };
             let destination = match name {
                 "page" => "ephemeral",
-                "delete" => "internal",
+                "delete" | "act" => "internal",
                 _ => "public",
             };
+            let outcomes = if name == "act" { "irreversible" } else { "benign" };
             let classes = ["user", "pii", "financial", "credentials"];
             tool["annotations"] = json!({
-                "inputMetadata": { "destination": destination, "sensitivity": classes, "outcomes": "benign" },
+                "inputMetadata": { "destination": destination, "sensitivity": classes, "outcomes": outcomes },
                 "returnMetadata": { "source": source, "sensitivity": "none" },
             });
         }
         tool
     };
-    let tools = ["page", "write", "delete"].map(tool);
+    let tools = ["page", "write", "delete", "act"].map(tool);
     let tools = json!({ "tools": tools });
     let greeting = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
     json!({
@@ -111,5 +114,22 @@ async fn d7_what_a_tainted_conversation_wrote_elsewhere_ends_nobodys_mandate() {
     for path in ["build/a", "build/b", "build/c"] {
         done(&other.call(DELETE, json!({ "path": path })).await.unwrap());
         assert_eq!(stage.ran(path), 1);
+    }
+}
+
+/// An act after strangers' text was asked about each time, and nothing was offered to remember.
+#[tokio::test]
+async fn d7_a_yes_to_an_act_after_strangers_text_may_last_for_the_conversation() {
+    let stage = stage(&["page", "act"]).await;
+    let client = stage.client(Era::Modern).await;
+    done(&client.call(PAGE, json!({})).await.unwrap());
+    let id = waits(&client.call(ACT, json!({ "path": "a" })).await.unwrap());
+    let (_, request) = stage.api(Method::GET, &id, None).await;
+    let offered = request["remember"].as_array().unwrap();
+    assert!(offered.contains(&json!("session")), "nothing is offered to remember: {request}");
+    assert_eq!(stage.person.confirm(&id, Some("session")).await.0, 200);
+    for times in 1..=3 {
+        done(&client.call(ACT, json!({ "path": "a" })).await.unwrap());
+        assert_eq!(stage.ran("act"), times);
     }
 }

@@ -53,6 +53,33 @@ async fn d2_a_number_has_a_lower_limit_too() {
     assert_eq!(stage.ran("amount"), 0);
 }
 
+/// D2: text has a limit of its own.
+#[tokio::test]
+async fn d2_a_text_has_a_limit_of_characters_and_admits_no_number() {
+    let stage = delegable(&json!({})).await;
+    let client = stage.client(Era::Modern).await;
+    client.request("tools/list", json!({})).await.unwrap();
+    let terms = terms(&json!("agent"), &json!({ "path": { "max_length": 5 } }), 5);
+    let (status, said) = owner(&stage).await.mandate(&terms, &stage.passkey).await;
+    assert_eq!(status, 200, "no limit of characters can be signed: {said}");
+    for beside in [json!("abcdef"), json!(1), json!(null)] {
+        waits(&client.call(DELETE, json!({ "path": beside })).await.unwrap());
+    }
+    assert_eq!(stage.ran("path"), 0);
+    done(&client.call(DELETE, json!({ "path": "abcde" })).await.unwrap());
+    assert_eq!(stage.ran("path"), 1);
+}
+
+/// D2: a limit was signed for what the server says nothing about, so that any kind of value might be within it.
+#[tokio::test]
+async fn d2_no_limit_is_signed_where_the_schema_does_not_name_the_type() {
+    let stage = listed(&json!({})).await;
+    let limits = json!({ "path": { "prefix": "build/" }, "extra": { "max": 50 } });
+    refused(&stage, &terms(&json!("agent"), &limits, 3), "extra").await;
+    // Nor a limit of another type than the one that it names.
+    refused(&stage, &terms(&json!("agent"), &json!({ "path": { "max": 50 } }), 3), "path").await;
+}
+
 /// D13: thirty requests of anybody closed the door to everybody.
 #[tokio::test]
 async fn d13_what_strangers_ask_keeps_nobody_from_signing_in_and_answering() {
@@ -77,22 +104,52 @@ async fn refused(stage: &Stage, terms: &Value, place: &str) {
     assert!(said.to_string().contains(place), "{said}");
 }
 
-/// D15: an agent that there is not, a mandate after strangers' text whose target is open, and one person for two.
+/// A gateway whose tools a client has listed, so that terms can name them.
+async fn listed(more: &Value) -> Stage {
+    let stage = delegable(more).await;
+    stage.client(Era::Modern).await.request("tools/list", json!({})).await.unwrap();
+    stage
+}
+
+/// Deletions below one folder.
+fn prefix() -> Value {
+    json!({ "path": { "prefix": "build/" } })
+}
+
+/// D15: it was signed for an agent that there is not.
 #[tokio::test]
-async fn d15_what_use_would_refuse_is_not_signed() {
-    let prefix = json!({ "path": { "prefix": "build/" } });
-    let listed = async |stage: &Stage| {
-        stage.client(Era::Modern).await.request("tools/list", json!({})).await.unwrap();
-    };
-    let stage = delegable(&json!({})).await;
-    listed(&stage).await;
-    refused(&stage, &terms(&json!("nobody"), &prefix, 3), "there is no token").await;
-    let mut tainted = terms(&json!("agent"), &prefix, 3);
+async fn d15_a_mandate_for_an_agent_that_there_is_not_is_not_signed() {
+    let stage = listed(&json!({})).await;
+    refused(&stage, &terms(&json!("nobody"), &prefix(), 3), "there is no token").await;
+}
+
+/// D15: it was signed and listed, and after strangers' text it was asked about every call.
+#[tokio::test]
+async fn d15_a_mandate_after_strangers_text_with_an_open_target_is_not_signed() {
+    let stage = listed(&json!({})).await;
+    let mut tainted = terms(&json!("agent"), &prefix(), 3);
     tainted["while_tainted"] = json!(true);
     refused(&stage, &tainted, "arguments.path").await;
-    let stage = delegable(&json!({ "quorum": { "n": 2, "approvers": ["owner", "ben"] } })).await;
-    listed(&stage).await;
-    refused(&stage, &terms(&json!("agent"), &prefix, 3), "tools").await;
+}
+
+/// D15: one person signed for two, and both were asked at every call.
+#[tokio::test]
+async fn d15_a_mandate_for_what_several_sign_is_not_signed_by_one() {
+    let stage = listed(&json!({ "quorum": { "n": 2, "approvers": ["owner", "ben"] } })).await;
+    refused(&stage, &terms(&json!("agent"), &prefix(), 3), "tools").await;
+}
+
+/// D15: "Call highwater/delegate with" was all that it said of what is signed.
+#[tokio::test]
+async fn d15_what_a_mandate_lets_an_agent_do_is_said_in_a_sentence() {
+    let stage = listed(&json!({})).await;
+    let terms = terms(&json!("agent"), &prefix(), 3);
+    let act = json!({ "act": "mandate", "terms": terms.to_string() });
+    let (status, said) = owner(&stage).await.post("/act/challenge", &json!({ "act": act })).await;
+    assert_eq!(status, 200, "{said}");
+    let sentence = said["says"].as_str().unwrap_or_default();
+    let expected = "Let token agent make up to 3 calls of files__delete until ";
+    assert!(sentence.starts_with(expected), "there is no sentence: {said}");
 }
 
 /// D16: it was taken, said to be fine and counted nothing.
