@@ -256,17 +256,28 @@ async fn a_question_that_a_server_takes_back_is_taken_back_from_the_client() {
 async fn what_a_server_says_on_a_clients_own_stream_reaches_that_client_alone() {
     let log = r#"$ASIDE {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"yours"}}"#;
     let page = r#"$ASIDE {"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}}"#;
-    let stage = Stage::scripted(&saying(&[log, page])).await;
+    let home = tempfile::tempdir().unwrap();
+    let heard = home.path().join("heard");
+    let mut script = saying(&[log, page]);
+    script["tools/call t"].as_array_mut().unwrap().insert(2, json!(format!("$UNTIL {}", heard.display())));
+    script["tools/call other"] = script["tools/call t"].as_array().unwrap()[2..].into();
+    let named = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let list = json!({ "tools": [named("t"), named("other")] });
+    script["tools/list"] = json!([format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{list}}}"#)]);
+    let stage = Stage::scripted(&script).await;
+    // Somebody else's call is under way all the time, so that nobody can guess whose the words are.
     let bystander = stage.legacy(json!({})).connect().await.unwrap();
+    let other = bystander.begin(Request::call("fx__other", &json!({}))).await.unwrap();
+    stage.journal.wait("tools/call", "other").await.unwrap();
     let client = stage.legacy(json!({ "elicitation": { "url": {} } })).connect().await.unwrap();
-    // The stream that the server was opened last is the one of this client's session.
-    client.call("fx__t", json!({})).await.unwrap();
-    client.call("fx__t", json!({})).await.unwrap();
-    let heard = client.next_notification("notifications/message").await.unwrap();
-    assert_eq!(heard.at("/params/data"), "yours");
+    let call = client.begin(Request::call("fx__t", &json!({}))).await.unwrap();
+    let message = client.next_notification("notifications/message").await.unwrap();
+    assert_eq!(message.at("/params/data"), "yours");
     let complete = client.next_notification("notifications/elicitation/complete").await.unwrap();
     assert_eq!(complete.at("/params/elicitationId"), "e1");
-    bystander.request("ping", json!({})).await.unwrap();
+    std::fs::write(&heard, "").unwrap();
+    assert_eq!(call.answer().await.unwrap().text().unwrap(), "done");
+    assert_eq!(other.answer().await.unwrap().text().unwrap(), "done");
     let strays: Vec<_> =
         bystander.arrivals().iter().filter_map(|message| message.method().map(str::to_owned)).collect();
     assert!(
@@ -277,7 +288,13 @@ async fn what_a_server_says_on_a_clients_own_stream_reaches_that_client_alone() 
 
 #[tokio::test]
 async fn no_progress_token_is_made_up() {
-    for stage in [Stage::http(&[]).await, Stage::stdio(&[]).await] {
+    let legacy = ["--era", "legacy"];
+    for stage in [
+        Stage::http(&[]).await,
+        Stage::stdio(&[]).await,
+        Stage::http(&legacy).await,
+        Stage::stdio(&legacy).await,
+    ] {
         for era in [Era::Legacy, Era::Modern] {
             let client: Client = stage.gateway.http(era).connect().await.unwrap();
             client.call("fx__echo", json!({})).await.unwrap().ok().unwrap();

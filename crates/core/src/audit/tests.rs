@@ -1,6 +1,7 @@
 //! What is written is one line of JSON, and is read back as what it was.
 
 mod access;
+mod short;
 
 use super::*;
 use crate::action::{Action, ActionKind};

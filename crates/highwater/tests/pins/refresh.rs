@@ -1,5 +1,6 @@
 //! Servers that say something else while they run: each is looked at again while it is used.
 
+use highwater_testkit::client::{Client, Era};
 use highwater_testkit::wait::until;
 use serde_json::{Value, json};
 
@@ -107,4 +108,46 @@ async fn a_tool_that_is_new_is_found_when_it_is_called_and_idle_servers_are_left
     assert!(stage.asked("up", "tools/list") <= listed + 2);
     let list: Vec<Value> = serde_json::from_str(&stage.said(&["list", "--json"]).await).unwrap();
     assert!(list[0]["looked_at"].as_u64().unwrap() > 1_700_000_000_000, "{list:#?}");
+}
+
+/// A server that never says that its lists change, as most of them over HTTP.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_changed_without_a_word_is_told_to_clients_as_they_were_promised() {
+    const LISTS: [&str; 3] = ["tools", "prompts", "resources"];
+    for era in [Era::Legacy, Era::Modern] {
+        let home = home();
+        say(home.path(), "up", &first(era == Era::Modern));
+        let server = serve_http(home.path(), "up", "127.0.0.1:0").await;
+        let mut up = json!({ "url": server.url(), "refresh": "1s", "quarantine": false });
+        merge(&mut up, &vouched());
+        let stage = Stage::at(home, json!({ "up": up }), json!({})).await;
+        stage.tools().await;
+        let client = stage.setup(era).connect().await.unwrap();
+        let promised = match era {
+            Era::Legacy => client.greeting().unwrap().at("/result/capabilities"),
+            Era::Modern => {
+                let all = json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
+                client.listen(all).await.unwrap();
+                client.request("server/discover", json!({})).await.unwrap().at("/result/capabilities")
+            }
+        };
+        for list in LISTS {
+            assert_eq!(promised[list]["listChanged"], true, "{promised}");
+            client.request(&format!("{list}/list"), json!({})).await.unwrap().ok().unwrap();
+        }
+        let mut changed = other(era == Era::Modern);
+        changed["prompts"][0]["name"] = json!("another");
+        changed["resources"][0]["uri"] = json!("note://another");
+        say(stage.folder(), "up", &changed);
+        let heard = |client: &Client, list: &str| {
+            let method = format!("notifications/{list}/list_changed");
+            client.arrivals().iter().any(|message| message.method() == Some(&method))
+        };
+        let all = async || {
+            // Somebody else uses the server; this client only listens.
+            stage.tools().await;
+            LISTS.iter().all(|list| heard(&client, list)).then_some(())
+        };
+        until("each list is said to have changed", all).await.unwrap();
+    }
 }

@@ -1,9 +1,12 @@
 //! How people read what there is to approve, and approve it.
 
+use std::process::Stdio;
+
 use highwater_testkit::client::gateway::Home;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 
-use super::stage::{Stage, definitions, entry, home, say, stranger};
+use super::stage::{PROGRAM, Stage, definitions, entry, home, say, stranger};
 
 /// A gateway whose servers are these entries.
 async fn with(entries: impl FnOnce(&Home) -> Value) -> Stage {
@@ -94,4 +97,52 @@ async fn all_that_waits_is_approved_at_once_where_somebody_says_yes() {
     assert_eq!(stage.said(&["approve", "--all", "--yes"]).await, "nothing waits for an approval\n");
     let output = stage.servers(&["approve", "one", "--all"]).await;
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// Runs `highwater servers …` at a terminal, made by `script` of util-linux, at which somebody types these lines.
+async fn typing(stage: &Stage, arguments: &str, lines: &str) -> String {
+    let data = stage.gateway.home().data_dir();
+    let line = format!("'{PROGRAM}' servers {arguments} --data-dir '{}'", data.display());
+    let mut script = tokio::process::Command::new("script");
+    script.args(["-q", "-e", "-c", &line, "/dev/null"]).env("USER", "ada").env("TERM", "xterm");
+    script.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut running = script.spawn().unwrap();
+    let mut keyboard = running.stdin.take().unwrap();
+    keyboard.write_all(lines.as_bytes()).await.unwrap();
+    let output = running.wait_with_output().await.unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}");
+    drop(keyboard);
+    said
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_a_terminal_belief_and_what_the_server_is_are_asked_where_it_is_approved() {
+    let undescribed = |mut entry: Value| {
+        // Of this nobody knows what it does.
+        entry["tools"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({ "name": "mix", "inputSchema": { "type": "object" } }));
+        entry
+    };
+    let stage = with(|home| {
+        for server in ["one", "two"] {
+            say(home.path(), server, &undescribed(definitions()));
+        }
+        json!({ "one": entry(home.path(), "one", &stranger()), "two": entry(home.path(), "two", &stranger()) })
+    })
+    .await;
+    // Yes to what it says, yes to what it claims; strangers write there, and it sends nothing.
+    let said = typing(&stage, "approve one", "y\ny\ny\nn\n").await;
+    assert!(said.contains("server `one` approved and believed"), "{said}");
+    assert!(said.contains("server `one` is `private` from now on"), "{said}");
+    // All that waits: seen, and not believed.
+    let said = typing(&stage, "approve --all", "y\nn\nn\ny\n").await;
+    assert!(said.contains("server `two` approved\r\n"), "{said}");
+    assert!(said.contains("server `two` is `private` from now on"), "{said}");
+    let list: Vec<Value> = serde_json::from_str(&stage.said(&["list", "--json"]).await).unwrap();
+    let found: Vec<_> =
+        list.iter().map(|it| (it["believed"].as_u64().unwrap() > 0, it["profile"].clone())).collect();
+    assert_eq!(found, [(true, json!("private")), (false, json!("private"))], "{list:#?}");
 }

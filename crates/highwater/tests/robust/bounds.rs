@@ -1,21 +1,24 @@
 //! What clients can make the gateway hold: bodies that do not end, connections on which nothing is said, sessions.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use highwater_testkit::client::gateway::{Gateway, Home};
-use highwater_testkit::client::peer::fixture_program;
+use highwater_testkit::client::peer::{HttpFixture, Journal, fixture_program};
 use highwater_testkit::client::{Client, Era, Setup};
-use highwater_testkit::wait::PATIENCE;
+use highwater_testkit::wait::{self, PATIENCE};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::stage::{Ground, PROGRAM, Stage, assert_echo};
+use crate::stage::{Gate, Ground, PROGRAM, Stage, assert_echo};
 
 const MIB: usize = 1 << 20;
+
+/// When a connection without a head is closed, whether there is room for others or not.
+const HEAD_TIME: Duration = Duration::from_secs(30);
 
 /// A request that has been sent without the end of its body.
 struct Unfinished(TcpStream);
@@ -57,6 +60,14 @@ async fn another_token(stage: &Stage) -> String {
     assert!(output.status.success(), "{output:?}");
     let made: Value = serde_json::from_slice(&output.stdout).unwrap();
     made["secret"].as_str().unwrap().to_owned()
+}
+
+/// A gateway that may have few files open, as a container may say.
+fn narrow(folder: &Path) -> PathBuf {
+    let program = folder.join("highwater");
+    std::fs::write(&program, format!("#!/bin/sh\nulimit -n 160\nexec '{PROGRAM}' \"$@\"\n")).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program
 }
 
 async fn limited(limits: Value) -> Stage {
@@ -105,8 +116,10 @@ async fn bodies_that_do_not_end_take_no_more_memory_than_they_may_and_none_of_an
 async fn a_body_that_stands_still_or_takes_for_ever_is_given_up_and_a_slow_one_is_read() {
     let stage = limited(json!({ "request_silence": "1s", "request_time": "6s" })).await;
     let token = stage.gateway.agent_token().to_owned();
+    let began = Instant::now();
     let said = Unfinished::new(&stage.gateway, &token, 1000, 10).await.said().await;
     assert!(said.starts_with("HTTP/1.1 408") && said.contains("limits.request_silence"), "{said}");
+    assert!(began.elapsed() < HEAD_TIME, "the connection is closed as well, after {:?}", began.elapsed());
     // A byte now and then is progress, but not for ever.
     let mut slow = Unfinished::new(&stage.gateway, &token, 1000, 10).await;
     let drip = async {
@@ -132,12 +145,8 @@ async fn a_body_that_stands_still_or_takes_for_ever_is_given_up_and_a_slow_one_i
 
 #[tokio::test]
 async fn connections_on_which_nothing_is_said_keep_nobody_out_and_leave_files_for_servers() {
-    // A gateway that may have few files open, as a container may say.
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("highwater");
-    std::fs::write(&program, format!("#!/bin/sh\nulimit -n 160\nexec '{PROGRAM}' \"$@\"\n")).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let home = Home::new(&program, "servers: {}\n").unwrap();
+    let home = Home::new(narrow(folder.path()), "servers: {}\n").unwrap();
     let fixture = fixture_program(Path::new(PROGRAM)).unwrap();
     let entry = json!({ "command": fixture, "args": ["--stdio", "--extras"] });
     home.configure(&json!({ "flow": "observe", "servers": { "a": entry, "b": entry } }).to_string()).unwrap();
@@ -147,16 +156,53 @@ async fn connections_on_which_nothing_is_said_keep_nobody_out_and_leave_files_fo
         assert_echo(&client, server, "heard").await;
     };
     let mut silent = Vec::new();
+    let began = Instant::now();
     for _ in 0..300 {
         silent.push(TcpStream::connect(address(&gateway)).await.unwrap());
     }
     // Its program is started now, which takes files as well.
     works("a").await;
+    assert!(began.elapsed() < HEAD_TIME, "it was waited until they were closed: {:?}", began.elapsed());
+    let began = Instant::now();
     for _ in 0..300 {
         silent.push(TcpStream::connect(address(&gateway)).await.unwrap());
         silent.last_mut().unwrap().write_all(b"POST /mcp HTTP/1.1\r\n").await.unwrap();
     }
     works("b").await;
+    assert!(began.elapsed() < HEAD_TIME, "it was waited until they were closed: {:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn that_no_more_files_may_be_open_is_said_and_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::new(narrow(folder.path()), "servers: {}\n").unwrap();
+    let fixture = fixture_program(Path::new(PROGRAM)).unwrap();
+    let journal = Journal::at(folder.path().join("a.jsonl"));
+    let server = HttpFixture::start(&fixture, &["--extras"], &journal).await.unwrap();
+    let servers = json!({ "a": { "url": server.url(), "era": "modern" } });
+    home.configure(&json!({ "flow": "observe", "servers": servers }).to_string()).unwrap();
+    let gateway = home.serve().await.unwrap();
+    // Fewer than clients may be, and each takes a connection to the server as well while its call waits.
+    let mut clients = Vec::new();
+    for _ in 0..75 {
+        clients.push(gateway.http(Era::Modern).without_stream().connect().await.unwrap());
+    }
+    let gate = Gate::in_folder(folder.path());
+    let mut calls = Vec::new();
+    for (number, client) in clients.iter().enumerate() {
+        calls.push(client.begin(gate.call("a", &number.to_string())).await.unwrap());
+    }
+    let refused = wait::until("one is refused", async || {
+        let at = calls.iter().position(|call| !call.is_unanswered())?;
+        Some(calls.swap_remove(at))
+    });
+    let refused = refused.await.unwrap().answer().await.unwrap();
+    assert!(refused.raw().contains("too many open files: raise the limit"), "{}", refused.raw());
+    gate.open();
+    for call in calls {
+        call.answer().await.unwrap();
+    }
+    assert_echo(&clients[0], "a", "after").await;
 }
 
 #[tokio::test]

@@ -264,10 +264,13 @@ async fn an_orderly_end_leaves_everything_in_the_file_itself() {
 
 /// Who came, was turned away, and looked around.
 #[tokio::test]
-async fn sign_ins_wrong_tokens_sessions_lists_levels_and_unknown_tools_are_on_record() {
-    let stage = Stage::of(&["a"]).await;
+async fn sign_ins_wrong_tokens_sessions_lists_searches_levels_and_unknown_tools_are_on_record() {
+    let ground = Ground::new();
+    let servers = json!({ "a": ground.one_stdio("a") });
+    let stage = ground.serve(&json!({ "flow": "observe", "expose": "both", "servers": servers })).await;
     let client = stage.client(Era::Legacy).await;
     client.request("tools/list", json!({})).await.unwrap();
+    client.call("retrieve_tools", json!({ "query": "echo" })).await.unwrap().ok().unwrap();
     client.request("logging/setLevel", json!({ "level": "debug" })).await.unwrap();
     assert_ne!(client.call("a__nothing", json!({})).await.unwrap().error_code(), None);
     let url = stage.gateway.endpoint().to_owned();
@@ -283,7 +286,7 @@ async fn sign_ins_wrong_tokens_sessions_lists_levels_and_unknown_tools_are_on_re
     gateway.stop().await.unwrap();
     let records = records(&gateway.home().data_dir());
     let access: Vec<&Value> = records.iter().filter(|it| it["event"] == "access").collect();
-    for act in ["session", "list", "log-level", "unknown-tool", "wrong-token", "signed-in"] {
+    for act in ["session", "list", "search", "log-level", "unknown-tool", "wrong-token", "signed-in"] {
         assert!(access.iter().any(|it| it["act"] == act), "{act}: {access:#?}");
     }
     let wrong: Vec<&&Value> = access.iter().filter(|it| it["act"] == "wrong-token").collect();

@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, StreamExt};
@@ -49,8 +50,11 @@ async fn answer(server: Arc<Scripted>, sse: bool, request: Request<RequestBody>)
     let (head, body) = request.into_parts();
     match head.method {
         // Without a session yet it is a client that tries what is spoken here.
-        Method::GET if sse => return open(&server, &format!("event: endpoint\ndata: {MESSAGES}\n\n")),
-        Method::GET if head.headers.contains_key(SESSION_ID) => return open(&server, ": open\n\n"),
+        Method::GET if sse => return open(&server, "", &format!("event: endpoint\ndata: {MESSAGES}\n\n")),
+        Method::GET if head.headers.contains_key(SESSION_ID) => {
+            let session = head.headers.get(SESSION_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
+            return open(&server, session, ": open\n\n");
+        }
         Method::POST if !sse || head.uri.path() == MESSAGES => {}
         _ => return plain(StatusCode::METHOD_NOT_ALLOWED),
     }
@@ -59,7 +63,7 @@ async fn answer(server: Arc<Scripted>, sse: bool, request: Request<RequestBody>)
         Incoming::Rest => plain(StatusCode::ACCEPTED),
         Incoming::Request(lines) if sse => {
             tokio::spawn(async move {
-                let out = server.standing().await;
+                let out = server.standing("").await;
                 server.say(lines, out).await;
             });
             plain(StatusCode::ACCEPTED)
@@ -68,10 +72,10 @@ async fn answer(server: Arc<Scripted>, sse: bool, request: Request<RequestBody>)
     }
 }
 
-/// Opens the standing stream.
-fn open(server: &Scripted, first: &str) -> Answer {
+/// Opens the standing stream of a session.
+fn open(server: &Scripted, session: &str, first: &str) -> Answer {
     let (sender, messages) = mpsc::channel(QUEUE);
-    server.standing.send_replace(Some(sender));
+    server.standing.send_modify(|standing| drop(standing.insert(session.to_owned(), sender)));
     stream_of(first.to_owned(), messages)
 }
 
@@ -81,6 +85,7 @@ fn say(server: Arc<Scripted>, lines: Lines) -> Answer {
         true => StatusCode::OK,
         false => StatusCode::NOT_FOUND,
     };
+    let session = format!("scripted-{}", server.sessions.fetch_add(usize::from(greets), Ordering::Relaxed));
     let mut answer = match lines.messages.as_slice() {
         [only] if !only.starts_with('$') => {
             let mut answer = Response::new(Full::from(only.clone()).boxed_unsync());
@@ -91,7 +96,9 @@ fn say(server: Arc<Scripted>, lines: Lines) -> Answer {
     };
     *answer.status_mut() = status;
     if greets {
-        answer.headers_mut().insert(SESSION_ID, HeaderValue::from_static("scripted"));
+        if let Ok(session) = HeaderValue::from_str(&session) {
+            answer.headers_mut().insert(SESSION_ID, session);
+        }
     }
     answer
 }

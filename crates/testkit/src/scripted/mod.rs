@@ -4,8 +4,9 @@
 //! method and a name (`tools/call odd`, `resources/read odd://thing`); with ` again` behind it, the request that
 //! brings answers to questions, and with its `requestState` behind that, the one that brings this state. In a message `$ID` stands for the id of the request and `$TOKEN` for its progress
 //! token. `$WAIT` in place of a message waits until the client has answered a question, `$HOLD` waits forever, and
-//! `$UNTIL ` with a path waits until there is such a file. What stands behind `$ASIDE ` goes by the standing stream of a legacy client over HTTP, once that is open. Who puts another
-//! script into the place of the file has a server that says something else from then on.
+//! `$UNTIL ` with a path waits until there is such a file. What stands behind `$ASIDE ` goes by the standing stream of
+//! the legacy session over HTTP that the request is of, once that is open. Who puts another script into the place of the file
+//! has a server that says something else from then on.
 
 mod gate;
 mod http;
@@ -15,6 +16,7 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -46,8 +48,10 @@ pub struct Scripted {
     gate: Option<Gate>,
     /// How many answers to questions have come.
     answers: watch::Sender<usize>,
-    /// The stream a legacy client over HTTP opened last.
-    standing: watch::Sender<Option<mpsc::Sender<String>>>,
+    /// The standing streams of legacy clients over HTTP, by their sessions; that of HTTP+SSE without one.
+    standing: watch::Sender<HashMap<String, mpsc::Sender<String>>>,
+    /// How many sessions there were.
+    sessions: AtomicUsize,
 }
 
 /// What came in.
@@ -65,6 +69,8 @@ struct Lines {
     messages: Vec<String>,
     /// How many answers had come when the request did.
     answers: usize,
+    /// The session that the request is of.
+    session: String,
 }
 
 #[derive(Deserialize)]
@@ -111,7 +117,8 @@ impl Scripted {
             journal,
             gate: gate.map(Gate::new).transpose()?,
             answers: watch::Sender::new(0),
-            standing: watch::Sender::new(None),
+            standing: watch::Sender::default(),
+            sessions: AtomicUsize::new(0),
         }))
     }
 
@@ -129,6 +136,7 @@ impl Scripted {
     fn hear(&self, text: &str, headers: Value) -> Incoming {
         let envelope: Option<Envelope<'_>> = serde_json::from_str(text).ok();
         let method = envelope.as_ref().and_then(|envelope| envelope.method.clone());
+        let session = headers["mcp-session-id"].as_str().unwrap_or_default().to_owned();
         self.note(&json!({ "method": method, "raw": text, "headers": headers }));
         let Some(Envelope { id: Some(id), params, .. }) = envelope else { return Incoming::Rest };
         let Some(method) = method else {
@@ -139,7 +147,7 @@ impl Scripted {
         if let Some(gate) = &self.gate {
             match gate.hear(id.get(), &method, params.map_or("{}", RawValue::get), self.is_modern()) {
                 Some(Said::Answer(messages)) => {
-                    return Incoming::Request(Lines { method, known: true, messages, answers });
+                    return Incoming::Request(Lines { method, known: true, messages, answers, session });
                 }
                 Some(Said::Open(arguments)) => {
                     self.note(&json!({ "method": "executed", "raw": arguments, "headers": null }));
@@ -164,7 +172,7 @@ impl Scripted {
             Some(lines) => lines.iter().filter_map(|line| filled(line, id.get(), token)).collect(),
             None => unknown.iter().filter_map(|line| filled(line, id.get(), token)).collect(),
         };
-        Incoming::Request(Lines { method, known: lines.is_some(), messages, answers })
+        Incoming::Request(Lines { method, known: lines.is_some(), messages, answers, session })
     }
 
     /// Says the messages, one after the other.
@@ -186,7 +194,7 @@ impl Scripted {
                 }
                 _ => {
                     let sent = match message.strip_prefix(ASIDE) {
-                        Some(aside) => self.standing().await.send(aside.to_owned()).await,
+                        Some(aside) => self.standing(&lines.session).await.send(aside.to_owned()).await,
                         None => out.send(message).await,
                     };
                     if sent.is_err() {
@@ -197,10 +205,11 @@ impl Scripted {
         }
     }
 
-    /// The standing stream, as soon as there is one.
-    async fn standing(&self) -> mpsc::Sender<String> {
+    /// The standing stream of a session, as soon as there is one.
+    async fn standing(&self, session: &str) -> mpsc::Sender<String> {
         let mut standing = self.standing.subscribe();
-        match standing.wait_for(Option::is_some).await.ok().and_then(|open| open.clone()) {
+        let open = standing.wait_for(|standing| standing.contains_key(session)).await.ok();
+        match open.and_then(|standing| standing.get(session).cloned()) {
             Some(open) => open,
             // The sender is ours: it lives as long as this does.
             None => std::future::pending().await,

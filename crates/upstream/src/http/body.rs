@@ -68,6 +68,7 @@ impl Events {
         if self.body.is_over() {
             return;
         }
+        self.body.expect_end();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             let rest = async { while let Some(Ok(_)) = self.body.next().await {} };

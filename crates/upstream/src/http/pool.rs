@@ -296,6 +296,13 @@ impl ServerBody {
         whole
     }
 
+    /// Asks for what there is still to come, of which no more than the end is expected.
+    pub(super) fn expect_end(&self) {
+        if let Some(line) = &self.line {
+            line.acknowledge();
+        }
+    }
+
     /// Whether nothing more will come.
     pub(super) fn is_over(&self) -> bool {
         self.rest.is_over() || self.line.is_none()

@@ -144,7 +144,10 @@ impl Connection {
         let rest = body.into_rest();
         // Of a body that nobody wanted, a client that still waits for our word may or may not send anything.
         let short = matches!(rest, Rest::Length(left) if left <= MAX_FORGOTTEN) && !head.waits;
-        let clear = rest.is_over() || short;
+        // What was given up because it did not come is not waited for again.
+        let late =
+            matches!(&admitted, Admitted::Answered(answer) if answer.status() == StatusCode::REQUEST_TIMEOUT);
+        let clear = rest.is_over() || (short && !late);
         let asked =
             Asked { bare: head.method == Method::HEAD, current: head.current, keep: head.keep && clear };
         let response = match admitted {

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ::http::{HeaderMap, Method};
@@ -17,7 +18,7 @@ use tower_service::Service as _;
 
 use super::SOON;
 use crate::error::{Cause, UpstreamError};
-use crate::http::body::collect;
+use crate::http::body::{Events, collect};
 use crate::http::head::{Content, Head};
 use crate::http::line::{Line, Message};
 use crate::http::pool::Answered;
@@ -189,6 +190,42 @@ async fn a_connection_is_used_again_unless_that_could_go_wrong() {
         }
         assert_eq!(server.await.unwrap(), if again { 1 } else { 2 }, "{answer}");
     }
+}
+
+/// Many servers write the end of a stream by itself. Their system keeps it back until what came before is acknowledged, and
+/// ours is in no hurry with that.
+#[tokio::test]
+async fn the_end_of_a_stream_that_comes_apart_from_its_answer_is_asked_for() {
+    const CALLS: usize = 60;
+    const ANSWER: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n";
+    let (listener, wire) = listen().await;
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    let serving = tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            counted.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(async move {
+                while request(&mut stream).await.is_some() {
+                    for part in [ANSWER, "0\r\n\r\n"] {
+                        stream.write_all(part.as_bytes()).await.unwrap();
+                    }
+                }
+            });
+        }
+    });
+    for _ in 0..CALLS {
+        let mut events = Events::new(post(&wire, "{}").await.unwrap().body, LIMIT);
+        assert_eq!(events.next(LIMIT).await.unwrap().unwrap().data, "1");
+        events.finish();
+        // Hardly any time passes, but what has come is seen, on a busy machine as well.
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+    }
+    serving.abort();
+    let connections = connections.load(Ordering::Relaxed);
+    assert!(connections <= CALLS / 10, "{connections} connections for {CALLS} calls, one after the other");
 }
 
 #[tokio::test]
