@@ -95,10 +95,8 @@ fn say(server: Arc<Scripted>, lines: Lines) -> Answer {
         _ => events(server, lines),
     };
     *answer.status_mut() = status;
-    if greets {
-        if let Ok(session) = HeaderValue::from_str(&session) {
-            answer.headers_mut().insert(SESSION_ID, session);
-        }
+    if greets && let Ok(session) = HeaderValue::from_str(&session) {
+        answer.headers_mut().insert(SESSION_ID, session);
     }
     answer
 }

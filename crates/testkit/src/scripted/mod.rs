@@ -136,7 +136,7 @@ impl Scripted {
     fn hear(&self, text: &str, headers: Value) -> Incoming {
         let envelope: Option<Envelope<'_>> = serde_json::from_str(text).ok();
         let method = envelope.as_ref().and_then(|envelope| envelope.method.clone());
-        let session = headers["mcp-session-id"].as_str().unwrap_or_default().to_owned();
+        let session = headers.get("mcp-session-id").and_then(Value::as_str).unwrap_or_default().to_owned();
         self.note(&json!({ "method": method, "raw": text, "headers": headers }));
         let Some(Envelope { id: Some(id), params, .. }) = envelope else { return Incoming::Rest };
         let Some(method) = method else {
