@@ -295,11 +295,22 @@ async fn d15_a_mandate_is_signed_by_a_form_that_an_approved_call_fills_in() {
     stage.wait_text("#outcome", "let through").await;
     browser.click("#outcome a[href^='/mandate']").await.unwrap();
     stage.wait("#terms-form").await;
+    // The number has a lower end as well: what is at most 5 may be far below zero.
+    let limited = "const row = [...document.querySelectorAll('.limit')].find((row) => row.querySelector('.limit-name').value === 'count');
+        row.querySelector('.limit-kind').value = 'range'; row.querySelector('.limit-value').value = arguments[0];";
+    browser.run(limited, json!(["0 5"])).await.unwrap();
+    browser.click("#terms-form button").await.unwrap();
+    stage.wait_text("#status", "not two numbers with “to” between them").await;
+    browser.run(limited, json!(["0 to 5"])).await.unwrap();
     browser.click("#terms-form button").await.unwrap();
     stage.wait_text("#vouch-says", "Let token agent make up to 10 calls of files__wipe until").await;
     browser.click("#vouch-button").await.unwrap();
     stage.wait_text("#status", "Signed.").await;
     let (_, listed) = stage.api(Method::GET, "/api/v1/approvals/mandates", None).await;
     let terms: serde_json::Value = serde_json::from_str(listed[0]["terms"].as_str().unwrap()).unwrap();
-    assert_eq!(terms["arguments"], json!({ "path": { "const": "/a" }, "count": { "const": 3 } }), "{listed}");
+    assert_eq!(
+        terms["arguments"],
+        json!({ "path": { "const": "/a" }, "count": { "min": 0, "max": 5 } }),
+        "{listed}"
+    );
 }

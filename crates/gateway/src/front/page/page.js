@@ -450,16 +450,28 @@ function inboxPage() {
   });
 }
 
+function numberOf(value) {
+  const number = Number(value);
+  if (value.trim() === "" || !Number.isFinite(number)) throw new Refused(`“${value}” is not a number`);
+  return number;
+}
+
 /** One limit of an argument, as terms have it. */
 function limit(kind, value) {
   switch (kind) {
     case "text":
       return { const: value };
     case "number":
-    case "max": {
-      const number = Number(value);
-      if (value.trim() === "" || !Number.isFinite(number)) throw new Refused(`“${value}” is not a number`);
-      return kind === "max" ? { max: number } : { const: number };
+      return { const: numberOf(value) };
+    case "max":
+      return { max: numberOf(value) };
+    case "max_length":
+      return { max_length: numberOf(value) };
+    case "range": {
+      const ends = value.split(" to ");
+      if (ends.length !== 2) throw new Refused(`“${value}” is not two numbers with “to” between them`);
+      const [min, max] = ends.map(numberOf);
+      return { min, max };
     }
     case "enum":
       return { enum: value.split(",").map((one) => one.trim()) };

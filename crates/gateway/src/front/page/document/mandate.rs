@@ -15,12 +15,14 @@ const MAX_ROWS: usize = 16;
 const EMPTY_ROWS: usize = 4;
 
 /// How an argument is limited: the value of a choice, and its words.
-const LIMITS: [(&str, &str); 6] = [
+const LIMITS: [(&str, &str); 8] = [
     ("text", "is the text"),
     ("number", "is the number"),
     ("enum", "is one of these texts, with commas between"),
     ("prefix", "begins with"),
-    ("max", "is at most the number"),
+    ("range", "is a number from … to …, such as 0 to 50"),
+    ("max", "is at most the number, however far below zero"),
+    ("max_length", "is a text of at most this many characters"),
     ("json", "is the JSON value"),
 ];
 
