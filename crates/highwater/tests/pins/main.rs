@@ -6,6 +6,7 @@ mod belief;
 mod decisions;
 mod killed;
 mod manifest;
+mod occasions;
 mod quarantine;
 mod refresh;
 mod review;

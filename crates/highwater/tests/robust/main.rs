@@ -26,3 +26,4 @@ mod unrecorded;
 mod upstream_dies;
 mod upstream_lies;
 mod upstream_misbehaves;
+mod wedged;
