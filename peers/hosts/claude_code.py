@@ -6,8 +6,11 @@ import os
 
 from scripted_model import use
 from stage import wait_until
+from terminal import squeezed
 
 KEY = "sk-ant-scripted-" + "0" * 24
+PROMPT = "❯"
+RULE = "───"
 
 
 class ClaudeCode:
@@ -19,8 +22,6 @@ class ClaudeCode:
     says_cleared = True
     # Whether a change of its hooks counts for a conversation that runs.
     rereads_hooks = True
-    # Whether its screen has to be asked for what stands there already.
-    writes_only_changes = False
     # Whether the end of a sub-agent is told to the model of its parent without being asked for.
     tells_of_agents = True
 
@@ -53,7 +54,6 @@ class ClaudeCode:
 
     def greet(self, terminal):
         terminal.wait_for("? for shortcuts", "for agents", "shift+tab")
-        terminal.read(1)
 
     def print_arguments(self, prompt):
         return ["-p", prompt, "--output-format", "json"]
@@ -75,6 +75,21 @@ class ClaudeCode:
             },
         )
 
+    def written(self, terminal):
+        """What stands in the place where lines are written: the last prompt on the screen, down to the rule below it."""
+        lines = terminal.lines()
+        prompts = [row for row, line in enumerate(lines) if line.startswith(PROMPT)]
+        written = ""
+        for line in lines[prompts[-1] :] if prompts else ["there is no such place"]:
+            if line.startswith(RULE):
+                break
+            written += squeezed(line)
+        return written.removeprefix(PROMPT)
+
+    def is_ready(self, terminal):
+        """What is typed while something runs may become a part of what runs."""
+        return not self.written(terminal) and not any("esc to interrupt" in line for line in terminal.lines())
+
     def is_taken(self, terminal, line):
         """What was taken stands in its history of lines. No story says the same line twice."""
         path = f"{terminal.home}/.claude/history.jsonl"
@@ -82,7 +97,7 @@ class ClaudeCode:
             return False
         with open(path) as file:
             entries = [json.loads(entry) for entry in file if entry.endswith("\n")]
-        return line in ["".join(entry.get("display", "").split()) for entry in entries]
+        return squeezed(line) in [squeezed(entry.get("display", "")) for entry in entries]
 
     def clear(self, stage, terminal):
         begun = len(stage.remarks("conversation"))

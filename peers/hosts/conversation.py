@@ -15,13 +15,14 @@ def ask(stage, terminal, script, prompt, *steps):
     """One prompt, typed, and everything until the model has finished."""
     finished = f"Finished {script}."
     stage.script(script, *steps, [say(finished)])
-    start = terminal.type(f"(script {script}) {prompt}")
-    terminal.wait_for(finished, start=start)
+    terminal.type(f"(script {script}) {prompt}")
+    terminal.wait_for(finished)
 
 
 def conversation(stage, check):
     """What every run shows."""
     host = stage.host
+    stage.serve()
     terminal = stage.start(*host.terminal_arguments)
     stage.script("sub", [stage.tool("repo__list_issues", {"repo": "docs"})], [say("Looked.")])
     ask(

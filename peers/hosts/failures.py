@@ -1,6 +1,7 @@
 """Hooks that are missing, slow, killed, stopped or garbled: no tool of the host runs, and prompts go on without words."""
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -24,12 +25,38 @@ def replace_program(stage, text):
 
 def rewrite_hooks(stage, change):
     """Changes the command lines of the installed hooks."""
+
+    def change_all(hooks):
+        for groups in hooks.values():
+            for handler in (handler for group in groups for handler in group["hooks"] if "command" in handler):
+                handler["command"] = change(handler["command"])
+
+    _edit_hooks(stage, change_all)
+
+
+def count_beside_ours(stage):
+    """Lets the host run a hook of the user's own wherever it runs ours before a tool. How often it did is told from then on."""
+    ran = f"{stage.folder}/beside-ours"
+
+    def add(hooks):
+        for group in hooks["PreToolUse"]:
+            group["hooks"].append({"type": "command", "command": f"echo ran >> {ran}"})
+
+    def count():
+        if not os.path.exists(ran):
+            return 0
+        with open(ran) as file:
+            return len(file.readlines())
+
+    _edit_hooks(stage, add)
+    return count
+
+
+def _edit_hooks(stage, edit):
     path = f"{stage.home}/{stage.host.hooks_file}"
     with open(path) as file:
         settings = json.load(file)
-    for groups in settings["hooks"].values():
-        for handler in (handler for group in groups for handler in group["hooks"] if "command" in handler):
-            handler["command"] = change(handler["command"])
+    edit(settings["hooks"])
     with open(path, "w") as file:
         json.dump(settings, file)
 
@@ -118,16 +145,24 @@ def slow(stage, check):
 def unannounced(stage, check):
     """Hooks that are switched off: the next call is unaccounted for, and the label says so."""
     host = stage.host
+    announced = count_beside_ours(stage)
     if not host.rereads_hooks:
         host.switch_hooks_off(stage)
     terminal = stage.start(*host.terminal_arguments)
     if host.rereads_hooks:
         ask(stage, terminal, "before", "list my files", [stage.tool("files__list_files", {})])
         host.switch_hooks_off(stage)
-        terminal.read(3)
-    ask(stage, terminal, "after", "and the repositories", [stage.tool("repo__list_repositories", {})])
-    remarks = stage.wait_for_remark("unannounced-call")
-    check("a call that no hook announced is remarked", len(remarks) >= 1, stage.audit())
+    calls = itertools.count(1)
+
+    def no_hook_ran():
+        """A host does not say when it has read the change: until then its hooks run."""
+        before = announced()
+        ask(stage, terminal, f"after-{next(calls)}", "and the repositories", [stage.tool("repo__list_repositories", {})])
+        return announced() == before
+
+    wait_until(no_hook_ran, "a call without hooks")
+    remarks = stage.remarks("unannounced-call")
+    check("a call that no hook announced is remarked", len(remarks) == 1, stage.audit())
     label = decisions(stage, "repo__list_repositories")[-1]["label"]
     check("and raises the label before it is judged", "integrity:none" in label and "unclassified" in label, label)
 

@@ -183,8 +183,8 @@ def background_result(stage, check):
         [stage.tool("files__list_files", {})],
         [say("Finished outer.")],
     )
-    start = terminal.type("(script outer) start it in the background")
-    terminal.wait_for("Finished outer.", start=start)
+    terminal.type("(script outer) start it in the background")
+    terminal.wait_for("Finished outer.")
     [decision] = decisions(stage, "files__list_files")
     # The prompt that was typed is the user's; the one that tells the result is not.
     of_ours = [remark for remark in stage.remarks("words") if remark["session"] == decision["session"]]
@@ -222,19 +222,19 @@ def message_from_a_process(stage, check, delivered=False):
         [stage.tool("files__list_files", {})],
         [say("Finished outer.")],
     )
-    start = terminal.type("(script outer) go")
-    terminal.wait_for("Sent it.", start=start)
-    while not os.path.exists(f"{stage.folder}/sent"):
-        terminal.read(0.5)
+    terminal.type("(script outer) go")
+    terminal.wait_for("Sent it.")
+    wait_until(lambda: os.path.exists(f"{stage.folder}/sent"), "the message is sent")
     if not delivered:
-        terminal.read(8)
+        # It would be told with the next prompt or the result of a tool, if not by itself.
+        ask(stage, terminal, "next", "and then", [stage.tool("repo__get_issue", ISSUE)])
         check(
             "a message of another process does not arrive where we are connected",
             stage.model.results(FORGED[:20]) == [] and decisions(stage, "files__list_files") == [],
             stage.audit(),
         )
         return
-    terminal.wait_for("Finished outer.", start=start)
+    terminal.wait_for("Finished outer.")
     [decision] = decisions(stage, "files__list_files")
     forged = [remark for remark in stage.remarks("no-words") if remark["session"] == decision["session"]]
     check("where it arrives all the same it is nobody's words", len(forged) >= 1, stage.remarks("words") + forged)

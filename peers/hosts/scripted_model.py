@@ -8,6 +8,7 @@ and `use`, or a function that makes them; a function may do something in the wor
 import itertools
 import json
 import re
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,8 +35,7 @@ class ScriptedModel:
         self.heard = []
         self.numbers = itertools.count(1)
         handler = type("Handler", (_Handler,), {"model": self})
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.server.daemon_threads = True
+        self.server = _Server(("127.0.0.1", 0), handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -65,6 +65,15 @@ def _texts(value):
     elif isinstance(value, list):
         for item in value:
             yield from _texts(item)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """Standard error is for what goes wrong. A host that ends takes its connections along."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -33,6 +33,7 @@ class Stage:
             os.makedirs(made)
         self.model = ScriptedModel()
         self.terminals = []
+        self.server = None
         self.environment = {
             "HOME": self.home,
             "PATH": f"{os.path.dirname(host.program)}:{os.environ['PATH']}",
@@ -99,6 +100,19 @@ class Stage:
             raise RuntimeError(f"{arguments}: {done.stdout}{done.stderr}")
         return done
 
+    def serve(self):
+        """Runs a gateway that stays. One that a hook starts ends if the host takes long to come as a client, and what it knew
+        of the host's process is forgotten."""
+        self.server = subprocess.Popen(
+            [self.highwater, "serve", "--listen", "localhost:0", "--config", self.config, "--data-dir", self.data],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_until(lambda: self.gateway() == self.server.pid, "the gateway runs")
+
     def start(self, *arguments, environment=None, folder=None):
         """The host at a terminal."""
         terminal = Terminal(
@@ -109,7 +123,12 @@ class Stage:
         )
         self.terminals.append(terminal)
         self.host.greet(terminal)
+        # A host that cannot reach us for a while lets the prompt go on without telling it: it then brings no words.
+        terminal.wait_until(self._has_listed, "the host asks us what there is")
         return terminal
+
+    def _has_listed(self):
+        return any(record.get("event") == "access" and record.get("act") == "list" for record in self.audit())
 
     def print(self, prompt, environment=None):
         """The host without a person: one prompt, one answer."""
@@ -183,6 +202,9 @@ class Stage:
                     os.kill(pid, number)
                 except ProcessLookupError:
                     break
+        if self.server:
+            self.server.terminate()
+            self.server.wait(PATIENCE_SECONDS)
 
 
 def wait_until(condition, what, patience=PATIENCE_SECONDS):

@@ -1,109 +1,109 @@
-"""A host at a terminal: its screen as text, and somebody who types."""
+"""A host at a terminal: its screen, and somebody who looks at it and types."""
 
 import fcntl
 import os
 import pty
-import re
 import select
 import signal
 import struct
 import termios
+import threading
 import time
 
-ESCAPES = re.compile(r"\x1b(\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[()][A-Z0-9]|[=>78cDEHMNOZ])")
+from screen import Screen
+
 # Only decides how late a check fails.
 PATIENCE_SECONDS = 120
-PAUSE_SECONDS = 0.3
+# How long a program may take to end by itself before it is ended.
+LEAVE_SECONDS = 5
 ROWS, COLUMNS = 50, 200
-# How often it is looked at what has changed before all of the screen is looked at.
-LOOKS_AT_CHANGES = 25
-END_OF_FRAME = b"\x1b[?2026l"
+# How often is looked whether something has changed elsewhere than on the screen.
+LOOK_SECONDS = 0.05
+
+
+def squeezed(text):
+    """Text without blanks: a host breaks lines where it likes."""
+    return "".join(text.split())
 
 
 class Terminal:
-    """A program that believes that a person sits in front of it."""
+    """A program that believes that a person sits in front of it.
+
+    What it writes is taken in all the time: one whose writing is not taken in stops.
+    """
 
     def __init__(self, host, arguments, environment, folder):
-        """`host.is_taken` says of a line that was typed and ended here whether it is no longer being written."""
-        self.raw = b""
+        """A host says what stands in the place where lines are written, whether it waits for one, and whether it took one."""
         self.host, self.home = host, environment["HOME"]
-        arguments = [host.program, *arguments]
+        self.picture = Screen(ROWS, COLUMNS)
+        self.ended = threading.Event()
         self.pid, self.screen = pty.fork()
         if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
             os.chdir(folder)
-            os.execvpe(arguments[0], arguments, environment)
-        self.columns = COLUMNS
-        self._resize(COLUMNS)
+            os.execvpe(host.program, [host.program, *arguments], environment)
+        self.changed = threading.Condition()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
 
-    def _resize(self, columns):
-        self.columns = columns
-        fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
-
-    def read(self, seconds):
-        """Takes in what is shown for so long."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            ready, _, _ = select.select([self.screen], [], [], min(left, 0.1))
+    def _read(self):
+        """Takes in what is shown until the program or the story ends."""
+        while not self.ended.is_set():
+            ready, _, _ = select.select([self.screen], [], [], LOOK_SECONDS)
             if not ready:
                 continue
             try:
                 more = os.read(self.screen, 65536)
             except OSError:
-                return
+                more = b""
             if not more:
                 return
-            self.raw += more
+            with self.changed:
+                self.picture.feed(more)
+                self.changed.notify_all()
             # Programs ask what the terminal is and wait for an answer.
-            if b"\x1b[c" in more:
-                os.write(self.screen, b"\x1b[?1;2c")
-            if b"\x1b[6n" in more:
-                os.write(self.screen, b"\x1b[1;1R")
+            for asked, answer in ((b"\x1b[c", b"\x1b[?1;2c"), (b"\x1b[6n", b"\x1b[1;1R")):
+                if asked in more:
+                    os.write(self.screen, answer)
 
-    def text(self, start=0):
-        """What was shown, without colours, blanks and places."""
-        shown = ESCAPES.sub("", self.raw[start:].decode(errors="replace"))
-        return re.sub(r"\s+", "", shown)
+    def lines(self):
+        """What stands on the screen, row by row."""
+        return self.picture.lines
 
-    def whole(self):
-        """All that stands on the screen now. A program that has a screen to itself writes what changes, and nothing that
-        stands there already: all of it is written when its window gets another size."""
-        start = len(self.raw)
-        self._resize(COLUMNS - 1 if self.columns == COLUMNS else COLUMNS)
-        end = time.monotonic() + PATIENCE_SECONDS
-        while END_OF_FRAME not in self.raw[start:] and time.monotonic() < end:
-            self.read(0.05)
-        self.read(PAUSE_SECONDS)
-        return self.text(start)
+    def told(self, number):
+        """What the program last told the terminal by a control of this number."""
+        return self.picture.told.get(number, "")
 
-    def wait_for(self, *wanted, start=0, patience=PATIENCE_SECONDS):
-        """Waits until one of these texts is shown, blanks aside. Which."""
+    def wait_until(self, condition, what, patience=PATIENCE_SECONDS):
+        """Waits until something holds, which may be something on the screen; what it is then."""
         end = time.monotonic() + patience
-        looks = 0
         while time.monotonic() < end:
-            text = self.text(start)
-            # Letters that stood in their places already are not written again.
-            looks += 1
-            if self.host.writes_only_changes and looks % LOOKS_AT_CHANGES == 0:
-                text += self.whole()
-            for one in wanted:
-                if re.sub(r"\s+", "", one) in text:
-                    return one
-            self.read(0.2)
-        raise TimeoutError(f"none of {wanted} was shown, but: …{self.text(start)[-600:]}")
+            with self.changed:
+                if found := condition():
+                    return found
+                self.changed.wait(LOOK_SECONDS)
+        shown = "\n".join(line for line in self.lines() if line)
+        raise TimeoutError(f"this did not happen: {what}. On the screen: …{shown[-1500:]}")
+
+    def wait_for(self, *wanted):
+        """Waits until one of these texts is shown, blanks aside. Which."""
+
+        def shown():
+            text = squeezed("".join(self.lines()))
+            return next((one for one in wanted if squeezed(one) in text), None)
+
+        return self.wait_until(shown, f"one of {wanted} is shown")
 
     def type(self, text):
-        """Types a line and ends it. Pasted text and the key that ends it must not arrive as one: a program that had no time
-        to read in between takes the key for a part of the text, and is given it again."""
-        start = len(self.raw)
-        for part in (text.encode(), b"\r"):
-            os.write(self.screen, part)
-            self.read(PAUSE_SECONDS)
-        end = time.monotonic() + PATIENCE_SECONDS
-        line = re.sub(r"\s+", "", text)
-        while not self.host.is_taken(self, line) and time.monotonic() < end:
-            os.write(self.screen, b"\r")
-            self.read(PAUSE_SECONDS)
-        return start
+        """Types a line and ends it. Each key is hit when what shows that the one before has arrived is seen."""
+        self.wait_until(lambda: self.host.is_ready(self), "it waits for a line")
+        self.press(text)
+        self.wait_until(lambda: self.host.written(self) == squeezed(text), f"`{text}` is written")
+        self.press("\r")
+        self.wait_until(lambda: self.host.is_taken(self, text), f"`{text}` is taken")
+
+    def press(self, keys):
+        os.write(self.screen, keys.encode())
 
     def close(self):
         """Ends the program and all that it started in its session."""
@@ -112,7 +112,16 @@ class Terminal:
                 os.killpg(self.pid, number)
             except ProcessLookupError:
                 break
-            self.read(0.5)
-            if os.waitpid(self.pid, os.WNOHANG) != (0, 0):
+            if self._has_left():
                 break
+        self.ended.set()
+        self.reader.join()
         os.close(self.screen)
+
+    def _has_left(self):
+        end = time.monotonic() + LEAVE_SECONDS
+        while time.monotonic() < end:
+            if os.waitpid(self.pid, os.WNOHANG) != (0, 0):
+                return True
+            self.ended.wait(LOOK_SECONDS)
+        return False

@@ -2,7 +2,7 @@
 //!
 //! Each runs in a network of its own that has nothing but loopback, and in homes of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -40,21 +40,22 @@ const CODEX: HostProgram = (
 
 /// One conversation of one host.
 pub(super) fn ordinary(stage: &Stage) -> Result<Tally> {
-    run(stage, CLAUDE_CODE, &[])
+    run(stage, &stage.repository.results("hosts")?, CLAUDE_CODE, &[])
 }
 
 /// Every story of every host.
 pub(super) fn everything(stage: &Stage) -> Result<Tally> {
-    let mut tally = run(stage, CLAUDE_CODE, &["--all"])?;
-    tally += run(stage, CODEX, &["--all"])?;
+    let results = stage.repository.results("hosts")?;
+    let mut tally = run(stage, &results, CLAUDE_CODE, &["--all"])?;
+    tally += run(stage, &results, CODEX, &["--all"])?;
     Ok(tally)
 }
 
-fn run(stage: &Stage, host: HostProgram, options: &[&str]) -> Result<Tally> {
+fn run(stage: &Stage, results: &Path, host: HostProgram, options: &[&str]) -> Result<Tally> {
     let (name, group, _) = host;
     install::require("unshare", "util-linux")?;
     install::require("ip", "iproute2")?;
-    let results = stage.repository.results("hosts")?.join(name);
+    let results = results.join(name);
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--net", "sh", "-c", ALONE, "sh"]);
     command.arg(stage.repository.path("peers/hosts/run.py")).args(["--host", name]).args(options);
