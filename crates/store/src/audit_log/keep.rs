@@ -27,6 +27,12 @@ const LEAST_SEGMENTS: u64 = 16;
 /// For how many segments room is left: the one that is written, and the one that is being compressed.
 const SPARE_SEGMENTS: u64 = 2;
 
+/// Compressing takes as long for each record as a fifth of its call, so it waits until calls pause: until fewer bytes than
+/// these are written in this time, or until this many closed segments wait.
+const CALM_BYTES: u64 = 64 * 1024;
+const CALM_TIME: Duration = Duration::from_millis(500);
+const MOST_WAITING: usize = 4;
+
 /// The longest that a segment is written to.
 const LONGEST_SEGMENT: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -138,6 +144,7 @@ impl Shared {
 
     fn tidy(&self) -> io::Result<()> {
         let Some(wish) = self.keeping.wish() else { return Ok(()) };
+        self.wait_for_calm()?;
         let current = self.segment().number;
         for (number, files) in files::list(&self.folder)?.range(..current) {
             let done = self.settle(*number, files, wish.compress);
@@ -150,6 +157,33 @@ impl Shared {
             all.range(..current).map(|(n, f)| (*n, f.clone())).collect();
         self.remove_old(&closed, &wish)?;
         self.warn_of_room(&wish)
+    }
+
+    /// Waits until little is written, as long as few segments wait to be compressed.
+    fn wait_for_calm(&self) -> io::Result<()> {
+        loop {
+            let (number, bytes) = self.written_to();
+            if !(1..MOST_WAITING).contains(&self.waiting(number)?) {
+                return Ok(());
+            }
+            std::thread::sleep(CALM_TIME);
+            let (number_now, bytes_now) = self.written_to();
+            if number_now == number && bytes_now.saturating_sub(bytes) < CALM_BYTES {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The segment that is written, and how much is in it.
+    fn written_to(&self) -> (u64, u64) {
+        let segment = self.segment();
+        (segment.number, segment.bytes.load(Ordering::Relaxed))
+    }
+
+    /// How many closed segments are not compressed yet.
+    fn waiting(&self, current: u64) -> io::Result<usize> {
+        let all = files::list(&self.folder)?;
+        Ok(all.range(..current).filter(|(_, files)| files.plain.is_some()).count())
     }
 
     /// Brings a closed segment into the form that it stays in.

@@ -66,6 +66,17 @@ impl CpuTime {
     }
 }
 
+/// Nanoseconds that the threads of this name in a process have used so far.
+pub(super) fn thread_time(pid: u32, name: &str) -> u64 {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let of_name = tasks
+        .filter(|task| fs::read_to_string(task.path().join("comm")).is_ok_and(|comm| comm.trim() == name));
+    let ran = of_name.filter_map(|task| {
+        fs::read_to_string(task.path().join("schedstat")).ok()?.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    ran.sum()
+}
+
 fn grown<K: Ord>(after: &BTreeMap<K, u64>, before: &BTreeMap<K, u64>) -> u64 {
     after.iter().map(|(key, value)| value.saturating_sub(before.get(key).copied().unwrap_or(0))).sum()
 }

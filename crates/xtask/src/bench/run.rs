@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::BenchArgs;
 use super::gateway::Profile;
-use super::machine::{CpuTime, MachineTime, resident_mib, with_descendants};
+use super::machine::{CpuTime, MachineTime, resident_mib, thread_time, with_descendants};
 use super::parts::{Binaries, HooksTaken, Judged, Started};
 use super::plan::{self, Ask, Era, Part, Point};
 use super::stand::{Builder, Stand, Target};
@@ -19,6 +19,8 @@ use super::stand::{Builder, Stand, Target};
 const SETTLE: Duration = Duration::from_millis(500);
 /// What one measurement takes beside its load: starting the generator, opening and closing its sessions.
 const OVERHEAD: Duration = Duration::from_millis(700);
+/// How long the record is given to be compressed at the end.
+const UPKEEP: Duration = Duration::from_secs(3);
 const LISTED: [usize; 2] = [1_000, 10_000];
 
 /// One measurement of one point on one target.
@@ -178,7 +180,27 @@ impl<'a> Runner<'a> {
             (_, Era::Modern) => &stands.modern,
         };
         self.rounds_of(&main, self.rounds(), stand)?;
-        self.rounds_of(&grid, self.rounds().min(2), stand)
+        self.rounds_of(&grid, self.rounds().min(2), stand)?;
+        self.note_upkeep(stands.legacy.gateway.hosted.started.pid);
+        Ok(())
+    }
+
+    /// Says what compressing the record took: Highwater does it while calls pause, so it is in no other figure.
+    fn note_upkeep(&mut self, pid: u32) {
+        if self.outcome.stand_in {
+            return;
+        }
+        std::thread::sleep(UPKEEP);
+        let through = |measured: &Measured| match (measured.point.ask, measured.samples.get(&Target::Gateway)) {
+            (Ask::Call | Ask::Upload | Ask::Keep, Some(samples)) => samples.iter().map(|it| it.calls).sum(),
+            _ => 0,
+        };
+        let calls: u64 = self.outcome.points.iter().map(through).sum();
+        let micros = thread_time(pid, "audit-keep") as f64 / 1_000.0;
+        self.outcome.notices.push(format!(
+            "compressing and indexing the record, while calls pause: {:.2} µs per call",
+            micros / calls.max(1) as f64
+        ));
     }
 
     /// Measures every point on every target, `rounds` times, or as often as the time allows; at least once unless
