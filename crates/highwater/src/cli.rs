@@ -15,6 +15,7 @@ use crate::command::{
     serve::ServeArgs, servers::ServersArgs, session::SessionArgs, status::StatusArgs, stdio::StdioArgs,
     stdio_gateway::StdioGatewayArgs, test::TestArgs, token::TokenArgs, version::VersionArgs,
 };
+use crate::deferred::Deferred;
 use crate::exit::Failure;
 use crate::log::{LogOptions, LogTo};
 use crate::memory;
@@ -55,7 +56,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the gateway, over HTTP and for everyone who joins with `highwater stdio`.
-    Serve(ServeArgs),
+    Serve(Deferred<ServeArgs>),
 
     /// Connect one client over standard input and output.
     ///
@@ -63,127 +64,127 @@ enum Command {
     /// serves everyone who joins, and ends when the last has left.
     ///
     /// The client may do everything, unless the variable `HIGHWATER_TOKEN` holds the secret of a token.
-    Stdio(StdioArgs),
+    Stdio(Deferred<StdioArgs>),
 
     /// Connect an agent host: our server, hooks that tell of its conversations, and a token of its own.
     ///
     /// Shows what becomes of the host's files and asks before anything is changed. `highwater disconnect` takes it back.
-    Connect(ConnectArgs),
+    Connect(Deferred<ConnectArgs>),
 
     /// Take an agent host's connection back.
     ///
     /// Files that nobody has touched since are restored byte for byte. From others our entries are taken out, and the rest
     /// stays.
-    Disconnect(DisconnectArgs),
+    Disconnect(Deferred<DisconnectArgs>),
 
     /// Find out whether everything that an agent host tells arrives, and say what is missing.
     ///
     /// Starts our server and fires every hook once, by the very lines in the host's files. Without a host: each that is
     /// connected.
-    Doctor(DoctorArgs),
+    Doctor(Deferred<DoctorArgs>),
 
     /// Show how the servers of the running gateway are and what they say of themselves; approve or refuse it.
     ///
     /// What a server says of itself and its tools is held until a person has approved it, and again when it changes.
     /// Talks to the gateway that runs on the data directory.
-    Servers(ServersArgs),
+    Servers(Deferred<ServersArgs>),
 
     /// Tell why a call went as it did.
     ///
     /// Reads the audit log of the data directory, whether a gateway runs or not.
-    Explain(ExplainArgs),
+    Explain(Deferred<ExplainArgs>),
 
     /// Tell what `balanced` would have asked or refused, and which labels would remove most of it.
     ///
     /// For a time of observing (`flow: observe`). Reads the audit log of the data directory, whether a gateway runs or
     /// not, and tries each label on it before it names it.
-    Report(ReportArgs),
+    Report(Deferred<ReportArgs>),
 
     /// Show whether a gateway runs, by which configuration, and what agents may do that nobody watches.
-    Status(StatusArgs),
+    Status(Deferred<StatusArgs>),
 
     /// Tell the gateway of an event of an agent host, and print the answer. Hosts run it as a hook.
     ///
     /// Reads the host's JSON on standard input and prints one JSON object. Talks to the gateway that runs on the data
     /// directory; where that does not answer, tools are refused (exit code 2) and everything else passes.
-    Hook(HookArgs),
+    Hook(Deferred<HookArgs>),
 
     /// Show agent sessions and their labels, take a label down, make a context.
     ///
     /// Talks to the gateway that runs on the data directory.
-    Session(SessionArgs),
+    Session(Deferred<SessionArgs>),
 
     /// Show the marks on what agents wrote, and take them off.
     ///
     /// What an agent writes keeps the label of its session: on the thing that it named, or on the text where it named none.
     /// Whoever reads that takes the label over. Talks to the gateway that runs on the data directory.
-    Marks(MarksArgs),
+    Marks(Deferred<MarksArgs>),
 
     /// Make, list, revoke and rotate the tokens of agents.
     ///
     /// Talks to the gateway that runs on the data directory. If there is none, it works on the directory itself.
-    Token(TokenArgs),
+    Token(Deferred<TokenArgs>),
 
     /// Show what waits for a person, open the page on which it is approved, or deny it; passkeys, mandates, resets.
     ///
     /// Talks to the gateway that runs on the data directory.
-    Approvals(ApprovalsArgs),
+    Approvals(Deferred<ApprovalsArgs>),
 
     /// Show, export and check receipts: what people signed, for somebody who was not there.
-    Receipts(ReceiptsArgs),
+    Receipts(Deferred<ReceiptsArgs>),
 
     /// Sign and check manifests: a publisher's signed word of what a server is and has.
-    Manifest(ManifestArgs),
+    Manifest(Deferred<ManifestArgs>),
 
     /// Copy the data directory: session store, secrets and audit log, while the gateway runs or not.
     ///
     /// The copy is of one moment, private, and has a manifest with the digest of every file. Where the session store is in
     /// PostgreSQL it is not in the copy: `pg_dump` is for that.
-    Backup(BackupArgs),
+    Backup(Deferred<BackupArgs>),
 
     /// Put a backup into a data directory on which no gateway runs.
     ///
     /// Every file is held against the manifest first. What agents have read since the backup was made is not in it, so every
     /// session counts as having read everything.
-    Restore(RestoreArgs),
+    Restore(Deferred<RestoreArgs>),
 
     /// Check configuration files.
-    Check(CheckArgs),
+    Check(Deferred<CheckArgs>),
 
     /// Tell scenarios and compare what happens with what they expect.
     ///
     /// Each telling starts a gateway and servers of its own, and leaves nothing behind.
-    Test(TestArgs),
+    Test(Deferred<TestArgs>),
 
     /// Print the JSON schema of the configuration.
     Schema,
 
     /// Show what the gateway of the data directory logs, while it runs and afterwards.
-    Logs(LogsArgs),
+    Logs(Deferred<LogsArgs>),
 
     /// Tell which version this is, which protocol versions it speaks, and which layout of data it keeps.
-    Version(VersionArgs),
+    Version(Deferred<VersionArgs>),
 
     /// Print what a shell needs to complete our command line.
     ///
     /// For Bash: `highwater completions bash > ~/.local/share/bash-completion/completions/highwater`. For Zsh, into a file
     /// `_highwater` in a directory of `$fpath`; for Fish, into `~/.config/fish/completions/highwater.fish`.
-    Completions(CompletionsArgs),
+    Completions(Deferred<CompletionsArgs>),
 
     /// Run one of the built-in example servers on standard input and output.
-    ExampleServer(ExampleServerArgs),
+    ExampleServer(Deferred<ExampleServerArgs>),
 
     /// Run the gateway behind `highwater stdio`.
     #[command(hide = true)]
-    StdioGateway(StdioGatewayArgs),
+    StdioGateway(Deferred<StdioGatewayArgs>),
 
     /// Play a server of a scenario on standard input and output.
     #[command(hide = true)]
-    ScriptedServer(ScriptedServerArgs),
+    ScriptedServer(Deferred<ScriptedServerArgs>),
 
     /// Print a page of the reference.
     #[command(hide = true)]
-    Docs(DocsArgs),
+    Docs(Deferred<DocsArgs>),
 }
 
 // === impl Cli ===
@@ -210,40 +211,40 @@ impl Cli {
             self.log.start(self.command.usual_log_level(), self.command.log_to())?;
         }
         match &self.command {
-            Command::Serve(args) => serve::run(args, &self.log),
-            Command::Stdio(args) => stdio::run(args, &self.log),
-            Command::Connect(args) => connect::run(args),
-            Command::Disconnect(args) => disconnect::run(args),
-            Command::Doctor(args) => doctor::run(args),
-            Command::Servers(args) => servers::run(args),
-            Command::Explain(args) => explain::run(args),
-            Command::Report(args) => report::run(args),
-            Command::Status(args) => status::run(args),
-            Command::Hook(args) => hook::run(args, &self.log),
-            Command::Session(args) => session::run(args),
-            Command::Marks(args) => marks::run(args),
-            Command::Token(args) => token::run(args),
-            Command::Approvals(args) => approvals::run(args),
-            Command::Receipts(args) => receipts::run(args),
-            Command::Manifest(args) => manifest::run(args),
-            Command::Backup(args) => backup::run(args),
-            Command::Restore(args) => backup::run_restore(args),
-            Command::Check(args) => check::run(args),
-            Command::Test(args) => test::run(args),
+            Command::Serve(Deferred(args)) => serve::run(args, &self.log),
+            Command::Stdio(Deferred(args)) => stdio::run(args, &self.log),
+            Command::Connect(Deferred(args)) => connect::run(args),
+            Command::Disconnect(Deferred(args)) => disconnect::run(args),
+            Command::Doctor(Deferred(args)) => doctor::run(args),
+            Command::Servers(Deferred(args)) => servers::run(args),
+            Command::Explain(Deferred(args)) => explain::run(args),
+            Command::Report(Deferred(args)) => report::run(args),
+            Command::Status(Deferred(args)) => status::run(args),
+            Command::Hook(Deferred(args)) => hook::run(args, &self.log),
+            Command::Session(Deferred(args)) => session::run(args),
+            Command::Marks(Deferred(args)) => marks::run(args),
+            Command::Token(Deferred(args)) => token::run(args),
+            Command::Approvals(Deferred(args)) => approvals::run(args),
+            Command::Receipts(Deferred(args)) => receipts::run(args),
+            Command::Manifest(Deferred(args)) => manifest::run(args),
+            Command::Backup(Deferred(args)) => backup::run(args),
+            Command::Restore(Deferred(args)) => backup::run_restore(args),
+            Command::Check(Deferred(args)) => check::run(args),
+            Command::Test(Deferred(args)) => test::run(args),
             Command::Schema => schema::run(),
-            Command::Logs(args) => logs::run(args),
-            Command::Version(args) => {
+            Command::Logs(Deferred(args)) => logs::run(args),
+            Command::Version(Deferred(args)) => {
                 version::run(args);
                 Ok(())
             }
-            Command::Completions(args) => {
+            Command::Completions(Deferred(args)) => {
                 completions::run(args);
                 Ok(())
             }
-            Command::ExampleServer(args) => example_server::run(args),
-            Command::StdioGateway(args) => stdio_gateway::run(args, &self.log),
-            Command::ScriptedServer(args) => Ok(scripted::run(args)?),
-            Command::Docs(args) => {
+            Command::ExampleServer(Deferred(args)) => example_server::run(args),
+            Command::StdioGateway(Deferred(args)) => stdio_gateway::run(args, &self.log),
+            Command::ScriptedServer(Deferred(args)) => Ok(scripted::run(args)?),
+            Command::Docs(Deferred(args)) => {
                 docs::run(args);
                 Ok(())
             }
@@ -261,7 +262,7 @@ impl Command {
     fn log_to(&self) -> LogTo {
         match self {
             Self::Serve(_) => LogTo::Both,
-            Self::StdioGateway(StdioGatewayArgs { second: true, .. }) => LogTo::File,
+            Self::StdioGateway(Deferred(StdioGatewayArgs { second: true, .. })) => LogTo::File,
             _ => LogTo::Stderr,
         }
     }

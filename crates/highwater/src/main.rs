@@ -6,6 +6,7 @@ mod command;
 mod configuration;
 mod connection;
 mod copies;
+mod deferred;
 mod environment;
 mod example;
 mod exit;

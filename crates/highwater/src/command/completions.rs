@@ -5,6 +5,7 @@ use clap_complete::Shell;
 
 use crate::cli::Cli;
 use crate::command::print;
+use crate::deferred::define_at_once;
 
 /// What `completions` takes.
 #[derive(Debug, Args)]
@@ -22,6 +23,8 @@ pub(crate) fn run(args: &CompletionsArgs) {
 
 /// The command line without what only we use.
 fn shown() -> Command {
+    // A shell completes what stands behind `help`, too, which is made of what is defined by then.
+    define_at_once();
     let all = Cli::command();
     let commands = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
     Command::new("highwater").args(all.get_arguments().cloned()).subcommands(commands)
