@@ -26,13 +26,13 @@ class World:
         self.file.flush()
         return json.loads(self.file.readline())
 
-    def made(self) -> int:
-        """How many calls have reached the server in this environment."""
-        return self.tell({"made": True})["made"]
+    def made(self, tool: str) -> int:
+        """How many calls of a tool have reached the server in this environment."""
+        return self.tell({"made": tool})["made"]
 
-    def has_done_last(self) -> bool:
+    def has_done_last(self, tool: str) -> bool:
         """Whether the last of them was done."""
-        return self.tell({"made": True})["done"]
+        return self.tell({"made": tool})["done"]
 
 
 @dataclass
@@ -113,9 +113,9 @@ class Conversation:
 
     def attempt(self, call: Call) -> tuple[bool, dict, str | None]:
         """Makes a call once: whether it reached the server, what was answered, and the question that was put instead."""
-        before = self.setting.world.made()
+        before = self.setting.world.made(call.tool)
         result = self.host.call(f"{self.setting.suite}__{call.tool}", call.arguments)
-        made = self.setting.world.made() > before
+        made = self.setting.world.made(call.tool) > before
         shown = json.dumps([result.get("content"), result.get("structuredContent")]) if made else ""
         self.has_read |= any(opening in shown for opening in self.openings)
         self.acted |= made and call.tool in self.setting.acting

@@ -134,7 +134,7 @@ def selection(setting: Setting, tasks: list[Task]) -> dict:
                     if talk.stranger(call) != RAN:
                         continue
                     # What its server refuses, such as a message to nobody, has done nothing.
-                    if setting.world.has_done_last():
+                    if setting.world.has_done_last(call.tool):
                         passed.append({"task": task.id, "tool": call.tool, "arguments": call.arguments, "prompt": task.prompt})
                     break
     return {"tried": tried, "passed": passed}

@@ -10,6 +10,7 @@ import asyncio
 import datetime
 import json
 import sys
+from collections import Counter
 from typing import Any
 
 import mcp_types as types
@@ -27,13 +28,14 @@ class World:
         self.suite = suite
         self.runtime = suites.runtime(suite)
         self.environment = suites.environment(suite, {})
-        self.made, self.is_last_done = 0, False
+        self.made: Counter[str] = Counter()
+        self.done: dict[str, bool] = {}
 
     def begin(self, injections: dict[str, str], task: str | None, plant: list[dict]) -> None:
         self.environment = suites.environment(self.suite, injections, task)
         for thing in plant:
             self.plant(**thing)
-        self.made = 0
+        self.made.clear()
 
     def plant(self, kind: str, name: str, owner: str, day: str, said: str) -> None:
         """Puts one thing of a stranger where the suite keeps such things. `said` is the text in it."""
@@ -69,7 +71,8 @@ class World:
 
     def call(self, tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
         result, error = self.runtime.run_function(self.environment, tool, arguments)
-        self.made, self.is_last_done = self.made + 1, error is None
+        self.made[tool] += 1
+        self.done[tool] = error is None
         if error is not None:
             return types.CallToolResult(content=[types.TextContent(type="text", text=error)], is_error=True)
         shown = [types.TextContent(type="text", text=suites.text_of(result))]
@@ -77,8 +80,9 @@ class World:
 
     def tell(self, line: bytes) -> dict:
         said = json.loads(line)
-        if said.get("made"):
-            return {"made": self.made, "done": self.is_last_done}
+        if tool := said.get("made"):
+            # Of this tool alone: the gateway asks the directory by itself now and then.
+            return {"made": self.made[tool], "done": self.done.get(tool, False)}
         self.begin(said.get("injections", {}), said.get("task"), said.get("plant", []))
         return {"ready": True}
 
