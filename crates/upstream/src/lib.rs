@@ -14,7 +14,6 @@ pub mod event;
 mod fetch;
 mod greeting;
 mod http;
-pub mod inlet;
 mod link;
 mod listing;
 mod perform;

@@ -13,10 +13,10 @@ use highwater_mcp::error_code::{
 use highwater_mcp::frame::Frame;
 
 use super::answer::{Opened, OwnStream, open};
+use super::answer_head::Content;
 use super::body::{Events, Resumption};
 use super::calls::Calls;
 use super::get_stream;
-use super::head::Content;
 use super::listen::Changes;
 use super::pool::Answered;
 use super::postbox::{Postbox, UnderWay};

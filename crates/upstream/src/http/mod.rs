@@ -2,13 +2,12 @@
 //! that names the HTTP client.
 
 mod answer;
+mod answer_head;
 mod body;
 mod calls;
 mod document;
 mod get_stream;
-mod head;
 mod legacy;
-mod line;
 mod listen;
 mod meet;
 mod modern;
@@ -16,6 +15,7 @@ mod pool;
 mod postbox;
 mod question;
 mod sse;
+mod stream;
 mod task;
 #[cfg(test)]
 mod tests;

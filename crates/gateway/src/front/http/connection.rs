@@ -11,16 +11,22 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use highwater_mcp::http1::Rest;
+use highwater_http1::body::BodyDecoder;
+use highwater_http1::chunked::push_chunk;
+use highwater_http1::conn::{Conn, RequestError};
+use highwater_http1::outgoing::Outgoing;
+use highwater_http1::request_head::RequestHead;
+use highwater_http1::response_head::{self, BodyEnd, Connection, DateCache};
 use highwater_upstream::apart;
+use http::response::Parts;
 use http::{Method, Response, StatusCode};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::head::Head;
-use super::line::{Line, NoHead};
+use super::request::Request;
+use super::request_body::RequestBody;
 use super::response::{self, Events, ResponseBody};
 use super::room::Doing;
-use super::written::{Clock, Hold, Length, chunk, head};
 use super::{Admitted, HttpFront, stopped};
 
 /// A connection on which nothing was asked in so many looks, and nothing is being answered, is closed: whoever sends a
@@ -35,8 +41,6 @@ const MAX_FORGOTTEN: u64 = 64 << 10;
 /// connection reset before it can read why.
 const DRAINED_TIMES: usize = 16;
 const DRAIN_TIME: Duration = Duration::from_secs(5);
-/// A body up to this size is sent together with its head.
-const TOGETHER: usize = 16 << 10;
 /// Events that are ready at once are sent at once, up to this size.
 const EVENTS_TOGETHER: usize = 64 << 10;
 
@@ -49,11 +53,11 @@ enum Reason {
 }
 
 /// A client's connection.
-struct Connection {
+struct ClientConnection {
     front: Arc<HttpFront>,
     peer: SocketAddr,
-    line: Line,
-    clock: Clock,
+    conn: Conn<TcpStream>,
+    date: DateCache,
     doing: Arc<Doing>,
 }
 
@@ -71,15 +75,15 @@ pub(super) async fn serve(
     (peer, doing): (SocketAddr, Arc<Doing>),
     mut stop: watch::Receiver<bool>,
 ) {
-    let stream = match tokio::net::TcpStream::from_std(stream) {
+    let stream = match TcpStream::from_std(stream) {
         Ok(stream) => stream,
         Err(error) => return tracing::warn!(%error, %peer, "a connection could not be taken over"),
     };
-    let mut connection = Connection {
+    let mut connection = ClientConnection {
         front,
         peer,
-        line: Line::new(stream),
-        clock: Clock::default(),
+        conn: Conn::new(stream),
+        date: DateCache::default(),
         doing: Arc::clone(&doing),
     };
     let mut serving = pin!(connection.serve());
@@ -109,21 +113,18 @@ pub(super) async fn serve(
     }
 }
 
-// === impl Connection ===
+// === impl ClientConnection ===
 
-impl Connection {
+impl ClientConnection {
     async fn serve(&mut self) -> io::Result<()> {
         loop {
-            let head = match self.line.head().await {
-                Ok(Some(mut head)) => {
-                    head.from = Some(self.peer.ip());
-                    head
-                }
+            let head = match poll_fn(|context| self.conn.poll_request_head(context)).await {
+                Ok(Some(head)) => head,
                 Ok(None) => return Ok(()),
-                Err(NoHead::Unread(error)) => return Err(io::Error::other(error)),
-                Err(NoHead::Bad(bad)) => {
+                Err(RequestError::Read(error)) => return Err(io::Error::other(error)),
+                Err(RequestError::Head(error)) => {
                     let asked = Asked { bare: false, current: true, keep: false };
-                    apart(self.answer(response::text(bad.status, bad.words), &asked)).await?;
+                    apart(self.answer(response::text(error.status(), &error.to_string()), &asked)).await?;
                     return apart(self.see_off()).await;
                 }
             };
@@ -132,24 +133,30 @@ impl Connection {
             let goes_on = self.exchange(head).await?;
             self.doing.busy.store(false, Ordering::Relaxed);
             if !goes_on || self.doing.last.load(Ordering::Relaxed) {
-                return self.line.finish().await;
+                return self.conn.shutdown().await;
             }
         }
     }
 
     /// Serves one request. Whether another may follow.
-    async fn exchange(&mut self, mut head: Head) -> io::Result<bool> {
-        let mut body = self.line.body(std::mem::replace(&mut head.rest, Rest::Over), head.waits);
-        let admitted = self.front.admit(&head, &mut body).await;
-        let rest = body.into_rest();
+    async fn exchange(&mut self, mut head: RequestHead) -> io::Result<bool> {
+        let body = std::mem::replace(&mut head.body, BodyDecoder::Done);
+        let mut body = RequestBody::new(&mut self.conn, body, head.expects_continue);
+        let request = Request { head, peer: self.peer.ip() };
+        let admitted = self.front.admit(&request, &mut body).await;
+        let (Request { head, .. }, rest) = (request, body.into_rest());
         // Of a body that nobody wanted, a client that still waits for our word may or may not send anything.
-        let short = matches!(rest, Rest::Length(left) if left <= MAX_FORGOTTEN) && !head.waits;
+        let short =
+            matches!(rest, BodyDecoder::Length(left) if left <= MAX_FORGOTTEN) && !head.expects_continue;
         // What was given up because it did not come is not waited for again.
         let late =
             matches!(&admitted, Admitted::Answered(answer) if answer.status() == StatusCode::REQUEST_TIMEOUT);
-        let clear = rest.is_over() || (short && !late);
-        let asked =
-            Asked { bare: head.method == Method::HEAD, current: head.current, keep: head.keep && clear };
+        let clear = rest.is_done() || (short && !late);
+        let asked = Asked {
+            bare: head.method == Method::HEAD,
+            current: head.is_http_11,
+            keep: head.keep_alive && clear,
+        };
         let response = match admitted {
             Admitted::Answered(response) => {
                 // Whoever was told no is as good as silent when there is no room.
@@ -162,7 +169,7 @@ impl Connection {
                 self.doing.known.store(true, Ordering::Relaxed);
                 let front = Arc::clone(&self.front);
                 let work = pin!(front.respond(message, &head.headers));
-                match attended(&mut self.line, work).await {
+                match attended(&mut self.conn, work).await {
                     Some(response) => response,
                     None => return Ok(false),
                 }
@@ -170,7 +177,7 @@ impl Connection {
         };
         drop(head);
         let keep = self.answer(response, &asked).await?;
-        if rest.is_over() {
+        if rest.is_done() {
             return Ok(keep);
         }
         if !keep {
@@ -179,7 +186,7 @@ impl Connection {
         }
         // It is answered: whoever keeps the rest to itself is silent, and is not waited for longer than others are.
         self.doing.busy.store(false, Ordering::Relaxed);
-        let mut body = self.line.body(rest, false);
+        let mut body = RequestBody::new(&mut self.conn, rest, false);
         apart(body.discard(usize::MAX)).await.map_err(io::Error::other)
     }
 
@@ -194,9 +201,9 @@ impl Connection {
             ResponseBody::Events(events) => {
                 // Who does not know chunks knows the end of the stream by the end of the connection.
                 let (length, keep) =
-                    if asked.current { (Length::Chunks, keep) } else { (Length::None, false) };
-                let first = head(&parts, content_type, length, asked.hold(keep), self.clock.now());
-                self.line.send(&first, &[]).await?;
+                    if asked.current { (BodyEnd::Chunked, keep) } else { (BodyEnd::Unsaid, false) };
+                let head = self.head(&parts, content_type, (length, asked.connection(keep)));
+                self.conn.send(Outgoing::new(head, Bytes::new())).await?;
                 if asked.bare {
                     return Ok(keep);
                 }
@@ -205,46 +212,44 @@ impl Connection {
             }
         };
         let length = match parts.status {
-            StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED => Length::None,
-            _ => Length::Bytes(bytes.len()),
+            StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED => BodyEnd::Unsaid,
+            _ => BodyEnd::Length(bytes.len()),
         };
-        let mut first = head(&parts, content_type, length, asked.hold(keep), self.clock.now());
-        let second = if asked.bare { Bytes::new() } else { bytes };
-        if second.len() <= TOGETHER {
-            first.extend_from_slice(&second);
-            self.line.send(&first, &[]).await?;
-        } else {
-            self.line.send(&first, &second).await?;
-        }
+        let head = self.head(&parts, content_type, (length, asked.connection(keep)));
+        let body = if asked.bare { Bytes::new() } else { bytes };
+        self.conn.send(Outgoing::new(head, body)).await?;
         Ok(keep)
+    }
+
+    fn head(&mut self, parts: &Parts, content_type: Option<&str>, ends: (BodyEnd, Connection)) -> Vec<u8> {
+        response_head::write(parts.status, &parts.headers, content_type, ends, self.date.now())
     }
 
     /// Sends events until there are no more, or nobody is there to read them. Whether it is the former.
     async fn events(&mut self, mut events: Events, chunked: bool) -> io::Result<bool> {
-        let mut ready = Vec::new();
         loop {
-            ready.clear();
+            let mut ready = Vec::new();
             let next = poll_fn(|context| {
                 while ready.len() < EVENTS_TOGETHER {
                     match events.as_mut().poll_next(context) {
                         Poll::Ready(Some(event)) if event.is_empty() => {}
-                        Poll::Ready(Some(event)) if chunked => chunk(&mut ready, &event),
+                        Poll::Ready(Some(event)) if chunked => push_chunk(&mut ready, &event),
                         Poll::Ready(Some(event)) => ready.extend_from_slice(&event),
                         Poll::Ready(None) => return Poll::Ready(Some(false)),
                         Poll::Pending => break,
                     }
                 }
                 if ready.is_empty() {
-                    self.line.poll_gone(context).map(|()| None)
+                    self.conn.poll_closed(context).map(|()| None)
                 } else {
                     Poll::Ready(Some(true))
                 }
             });
             let Some(more) = next.await else { return Ok(false) };
             if !more && chunked {
-                chunk(&mut ready, &[]);
+                push_chunk(&mut ready, &[]);
             }
-            self.line.send(&ready, &[]).await?;
+            self.conn.send(Outgoing::new(ready, Bytes::new())).await?;
             if !more {
                 return Ok(true);
             }
@@ -253,9 +258,9 @@ impl Connection {
 
     /// Closes, but lets a client that is still writing read our answer first.
     async fn see_off(&mut self) -> io::Result<()> {
-        self.line.finish().await?;
+        self.conn.shutdown().await?;
         let most = self.front.gateway.settings.load().limits.max_message.saturating_mul(DRAINED_TIMES);
-        let mut body = self.line.body(Rest::UntilClose, false);
+        let mut body = RequestBody::new(&mut self.conn, BodyDecoder::UntilClose, false);
         if tokio::time::timeout(DRAIN_TIME, body.discard(most)).await.is_err() {
             tracing::debug!("a client that sends too much was cut off");
         }
@@ -264,10 +269,10 @@ impl Connection {
 }
 
 /// Works on while the client is there. Nothing once it is gone.
-async fn attended<T>(line: &mut Line, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+async fn attended<T>(conn: &mut Conn<TcpStream>, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     poll_fn(|context| match work.as_mut().poll(context) {
         Poll::Ready(done) => Poll::Ready(Some(done)),
-        Poll::Pending => line.poll_gone(context).map(|()| None),
+        Poll::Pending => conn.poll_closed(context).map(|()| None),
     })
     .await
 }
@@ -276,11 +281,11 @@ async fn attended<T>(line: &mut Line, mut work: Pin<&mut impl Future<Output = T>
 
 impl Asked {
     /// What is said of the connection. That it stays open is news only to who does not expect it.
-    fn hold(&self, keep: bool) -> Hold {
+    fn connection(&self, keep: bool) -> Connection {
         match (keep, self.current) {
-            (false, _) => Hold::Close,
-            (true, true) => Hold::Unsaid,
-            (true, false) => Hold::KeepAlive,
+            (false, _) => Connection::Close,
+            (true, true) => Connection::Unsaid,
+            (true, false) => Connection::KeepAlive,
         }
     }
 }

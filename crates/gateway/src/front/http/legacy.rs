@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::Abortable;
+use highwater_http1::headers::{Headers, plain};
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::headers::{CLIENT_SESSION_ID, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
@@ -15,7 +16,6 @@ use http::header::{HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 use super::call::{Call, Orphan, Step};
-use super::head::{Headers, plain};
 use super::response::{self, Refused, ResponseBody};
 use super::sessions::HttpSession;
 use super::stream_log::Manner;

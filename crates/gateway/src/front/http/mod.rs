@@ -5,19 +5,17 @@ mod api_approvals;
 mod authenticate;
 mod call;
 mod connection;
-mod head;
 mod legacy;
-mod line;
 mod modern;
 mod origin;
 mod pages;
 mod request;
+mod request_body;
 mod response;
 mod room;
 mod sessions;
 mod stream_log;
 mod workers;
-mod written;
 
 use std::io;
 use std::net::TcpListener;
@@ -26,14 +24,15 @@ use std::time::Duration;
 
 use highwater_config::Listen;
 use highwater_core::id::VirtualServerId;
+use highwater_http1::headers::{Headers, plain};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_upstream::apart;
 use http::{Method, Response, StatusCode};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use self::head::{Head, Headers, plain};
-use self::line::RequestBody;
+use self::request::Request;
+use self::request_body::RequestBody;
 use self::response::{Refused, ResponseBody};
 use self::room::{Doing, Room};
 use self::sessions::HttpSessions;
@@ -189,33 +188,33 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
 
 impl HttpFront {
     /// Reads a request as far as it is welcome.
-    async fn admit(&self, head: &Head, body: &mut RequestBody<'_>) -> Admitted {
+    async fn admit(&self, request: &Request, body: &mut RequestBody<'_>) -> Admitted {
         let settings = self.gateway.settings.load_full();
-        if let Err(refused) = origin::check(&head.headers, &settings) {
+        if let Err(refused) = origin::check(&request.head.headers, &settings) {
             return Admitted::Answered(*refused);
         }
-        let (path, query) = head.path_and_query();
+        let (path, query) = request.head.path_and_query();
         Admitted::Answered(match endpoint(path) {
-            Some(endpoint) => match self.enter(head, body, endpoint, &settings).await {
+            Some(endpoint) => match self.enter(request, body, endpoint, &settings).await {
                 Ok(admitted) => return admitted,
                 Err(refused) => *refused,
             },
-            None if path.starts_with(api::ROOT) => apart(self.api(head, path, query, body)).await,
+            None if path.starts_with(api::ROOT) => apart(self.api(request, path, query, body)).await,
             None => match older_transport(path) {
-                Some(endpoint) => refuse_older_transport(head, endpoint),
-                None => apart(self.page(head, path)).await,
+                Some(endpoint) => refuse_older_transport(request, endpoint),
+                None => apart(self.page(request, path)).await,
             },
         })
     }
 
     async fn enter(
         &self,
-        head: &Head,
+        request: &Request,
         body: &mut RequestBody<'_>,
         endpoint: Endpoint,
         settings: &highwater_config::Settings,
     ) -> Result<Admitted, Refused> {
-        let token = authenticate::agent(head, settings, &self.gateway)?;
+        let token = authenticate::agent(request, settings, &self.gateway)?;
         // One that the token does not open reads as if it did not exist.
         if !token.enters(&endpoint.virtual_server)
             || self.gateway.world.load().virtual_server(&endpoint.virtual_server).is_none()
@@ -226,9 +225,9 @@ impl HttpFront {
         if let Some(context) = &endpoint.context {
             apart(self.check_context(context, &token, &endpoint.virtual_server)).await?;
         }
-        Ok(match head.method {
+        Ok(match request.head.method {
             Method::POST => {
-                request::check_types(&head.headers)?;
+                request::check_types(&request.head.headers)?;
                 let mut charge = BodyCharge::new(&self.bytes, &token, &settings.limits);
                 let frame = request::read_frame(body, settings, &mut charge).await?;
                 // A place for as long as the request is served; what is no request takes none.
@@ -242,10 +241,10 @@ impl HttpFront {
                 Admitted::Message(Message { frame, endpoint, token, slot })
             }
             Method::GET => {
-                Admitted::Answered(apart(self.open_stream(&head.headers, &endpoint, &token)).await)
+                Admitted::Answered(apart(self.open_stream(&request.head.headers, &endpoint, &token)).await)
             }
             Method::DELETE => {
-                Admitted::Answered(apart(self.end_session(&head.headers, &endpoint, &token)).await)
+                Admitted::Answered(apart(self.end_session(&request.head.headers, &endpoint, &token)).await)
             }
             _ => Admitted::Answered(response::method_not_allowed()),
         })
@@ -320,8 +319,8 @@ fn older_transport(path: &str) -> Option<&str> {
 }
 
 /// Tells a client of HTTP+SSE, and whoever reads its log, where to connect instead.
-fn refuse_older_transport(head: &Head, endpoint: &str) -> Response<ResponseBody> {
-    let host = head.headers.get("host").and_then(plain).unwrap_or_default();
+fn refuse_older_transport(request: &Request, endpoint: &str) -> Response<ResponseBody> {
+    let host = request.head.headers.get("host").and_then(plain).unwrap_or_default();
     // In front of other machines stands something that knows how it is reached.
     let url = if origin::is_loopback(host) {
         format!("http://{host}{endpoint}")

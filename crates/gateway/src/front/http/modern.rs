@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
+use highwater_http1::headers::{Headers, plain};
 use highwater_mcp::era::LEGACY_VERSIONS;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
@@ -19,7 +20,6 @@ use http::{Response, StatusCode};
 use tokio::time::{Instant, Sleep};
 
 use super::call::{Call, Orphan, Step};
-use super::head::{Headers, plain};
 use super::response::{self, ResponseBody};
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;

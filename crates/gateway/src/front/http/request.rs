@@ -1,13 +1,16 @@
 //! Reading a request: its types, its bounded body, and the one strict scan.
 
+use std::net::IpAddr;
+
 use highwater_config::Settings;
+use highwater_http1::conn::ReadError;
+use highwater_http1::headers::{Headers, plain};
+use highwater_http1::request_head::RequestHead;
 use highwater_mcp::error_code::{INVALID_REQUEST, error_response};
 use highwater_mcp::frame::Frame;
-use highwater_upstream::inlet::Unread;
 use http::StatusCode;
 
-use super::head::{Headers, plain};
-use super::line::{BodyPatience, NoBody, RequestBody};
+use super::request_body::{BodyPatience, NoBody, RequestBody};
 use super::response::{self, Refused};
 use crate::front::client_rules;
 use crate::tokens::BodyCharge;
@@ -17,6 +20,13 @@ const USUAL_ACCEPT: [&[u8]; 2] =
     [b"application/json, text/event-stream", b"application/json,text/event-stream"];
 
 const ACCEPT: &str = "accept";
+
+/// A client's request without its body.
+pub(super) struct Request {
+    pub(super) head: RequestHead,
+    /// Who asks, as far as the connection tells.
+    pub(super) peer: IpAddr,
+}
 
 /// Whether the client sends JSON and takes both forms of an answer.
 pub(super) fn check_types(headers: &Headers) -> Result<(), Refused> {
@@ -89,7 +99,7 @@ pub(super) async fn read_frame(
         Ok(bytes) => bytes,
         Err(NoBody::NoRoom(busy)) => return Err(Box::new(response::no_room(&busy))),
         Err(NoBody::TooSlow) => return Err(Box::new(response::too_slow())),
-        Err(NoBody::Unread(Unread::TooLarge)) => {
+        Err(NoBody::Read(ReadError::TooLarge)) => {
             let message = format!(
                 "the message is larger than the {} bytes that are allowed (`limits.max_message`)",
                 rules.max_bytes
