@@ -37,7 +37,7 @@ impl BodyDecoder {
 
     /// A body in chunks, before the first.
     pub fn chunked() -> Self {
-        Self::Chunked(ChunkedDecoder::Size)
+        Self::Chunked(ChunkedDecoder::new())
     }
 
     /// Whether nothing more belongs to the body.
@@ -59,7 +59,7 @@ impl BodyDecoder {
             }
             Self::Chunked(chunked) => {
                 let bytes = chunked.decode(buffered)?;
-                if *chunked == ChunkedDecoder::End {
+                if chunked.is_done() {
                     *self = Self::Done;
                 }
                 Ok(bytes)

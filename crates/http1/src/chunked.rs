@@ -2,16 +2,27 @@
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
+use crate::MAX_HEADERS;
 use crate::body::take_up_to;
 use crate::framing::{FramingError, digits};
 
-/// How long the line before a chunk may be, and all the trailers together.
+/// How long the line before a chunk may be, all that stands behind sizes together, and all the trailers together.
 const MAX_LINE: usize = 8 << 10;
 const LINE_BREAK: usize = 2;
 
-/// Reads a chunked body; knows where in it we are.
+/// Reads a chunked body.
 #[derive(Debug, PartialEq, Eq)]
-pub enum ChunkedDecoder {
+pub struct ChunkedDecoder {
+    place: Place,
+    /// How many bytes may still stand behind the sizes of chunks.
+    extensions: usize,
+    /// How many trailers may still come.
+    trailers: usize,
+}
+
+/// Where in the body we are.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
     /// Before the line that says how long the next chunk is.
     Size,
     /// This many bytes before the end of a chunk.
@@ -27,41 +38,52 @@ pub enum ChunkedDecoder {
 // === impl ChunkedDecoder ===
 
 impl ChunkedDecoder {
+    /// Before the first chunk.
+    pub(crate) fn new() -> Self {
+        Self { place: Place::Size, extensions: MAX_LINE, trailers: MAX_HEADERS }
+    }
+
+    /// Whether nothing more belongs to the body.
+    pub(crate) fn is_done(&self) -> bool {
+        self.place == Place::End
+    }
+
     /// Takes what has come of the body out of `buffered`. It goes on past what it takes as far as it can: the end of the
     /// body mostly comes with its last bytes.
     pub(crate) fn decode(&mut self, buffered: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         let mut taken = None;
         loop {
-            match self {
-                Self::Size => {
+            match &mut self.place {
+                Place::Size => {
                     let Some(line) = take_line(buffered, MAX_LINE)? else { return Ok(taken) };
-                    *self = match size(&line)? {
-                        0 => Self::Trailers(MAX_LINE),
-                        size => Self::Data(size),
-                    };
+                    let (size, extension) = size(&line)?;
+                    self.extensions = self.extensions.checked_sub(extension).ok_or(FramingError::Chunk)?;
+                    self.place = if size == 0 { Place::Trailers(MAX_LINE) } else { Place::Data(size) };
                 }
-                Self::Data(_) if taken.is_some() => return Ok(taken),
-                Self::Data(left) => {
+                Place::Data(_) if taken.is_some() => return Ok(taken),
+                Place::Data(left) => {
                     taken = take_up_to(buffered, left);
                     if *left > 0 {
                         return Ok(taken);
                     }
-                    *self = Self::Break;
+                    self.place = Place::Break;
                 }
-                Self::Break => match take_line(buffered, 0)? {
-                    Some(_) => *self = Self::Size,
+                Place::Break => match take_line(buffered, 0)? {
+                    Some(_) => self.place = Place::Size,
                     None => return Ok(taken),
                 },
-                Self::Trailers(left) => {
+                Place::Trailers(left) => {
                     // What they say is not needed, only that they are fields: another reader might see a request.
                     let Some(line) = take_line(buffered, *left)? else { return Ok(taken) };
-                    *self = match left.checked_sub(line.len() + LINE_BREAK) {
-                        _ if line.is_empty() => Self::End,
-                        Some(left) if is_field(&line) => Self::Trailers(left),
-                        Some(_) | None => return Err(FramingError::Chunk),
-                    };
+                    if line.is_empty() {
+                        self.place = Place::End;
+                        return Ok(taken);
+                    }
+                    let left = left.checked_sub(line.len() + LINE_BREAK).filter(|_| is_field(&line));
+                    self.place = Place::Trailers(left.ok_or(FramingError::Chunk)?);
+                    self.trailers = self.trailers.checked_sub(1).ok_or(FramingError::Chunk)?;
                 }
-                Self::End => return Ok(taken),
+                Place::End => return Ok(taken),
             }
         }
     }
@@ -91,12 +113,13 @@ fn take_line(buffered: &mut BytesMut, limit: usize) -> Result<Option<BytesMut>, 
     }
 }
 
-/// The size of a chunk; what may follow it on its line says nothing to us.
-fn size(line: &[u8]) -> Result<u64, FramingError> {
+/// The size of a chunk, and how long is what follows it on its line, which says nothing to us.
+fn size(line: &[u8]) -> Result<(u64, usize), FramingError> {
     let end = line.iter().position(|byte| !byte.is_ascii_hexdigit()).unwrap_or(line.len());
     let (size, extension) = line.split_at_checked(end).ok_or(FramingError::Chunk)?;
     let extended = extension.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
-    digits(size, 16).filter(|_| matches!(extended, None | Some(b';'))).ok_or(FramingError::Chunk)
+    let size = digits(size, 16).filter(|_| matches!(extended, None | Some(b';')));
+    Ok((size.ok_or(FramingError::Chunk)?, extension.len()))
 }
 
 /// Whether a line of trailers is a field: a token (RFC 9110 §5.6.2), a colon, and a value.
@@ -177,6 +200,26 @@ mod tests {
                 "{body}"
             );
         }
+    }
+
+    #[test]
+    fn what_stands_behind_sizes_is_bounded_for_all_chunks_together() {
+        let chunks = |many: usize, behind: &str| format!("1{behind}\r\nx\r\n").repeat(many) + "0\r\n\r\n";
+        let within = read(BodyDecoder::chunked(), &[chunks(MAX_LINE / 4, ";abc").as_bytes()]);
+        assert!(within.is_ok_and(|(body, done, _)| done && body.len() == MAX_LINE / 4));
+        for behind in [";abc", "    "] {
+            let beyond = read(BodyDecoder::chunked(), &[chunks(MAX_LINE / 4 + 1, behind).as_bytes()]);
+            assert_eq!(beyond, Err(FramingError::Chunk), "{behind}");
+        }
+    }
+
+    #[test]
+    fn a_body_has_no_more_trailers_than_a_head_has_headers() {
+        let trailers = |many: usize| format!("0\r\n{}\r\n", "a:\r\n".repeat(many));
+        let within = read(BodyDecoder::chunked(), &[trailers(MAX_HEADERS).as_bytes()]);
+        assert_eq!(within, Ok((Vec::new(), true, Vec::new())));
+        let beyond = read(BodyDecoder::chunked(), &[trailers(MAX_HEADERS + 1).as_bytes()]);
+        assert_eq!(beyond, Err(FramingError::Chunk));
     }
 
     proptest! {

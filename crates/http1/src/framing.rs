@@ -2,6 +2,11 @@
 
 use thiserror::Error;
 
+use crate::headers::plain;
+
+/// No body is longer. Other readers keep the greatest lengths for meanings of their own.
+const MAX_LENGTH: u64 = i64::MAX as u64;
+
 /// What the headers of a message say of its body and its connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Framing {
@@ -38,7 +43,8 @@ impl Framing {
         // Told apart by their lengths first: hardly any header is one of these.
         match name.len() {
             14 if name.eq_ignore_ascii_case("content-length") => {
-                let length = digits(value.trim_ascii(), 10).ok_or(FramingError::Length)?;
+                let length = digits(value.trim_ascii(), 10).filter(|length| *length <= MAX_LENGTH);
+                let length = length.ok_or(FramingError::Length)?;
                 if self.length.replace(length).is_some_and(|before| before != length) {
                     return Err(FramingError::Length);
                 }
@@ -50,6 +56,8 @@ impl Framing {
                 self.chunked = true;
             }
             10 if name.eq_ignore_ascii_case("connection") => {
+                // Other readers make nothing of such a list: no connection stays open by one.
+                self.close |= plain(value).is_none();
                 for token in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
                     self.close |= token.eq_ignore_ascii_case(b"close");
                     self.keep_alive |= token.eq_ignore_ascii_case(b"keep-alive");
@@ -101,6 +109,15 @@ mod tests {
     }
 
     #[test]
+    fn a_length_beyond_every_body_is_none() {
+        let most = MAX_LENGTH.to_string();
+        assert_eq!(framing(&[("content-length", &most)]).unwrap().length, Some(MAX_LENGTH));
+        for value in ["9223372036854775808", "18446744073709551614", "18446744073709551615"] {
+            assert_eq!(framing(&[("content-length", value)]), Err(FramingError::Length), "{value}");
+        }
+    }
+
+    #[test]
     fn only_chunks_are_understood() {
         assert!(framing(&[("Transfer-Encoding", "Chunked")]).unwrap().chunked);
         for value in ["gzip, chunked", "chunked, chunked", "identity", "", "xchunked"] {
@@ -116,5 +133,11 @@ mod tests {
         assert!(Framing::default().keeps_alive(1) && keeps(1, "keep-alive") && keeps(0, "Keep-Alive"));
         assert!(!Framing::default().keeps_alive(0) && !keeps(1, "Close") && !keeps(1, "upgrade, close"));
         assert!(!keeps(0, "keep-alive, close"));
+    }
+
+    #[test]
+    fn a_connection_stays_open_by_no_list_that_is_not_plain_text() {
+        let keeps = |minor, value| framing(&[("connection", value)]).unwrap().keeps_alive(minor);
+        assert!(!keeps(0, "keep-alive, \u{e9}") && !keeps(1, "\u{e9}"));
     }
 }

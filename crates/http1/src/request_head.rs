@@ -76,6 +76,10 @@ impl RequestHead {
         else {
             return if buffered.len() > MAX_HEAD { Err(RequestHeadError::TooLarge) } else { Ok(None) };
         };
+        // One that came at once is as bounded as one that came in pieces.
+        if length > MAX_HEAD {
+            return Err(RequestHeadError::TooLarge);
+        }
         check_line_ends(buffered.get(..length).unwrap_or_default())?;
         let (Some(method), Some(target), Some(minor)) = (request.method, request.path, request.version)
         else {
@@ -124,6 +128,10 @@ impl RequestHead {
 
 /// A request target (RFC 9112 §3.2) as the authority it names, if it does, and the path with its query.
 fn split_target(target: &str) -> Result<(Option<&str>, &str), RequestHeadError> {
+    // Such as no URL holds unescaped; what is behind a `#` is not sent, and some readers cut it off.
+    if target.contains(['#', '"', '<', '>', '`']) {
+        return Err(RequestHeadError::Target);
+    }
     if target.starts_with('/') { Ok((None, target)) } else { split_absolute(target) }
 }
 
@@ -133,6 +141,7 @@ fn split_absolute(target: &str) -> Result<(Option<&str>, &str), RequestHeadError
     if !["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
         return Err(RequestHeadError::Target);
     }
+    target.parse::<Uri>().map_err(|_| RequestHeadError::Target)?;
     // Where the authority ends is not left to guesses: only a path may follow it.
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     match rest.split_at_checked(end) {
@@ -265,10 +274,29 @@ mod tests {
             "localhost:80",
             "mcp",
             "*",
+            "/mcp#a",
+            "/mcp?a#b",
+            "/<mcp>",
+            "/`mcp`",
+            "/mcp?a=\"b\"",
         ] {
             assert_eq!(target(other, "localhost"), Err(RequestHeadError::Target), "{other}");
         }
         assert_eq!(take("GET http://localhost/ HTTP/1.1\r\n\r\n"), Err(RequestHeadError::Target));
+    }
+
+    #[test]
+    fn a_target_whose_authority_is_none_is_refused_though_host_says_the_same() {
+        assert!(target("http://[::1]/mcp", "[::1]").is_ok());
+        assert_eq!(target("http://[::1/mcp", "[::1"), Err(RequestHeadError::Target));
+    }
+
+    #[test]
+    fn a_head_that_comes_at_once_is_as_bounded_as_one_in_pieces() {
+        let head = |long: usize| format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(long));
+        let around = head(0).len();
+        assert!(take(&head(MAX_HEAD - around)).is_ok());
+        assert_eq!(take(&head(MAX_HEAD - around + 1)), Err(RequestHeadError::TooLarge));
     }
 
     #[test]

@@ -84,6 +84,10 @@ impl ResponseHead {
             let httparse::Status::Complete(length) = parsed else {
                 return if buffered.len() > MAX_HEAD { Err(ResponseHeadError::TooLarge) } else { Ok(None) };
             };
+            // One that came at once is as bounded as one that came in pieces.
+            if length > MAX_HEAD {
+                return Err(ResponseHeadError::TooLarge);
+            }
             check_line_ends(buffered.get(..length).unwrap_or_default())?;
             let (Some(code), Some(minor)) = (response.code, response.version) else {
                 return Err(ResponseHeadError::NotHttp);
