@@ -249,7 +249,7 @@ fn chunked(dice: &mut Dice, out: &mut Vec<u8>, body: &mut Vec<u8>) {
     if dice.once_in(20) {
         line(out, &["Content-Length: ", dice.pick(&["5", "0", "100"])]);
     }
-    let many = if dice.once_in(2000) { 2000 } else { dice.below(4) };
+    let many = if dice.once_in(1000) { 2500 } else { dice.below(4) };
     let behind = if many > 4 && dice.once_in(2) { dice.pick(&[";abcdefgh", ";abcd", ";abc"]) } else { "" };
     for _ in 0..many {
         let mut data = Vec::new();
@@ -275,7 +275,7 @@ fn chunked(dice: &mut Dice, out: &mut Vec<u8>, body: &mut Vec<u8>) {
     }
     body.extend_from_slice(dice.pick(&["0", "0", "0", "0", "0", "0", "0", "00", "0;a", "0 "]).as_bytes());
     body.extend_from_slice(line_end(dice));
-    let trailers = if dice.once_in(2000) { 90 + dice.below(20) } else { usize::from(dice.once_in(5)) };
+    let trailers = if dice.once_in(800) { 90 + dice.below(20) } else { usize::from(dice.once_in(5)) };
     for _ in 0..trailers {
         let trailer = if dice.once_in(trailers.saturating_mul(2)) { dice.pick(TRAILERS) } else { "a: b" };
         body.extend_from_slice(trailer.as_bytes());
