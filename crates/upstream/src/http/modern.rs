@@ -19,7 +19,7 @@ use super::body::{Events, Resumption};
 use super::listen::Listening;
 use super::question::Questions;
 use super::wire::Wire;
-use crate::apart;
+use crate::box_cold;
 use crate::error::{Cause, UpstreamError};
 use crate::greeting::{Probed, code, own_modern_params, read_discover};
 use crate::link::{Greeting, LinkWorld, Outbound};
@@ -132,7 +132,7 @@ impl Endpoint {
         let id = outbound.number.to_string();
         match self.request(&id, &outbound).await {
             Ok((_, Opened::Answer(frame))) => self.check_era(frame),
-            Ok((_, Opened::Stream(events))) => apart(self.follow(*events, &id, &outbound)).await,
+            Ok((_, Opened::Stream(events))) => box_cold(self.follow(*events, &id, &outbound)).await,
             Err(error) => {
                 if matches!(error.cause, Cause::Status(400 | 404 | 405)) {
                     // A modern server would say why: perhaps another one answers here now.

@@ -22,7 +22,7 @@ use tower_service::Service;
 use super::answer_head::AnswerHead;
 use super::stream::Stream;
 use super::tls;
-use crate::apart;
+use crate::box_cold;
 
 /// How long an idle connection is kept. Common servers close theirs after five seconds; a call written to one
 /// that is being closed is lost, and we may not repeat it.
@@ -162,7 +162,7 @@ impl Pool {
 
     async fn send_over_new(self: &Arc<Self>, request: Outgoing) -> Result<Answered, Failure> {
         // Boxed: most requests find a connection open.
-        let conn = apart(self.connect()).await.inspect_err(|_| self.note_break())?;
+        let conn = box_cold(self.connect()).await.inspect_err(|_| self.note_break())?;
         self.send_over(conn, request).await.map_err(|unanswered| {
             self.note_break();
             match unanswered {

@@ -17,7 +17,7 @@ use highwater_http1::conn::{Conn, RequestError};
 use highwater_http1::outgoing::Outgoing;
 use highwater_http1::request_head::RequestHead;
 use highwater_http1::response_head::{self, BodyEnd, Connection, DateCache};
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 use http::response::Parts;
 use http::{Method, Response, StatusCode};
 use tokio::net::TcpStream;
@@ -124,8 +124,8 @@ impl ClientConnection {
                 Err(RequestError::Read(error)) => return Err(io::Error::other(error)),
                 Err(RequestError::Head(error)) => {
                     let asked = Asked { bare: false, current: true, keep: false };
-                    apart(self.answer(response::text(error.status(), &error.to_string()), &asked)).await?;
-                    return apart(self.see_off()).await;
+                    box_cold(self.answer(response::text(error.status(), &error.to_string()), &asked)).await?;
+                    return box_cold(self.see_off()).await;
                 }
             };
             self.doing.begun.fetch_add(1, Ordering::Relaxed);
@@ -181,13 +181,13 @@ impl ClientConnection {
             return Ok(keep);
         }
         if !keep {
-            apart(self.see_off()).await?;
+            box_cold(self.see_off()).await?;
             return Ok(false);
         }
         // It is answered: whoever keeps the rest to itself is silent, and is not waited for longer than others are.
         self.doing.busy.store(false, Ordering::Relaxed);
         let mut body = RequestBody::new(&mut self.conn, rest, false);
-        apart(body.discard(usize::MAX)).await.map_err(io::Error::other)
+        box_cold(body.discard(usize::MAX)).await.map_err(io::Error::other)
     }
 
     /// Sends an answer. Whether the connection can go on after it.
@@ -207,7 +207,7 @@ impl ClientConnection {
                 if asked.bare {
                     return Ok(keep);
                 }
-                let whole = apart(self.events(events, asked.current)).await?;
+                let whole = box_cold(self.events(events, asked.current)).await?;
                 return Ok(keep && whole);
             }
         };

@@ -11,7 +11,7 @@ use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::headers::{CLIENT_SESSION_ID, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use highwater_store::{KeptTransport, SessionHandle, SessionKind, SessionOwner};
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 use http::header::{HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
@@ -47,7 +47,7 @@ impl HttpFront {
         slot: Option<Slot>,
     ) -> Response<ResponseBody> {
         if frame.kind() == FrameKind::Request && frame.method() == Some("initialize") {
-            return apart(self.begin_session(frame, &endpoint, token)).await;
+            return box_cold(self.begin_session(frame, &endpoint, token)).await;
         }
         let session = match self.session(headers, &endpoint, &token).await {
             Ok(session) => session,
@@ -254,7 +254,7 @@ impl HttpFront {
         let found = id.and_then(|id| self.sessions.find(id, &token.principal, &endpoint.virtual_server));
         let found = match (found, id) {
             (Some(found), _) => Some(found),
-            (None, Some(id)) => apart(self.take_up(id, endpoint, token)).await?,
+            (None, Some(id)) => box_cold(self.take_up(id, endpoint, token)).await?,
             (None, None) => None,
         };
         let Some(session) = found else {

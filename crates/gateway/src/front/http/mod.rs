@@ -26,7 +26,7 @@ use highwater_config::Listen;
 use highwater_core::id::VirtualServerId;
 use highwater_http1::headers::{Headers, plain};
 use highwater_mcp::frame::{Frame, FrameKind};
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 use http::{Method, Response, StatusCode};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -199,10 +199,10 @@ impl HttpFront {
                 Ok(admitted) => return admitted,
                 Err(refused) => *refused,
             },
-            None if path.starts_with(api::ROOT) => apart(self.api(request, path, query, body)).await,
+            None if path.starts_with(api::ROOT) => box_cold(self.api(request, path, query, body)).await,
             None => match older_transport(path) {
                 Some(endpoint) => refuse_older_transport(request, endpoint),
-                None => apart(self.page(request, path)).await,
+                None => box_cold(self.page(request, path)).await,
             },
         })
     }
@@ -223,7 +223,7 @@ impl HttpFront {
             return Err(Box::new(response::text(StatusCode::NOT_FOUND, &message)));
         }
         if let Some(context) = &endpoint.context {
-            apart(self.check_context(context, &token, &endpoint.virtual_server)).await?;
+            box_cold(self.check_context(context, &token, &endpoint.virtual_server)).await?;
         }
         Ok(match request.head.method {
             Method::POST => {
@@ -241,10 +241,10 @@ impl HttpFront {
                 Admitted::Message(Message { frame, endpoint, token, slot })
             }
             Method::GET => {
-                Admitted::Answered(apart(self.open_stream(&request.head.headers, &endpoint, &token)).await)
+                Admitted::Answered(box_cold(self.open_stream(&request.head.headers, &endpoint, &token)).await)
             }
             Method::DELETE => {
-                Admitted::Answered(apart(self.end_session(&request.head.headers, &endpoint, &token)).await)
+                Admitted::Answered(box_cold(self.end_session(&request.head.headers, &endpoint, &token)).await)
             }
             _ => Admitted::Answered(response::method_not_allowed()),
         })

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use highwater_http1::body::{BodyBuffer, BodyDecoder};
 use highwater_http1::conn::{Conn, ReadError};
 use highwater_http1::outgoing::Outgoing;
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
@@ -81,7 +81,7 @@ impl<'a> RequestBody<'a> {
             poll_fn(|context| Poll::Ready(conn.poll_whole_body(context, body, &mut read, limit))).await;
         let bytes = match first {
             Poll::Ready(bytes) => bytes?,
-            Poll::Pending => return apart(self.whole_in_time(read, limit, patience, charge)).await,
+            Poll::Pending => return box_cold(self.whole_in_time(read, limit, patience, charge)).await,
         };
         match charge {
             Some(charge) if bytes.len() > UNCOUNTED => charge.grow(bytes.len()).map_err(NoBody::NoRoom)?,
