@@ -69,22 +69,22 @@ impl Gateway {
         let name = frame.method().unwrap_or_default();
         let method = Method::parse(name);
         // A server that verifies approvals itself issues its own challenges.
-        let relayed = name == CREATE_CHALLENGE && box_cold(self.road.relay.is_relayed(&client, &frame)).await;
+        let relayed = name == CREATE_CHALLENGE && self.road.relay.is_relayed(&client, &frame).await;
         let answered = match method {
             Some(known) if !known.exists_in(client.era()) => Err(not_here(name)),
             Some(Method::GetTask | Method::CancelTask | Method::UpdateTask) if !declares_tasks(&client) => {
                 Err(needs_tasks())
             }
             Some(Method::Ping) => Ok(error_code::result_response(frame.id().unwrap_or("null"), "{}")),
-            Some(Method::SetLogLevel) => box_cold(self.set_log_level(&client, &frame)).await,
+            Some(Method::SetLogLevel) => self.set_log_level(&client, &frame).await,
             Some(Method::Discover) => {
                 self.expect_modern(&client);
-                box_cold(self.discover(&frame, client.caller())).await
+                self.discover(&frame, client.caller()).await
             }
-            Some(Method::ListTools) => box_cold(self.list(&client, &frame, ListKind::Tools)).await,
-            Some(Method::ListPrompts) => box_cold(self.list(&client, &frame, ListKind::Prompts)).await,
+            Some(Method::ListTools) => self.list(&client, &frame, ListKind::Tools).await,
+            Some(Method::ListPrompts) => self.list(&client, &frame, ListKind::Prompts).await,
             Some(Method::ListResourceTemplates) => {
-                box_cold(self.list(&client, &frame, ListKind::ResourceTemplates)).await
+                self.list(&client, &frame, ListKind::ResourceTemplates).await
             }
             // Counted once upstream, so asked once: nothing leaves for a subscription that is there already.
             Some(Method::Subscribe) if is_subscribed(&client, &frame) => {

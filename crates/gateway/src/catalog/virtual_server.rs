@@ -106,7 +106,7 @@ impl VirtualServer {
     /// are not waited for, and where there are such, nobody else is either: what comes later is announced.
     pub(crate) async fn complete(&self) -> Arc<Merged> {
         if self.stations.iter().any(|station| !station.is_seen()) {
-            box_cold(self.gather()).await;
+            self.gather().await;
         }
         join_all(self.stations.iter().map(|station| station.seen_for_new_client())).await;
         for station in self.stations.iter().filter(|station| station.is_due()) {
@@ -149,7 +149,7 @@ impl VirtualServer {
         if let Some(found) = look(&known) {
             return Some((found, known));
         }
-        box_cold(self.find_in_time(look)).await
+        self.find_in_time(look).await
     }
 
     async fn find_in_time<T>(&self, look: impl Fn(&Merged) -> Option<T>) -> Option<(T, Arc<Merged>)> {

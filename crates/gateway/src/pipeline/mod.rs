@@ -242,7 +242,7 @@ impl Gateway {
         let labelled = label_reply(policy, &facts, received);
         sent.flagged = labelled.is_flagged();
         if sent.flagged {
-            box_cold(flagged::tell_people(road, arrival, &permitted, labelled.label())).await;
+            flagged::tell_people(road, arrival, &permitted, labelled.label()).await;
         }
         sent.reply_label = Some(labelled.label().clone());
         match decide_reply(policy, &facts, permitted.obligations, labelled) {

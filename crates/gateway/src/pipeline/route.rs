@@ -114,7 +114,7 @@ impl Router {
                 }
                 Ok(routed)
             }
-            _ => box_cold(self.route_other(arrival, server, state)).await,
+            _ => self.route_other(arrival, server, state).await,
         }
     }
 
@@ -301,13 +301,13 @@ impl Router {
         let Some(station) = arrival.world.stations.get(upstream) else { return Ok(None) };
         let stamp = station.stamp();
         if station.is_due() {
-            box_cold(station.refresh_in_use()).await;
+            station.refresh_in_use().await;
         }
         if station.is_current() || !(station.keeper.wanted().quarantine || station.is_kept()) {
             return Ok((station.stamp() != stamp).then(|| server.known()));
         }
         if !station.is_seen() {
-            box_cold(station.met()).await.map_err(|why| Refusal::unavailable(upstream, Some(&why)))?;
+            station.met().await.map_err(|why| Refusal::unavailable(upstream, Some(&why)))?;
         }
         box_cold(station.ensure_current()).await;
         if !station.is_seen() {
