@@ -39,7 +39,6 @@ use super::record::{End, OpenRecord};
 use super::{Arrival, Refusal};
 use crate::client::Client;
 use crate::greet::TASKS_EXTENSION;
-use crate::in_place::boxed;
 
 /// How many events of one call may wait for a slow client before its upstream is slowed down.
 const EVENT_BUFFER: usize = 16;
@@ -106,7 +105,7 @@ impl Sent {
         let client = arrival.client.clone();
         let progress = arrival.progress_token().is_some();
         let (task, agreed) = (route.task, permitted.is_agreed());
-        let work = boxed(|| async move {
+        let work = Box::pin(async move {
             let log_level = client.log_level().map(LogLevel::as_str);
             let declared = if agreed {
                 Cow::Owned(named_capabilities(client.capabilities()))

@@ -22,7 +22,6 @@ use super::stream_log::Manner;
 use super::{Endpoint, HttpFront, request};
 use crate::client::{Aside, Client, HangUp, LegacySession};
 use crate::gateway::fresh_id;
-use crate::in_place::boxed;
 use crate::session::{KeptClient, Place, client_session_id};
 use crate::tokens::{Slot, Token};
 
@@ -149,7 +148,7 @@ impl HttpFront {
         let (gateway, running) = (Arc::clone(&self.gateway), Arc::clone(&session.session));
         let served = asked.clone();
         let mut call = Call::new(Orphan::GoesOn, |outlet| {
-            boxed(|| async move {
+            Box::pin(async move {
                 let _slot = slot;
                 let serving = gateway.serve(Client::Legacy(Arc::clone(&running)), part, frame, outlet);
                 let answer = Abortable::new(serving, registration).await.ok();

@@ -25,7 +25,6 @@ use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
 use crate::front::LISTEN;
 use crate::greet;
-use crate::in_place::boxed;
 use crate::session::{Place, client_session_id};
 use crate::tokens::{Slot, Token};
 
@@ -88,7 +87,7 @@ impl HttpFront {
         // An open ear takes no place: it would be taken for ever.
         let slot = slot.filter(|_| frame.method() != Some(LISTEN));
         let mut call = Call::new(Orphan::Ends, |outlet| {
-            boxed(|| async move {
+            Box::pin(async move {
                 let _slot = slot;
                 Some(gateway.serve(Client::Modern(Arc::new(client)), None, frame, outlet).await)
             })
