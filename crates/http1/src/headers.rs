@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The headers of a message, in their order. There are few, so that a look at each costs less than a table of them.
 pub struct Headers {
@@ -32,6 +33,16 @@ impl Headers {
                 && self.text.get(at.clone()).is_some_and(|it| it.eq_ignore_ascii_case(name.as_bytes()));
             if same { self.text.get(value.clone()) } else { None }
         })
+    }
+
+    /// All of them in a table, where more than a few are looked at. Nothing if one has no place in such a table.
+    pub fn to_map(&self) -> Option<HeaderMap> {
+        let mut map = HeaderMap::with_capacity(self.places.len());
+        for (name, value) in &self.places {
+            let name = HeaderName::from_bytes(self.text.get(name.clone())?).ok()?;
+            map.append(name, HeaderValue::from_bytes(self.text.get(value.clone())?).ok()?);
+        }
+        Some(map)
     }
 
     /// Whether there is a header of this name.

@@ -5,7 +5,9 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use bytes::BytesMut;
-use http::{HeaderMap, Method, StatusCode, Uri};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use thiserror::Error;
 
 use crate::body::{BodyDecoder, split_to};
@@ -114,6 +116,17 @@ impl RequestHead {
         let keep_alive = framing.keeps_alive(minor);
         let expects_continue = expects_continue && is_http_11;
         Ok(Some(Self { method, target, headers, body, keep_alive, is_http_11, expects_continue }))
+    }
+
+    /// The same in the types that HTTP libraries share. Nothing if they have no room for it.
+    pub fn to_parts(&self) -> Option<Parts> {
+        let target = self.headers.text.get(self.target.clone())?;
+        let target = if target.is_empty() { b"/" } else { target };
+        let mut request = Request::new(());
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = Uri::from(PathAndQuery::try_from(target).ok()?);
+        *request.headers_mut() = self.headers.to_map()?;
+        Some(request.into_parts().0)
     }
 
     /// The path, and the query behind it.
@@ -297,6 +310,19 @@ mod tests {
         let around = head(0).len();
         assert!(take(&head(MAX_HEAD - around)).is_ok());
         assert_eq!(take(&head(MAX_HEAD - around + 1)), Err(RequestHeadError::TooLarge));
+    }
+
+    #[test]
+    fn a_head_is_the_same_in_the_types_of_libraries() {
+        for (target, uri) in [("/a?b=c", "/a?b=c"), ("http://h/a", "/a"), ("http://h", "/")] {
+            let text = format!("POST {target} HTTP/1.1\r\nHost: h\r\nCookie: a=1\r\nCookie: b=2\r\n\r\n");
+            let head = RequestHead::take(&mut BytesMut::from(text.as_bytes())).unwrap().unwrap();
+            let parts = head.to_parts().unwrap();
+            assert_eq!((parts.method, parts.uri.to_string().as_str()), (Method::POST, uri));
+            let cookies: Vec<_> = parts.headers.get_all("cookie").iter().collect();
+            assert_eq!(cookies, ["a=1", "b=2"]);
+            assert_eq!(parts.headers["host"], "h");
+        }
     }
 
     #[test]

@@ -25,6 +25,14 @@ pub(crate) const STREAMS: &[(Direction, &str)] = &[
     (Requests, "GET / HTTP/1.1\r\nHost : h\r\n\r\n"),
     (Requests, "GET / HTTP/1.1\r\nA: b\r\n Content-Length: 5\r\n\r\nhello"),
     (Requests, "GET http://h/x HTTP/1.1\r\nHost: h\r\n\r\n"),
+    (Requests, "GET /a#b HTTP/1.1\r\nHost: h\r\n\r\n"),
+    (Requests, "GET /<a> HTTP/1.1\r\nHost: h\r\n\r\n"),
+    (Requests, "GET http://[::1/x HTTP/1.1\r\nHost: [::1\r\n\r\n"),
+    (Requests, "POST / HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\nabc"),
+    (
+        Requests,
+        "GET / HTTP/1.0\r\nConnection: \u{e9}, keep-alive\r\n\r\nGET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+    ),
     (
         Responses,
         "\u{1}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok\u{1}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
@@ -39,6 +47,11 @@ pub(crate) const STREAMS: &[(Direction, &str)] = &[
     ),
     (Responses, "\u{1}HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello"),
     (Responses, "\u{1}HTTP/1.1 200 OK\r\n\r\nuntil the end"),
+    (Responses, "\u{1}HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nabc"),
+    (
+        Responses,
+        "\u{1}HTTP/1.0 200 OK\r\nConnection: \u{e9}, keep-alive\r\ncontent-length: 0\r\n\r\n\u{1}HTTP/1.0 200 OK\r\n\r\n",
+    ),
     (Responses, "\u{1}HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\nuntil the end"),
     (
         Responses,
