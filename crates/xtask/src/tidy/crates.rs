@@ -49,7 +49,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("provenance", &["tokio", "hyper", "http", "tracing", "rand", "rustix"]),
     ("config", &["tokio", "hyper", "http"]),
     ("store", &["hyper", "http"]),
-    ("gateway", &["serde-saphyr", "rusqlite", "tokio-postgres"]),
+    ("gateway", &["serde-saphyr", "rusqlite", "tokio-postgres", "hyper", "hyper-util"]),
 ];
 
 /// Arrows that are drawn but not listed.

@@ -9,11 +9,10 @@ use highwater_store::{PinScope, PinVerdict, StoreError, TokenSecret, TokenTerms}
 use http::{Method, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 
-use super::request::Request;
-use super::request_body::{BodyPatience, NoBody, RequestBody};
-use super::response::{self, ResponseBody};
+use super::response;
 use super::{HttpFront, authenticate, request};
 use crate::describe::Saying;
+use crate::front::server::{BodyPatience, NoBody, Request, RequestBody, ResponseBody};
 use crate::marks::{ClearedMarks, MarkChoice};
 use crate::people::Reset;
 use crate::pins::{Decided, Judgement};

@@ -9,8 +9,8 @@ use highwater_http1::headers::Headers;
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 
-use super::request::Request;
 use super::response::{self, Refused};
+use crate::front::server::Request;
 use crate::gateway::{Gateway, now};
 use crate::tokens::{Closed, Token};
 

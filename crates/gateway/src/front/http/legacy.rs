@@ -16,11 +16,12 @@ use http::header::{HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 use super::call::{Call, Orphan, Step};
-use super::response::{self, Refused, ResponseBody};
+use super::response::{self, Refused};
 use super::sessions::HttpSession;
 use super::stream_log::Manner;
 use super::{Endpoint, HttpFront, request};
 use crate::client::{Aside, Client, HangUp, LegacySession};
+use crate::front::server::ResponseBody;
 use crate::gateway::fresh_id;
 use crate::session::{KeptClient, Place, client_session_id};
 use crate::tokens::{Slot, Token};

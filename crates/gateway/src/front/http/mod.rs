@@ -4,13 +4,11 @@ mod api;
 mod api_approvals;
 mod authenticate;
 mod call;
-mod connection;
 mod legacy;
 mod modern;
 mod origin;
 mod pages;
 mod request;
-mod request_body;
 mod response;
 mod room;
 mod sessions;
@@ -31,16 +29,20 @@ use http::{Method, Response, StatusCode};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use self::request::Request;
-use self::request_body::RequestBody;
-use self::response::{Refused, ResponseBody};
-use self::room::{Doing, Room};
+use self::response::Refused;
+use self::room::Room;
 use self::sessions::HttpSessions;
 pub(crate) use self::workers::Workers;
 use crate::front::Serving;
+use crate::front::server::{self, Activity, Request, RequestBody, ResponseBody, Router, stopped};
 use crate::gateway::Gateway;
 use crate::tokens::{BodyBudget, BodyCharge, Slot, Token};
 use crate::world::DEFAULT_VIRTUAL_SERVER;
+
+/// A client that was refused may go on sending this many times what a message may have.
+const DRAINED_TIMES: usize = 16;
+/// How often a connection is looked at. One that is silent is closed after 30 to 45 s.
+const LOOK_EVERY: Duration = Duration::from_secs(15);
 
 /// Made once: nearly every request names it.
 static DEFAULT: LazyLock<VirtualServerId> = LazyLock::new(|| VirtualServerId::new(DEFAULT_VIRTUAL_SERVER));
@@ -70,12 +72,7 @@ struct Message {
 }
 
 /// What became of a request once it was read.
-enum Admitted {
-    /// There is a message to serve.
-    Message(Message),
-    /// It is answered already.
-    Answered(Response<ResponseBody>),
-}
+type Admitted = server::Admitted<Message>;
 
 /// Opens the listeners: both loopbacks for `localhost`, so that nobody else can own the other one.
 pub fn bind(listen: Listen) -> io::Result<Vec<TcpListener>> {
@@ -143,8 +140,8 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
         };
         match accepted {
             Ok((stream, peer)) => {
-                let doing = Arc::new(Doing::default());
-                let Some(place) = front.room.enter(&doing) else {
+                let activity = Arc::new(Activity::default());
+                let Some(place) = front.room.enter(&activity) else {
                     tracing::warn!(%peer, "too many connections are at work; this one is closed");
                     continue;
                 };
@@ -157,11 +154,15 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
                         let seat = workers.seat();
                         let runtime = seat.runtime.clone();
                         let (front, stop) = (Arc::clone(&front), stop.clone());
-                        let serving = connection::serve(front, stream, (peer, doing), stop);
                         connections.spawn_on(
                             async move {
                                 let (_seat, _place) = (seat, place);
-                                serving.await;
+                                match tokio::net::TcpStream::from_std(stream) {
+                                    Ok(stream) => server::serve(front, stream, (peer, activity), stop).await,
+                                    Err(error) => {
+                                        tracing::warn!(%error, %peer, "a connection could not be taken over");
+                                    }
+                                }
                             },
                             &runtime,
                         );
@@ -186,8 +187,9 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
 
 // === impl HttpFront ===
 
-impl HttpFront {
-    /// Reads a request as far as it is welcome.
+impl Router for HttpFront {
+    type Work = Message;
+
     async fn admit(&self, request: &Request, body: &mut RequestBody<'_>) -> Admitted {
         let settings = self.gateway.settings.load_full();
         if let Err(refused) = origin::check(&request.head.headers, &settings) {
@@ -207,6 +209,26 @@ impl HttpFront {
         })
     }
 
+    /// Hands a message to its era.
+    async fn respond(self: Arc<Self>, message: Message, headers: &Headers) -> Response<ResponseBody> {
+        let Message { frame, endpoint, token, slot } = message;
+        if modern::is_modern(headers, &frame) {
+            self.modern(headers, frame, &endpoint, token, slot).await
+        } else {
+            self.legacy(headers, frame, endpoint, token, slot).await
+        }
+    }
+
+    fn max_drained(&self) -> usize {
+        self.gateway.settings.load().limits.max_message.saturating_mul(DRAINED_TIMES)
+    }
+
+    fn look_every(&self) -> Duration {
+        LOOK_EVERY
+    }
+}
+
+impl HttpFront {
     async fn enter(
         &self,
         request: &Request,
@@ -238,7 +260,7 @@ impl HttpFront {
                     }
                     FrameKind::Notification | FrameKind::Response | FrameKind::Error => None,
                 };
-                Admitted::Message(Message { frame, endpoint, token, slot })
+                Admitted::Work(Message { frame, endpoint, token, slot })
             }
             Method::GET => {
                 Admitted::Answered(box_cold(self.open_stream(&request.head.headers, &endpoint, &token)).await)
@@ -248,16 +270,6 @@ impl HttpFront {
             }
             _ => Admitted::Answered(response::method_not_allowed()),
         })
-    }
-
-    /// Hands a message to its era.
-    async fn respond(self: Arc<Self>, message: Message, headers: &Headers) -> Response<ResponseBody> {
-        let Message { frame, endpoint, token, slot } = message;
-        if modern::is_modern(headers, &frame) {
-            self.modern(headers, frame, &endpoint, token, slot).await
-        } else {
-            self.legacy(headers, frame, endpoint, token, slot).await
-        }
     }
 
     /// A context splits a session, so it must be one that was made here: whoever could make up contexts could leave a
@@ -333,14 +345,6 @@ fn refuse_older_transport(request: &Request, endpoint: &str) -> Response<Respons
          `\"type\": \"http\"`)"
     );
     response::text(StatusCode::GONE, &message)
-}
-
-/// Waits until the front is told to stop.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // An error means that whoever could stop us is gone, which is a reason to stop.
-    if stop.wait_for(|stop| *stop).await.is_err() {
-        tracing::debug!("stopping, since nobody could say so any more");
-    }
 }
 
 fn is_missing_family(error: &io::Error) -> bool {

@@ -20,10 +20,11 @@ use http::{Response, StatusCode};
 use tokio::time::{Instant, Sleep};
 
 use super::call::{Call, Orphan, Step};
-use super::response::{self, ResponseBody};
+use super::response;
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
 use crate::front::LISTEN;
+use crate::front::server::ResponseBody;
 use crate::greet;
 use crate::session::{Place, client_session_id};
 use crate::tokens::{Slot, Token};

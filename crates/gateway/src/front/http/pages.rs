@@ -3,9 +3,9 @@
 use highwater_store::{AuditError, StoreError};
 use http::{Method, Response, StatusCode};
 
-use super::request::Request;
-use super::response::{self, ResponseBody};
+use super::response;
 use super::{HttpFront, authenticate};
+use crate::front::server::{Request, ResponseBody};
 
 /// The paths besides MCP's.
 const PAGES: [&str; 4] = ["/", "/healthz", "/readyz", "/metrics"];

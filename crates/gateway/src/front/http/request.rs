@@ -1,18 +1,15 @@
 //! Reading a request: its types, its bounded body, and the one strict scan.
 
-use std::net::IpAddr;
-
 use highwater_config::Settings;
 use highwater_http1::conn::ReadError;
 use highwater_http1::headers::{Headers, plain};
-use highwater_http1::request_head::RequestHead;
 use highwater_mcp::error_code::{INVALID_REQUEST, error_response};
 use highwater_mcp::frame::Frame;
 use http::StatusCode;
 
-use super::request_body::{BodyPatience, NoBody, RequestBody};
 use super::response::{self, Refused};
 use crate::front::client_rules;
+use crate::front::server::{BodyPatience, NoBody, RequestBody};
 use crate::tokens::BodyCharge;
 
 /// The spellings of `Accept` that the SDKs use.
@@ -20,13 +17,6 @@ const USUAL_ACCEPT: [&[u8]; 2] =
     [b"application/json, text/event-stream", b"application/json,text/event-stream"];
 
 const ACCEPT: &str = "accept";
-
-/// A client's request without its body.
-pub(super) struct Request {
-    pub(super) head: RequestHead,
-    /// Who asks, as far as the connection tells.
-    pub(super) peer: IpAddr,
-}
 
 /// Whether the client sends JSON and takes both forms of an answer.
 pub(super) fn check_types(headers: &Headers) -> Result<(), Refused> {

@@ -23,23 +23,15 @@ use http::{Method, Response, StatusCode};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::request::Request;
-use super::request_body::RequestBody;
-use super::response::{self, Events, ResponseBody};
-use super::room::Doing;
-use super::{Admitted, HttpFront, stopped};
+use super::{Activity, Admitted, Events, Request, RequestBody, ResponseBody, Router, response, stopped};
 
 /// A connection on which nothing was asked in so many looks, and nothing is being answered, is closed: whoever sends a
 /// head byte by byte has no more than that to finish it.
 const SILENT_LOOKS: u32 = 2;
-/// How often to look. One timer for the whole connection: one for each head would cost every request its setting and
-/// clearing.
-const LOOK_EVERY: Duration = Duration::from_secs(15);
 /// A body that nobody wanted is read and forgotten up to this size, so that the connection can be used again.
 const MAX_FORGOTTEN: u64 = 64 << 10;
-/// How much of a larger one is still read, for how long: a client that is still writing would otherwise find its
-/// connection reset before it can read why.
-const DRAINED_TIMES: usize = 16;
+/// For how long a larger one is still read: a client that is still writing would otherwise find its connection reset
+/// before it can read why.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 /// Events that are ready at once are sent at once, up to this size.
 const EVENTS_TOGETHER: usize = 64 << 10;
@@ -53,12 +45,12 @@ enum Reason {
 }
 
 /// A client's connection.
-struct ClientConnection {
-    front: Arc<HttpFront>,
+struct ClientConnection<R> {
+    router: Arc<R>,
     peer: SocketAddr,
     conn: Conn<TcpStream>,
     date: DateCache,
-    doing: Arc<Doing>,
+    activity: Arc<Activity>,
 }
 
 /// What is known of a request when it is answered.
@@ -69,29 +61,26 @@ struct Asked {
 }
 
 /// Serves a connection to its end.
-pub(super) async fn serve(
-    front: Arc<HttpFront>,
-    stream: std::net::TcpStream,
-    (peer, doing): (SocketAddr, Arc<Doing>),
+pub(in crate::front) async fn serve<R: Router>(
+    router: Arc<R>,
+    stream: TcpStream,
+    (peer, activity): (SocketAddr, Arc<Activity>),
     mut stop: watch::Receiver<bool>,
 ) {
-    let stream = match TcpStream::from_std(stream) {
-        Ok(stream) => stream,
-        Err(error) => return tracing::warn!(%error, %peer, "a connection could not be taken over"),
-    };
+    let look_every = router.look_every();
     let mut connection = ClientConnection {
-        front,
+        router,
         peer,
         conn: Conn::new(stream),
         date: DateCache::default(),
-        doing: Arc::clone(&doing),
+        activity: Arc::clone(&activity),
     };
     let mut serving = pin!(connection.serve());
-    let watched = Arc::clone(&doing);
+    let watched = Arc::clone(&activity);
     let reason = Box::pin(async move {
         tokio::select! {
             () = stopped(&mut stop) => Reason::Stopping,
-            () = silence(&watched) => Reason::Silence,
+            () = silence(&watched, look_every) => Reason::Silence,
             () = watched.give_way.notified() => Reason::NoRoom,
         }
     });
@@ -99,8 +88,8 @@ pub(super) async fn serve(
         biased;
         served = serving.as_mut() => served,
         reason = reason => match reason {
-            Reason::Stopping if doing.busy.load(Ordering::Relaxed) => {
-                doing.last.store(true, Ordering::Relaxed);
+            Reason::Stopping if activity.busy.load(Ordering::Relaxed) => {
+                activity.last.store(true, Ordering::Relaxed);
                 serving.await
             }
             Reason::Stopping => Ok(()),
@@ -115,7 +104,7 @@ pub(super) async fn serve(
 
 // === impl ClientConnection ===
 
-impl ClientConnection {
+impl<R: Router> ClientConnection<R> {
     async fn serve(&mut self) -> io::Result<()> {
         loop {
             let head = match poll_fn(|context| self.conn.poll_request_head(context)).await {
@@ -124,15 +113,18 @@ impl ClientConnection {
                 Err(RequestError::Read(error)) => return Err(io::Error::other(error)),
                 Err(RequestError::Head(error)) => {
                     let asked = Asked { bare: false, current: true, keep: false };
-                    box_cold(self.answer(response::text(error.status(), &error.to_string()), &asked)).await?;
+                    box_cold(
+                        self.answer(response(error.status(), ResponseBody::text(&error.to_string())), &asked),
+                    )
+                    .await?;
                     return box_cold(self.see_off()).await;
                 }
             };
-            self.doing.begun.fetch_add(1, Ordering::Relaxed);
-            self.doing.busy.store(true, Ordering::Relaxed);
+            self.activity.begun.fetch_add(1, Ordering::Relaxed);
+            self.activity.busy.store(true, Ordering::Relaxed);
             let goes_on = self.exchange(head).await?;
-            self.doing.busy.store(false, Ordering::Relaxed);
-            if !goes_on || self.doing.last.load(Ordering::Relaxed) {
+            self.activity.busy.store(false, Ordering::Relaxed);
+            if !goes_on || self.activity.last.load(Ordering::Relaxed) {
                 return self.conn.shutdown().await;
             }
         }
@@ -143,7 +135,7 @@ impl ClientConnection {
         let body = std::mem::replace(&mut head.body, BodyDecoder::Done);
         let mut body = RequestBody::new(&mut self.conn, body, head.expects_continue);
         let request = Request { head, peer: self.peer.ip() };
-        let admitted = self.front.admit(&request, &mut body).await;
+        let admitted = self.router.admit(&request, &mut body).await;
         let (Request { head, .. }, rest) = (request, body.into_rest());
         // Of a body that nobody wanted, a client that still waits for our word may or may not send anything.
         let short =
@@ -161,15 +153,15 @@ impl ClientConnection {
             Admitted::Answered(response) => {
                 // Whoever was told no is as good as silent when there is no room.
                 if response.status().is_success() {
-                    self.doing.known.store(true, Ordering::Relaxed);
+                    self.activity.known.store(true, Ordering::Relaxed);
                 }
                 response
             }
-            Admitted::Message(message) => {
-                self.doing.known.store(true, Ordering::Relaxed);
-                let front = Arc::clone(&self.front);
-                let work = pin!(front.respond(message, &head.headers));
-                match attended(&mut self.conn, work).await {
+            Admitted::Work(work) => {
+                self.activity.known.store(true, Ordering::Relaxed);
+                let router = Arc::clone(&self.router);
+                let response = pin!(router.respond(work, &head.headers));
+                match attended(&mut self.conn, response).await {
                     Some(response) => response,
                     None => return Ok(false),
                 }
@@ -185,7 +177,7 @@ impl ClientConnection {
             return Ok(false);
         }
         // It is answered: whoever keeps the rest to itself is silent, and is not waited for longer than others are.
-        self.doing.busy.store(false, Ordering::Relaxed);
+        self.activity.busy.store(false, Ordering::Relaxed);
         let mut body = RequestBody::new(&mut self.conn, rest, false);
         box_cold(body.discard(usize::MAX)).await.map_err(io::Error::other)
     }
@@ -193,11 +185,11 @@ impl ClientConnection {
     /// Sends an answer. Whether the connection can go on after it.
     async fn answer(&mut self, response: Response<ResponseBody>, asked: &Asked) -> io::Result<bool> {
         let (parts, body) = response.into_parts();
-        let keep = asked.keep && !self.doing.last.load(Ordering::Relaxed);
+        let keep = asked.keep && !self.activity.last.load(Ordering::Relaxed);
         let content_type = body.content_type();
         let bytes = match body {
             ResponseBody::Nothing => Bytes::new(),
-            ResponseBody::Json(bytes) | ResponseBody::Text(bytes) => bytes,
+            ResponseBody::Whole(_, bytes) => bytes,
             ResponseBody::Events(events) => {
                 // Who does not know chunks knows the end of the stream by the end of the connection.
                 let (length, keep) =
@@ -259,7 +251,7 @@ impl ClientConnection {
     /// Closes, but lets a client that is still writing read our answer first.
     async fn see_off(&mut self) -> io::Result<()> {
         self.conn.shutdown().await?;
-        let most = self.front.gateway.settings.load().limits.max_message.saturating_mul(DRAINED_TIMES);
+        let most = self.router.max_drained();
         let mut body = RequestBody::new(&mut self.conn, BodyDecoder::UntilClose, false);
         if tokio::time::timeout(DRAIN_TIME, body.discard(most)).await.is_err() {
             tracing::debug!("a client that sends too much was cut off");
@@ -290,13 +282,14 @@ impl Asked {
     }
 }
 
-/// Waits until nothing has been asked for long, and nothing is being answered.
-async fn silence(doing: &Doing) {
+/// Waits until nothing has been asked for long, and nothing is being answered. One timer for the whole connection: one for
+/// each head would cost every request its setting and clearing.
+async fn silence(activity: &Activity, look_every: Duration) {
     let (mut begun, mut silent) = (0, 0);
     while silent < SILENT_LOOKS {
-        tokio::time::sleep(LOOK_EVERY).await;
-        let now = doing.begun.load(Ordering::Relaxed);
-        let idle = !doing.busy.load(Ordering::Relaxed) && now == begun;
+        tokio::time::sleep(look_every).await;
+        let now = activity.begun.load(Ordering::Relaxed);
+        let idle = !activity.busy.load(Ordering::Relaxed) && now == begun;
         silent = if idle { silent + 1 } else { 0 };
         begun = now;
     }

@@ -23,7 +23,7 @@ const UNCOUNTED: usize = 16 << 10;
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// The body of a request.
-pub(super) struct RequestBody<'a> {
+pub(in crate::front) struct RequestBody<'a> {
     conn: &'a mut Conn<TcpStream>,
     body: BodyDecoder,
     expects_continue: bool,
@@ -31,16 +31,16 @@ pub(super) struct RequestBody<'a> {
 
 /// How long a body may take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BodyPatience {
+pub(in crate::front) struct BodyPatience {
     /// Without a byte of it.
-    pub(super) silence: Duration,
+    pub(in crate::front) silence: Duration,
     /// Altogether.
-    pub(super) time: Duration,
+    pub(in crate::front) time: Duration,
 }
 
 /// Why there is no body.
 #[derive(Debug, Error)]
-pub(super) enum NoBody {
+pub(in crate::front) enum NoBody {
     /// It cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -56,12 +56,16 @@ pub(super) enum NoBody {
 
 impl<'a> RequestBody<'a> {
     /// The body that follows a head.
-    pub(super) fn new(conn: &'a mut Conn<TcpStream>, body: BodyDecoder, expects_continue: bool) -> Self {
+    pub(in crate::front) fn new(
+        conn: &'a mut Conn<TcpStream>,
+        body: BodyDecoder,
+        expects_continue: bool,
+    ) -> Self {
         Self { conn, body, expects_continue }
     }
 
     /// All of it, if it is no longer than `limit`, comes in time and has room.
-    pub(super) async fn whole(
+    pub(in crate::front) async fn whole(
         &mut self,
         limit: usize,
         patience: BodyPatience,
@@ -130,7 +134,7 @@ impl<'a> RequestBody<'a> {
     }
 
     /// Discards up to `most` bytes; returns whether the body ended within them.
-    pub(super) async fn discard(&mut self, mut most: usize) -> Result<bool, ReadError> {
+    pub(in crate::front) async fn discard(&mut self, mut most: usize) -> Result<bool, ReadError> {
         let (conn, body) = (&mut *self.conn, &mut self.body);
         while let Some(bytes) = poll_fn(|context| conn.poll_body(context, body)).await? {
             match most.checked_sub(bytes.len()) {
@@ -142,7 +146,7 @@ impl<'a> RequestBody<'a> {
     }
 
     /// What of it was not read.
-    pub(super) fn into_rest(self) -> BodyDecoder {
+    pub(in crate::front) fn into_rest(self) -> BodyDecoder {
         self.body
     }
 }
