@@ -2,8 +2,7 @@
 
 #![no_main]
 
-#[path = "../../crates/mcp/tests/invariants/mod.rs"]
-#[expect(dead_code, reason = "each target uses its own part")]
+#[path = "../../crates/http1/tests/invariants/mod.rs"]
 mod invariants;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| invariants::framing_holds(data));

@@ -16,7 +16,7 @@ use highwater_mcp::method::Method;
 use highwater_mcp::scan::ScanRules;
 use highwater_mcp::text::{is_true, member, quote};
 use highwater_provenance::Body;
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -52,7 +52,7 @@ impl Gateway {
             DirectoryEntry::Person { .. } => None,
         });
         for (server, tool) in lookups {
-            let asked = timeout(PATIENCE, apart(self.look_up(server, tool))).await;
+            let asked = timeout(PATIENCE, box_cold(self.look_up(server, tool))).await;
             match asked {
                 Ok(Some(reply)) => self.evidence.learn_people(server, tool, reply),
                 Ok(None) | Err(_) => {

@@ -12,7 +12,7 @@ use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{member, pointer, unquote};
 use highwater_store::{SessionHandle, StoreError};
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 use highwater_upstream::control::{ListKind, LogLevel};
 
 use crate::approvals::APPROVAL_METHODS;
@@ -69,34 +69,34 @@ impl Gateway {
         let name = frame.method().unwrap_or_default();
         let method = Method::parse(name);
         // A server that verifies approvals itself issues its own challenges.
-        let relayed = name == CREATE_CHALLENGE && apart(self.road.relay.is_relayed(&client, &frame)).await;
+        let relayed = name == CREATE_CHALLENGE && self.road.relay.is_relayed(&client, &frame).await;
         let answered = match method {
             Some(known) if !known.exists_in(client.era()) => Err(not_here(name)),
             Some(Method::GetTask | Method::CancelTask | Method::UpdateTask) if !declares_tasks(&client) => {
                 Err(needs_tasks())
             }
             Some(Method::Ping) => Ok(error_code::result_response(frame.id().unwrap_or("null"), "{}")),
-            Some(Method::SetLogLevel) => apart(self.set_log_level(&client, &frame)).await,
+            Some(Method::SetLogLevel) => self.set_log_level(&client, &frame).await,
             Some(Method::Discover) => {
                 self.expect_modern(&client);
-                apart(self.discover(&frame, client.caller())).await
+                self.discover(&frame, client.caller()).await
             }
-            Some(Method::ListTools) => apart(self.list(&client, &frame, ListKind::Tools)).await,
-            Some(Method::ListPrompts) => apart(self.list(&client, &frame, ListKind::Prompts)).await,
+            Some(Method::ListTools) => self.list(&client, &frame, ListKind::Tools).await,
+            Some(Method::ListPrompts) => self.list(&client, &frame, ListKind::Prompts).await,
             Some(Method::ListResourceTemplates) => {
-                apart(self.list(&client, &frame, ListKind::ResourceTemplates)).await
+                self.list(&client, &frame, ListKind::ResourceTemplates).await
             }
             // Counted once upstream, so asked once: nothing leaves for a subscription that is there already.
             Some(Method::Subscribe) if is_subscribed(&client, &frame) => {
                 Ok(error_code::result_response(frame.id().unwrap_or("null"), "{}"))
             }
             Some(Method::CallTool) if is_hidden_tool(method, &frame) && self.is_of_this_account(&client) => {
-                Ok(apart(self.hook_tool(&client, &frame)).await)
+                Ok(box_cold(self.hook_tool(&client, &frame)).await)
             }
-            Some(Method::Listen) => apart(self.listen(client, &frame, &outlet)).await,
+            Some(Method::Listen) => box_cold(self.listen(client, &frame, &outlet)).await,
             // Ours to answer: whatever an operator lists for a server, these lead nowhere else.
             None if name.starts_with(APPROVAL_METHODS) && !relayed => {
-                apart(self.approval_method(&client, &frame, name)).await
+                box_cold(self.approval_method(&client, &frame, name)).await
             }
             // A shared server's list of tasks would show one client the tasks of another.
             Some(Method::Initialize | Method::ListTasks) => Err(not_here(name)),
@@ -116,7 +116,7 @@ impl Gateway {
             )
             | None => {
                 let host = match self.hosts.are_heard() {
-                    true => match apart(self.bind(&client, method, &frame)).await {
+                    true => match box_cold(self.bind(&client, method, &frame)).await {
                         Ok(bound) => bound.map(Arc::new),
                         Err(error) => return unstored(&frame, &error),
                     },
@@ -129,7 +129,7 @@ impl Gateway {
                 let arrival =
                     Arrival { client, session, host, method, frame, outlet, attended, variant, world };
                 if let Some(bound) = arrival.host.clone().filter(|bound| bound.is_shared()) {
-                    return apart(self.act_for_all(arrival, &bound)).await;
+                    return box_cold(self.act_for_all(arrival, &bound)).await;
                 }
                 return self.act_on(arrival).await;
             }
@@ -147,12 +147,12 @@ impl Gateway {
     async fn act_on(&self, arrival: Arrival) -> Answer {
         let method = arrival.method;
         if arrival.world.offers_search && matches!(method, Some(Method::CallTool | Method::ResolveTool)) {
-            return apart(self.act_as_meant(arrival)).await;
+            return box_cold(self.act_as_meant(arrival)).await;
         }
         match method {
-            Some(Method::ResolveTool) => apart(self.foresee(&arrival)).await,
-            Some(Method::Subscribe | Method::Unsubscribe) => apart(self.subscribe(&arrival)).await,
-            Some(Method::ListResources) => apart(self.list_resources(&arrival)).await,
+            Some(Method::ResolveTool) => box_cold(self.foresee(&arrival)).await,
+            Some(Method::Subscribe | Method::Unsubscribe) => box_cold(self.subscribe(&arrival)).await,
+            Some(Method::ListResources) => box_cold(self.list_resources(&arrival)).await,
             _ => self.act(&arrival).await,
         }
     }

@@ -15,7 +15,6 @@ pub mod front;
 mod gateway;
 mod greet;
 mod hosts;
-mod in_place;
 mod listen;
 mod marks;
 mod overview;

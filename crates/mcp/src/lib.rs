@@ -7,7 +7,6 @@ pub mod era;
 pub mod error_code;
 pub mod frame;
 pub mod headers;
-pub mod http1;
 pub mod method;
 pub mod parameters;
 pub mod scan;

@@ -30,8 +30,3 @@ fn every_frame_of_the_corpus_holds() {
 fn every_edit_of_the_corpus_holds() {
     walk("edit", invariants::edit_holds);
 }
-
-#[test]
-fn every_framing_of_the_corpus_holds() {
-    walk("framing", invariants::framing_holds);
-}

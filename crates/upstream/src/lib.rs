@@ -6,7 +6,7 @@
 //! Streamable HTTP, or HTTP+SSE of 2024-11-05. Links are made on first use, thrown away when they break and
 //! made anew on next use.
 
-mod apart;
+mod box_cold;
 mod client_session;
 pub mod control;
 pub mod error;
@@ -14,7 +14,6 @@ pub mod event;
 mod fetch;
 mod greeting;
 mod http;
-pub mod inlet;
 mod link;
 mod listing;
 mod perform;
@@ -24,7 +23,7 @@ mod spec;
 mod stdio;
 mod upstream;
 
-pub use apart::apart;
+pub use box_cold::box_cold;
 pub use client_session::{ClientSession, Party};
 pub use fetch::{deliver, fetch};
 pub use http::trust_also;

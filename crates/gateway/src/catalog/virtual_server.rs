@@ -9,7 +9,7 @@ use highwater_config::{ApprovalSettings, Expose, Prefix};
 use highwater_core::grant::Grant;
 use highwater_core::id::{Principal, VirtualServerId};
 use highwater_core::policy::Policy;
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 
 use super::Station;
 use super::listed::Listed;
@@ -106,7 +106,7 @@ impl VirtualServer {
     /// are not waited for, and where there are such, nobody else is either: what comes later is announced.
     pub(crate) async fn complete(&self) -> Arc<Merged> {
         if self.stations.iter().any(|station| !station.is_seen()) {
-            apart(self.gather()).await;
+            self.gather().await;
         }
         join_all(self.stations.iter().map(|station| station.seen_for_new_client())).await;
         for station in self.stations.iter().filter(|station| station.is_due()) {
@@ -134,7 +134,7 @@ impl VirtualServer {
     pub(crate) async fn look_with_resources(&self, viewer: &Viewer<'_>) -> (Arc<Merged>, Arc<View>) {
         self.complete().await;
         if self.stations.iter().any(|station| !station.is_seen()) {
-            apart(join_all(self.stations.iter().map(|station| station.ensure_resources()))).await;
+            box_cold(join_all(self.stations.iter().map(|station| station.ensure_resources()))).await;
         }
         self.look(viewer).await
     }
@@ -149,7 +149,7 @@ impl VirtualServer {
         if let Some(found) = look(&known) {
             return Some((found, known));
         }
-        apart(self.find_in_time(look)).await
+        self.find_in_time(look).await
     }
 
     async fn find_in_time<T>(&self, look: impl Fn(&Merged) -> Option<T>) -> Option<(T, Arc<Merged>)> {

@@ -2,6 +2,7 @@
 
 pub mod http;
 pub mod page;
+mod server;
 pub mod stdio;
 
 use std::pin::Pin;

@@ -16,7 +16,7 @@ use highwater_mcp::method::Method;
 use highwater_mcp::text::{member, pointer, quote, unquote};
 use highwater_store::{Appended, Joined};
 use highwater_upstream::Reply;
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 
 use super::arrival::Route;
 use super::gather::Answered;
@@ -127,13 +127,13 @@ async fn answer(
 ) -> Result<(Vec<u8>, Option<i64>), Refusal> {
     let (to, route) = (arrival.client.era(), &permitted.route);
     if let Some(error) = reply.frame.error() {
-        if let Some(result) = apart(road.questions.url_round(arrival, permitted, error, reply.era)).await {
+        if let Some(result) = box_cold(road.questions.url_round(arrival, permitted, error, reply.era)).await {
             return Ok((error_code::result_response(arrival.id(), &result), None));
         }
         let error = shape::error(error, route.method, reply.era, to);
         let error = in_clients_words(arrival, route, error);
         let error = without_oracle(error);
-        let error = apart(road.questions.with_error_pages_marked(arrival, permitted, error)).await?;
+        let error = box_cold(road.questions.with_error_pages_marked(arrival, permitted, error)).await?;
         if let Client::Legacy(session) = &arrival.client {
             road.questions.pages.note_error(route.upstream(), &error, session.upstream.number());
         }
@@ -145,7 +145,7 @@ async fn answer(
     let result = road.seals.wrap_task_ids(arrival, route, &reply.frame, &result);
     let result = match shape::type_of(&reply.frame, reply.era) {
         shape::ResultType::InputRequired => {
-            let marked = apart(road.questions.with_pages_marked(arrival, permitted, &result)).await?;
+            let marked = box_cold(road.questions.with_pages_marked(arrival, permitted, &result)).await?;
             Cow::Owned(marked.into_owned())
         }
         _ => result,

@@ -10,7 +10,7 @@ use highwater_core::id::UpstreamId;
 use highwater_core::profile::never_free::is_inside;
 use highwater_core::profile::{Engine, NamedThings, Places, Profile, Reach, UsesFiles, reach};
 use highwater_core::session::mark::{Doubt, Name};
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 
 use super::local::{values, work_tree};
 use super::permitted::Basis;
@@ -116,7 +116,7 @@ impl Sessions {
         };
         let (servers, writes) = self.of_this_machine();
         let reader = &proposed.caller.principal;
-        let found = apart(self.store.doubts(&servers, folders, reader)).await;
+        let found = box_cold(self.store.doubts(&servers, folders, reader)).await;
         let doubts = found.unwrap_or_else(|error| {
             tracing::error!(%error, decision = %proposed.decision, "doubts about files cannot be read");
             let mut known = self.store.last_known_doubts(&servers, folders, reader);
@@ -137,7 +137,7 @@ impl Sessions {
             return;
         }
         let reason = format!("a yes to `{}`, decision {}", proposed.name(), proposed.decision);
-        if let Err(error) = apart(self.store.clear_doubts(doubts, person, &reason)).await {
+        if let Err(error) = box_cold(self.store.clear_doubts(doubts, person, &reason)).await {
             tracing::warn!(%error, decision = %proposed.decision, "files that a person agreed to stay in doubt");
         }
     }

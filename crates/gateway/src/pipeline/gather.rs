@@ -11,7 +11,7 @@ use highwater_mcp::annotations::reply_says;
 use highwater_mcp::era::reply;
 use highwater_mcp::method::Method;
 use highwater_upstream::Reply;
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 
 use super::Arrival;
 use super::arrival::{CallUnderWay, Excuse, RoutedAction};
@@ -79,11 +79,14 @@ impl Judge {
         };
         let proposed = self.narrow(proposed).await;
         let proposed = LocalFacts::found(proposed, &arrival.world.places);
-        let proposed =
-            if proposed.files.are_used() { apart(self.sessions.doubting(proposed)).await } else { proposed };
+        let proposed = if proposed.files.are_used() {
+            box_cold(self.sessions.doubting(proposed)).await
+        } else {
+            proposed
+        };
         match call {
             None => self.sessions.trace_values(proposed),
-            Some(call) => apart(self.as_part_of(proposed, *call)).await,
+            Some(call) => box_cold(self.as_part_of(proposed, *call)).await,
         }
     }
 
@@ -107,7 +110,7 @@ impl Judge {
                     None => proposed,
                 };
                 if proposed.known().resolve.is_some()
-                    && let Some(said) = apart(self.resolve(&proposed)).await
+                    && let Some(said) = box_cold(self.resolve(&proposed)).await
                 {
                     return proposed.narrowed(&said, "its server's resolution");
                 }

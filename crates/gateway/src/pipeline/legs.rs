@@ -13,7 +13,7 @@ use highwater_mcp::method::Method;
 use highwater_mcp::scan::ScanRules;
 use highwater_mcp::text::{member, pointer, quote, string_member};
 use highwater_upstream::Reply;
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -108,7 +108,7 @@ pub(super) async fn next_leg(
     {
         return Ok(Leg::Arrived(reply));
     }
-    apart(leg_between(road, arrival, sent, reply, legs)).await
+    box_cold(leg_between(road, arrival, sent, reply, legs)).await
 }
 
 /// The same, where two eras meet or a task is waited for.

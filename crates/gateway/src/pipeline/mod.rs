@@ -50,7 +50,7 @@ use std::sync::Arc;
 
 use highwater_core::decide::{PermittedAction, ReplyVerdict, decide_reply, label_reply};
 use highwater_store::StoreError;
-use highwater_upstream::{Reply, apart};
+use highwater_upstream::{Reply, box_cold};
 use tracing::Instrument;
 
 pub(crate) use approve::through;
@@ -94,20 +94,20 @@ impl Gateway {
         // A request that answers a question we hold open continues the call that asked it.
         let resumed = match seals::own_state(arrival) {
             None => Resumed::Fresh(None, None),
-            Some(state) => apart(resume(road, arrival, &state)).await?,
+            Some(state) => box_cold(resume(road, arrival, &state)).await?,
         };
         let mut sent = match resumed {
             Resumed::Continued(sent) => *sent,
             Resumed::AskedAgain(delivery) => return Ok(delivery),
             Resumed::Released(waiting, answer) => {
                 let WaitingReply { sent, held } = *waiting;
-                let approved = apart(road.approvals.release_answered(sent, held, answer)).await?;
+                let approved = box_cold(road.approvals.release_answered(sent, held, answer)).await?;
                 return self.deliver_approved(arrival, approved).await;
             }
             Resumed::Fetched(waiting, request) => {
                 let WaitingReply { sent, held } = *waiting;
                 let request = request.map(|request| *request);
-                let approved = apart(road.approvals.release_granted(sent, held, request)).await?;
+                let approved = box_cold(road.approvals.release_granted(sent, held, request)).await?;
                 return self.deliver_approved(arrival, approved).await;
             }
             Resumed::Fresh(state, consent) => {
@@ -137,7 +137,7 @@ impl Gateway {
                         Departure::Asked(delivery) => return Ok(delivery),
                     },
                 },
-                CallEnd::Failed(error) => return Err(apart(sent.failed(&road.sessions, error)).await),
+                CallEnd::Failed(error) => return Err(box_cold(sent.failed(&road.sessions, error)).await),
             }
         };
         legs.ended();
@@ -173,7 +173,7 @@ impl Gateway {
                 // Nobody waits for somebody else's question to be answered.
                 drop(turn);
                 // Rare and large: boxed, or every call would be born with the room for it.
-                match apart(road.approvals.approve(arrival, proposed, escalation, consent)).await? {
+                match box_cold(road.approvals.approve(arrival, proposed, escalation, consent)).await? {
                     Approved::Granted(proposed, granted) => {
                         let turn = line_up(&proposed.route, &proposed.action)?;
                         (*proposed, granted, turn)
@@ -191,7 +191,8 @@ impl Gateway {
         };
         // While the store is away nothing is sent whose reply would have to stay here.
         if road.sessions.store.is_failing() {
-            let released = apart(road.sessions.would_release(&proposed, granted.permit.obligations())).await;
+            let released =
+                box_cold(road.sessions.would_release(&proposed, granted.permit.obligations())).await;
             released.map_err(|error| unavailable(&proposed, &error))?;
         }
         road.relay.spend_relayed(arrival, &proposed, &granted.permit)?;
@@ -241,13 +242,13 @@ impl Gateway {
         let labelled = label_reply(policy, &facts, received);
         sent.flagged = labelled.is_flagged();
         if sent.flagged {
-            apart(flagged::tell_people(road, arrival, &permitted, labelled.label())).await;
+            flagged::tell_people(road, arrival, &permitted, labelled.label()).await;
         }
         sent.reply_label = Some(labelled.label().clone());
         match decide_reply(policy, &facts, permitted.obligations, labelled) {
             ReplyVerdict::Pass(pass) => commit(road, arrival, sent, pass).await,
             ReplyVerdict::Hold(held) => {
-                let approved = apart(road.approvals.approve_reply(arrival, sent, *held)).await?;
+                let approved = box_cold(road.approvals.approve_reply(arrival, sent, *held)).await?;
                 self.deliver_approved(arrival, approved).await
             }
             ReplyVerdict::Withhold(denial) => Err(sent.withhold(&denial)),
@@ -261,7 +262,7 @@ impl Gateway {
         approved: ReplyApproved,
     ) -> Result<Delivery, Refusal> {
         match approved {
-            ReplyApproved::Passed(sent, pass) => apart(commit(&self.road, arrival, sent, pass)).await,
+            ReplyApproved::Passed(sent, pass) => box_cold(commit(&self.road, arrival, sent, pass)).await,
             ReplyApproved::Asked(delivery) => Ok(delivery),
         }
     }

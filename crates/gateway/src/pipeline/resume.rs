@@ -4,7 +4,7 @@
 use highwater_core::decide::Answer;
 use highwater_mcp::text::{member, string_member};
 use highwater_store::ApprovalRequest;
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 
 use super::approve::{APPROVAL, Carried, Consent, PageAnswer, Resolved, WaitingReply};
 use super::seals::{GoesOn, foreign_state};
@@ -55,7 +55,7 @@ pub(super) async fn resume(road: &Road, arrival: &Arrival, text: &str) -> Result
         }
         return Ok(Resumed::AskedAgain(Delivery::joined(again, absorbed.joined)));
     };
-    apart(road.questions.give_text(arrival, &sent.permitted, ask, answer, false)).await;
+    box_cold(road.questions.give_text(arrival, &sent.permitted, ask, answer, false)).await;
     Ok(Resumed::Continued(Box::new(sent)))
 }
 
@@ -64,7 +64,7 @@ async fn answered(road: &Road, arrival: &Arrival, id: &str, state: &str) -> Resu
     let approvals = &road.approvals;
     if let Some(request) = road.suspended.questions.at_page(id) {
         let said = page_answer(arrival);
-        return apart(approvals.resume_at_page(arrival, (id, state), &request, said)).await;
+        return box_cold(approvals.resume_at_page(arrival, (id, state), &request, said)).await;
     }
     Ok(match approvals.answered(arrival, id)? {
         Some(Resolved::Call(consent)) => Resumed::Fresh(None, Some(consent)),

@@ -11,7 +11,7 @@ use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{quote, string_member, unquote};
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 
 use super::arrival::{Route, RoutedAction, TaskBridge, ToolName};
 use super::layout::{Layout, Splice};
@@ -114,7 +114,7 @@ impl Router {
                 }
                 Ok(routed)
             }
-            _ => apart(self.route_other(arrival, server, state)).await,
+            _ => self.route_other(arrival, server, state).await,
         }
     }
 
@@ -301,15 +301,15 @@ impl Router {
         let Some(station) = arrival.world.stations.get(upstream) else { return Ok(None) };
         let stamp = station.stamp();
         if station.is_due() {
-            apart(station.refresh_in_use()).await;
+            station.refresh_in_use().await;
         }
         if station.is_current() || !(station.keeper.wanted().quarantine || station.is_kept()) {
             return Ok((station.stamp() != stamp).then(|| server.known()));
         }
         if !station.is_seen() {
-            apart(station.met()).await.map_err(|why| Refusal::unavailable(upstream, Some(&why)))?;
+            station.met().await.map_err(|why| Refusal::unavailable(upstream, Some(&why)))?;
         }
-        apart(station.ensure_current()).await;
+        box_cold(station.ensure_current()).await;
         if !station.is_seen() {
             return Err(Refusal::unavailable(upstream, None));
         }

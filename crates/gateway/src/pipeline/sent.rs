@@ -21,7 +21,7 @@ use highwater_mcp::error_code::{self, UPSTREAM_UNAVAILABLE};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::string_member;
 use highwater_store::Joined;
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{Ask, CallEvent, CallSink};
@@ -39,7 +39,6 @@ use super::record::{End, OpenRecord};
 use super::{Arrival, Refusal};
 use crate::client::Client;
 use crate::greet::TASKS_EXTENSION;
-use crate::in_place::boxed;
 
 /// How many events of one call may wait for a slow client before its upstream is slowed down.
 const EVENT_BUFFER: usize = 16;
@@ -106,7 +105,7 @@ impl Sent {
         let client = arrival.client.clone();
         let progress = arrival.progress_token().is_some();
         let (task, agreed) = (route.task, permitted.is_agreed());
-        let work = boxed(|| async move {
+        let work = Box::pin(async move {
             let log_level = client.log_level().map(LogLevel::as_str);
             let declared = if agreed {
                 Cow::Owned(named_capabilities(client.capabilities()))
@@ -152,7 +151,7 @@ impl Sent {
                 reply = &mut self.work => {
                     while let Ok(event) = self.events.try_recv() {
                         if let CallEvent::Progress(frame) | CallEvent::Notification(frame) = event {
-                            apart(questions.relay(arrival, &permitted, &frame)).await;
+                            box_cold(questions.relay(arrival, &permitted, &frame)).await;
                         }
                     }
                     return reply.map_or_else(CallEnd::Failed, CallEnd::Reply);
@@ -160,18 +159,18 @@ impl Sent {
             };
             match event {
                 CallEvent::Progress(frame) | CallEvent::Notification(frame) => {
-                    apart(questions.relay(arrival, &permitted, &frame)).await
+                    box_cold(questions.relay(arrival, &permitted, &frame)).await
                 }
-                CallEvent::Retry(retry) => apart(questions.judge.try_again(&permitted, retry)).await,
+                CallEvent::Retry(retry) => box_cold(questions.judge.try_again(&permitted, retry)).await,
                 CallEvent::Ask(ask) => match &arrival.client {
                     Client::Legacy(session) => {
                         let (session, during) = (Arc::clone(session), Arc::clone(&permitted));
                         let question = questions.question(arrival, session, during, ask);
-                        open.get_or_insert_with(FuturesUnordered::new).push(apart(question));
+                        open.get_or_insert_with(FuturesUnordered::new).push(box_cold(question));
                     }
                     Client::Modern(_) => {
                         if let Some((ask, cleared)) =
-                            apart(questions.may_hold(arrival, &permitted, ask)).await
+                            box_cold(questions.may_hold(arrival, &permitted, ask)).await
                         {
                             return CallEnd::Asked(ask, Box::new(cleared));
                         }

@@ -13,7 +13,7 @@ use highwater_mcp::annotations::request_says;
 use highwater_store::{
     BeforeOwn, Joined, MarkQuery, Marked, MetMarks, SessionHandle, SessionState, Store, StoreError,
 };
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 
 use super::Arrival;
 use super::objects::Called;
@@ -66,7 +66,7 @@ impl Sessions {
     }
 
     async fn stored(&self, session: &SessionHandle) -> Arc<SessionState> {
-        apart(session.current()).await.unwrap_or_else(|error| {
+        box_cold(session.current()).await.unwrap_or_else(|error| {
             tracing::error!(%error, session = %session.key(), "its label cannot be read: it counts as the highest");
             worst()
         })
@@ -79,7 +79,7 @@ impl Sessions {
         }
         let before = self.stored(proposed.session()).await;
         let proposed = self.trace_values(proposed.under(before));
-        if proposed.files.are_used() { apart(self.doubting(proposed)).await } else { proposed }
+        if proposed.files.are_used() { box_cold(self.doubting(proposed)).await } else { proposed }
     }
 
     /// Takes into the session what the client says of its own context, and says whether that could not be stored. It
@@ -126,7 +126,7 @@ impl Sessions {
             self.store.defer_origins(!self.world.load().looks_at_origins());
         }
         let joined = session.join_or_postpone(label, |label| self.world.load().overlooks(label));
-        let joined = apart(joined).await?;
+        let joined = box_cold(joined).await?;
         if joined.is_postponed() {
             tracing::warn!(session = %session.key(), "a label that no decision sees waits for the session store");
         }
@@ -241,7 +241,7 @@ impl Sessions {
             decision: proposed.decision.clone(),
             at: proposed.now,
         };
-        apart(self.store.leave(things, label, &by)).await
+        box_cold(self.store.leave(things, label, &by)).await
     }
 
     /// Takes back the marks of a call that wrote nothing, as its server says or as it was never sent. Where that fails they
@@ -251,7 +251,7 @@ impl Sessions {
         if marked.is_empty() {
             return;
         }
-        if let Err(error) = apart(self.store.take_back(marked)).await {
+        if let Err(error) = box_cold(self.store.take_back(marked)).await {
             tracing::warn!(%error, decision = %permitted.decision, "the marks of a call that wrote nothing stay");
         }
     }
@@ -317,7 +317,7 @@ impl Sessions {
         if let Some(met) = self.store.known_met(&query) {
             return Some(met);
         }
-        match apart(self.store.met(&query)).await {
+        match box_cold(self.store.met(&query)).await {
             Ok(met) => Some(met),
             Err(error) => {
                 tracing::error!(%error, decision = %proposed.decision, "the marks of a reply cannot be read");

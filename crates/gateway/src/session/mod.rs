@@ -17,7 +17,7 @@ use highwater_core::id::{Principal, SessionKey, VirtualServerId};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::unquote;
 use highwater_store::{SessionHandle, SessionKind, SessionOwner, StoreError};
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 
 pub(crate) use choice::Place;
 use choice::{Choice, choose};
@@ -92,7 +92,7 @@ impl Gateway {
         }
         let quiet = self.quiet(token);
         if !session.goes_on(quiet)
-            && let Err(error) = apart(session.begin(quiet)).await
+            && let Err(error) = box_cold(session.begin(quiet)).await
         {
             tracing::error!(%error, session = %session.key(), "whether a conversation goes on cannot be told");
         }

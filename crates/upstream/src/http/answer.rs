@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use highwater_mcp::frame::{Frame, FrameKind};
 
+use super::answer_head::Content;
 use super::body::{Events, MAX_ERROR_BODY, Resumption, collect, is_no_answer, message, scan};
-use super::head::Content;
 use super::pool::Answered;
 use super::postbox::Postbox;
 use super::question::{Questions, pong};

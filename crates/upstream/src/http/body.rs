@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use ::http::StatusCode;
 use bytes::Bytes;
+use highwater_http1::conn::ReadError;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::scan::ScanRules;
 use highwater_mcp::sse::{Decoder, Event};
 
 use super::pool::ServerBody;
 use crate::error::Cause;
-use crate::inlet::Unread;
 
 /// The largest body of an error answer that is read.
 pub(super) const MAX_ERROR_BODY: usize = 64 << 10;
@@ -97,8 +97,8 @@ impl Resumption {
 /// Reads a whole body of at most `limit` bytes.
 pub(super) async fn collect(mut body: ServerBody, limit: usize) -> Result<Bytes, Cause> {
     body.whole(limit).await.map_err(|unread| match unread {
-        Unread::TooLarge => Cause::TooLarge { limit },
-        Unread::Io(_) | Unread::Closed | Unread::Misframed(_) => {
+        ReadError::TooLarge => Cause::TooLarge { limit },
+        ReadError::Io(_) | ReadError::Closed | ReadError::Framing(_) => {
             tracing::debug!(error = %unread, "an answer broke off");
             Cause::Gone("the answer broke off".to_owned())
         }

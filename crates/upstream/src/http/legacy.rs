@@ -13,17 +13,17 @@ use highwater_mcp::error_code::{
 use highwater_mcp::frame::Frame;
 
 use super::answer::{Opened, OwnStream, open};
+use super::answer_head::Content;
 use super::body::{Events, Resumption};
 use super::calls::Calls;
 use super::get_stream;
-use super::head::Content;
 use super::listen::Changes;
 use super::pool::Answered;
 use super::postbox::{Postbox, UnderWay};
 use super::question::Questions;
 use super::task::{Task, asked_wait};
 use super::wire::Wire;
-use crate::apart;
+use crate::box_cold;
 use crate::error::{Cause, UpstreamError};
 use crate::greeting::{code, initialize_params, read_initialize};
 use crate::link::{Greeting, LinkWorld, Outbound};
@@ -264,7 +264,7 @@ impl Session {
             }
             Opened::Answer(frame) => Ok(frame),
             // Boxed: an answer that is no stream needs no room for following one.
-            Opened::Stream(events) => apart(self.follow(*events, &id, outbound)).await,
+            Opened::Stream(events) => box_cold(self.follow(*events, &id, outbound)).await,
         }
     }
 

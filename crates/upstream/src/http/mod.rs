@@ -2,13 +2,12 @@
 //! that names the HTTP client.
 
 mod answer;
+mod answer_head;
 mod body;
 mod calls;
 mod document;
 mod get_stream;
-mod head;
 mod legacy;
-mod line;
 mod listen;
 mod meet;
 mod modern;
@@ -16,6 +15,7 @@ mod pool;
 mod postbox;
 mod question;
 mod sse;
+mod stream;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -34,7 +34,7 @@ use self::modern::ModernLink;
 use self::sse::SseLink;
 pub use self::tls::trust_also;
 pub(crate) use self::wire::Wire;
-use crate::apart;
+use crate::box_cold;
 use crate::error::UpstreamError;
 use crate::link::{Greeting, LinkWorld, Outbound};
 use crate::spec::{RememberedEra, ServerSpec};
@@ -71,7 +71,7 @@ impl HttpLink {
             Kind::Modern(link) => link.exchange(outbound).await,
             Kind::Legacy(link) => link.exchange(outbound).await,
             // Boxed, being the rarest and no smaller than the others.
-            Kind::Sse(link) => apart(link.exchange(outbound)).await,
+            Kind::Sse(link) => box_cold(link.exchange(outbound)).await,
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ::http::header::{HeaderName, HeaderValue};
 use ::http::{HeaderMap, StatusCode};
+use highwater_http1::request_head::RequestTemplate;
 use highwater_mcp::era::MODERN_VERSION;
 use highwater_mcp::error_code::{METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION, request};
 use highwater_mcp::frame::Frame;
@@ -15,11 +16,10 @@ use highwater_mcp::headers::{encode_value, expected_name, has_name};
 
 use super::answer::{Opened, OwnStream, open};
 use super::body::{Events, Resumption};
-use super::head::Head;
 use super::listen::Listening;
 use super::question::Questions;
 use super::wire::Wire;
-use crate::apart;
+use crate::box_cold;
 use crate::error::{Cause, UpstreamError};
 use crate::greeting::{Probed, code, own_modern_params, read_discover};
 use crate::link::{Greeting, LinkWorld, Outbound};
@@ -41,7 +41,7 @@ pub(super) struct Endpoint {
     world: LinkWorld,
     headers: HeaderMap,
     /// These headers, written out.
-    head: Head,
+    head: RequestTemplate,
     limit: usize,
     /// The server turned out not to be what it was: it has to be met anew.
     closed: AtomicBool,
@@ -132,7 +132,7 @@ impl Endpoint {
         let id = outbound.number.to_string();
         match self.request(&id, &outbound).await {
             Ok((_, Opened::Answer(frame))) => self.check_era(frame),
-            Ok((_, Opened::Stream(events))) => apart(self.follow(*events, &id, &outbound)).await,
+            Ok((_, Opened::Stream(events))) => box_cold(self.follow(*events, &id, &outbound)).await,
             Err(error) => {
                 if matches!(error.cause, Cause::Status(400 | 404 | 405)) {
                     // A modern server would say why: perhaps another one answers here now.
@@ -187,7 +187,7 @@ impl Endpoint {
         Ok((status, opened))
     }
 
-    fn head_of(&self, outbound: &Outbound<'_>) -> Result<Head, UpstreamError> {
+    fn head_of(&self, outbound: &Outbound<'_>) -> Result<RequestTemplate, UpstreamError> {
         let unfit = |_| self.world.fail(Cause::Unreachable("a header value is not valid".to_owned()), false);
         let mut head = if outbound.param_headers.is_empty() {
             self.head.with_room()

@@ -10,18 +10,19 @@ use std::time::Duration;
 
 use ::http::Uri;
 use bytes::Bytes;
-use highwater_mcp::http1::Rest;
+use highwater_http1::body::{BodyBuffer, BodyDecoder};
+use highwater_http1::conn::{Conn, ReadError, ResponseError};
+use highwater_http1::outgoing::Outgoing;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use tokio::runtime::{self, Handle};
 use tokio::time::Instant;
 use tower_service::Service;
 
-use super::head::AnswerHead;
-use super::line::{Broken, Line, Message};
+use super::answer_head::AnswerHead;
+use super::stream::Stream;
 use super::tls;
-use crate::apart;
-use crate::inlet::{Gathered, Unread};
+use crate::box_cold;
 
 /// How long an idle connection is kept. Common servers close theirs after five seconds; a call written to one
 /// that is being closed is lost, and we may not repeat it.
@@ -50,17 +51,17 @@ enum Connector {
 
 #[derive(Default)]
 struct Idle {
-    lines: Vec<IdleLine>,
+    connections: Vec<IdleConnection>,
     swept: bool,
 }
 
 /// A connection that waits for the next request.
-struct IdleLine {
+struct IdleConnection {
     since: Instant,
     /// The runtime that watches over its socket. Another could use it, at the price of waking this one.
     runtime: Option<runtime::Id>,
     /// Boxed, as everywhere here: a call hands it on a dozen times.
-    line: Box<Line>,
+    conn: Box<Conn<Stream>>,
 }
 
 /// An answer whose head has come.
@@ -72,8 +73,8 @@ pub(super) struct Answered {
 /// What a server sends after its head. Reading it drives the connection; read to its end, the connection is free for the
 /// next request, dropped before, it is closed.
 pub(super) struct ServerBody {
-    line: Option<Box<Line>>,
-    rest: Rest,
+    conn: Option<Box<Conn<Stream>>>,
+    body: BodyDecoder,
     pool: Arc<Pool>,
 }
 
@@ -85,14 +86,14 @@ pub(super) enum Failure {
     /// Connections to the server broke, and nothing was sent over another.
     Disconnected,
     /// The connection broke after the request, or a part of it, may have been sent.
-    Broken(Broken),
+    Broken(ResponseError),
 }
 
 /// Why one connection gave no answer.
 enum Unanswered {
     /// It was closed before anything was written; here is the request again.
-    NotSent(Message),
-    Broken(Broken),
+    NotSent(Outgoing),
+    Broken(ResponseError),
 }
 
 // === impl Pool ===
@@ -120,35 +121,35 @@ impl Pool {
     }
 
     /// Sends a request over an idle connection or a new one.
-    pub(super) async fn send(self: &Arc<Self>, message: Message) -> Result<Answered, Failure> {
-        match self.send_over_idle(message).await {
+    pub(super) async fn send(self: &Arc<Self>, request: Outgoing) -> Result<Answered, Failure> {
+        match self.send_over_idle(request).await {
             Ok(outcome) => outcome,
-            Err(message) => self.send_over_new(message).await,
+            Err(request) => self.send_over_new(request).await,
         }
     }
 
     /// As `send`, unless an idle connection turns out to be broken: then nothing is sent, since whoever answers a new one
     /// may be another server.
-    pub(super) async fn send_to_same(self: &Arc<Self>, message: Message) -> Result<Answered, Failure> {
+    pub(super) async fn send_to_same(self: &Arc<Self>, request: Outgoing) -> Result<Answered, Failure> {
         let before = self.breaks.load(Ordering::Acquire);
-        match self.send_over_idle(message).await {
+        match self.send_over_idle(request).await {
             Ok(outcome) => outcome,
             Err(_) if self.breaks.load(Ordering::Acquire) != before => Err(Failure::Disconnected),
-            Err(message) => self.send_over_new(message).await,
+            Err(request) => self.send_over_new(request).await,
         }
     }
 
     /// Sends a request over an idle connection; gives it back where there is none.
     async fn send_over_idle(
         self: &Arc<Self>,
-        mut message: Message,
-    ) -> Result<Result<Answered, Failure>, Message> {
-        while let Some(line) = self.take_idle() {
-            match self.send_over(line, message).await {
+        mut request: Outgoing,
+    ) -> Result<Result<Answered, Failure>, Outgoing> {
+        while let Some(conn) = self.take_idle() {
+            match self.send_over(conn, request).await {
                 Ok(answer) => return Ok(Ok(answer)),
                 Err(Unanswered::NotSent(back)) => {
                     self.note_break();
-                    message = back;
+                    request = back;
                 }
                 Err(Unanswered::Broken(broken)) => {
                     self.note_break();
@@ -156,13 +157,13 @@ impl Pool {
                 }
             }
         }
-        Err(message)
+        Err(request)
     }
 
-    async fn send_over_new(self: &Arc<Self>, message: Message) -> Result<Answered, Failure> {
-        // Boxed: most requests find a line open.
-        let line = apart(self.connect()).await.inspect_err(|_| self.note_break())?;
-        self.send_over(line, message).await.map_err(|unanswered| {
+    async fn send_over_new(self: &Arc<Self>, request: Outgoing) -> Result<Answered, Failure> {
+        // Boxed: most requests find a connection open.
+        let conn = box_cold(self.connect()).await.inspect_err(|_| self.note_break())?;
+        self.send_over(conn, request).await.map_err(|unanswered| {
             self.note_break();
             match unanswered {
                 Unanswered::NotSent(_) => Failure::Connect("the connection was closed at once".into()),
@@ -175,7 +176,7 @@ impl Pool {
         self.breaks.fetch_add(1, Ordering::AcqRel);
     }
 
-    async fn connect(&self) -> Result<Box<Line>, Failure> {
+    async fn connect(&self) -> Result<Box<Conn<Stream>>, Failure> {
         let origin = self.origin.clone();
         let connected = match &self.connector {
             Connector::Plain(connector) => {
@@ -184,52 +185,52 @@ impl Pool {
             }
             Connector::Tls(connector) => connector.clone().call(origin).await.map_err(Failure::Connect)?,
         };
-        Ok(Box::new(Line::new(connected)))
+        Ok(Box::new(Conn::new(Stream::from(connected))))
     }
 
     async fn send_over(
         self: &Arc<Self>,
-        mut line: Box<Line>,
-        message: Message,
+        mut conn: Box<Conn<Stream>>,
+        request: Outgoing,
     ) -> Result<Answered, Unanswered> {
-        line.take(message);
-        match poll_fn(|context| line.poll_answer(context)).await {
-            Ok(mut head) => {
-                let rest = std::mem::replace(&mut head.rest, Rest::Over);
-                let mut body = ServerBody { line: Some(line), rest, pool: Arc::clone(self) };
+        conn.queue(request);
+        match poll_fn(|context| conn.poll_response_head(context)).await {
+            Ok(response) => {
+                let head = AnswerHead::of(&response);
+                let mut body = ServerBody { conn: Some(conn), body: response.body, pool: Arc::clone(self) };
                 body.settle(true);
                 Ok(Answered { head, body })
             }
-            Err(broken) => Err(match line.give_back() {
-                Some(message) => Unanswered::NotSent(message),
+            Err(broken) => Err(match conn.take_back() {
+                Some(request) => Unanswered::NotSent(request),
                 None => Unanswered::Broken(broken),
             }),
         }
     }
 
     /// The connection of this runtime that was used last, if it is still open.
-    fn take_idle(&self) -> Option<Box<Line>> {
+    fn take_idle(&self) -> Option<Box<Conn<Stream>>> {
         let here = here();
         loop {
             let mut idle = self.idle();
-            let at = idle.lines.iter().rposition(|idle| idle.runtime == here)?;
-            let IdleLine { since, mut line, .. } = idle.lines.remove(at);
+            let at = idle.connections.iter().rposition(|idle| idle.runtime == here)?;
+            let IdleConnection { since, mut conn, .. } = idle.connections.remove(at);
             drop(idle);
             if since.elapsed() < IDLE {
-                if line.is_free() {
-                    return Some(line);
+                if is_free(&mut conn) {
+                    return Some(conn);
                 }
                 self.note_break();
             }
         }
     }
 
-    fn put_back(self: &Arc<Self>, line: Box<Line>) {
+    fn put_back(self: &Arc<Self>, conn: Box<Conn<Stream>>) {
         let mut idle = self.idle();
-        if idle.lines.len() >= self.most_idle {
+        if idle.connections.len() >= self.most_idle {
             return;
         }
-        idle.lines.push(IdleLine { since: Instant::now(), runtime: here(), line });
+        idle.connections.push(IdleConnection { since: Instant::now(), runtime: here(), conn });
         let first = !std::mem::replace(&mut idle.swept, true);
         drop(idle);
         if first && let Ok(runtime) = Handle::try_current() {
@@ -240,15 +241,15 @@ impl Pool {
     /// Closes what was idle for too long. Says whether anything is left.
     fn expire(&self) -> bool {
         let mut idle = self.idle();
-        let expired = idle.lines.iter().take_while(|idle| idle.since.elapsed() >= IDLE).count();
-        let mut gone: Vec<_> = idle.lines.drain(..expired).collect();
+        let expired = idle.connections.iter().take_while(|idle| idle.since.elapsed() >= IDLE).count();
+        let mut gone: Vec<_> = idle.connections.drain(..expired).collect();
         // What its server closed before the time is known before somebody needs it.
-        let closed: Vec<_> = idle.lines.extract_if(.., |idle| !idle.line.is_free()).collect();
+        let closed: Vec<_> = idle.connections.extract_if(.., |idle| !is_free(&mut idle.conn)).collect();
         if !closed.is_empty() {
             self.note_break();
             gone.extend(closed);
         }
-        idle.swept = !idle.lines.is_empty();
+        idle.swept = !idle.connections.is_empty();
         let left = idle.swept;
         drop(idle);
         drop(gone);
@@ -258,6 +259,11 @@ impl Pool {
     fn idle(&self) -> MutexGuard<'_, Idle> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a connection can take a request now: the server has neither closed it nor said anything unasked.
+fn is_free(conn: &mut Conn<Stream>) -> bool {
+    (conn.stream().is_known_silent() || conn.is_silent()) && conn.is_at_rest()
 }
 
 /// The runtime that this runs on.
@@ -280,41 +286,41 @@ async fn sweep(pool: std::sync::Weak<Pool>) {
 
 impl ServerBody {
     /// The next bytes, or nothing at the end. Nothing is lost if the future is dropped.
-    pub(super) async fn next(&mut self) -> Option<Result<Bytes, Unread>> {
-        let line = self.line.as_mut()?;
-        let next = poll_fn(|context| line.poll_body(context, &mut self.rest)).await;
+    pub(super) async fn next(&mut self) -> Option<Result<Bytes, ReadError>> {
+        let conn = self.conn.as_mut()?;
+        let next = poll_fn(|context| conn.poll_body(context, &mut self.body)).await;
         self.settle(next.is_ok());
         next.transpose()
     }
 
     /// The rest in one piece, if it is no longer than `limit`.
-    pub(super) async fn whole(&mut self, limit: usize) -> Result<Bytes, Unread> {
-        let Some(line) = self.line.as_mut() else { return Ok(Bytes::new()) };
-        let mut gathered = Gathered::default();
-        let whole = poll_fn(|context| line.poll_whole(context, &mut self.rest, &mut gathered, limit)).await;
+    pub(super) async fn whole(&mut self, limit: usize) -> Result<Bytes, ReadError> {
+        let Some(conn) = self.conn.as_mut() else { return Ok(Bytes::new()) };
+        let mut read = BodyBuffer::default();
+        let whole = poll_fn(|context| conn.poll_whole_body(context, &mut self.body, &mut read, limit)).await;
         self.settle(whole.is_ok());
         whole
     }
 
     /// Asks for what there is still to come, of which no more than the end is expected.
     pub(super) fn expect_end(&self) {
-        if let Some(line) = &self.line {
-            line.acknowledge();
+        if let Some(conn) = &self.conn {
+            conn.stream().acknowledge();
         }
     }
 
     /// Whether nothing more will come.
     pub(super) fn is_over(&self) -> bool {
-        self.rest.is_over() || self.line.is_none()
+        self.body.is_done() || self.conn.is_none()
     }
 
     /// Gives the connection back if the body is over and nothing went wrong with it.
     fn settle(&mut self, well: bool) {
-        if (self.rest.is_over() || !well)
-            && let Some(line) = self.line.take_if(|line| !well || line.is_at_rest())
+        if (self.body.is_done() || !well)
+            && let Some(conn) = self.conn.take_if(|conn| !well || conn.is_at_rest())
             && well
         {
-            self.pool.put_back(line);
+            self.pool.put_back(conn);
         }
     }
 }

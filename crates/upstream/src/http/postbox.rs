@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use highwater_http1::request_head::RequestTemplate;
 use highwater_mcp::error_code::notification;
 use tokio::sync::Semaphore;
 
 use super::body::{MAX_ERROR_BODY, collect};
-use super::head::Head;
 use super::pool::Answered;
 use super::wire::Wire;
 use crate::error::{Cause, UpstreamError};
@@ -20,7 +20,7 @@ const DELIVERY: Duration = Duration::from_secs(10);
 /// The endpoint that takes our messages, with the headers it wants.
 pub(super) struct Postbox {
     wire: Arc<Wire>,
-    head: Head,
+    head: RequestTemplate,
     errands: Arc<Semaphore>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct UnderWay<'a> {
 // === impl Postbox ===
 
 impl Postbox {
-    pub(super) fn new(wire: Arc<Wire>, head: Head) -> Self {
+    pub(super) fn new(wire: Arc<Wire>, head: RequestTemplate) -> Self {
         Self { wire, head, errands: Arc::new(Semaphore::new(MAX_ERRANDS)) }
     }
 
@@ -42,7 +42,7 @@ impl Postbox {
     }
 
     /// The head of every message posted here.
-    pub(super) fn head(&self) -> &Head {
+    pub(super) fn head(&self) -> &RequestTemplate {
         &self.head
     }
 

@@ -13,9 +13,9 @@ use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::text::member;
 use tokio::sync::oneshot;
 
+use super::answer_head::Content;
 use super::body::{Events, message, scan};
 use super::calls::Calls;
-use super::head::Content;
 use super::pool::Answered;
 use super::postbox::{Postbox, UnderWay};
 use super::task::Task;

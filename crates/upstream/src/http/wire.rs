@@ -10,9 +10,9 @@ use std::time::Duration;
 use ::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use ::http::{HeaderMap, Method, Uri};
 use highwater_core::id::UpstreamId;
+use highwater_http1::outgoing::Outgoing;
+use highwater_http1::request_head::RequestTemplate;
 
-use super::head::Head;
-use super::line::Message;
 use super::pool::{Answered, Failure, Pool};
 use super::tls;
 use crate::error::{Cause, NoConnection, UpstreamError};
@@ -84,8 +84,8 @@ impl Wire {
     }
 
     /// The head of every POST with these headers to `uri`, of which only the path is sent.
-    pub(super) fn post_head(uri: &Uri, headers: &HeaderMap) -> Head {
-        Head::new(&Method::POST, uri, headers)
+    pub(super) fn post_head(uri: &Uri, headers: &HeaderMap) -> RequestTemplate {
+        RequestTemplate::new(&Method::POST, uri, headers)
     }
 
     /// The headers of a POST, to which the caller adds those of its era.
@@ -103,26 +103,36 @@ impl Wire {
         headers
     }
 
-    pub(super) async fn post(&self, head: &Head, body: Vec<u8>) -> Result<Answered, UpstreamError> {
-        self.send(Message::new(head, body)).await
+    pub(super) async fn post(
+        &self,
+        head: &RequestTemplate,
+        body: Vec<u8>,
+    ) -> Result<Answered, UpstreamError> {
+        self.send(Outgoing::request(head, body)).await
     }
 
     /// As `post`, but only to the server that answered last: where a connection turns out to be broken, nothing is sent.
-    pub(super) async fn post_to_same(&self, head: &Head, body: Vec<u8>) -> Result<Answered, UpstreamError> {
-        let outcome = self.pool.send_to_same(Message::new(head, body)).await;
+    pub(super) async fn post_to_same(
+        &self,
+        head: &RequestTemplate,
+        body: Vec<u8>,
+    ) -> Result<Answered, UpstreamError> {
+        let outcome = self.pool.send_to_same(Outgoing::request(head, body)).await;
         outcome.map_err(|error| self.transport_error(&error))
     }
 
     pub(super) async fn get(&self, headers: &HeaderMap) -> Result<Answered, UpstreamError> {
-        self.send(Message::bare(&Head::new(&Method::GET, &self.uri, headers))).await
+        self.send(Outgoing::request_without_body(&RequestTemplate::new(&Method::GET, &self.uri, headers)))
+            .await
     }
 
     pub(super) async fn delete(&self, headers: &HeaderMap) -> Result<Answered, UpstreamError> {
-        self.send(Message::bare(&Head::new(&Method::DELETE, &self.uri, headers))).await
+        self.send(Outgoing::request_without_body(&RequestTemplate::new(&Method::DELETE, &self.uri, headers)))
+            .await
     }
 
-    async fn send(&self, message: Message) -> Result<Answered, UpstreamError> {
-        self.pool.send(message).await.map_err(|error| self.transport_error(&error))
+    async fn send(&self, request: Outgoing) -> Result<Answered, UpstreamError> {
+        self.pool.send(request).await.map_err(|error| self.transport_error(&error))
     }
 
     /// An error of this server.

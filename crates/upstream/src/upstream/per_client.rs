@@ -13,7 +13,7 @@ use tokio::time::{Duration, Instant, timeout};
 
 use super::Upstream;
 use super::perform::CallClient;
-use crate::apart;
+use crate::box_cold;
 use crate::client_session::{ClientSession, Party};
 use crate::control::{ControlMessage, LogLevel};
 use crate::error::{Cause, UpstreamError};
@@ -172,7 +172,7 @@ impl Upstream {
         if session.is_over() {
             return shared();
         }
-        match apart(self.of_legacy(per_client, session)).await {
+        match box_cold(self.of_legacy(per_client, session)).await {
             Ok(upstream) => (upstream, None),
             Err(error) => (Arc::clone(self), Some(error)),
         }

@@ -21,7 +21,7 @@ use super::Upstream;
 use super::per_client::Manner;
 use super::retry::Failed;
 use super::turns::{Turn, Turns};
-use crate::apart;
+use crate::box_cold;
 use crate::client_session::Party;
 use crate::error::{Cause, UpstreamError};
 use crate::event::CallSink;
@@ -154,14 +154,14 @@ impl Upstream {
         if action.kind() == ActionKind::Subscribe {
             return match unmet {
                 Some(error) => Err(error),
-                None => apart(self.subscribe(action, client)).await,
+                None => box_cold(self.subscribe(action, client)).await,
             };
         }
         // Whoever has to wait for others waits in its own time.
         let (_turn, began) = match &self.turns {
             Some(turns) if permitted.conduct().writes() => {
                 let since = Instant::now();
-                (Some(apart(self.come(turns, turn, since)).await?), Some(since))
+                (Some(box_cold(self.come(turns, turn, since)).await?), Some(since))
             }
             Some(_) | None => {
                 drop(turn);
@@ -169,7 +169,7 @@ impl Upstream {
             }
         };
         if self.silence.lasts().is_some() {
-            apart(self.refuse_if_silent()).await?;
+            box_cold(self.refuse_if_silent()).await?;
         }
         let _slot = self.slot().await?;
         let _counted = InFlight::new(&self.in_flight);
@@ -186,7 +186,7 @@ impl Upstream {
             Err(error) => Failed::unmet(error, attempt, began.unwrap_or_else(Instant::now)),
         };
         // Boxed: most calls need no second attempt, and none is born with the room for it.
-        apart(self.again(failed, client, events)).await
+        box_cold(self.again(failed, client, events)).await
     }
 
     /// A link to a server that is what the call was judged by.

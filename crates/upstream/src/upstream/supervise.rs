@@ -11,7 +11,7 @@ use tokio::time::{Duration, Instant, sleep};
 use super::Upstream;
 use super::health::HealthState;
 use super::per_client::Manner;
-use crate::apart;
+use crate::box_cold;
 use crate::error::{Cause, UpstreamError};
 use crate::event::NoticeKind;
 use crate::http::HttpLink;
@@ -129,7 +129,7 @@ impl Upstream {
     /// A link that is up; starts the server if it is not.
     pub(super) async fn link(self: &Arc<Self>) -> Result<Link, UpstreamError> {
         if self.silence.lasts().is_some() {
-            apart(self.refuse_if_silent()).await?;
+            box_cold(self.refuse_if_silent()).await?;
         }
         let fail = |cause| self.wire.fail(cause, false);
         let mut outcome = match self.next() {

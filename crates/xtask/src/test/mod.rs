@@ -134,6 +134,13 @@ const PARTS: &[Part] = &[
         run: rust::fuzz,
     },
     Part {
+        name: "fuzz-http1",
+        about: "ten million messages of HTTP/1.1 in each direction, read by us and by hyper",
+        needs: &[],
+        ordinary: false,
+        run: rust::fuzz_http1,
+    },
+    Part {
         name: "integration",
         about: "the shipped program and the test kit, as a whole",
         needs: &[Need::Build, Need::Peers(Group::Node), Need::Peers(Group::PythonServers)],

@@ -147,6 +147,23 @@ pub(super) fn fuzz(stage: &Stage) -> Result<Tally> {
     Ok(tally)
 }
 
+/// Holds our reader of HTTP/1.1 against hyper's, on many more messages than the ordinary run.
+pub(super) fn fuzz_http1(stage: &Stage) -> Result<Tally> {
+    let mut command = stage.repository.cargo();
+    command.args([
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "highwater-http1",
+        "--example",
+        "differential",
+    ]);
+    let outcome = run_seeded(&mut command, COMPILE_LIMIT)?;
+    println!("{}", outcome.output);
+    Ok(Tally::of(outcome.success))
+}
+
 /// Everything that one crate's tests can say, for a quick look while working on it.
 pub(super) fn one_crate(stage: &Stage, name: &str) -> Result<Tally> {
     run_tests(stage, 1, |test| test.crate_name == name)

@@ -10,14 +10,15 @@ use crate::repository::Repository;
 const ARROWS: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("mcp", &["core"]),
+    ("http1", &[]),
     ("inspect", &["core"]),
     ("hosts", &[]),
     ("provenance", &["core"]),
     ("config", &["core"]),
     ("store", &["core"]),
     ("sandbox", &["core"]),
-    ("upstream", &["core", "mcp", "sandbox"]),
-    ("gateway", &["core", "mcp", "inspect", "hosts", "provenance", "config", "store", "upstream"]),
+    ("upstream", &["core", "mcp", "http1", "sandbox"]),
+    ("gateway", &["core", "mcp", "http1", "inspect", "hosts", "provenance", "config", "store", "upstream"]),
     ("highwater", SHIPPED),
     ("testkit", SHIPPED),
     ("xtask", &[]),
@@ -26,6 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const SHIPPED: &[&str] = &[
     "core",
     "mcp",
+    "http1",
     "inspect",
     "hosts",
     "provenance",
@@ -41,12 +43,13 @@ const SHIPPED: &[&str] = &[
 const FORBIDDEN: &[(&str, &[&str])] = &[
     ("core", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("mcp", &["tokio", "hyper", "http", "tracing", "rustix"]),
+    ("http1", &["hyper", "hyper-util", "tracing", "serde_json"]),
     ("inspect", &["tokio", "hyper", "http"]),
     ("hosts", &["tokio", "hyper", "http", "tracing", "rand", "rustix"]),
     ("provenance", &["tokio", "hyper", "http", "tracing", "rand", "rustix"]),
     ("config", &["tokio", "hyper", "http"]),
     ("store", &["hyper", "http"]),
-    ("gateway", &["serde-saphyr", "rusqlite", "tokio-postgres"]),
+    ("gateway", &["serde-saphyr", "rusqlite", "tokio-postgres", "hyper", "hyper-util"]),
 ];
 
 /// Arrows that are drawn but not listed.

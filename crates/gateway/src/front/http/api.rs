@@ -4,16 +4,15 @@ use bytes::Bytes;
 use highwater_core::id::{Principal, SessionKey, UpstreamId};
 use highwater_core::pin::{PinDigest, PinKey, PinKind};
 use highwater_core::profile::Profile;
+use highwater_http1::conn::ReadError;
 use highwater_store::{PinScope, PinVerdict, StoreError, TokenSecret, TokenTerms};
-use highwater_upstream::inlet::Unread;
 use http::{Method, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 
-use super::head::Head;
-use super::line::{BodyPatience, NoBody, RequestBody};
-use super::response::{self, ResponseBody};
+use super::response;
 use super::{HttpFront, authenticate, request};
 use crate::describe::Saying;
+use crate::front::server::{BodyPatience, NoBody, Request, RequestBody, ResponseBody};
 use crate::marks::{ClearedMarks, MarkChoice};
 use crate::people::Reset;
 use crate::pins::{Decided, Judgement};
@@ -115,18 +114,18 @@ impl HttpFront {
     /// Answers a request to the interface.
     pub(super) async fn api(
         &self,
-        head: &Head,
+        request: &Request,
         path: &str,
         query: &str,
         body: &mut RequestBody<'_>,
     ) -> Response<ResponseBody> {
-        if let Err(refused) = authenticate::operator(head, "api", &self.gateway) {
+        if let Err(refused) = authenticate::operator(request, "api", &self.gateway) {
             return *refused;
         }
         let path = path.strip_prefix(ROOT).unwrap_or_default();
         let parts: Vec<String> = path.split('/').filter_map(unescaped).collect();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let act = match head.method {
+        let act = match request.head.method {
             Method::GET | Method::HEAD => None,
             Method::POST => match read(body, request::patience(&self.gateway.settings.load())).await {
                 Ok(act) => Some(act),
@@ -305,7 +304,7 @@ async fn read(body: &mut RequestBody<'_>, patience: BodyPatience) -> Result<Act,
     let bytes = match body.whole(MAX_BODY, patience, None).await {
         Ok(bytes) => bytes,
         Err(NoBody::TooSlow) => return Err(response::too_slow()),
-        Err(NoBody::Unread(Unread::TooLarge)) => {
+        Err(NoBody::Read(ReadError::TooLarge)) => {
             return Err(problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"));
         }
         Err(_) => return Err(problem(StatusCode::BAD_REQUEST, "the body could not be read")),

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::HttpFront;
 use super::api::{Act, asked, json, problem};
-use super::response::ResponseBody;
 use crate::approvals::{By, Desk, DeskFault};
+use crate::front::server::ResponseBody;
 
 /// How many entries a list has, unless fewer are asked for.
 const MOST: u32 = 500;

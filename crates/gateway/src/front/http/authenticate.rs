@@ -5,18 +5,23 @@ use std::sync::Arc;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use highwater_config::{Auth, Settings};
 use highwater_core::audit::Access;
+use highwater_http1::headers::Headers;
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 
-use super::head::{Head, Headers};
 use super::response::{self, Refused};
+use crate::front::server::Request;
 use crate::gateway::{Gateway, now};
 use crate::tokens::{Closed, Token};
 
 /// The token behind a request to `/mcp`.
-pub(super) fn agent(head: &Head, settings: &Settings, gateway: &Gateway) -> Result<Arc<Token>, Refused> {
+pub(super) fn agent(
+    request: &Request,
+    settings: &Settings,
+    gateway: &Gateway,
+) -> Result<Arc<Token>, Refused> {
     // Where nobody has to show a token, who shows one is held to it: a token narrows.
-    let Some(shown) = bearer(&head.headers) else {
+    let Some(shown) = bearer(&request.head.headers) else {
         return match settings.auth {
             Auth::None => Ok(Arc::clone(&gateway.tokens.anonymous)),
             Auth::Token => Err(unauthorized("an agent token is needed: `Authorization: Bearer hwa_…`")),
@@ -36,9 +41,12 @@ pub(super) fn agent(head: &Head, settings: &Settings, gateway: &Gateway) -> Resu
         }
         Err(Closed::Unknown) => match gateway.siblings.is_agent(shown) {
             Ok(()) => Ok(Arc::clone(&gateway.tokens.agent)),
-            Err(Closed::Unknown) => {
-                Err(turned_away(head, "mcp", gateway, "this token opens nothing; it may be revoked or over"))
-            }
+            Err(Closed::Unknown) => Err(turned_away(
+                request,
+                "mcp",
+                gateway,
+                "this token opens nothing; it may be revoked or over",
+            )),
             Err(Closed::Stale) => Err(stale()),
         },
         Err(Closed::Stale) => Err(stale()),
@@ -54,24 +62,22 @@ fn stale() -> Refused {
 }
 
 /// Whether a request comes from the operator.
-pub(super) fn operator(head: &Head, what: &str, gateway: &Gateway) -> Result<(), Refused> {
-    let shown = bearer(&head.headers).unwrap_or_default();
+pub(super) fn operator(request: &Request, what: &str, gateway: &Gateway) -> Result<(), Refused> {
+    let shown = bearer(&request.head.headers).unwrap_or_default();
     if !gateway.is_operator(shown) {
         let message = "the operator token is needed: `Authorization: Bearer hwo_…`";
-        return Err(turned_away(head, what, gateway, message));
+        return Err(turned_away(request, what, gateway, message));
     }
-    let from = head.from.map(|from| from.to_string());
-    let (principal, from) = (Some("operator"), from.as_deref());
+    let from = request.peer.to_string();
+    let (principal, from) = (Some("operator"), Some(from.as_str()));
     gateway.access.note("signed-in", Access { principal, from, what: Some(what), ..Access::default() });
     Ok(())
 }
 
 /// Refuses a token that opens nothing, and puts that on record. Nothing of the token is: it may be one of another place.
-fn turned_away(head: &Head, what: &str, gateway: &Gateway, message: &str) -> Refused {
-    let from = head.from.map(|from| from.to_string());
-    gateway
-        .access
-        .note("wrong-token", Access { from: from.as_deref(), what: Some(what), ..Access::default() });
+fn turned_away(request: &Request, what: &str, gateway: &Gateway, message: &str) -> Refused {
+    let from = request.peer.to_string();
+    gateway.access.note("wrong-token", Access { from: Some(&from), what: Some(what), ..Access::default() });
     unauthorized(message)
 }
 

@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::Abortable;
+use highwater_http1::headers::{Headers, plain};
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
 use highwater_mcp::headers::{CLIENT_SESSION_ID, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use highwater_store::{KeptTransport, SessionHandle, SessionKind, SessionOwner};
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 use http::header::{HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 use super::call::{Call, Orphan, Step};
-use super::head::{Headers, plain};
-use super::response::{self, Refused, ResponseBody};
+use super::response::{self, Refused};
 use super::sessions::HttpSession;
 use super::stream_log::Manner;
 use super::{Endpoint, HttpFront, request};
 use crate::client::{Aside, Client, HangUp, LegacySession};
+use crate::front::server::ResponseBody;
 use crate::gateway::fresh_id;
-use crate::in_place::boxed;
 use crate::session::{KeptClient, Place, client_session_id};
 use crate::tokens::{Slot, Token};
 
@@ -47,7 +47,7 @@ impl HttpFront {
         slot: Option<Slot>,
     ) -> Response<ResponseBody> {
         if frame.kind() == FrameKind::Request && frame.method() == Some("initialize") {
-            return apart(self.begin_session(frame, &endpoint, token)).await;
+            return box_cold(self.begin_session(frame, &endpoint, token)).await;
         }
         let session = match self.session(headers, &endpoint, &token).await {
             Ok(session) => session,
@@ -149,7 +149,7 @@ impl HttpFront {
         let (gateway, running) = (Arc::clone(&self.gateway), Arc::clone(&session.session));
         let served = asked.clone();
         let mut call = Call::new(Orphan::GoesOn, |outlet| {
-            boxed(|| async move {
+            Box::pin(async move {
                 let _slot = slot;
                 let serving = gateway.serve(Client::Legacy(Arc::clone(&running)), part, frame, outlet);
                 let answer = Abortable::new(serving, registration).await.ok();
@@ -254,7 +254,7 @@ impl HttpFront {
         let found = id.and_then(|id| self.sessions.find(id, &token.principal, &endpoint.virtual_server));
         let found = match (found, id) {
             (Some(found), _) => Some(found),
-            (None, Some(id)) => apart(self.take_up(id, endpoint, token)).await?,
+            (None, Some(id)) => box_cold(self.take_up(id, endpoint, token)).await?,
             (None, None) => None,
         };
         let Some(session) = found else {

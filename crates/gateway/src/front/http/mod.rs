@@ -4,10 +4,7 @@ mod api;
 mod api_approvals;
 mod authenticate;
 mod call;
-mod connection;
-mod head;
 mod legacy;
-mod line;
 mod modern;
 mod origin;
 mod pages;
@@ -17,7 +14,6 @@ mod room;
 mod sessions;
 mod stream_log;
 mod workers;
-mod written;
 
 use std::io;
 use std::net::TcpListener;
@@ -26,22 +22,27 @@ use std::time::Duration;
 
 use highwater_config::Listen;
 use highwater_core::id::VirtualServerId;
+use highwater_http1::headers::{Headers, plain};
 use highwater_mcp::frame::{Frame, FrameKind};
-use highwater_upstream::apart;
+use highwater_upstream::box_cold;
 use http::{Method, Response, StatusCode};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use self::head::{Head, Headers, plain};
-use self::line::RequestBody;
-use self::response::{Refused, ResponseBody};
-use self::room::{Doing, Room};
+use self::response::Refused;
+use self::room::Room;
 use self::sessions::HttpSessions;
 pub(crate) use self::workers::Workers;
 use crate::front::Serving;
+use crate::front::server::{self, Activity, Request, RequestBody, ResponseBody, Router, stopped};
 use crate::gateway::Gateway;
 use crate::tokens::{BodyBudget, BodyCharge, Slot, Token};
 use crate::world::DEFAULT_VIRTUAL_SERVER;
+
+/// A client that was refused may go on sending this many times what a message may have.
+const DRAINED_TIMES: usize = 16;
+/// How often a connection is looked at. One that is silent is closed after 30 to 45 s.
+const LOOK_EVERY: Duration = Duration::from_secs(15);
 
 /// Made once: nearly every request names it.
 static DEFAULT: LazyLock<VirtualServerId> = LazyLock::new(|| VirtualServerId::new(DEFAULT_VIRTUAL_SERVER));
@@ -71,12 +72,7 @@ struct Message {
 }
 
 /// What became of a request once it was read.
-enum Admitted {
-    /// There is a message to serve.
-    Message(Message),
-    /// It is answered already.
-    Answered(Response<ResponseBody>),
-}
+type Admitted = server::Admitted<Message>;
 
 /// Opens the listeners: both loopbacks for `localhost`, so that nobody else can own the other one.
 pub fn bind(listen: Listen) -> io::Result<Vec<TcpListener>> {
@@ -144,8 +140,8 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
         };
         match accepted {
             Ok((stream, peer)) => {
-                let doing = Arc::new(Doing::default());
-                let Some(place) = front.room.enter(&doing) else {
+                let activity = Arc::new(Activity::default());
+                let Some(place) = front.room.enter(&activity) else {
                     tracing::warn!(%peer, "too many connections are at work; this one is closed");
                     continue;
                 };
@@ -158,11 +154,15 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
                         let seat = workers.seat();
                         let runtime = seat.runtime.clone();
                         let (front, stop) = (Arc::clone(&front), stop.clone());
-                        let serving = connection::serve(front, stream, (peer, doing), stop);
                         connections.spawn_on(
                             async move {
                                 let (_seat, _place) = (seat, place);
-                                serving.await;
+                                match tokio::net::TcpStream::from_std(stream) {
+                                    Ok(stream) => server::serve(front, stream, (peer, activity), stop).await,
+                                    Err(error) => {
+                                        tracing::warn!(%error, %peer, "a connection could not be taken over");
+                                    }
+                                }
                             },
                             &runtime,
                         );
@@ -187,67 +187,25 @@ async fn accept(front: Arc<HttpFront>, listener: TcpListener, mut stop: watch::R
 
 // === impl HttpFront ===
 
-impl HttpFront {
-    /// Reads a request as far as it is welcome.
-    async fn admit(&self, head: &Head, body: &mut RequestBody<'_>) -> Admitted {
+impl Router for HttpFront {
+    type Work = Message;
+
+    async fn admit(&self, request: &Request, body: &mut RequestBody<'_>) -> Admitted {
         let settings = self.gateway.settings.load_full();
-        if let Err(refused) = origin::check(&head.headers, &settings) {
+        if let Err(refused) = origin::check(&request.head.headers, &settings) {
             return Admitted::Answered(*refused);
         }
-        let (path, query) = head.path_and_query();
+        let (path, query) = request.head.path_and_query();
         Admitted::Answered(match endpoint(path) {
-            Some(endpoint) => match self.enter(head, body, endpoint, &settings).await {
+            Some(endpoint) => match self.enter(request, body, endpoint, &settings).await {
                 Ok(admitted) => return admitted,
                 Err(refused) => *refused,
             },
-            None if path.starts_with(api::ROOT) => apart(self.api(head, path, query, body)).await,
+            None if path.starts_with(api::ROOT) => box_cold(self.api(request, path, query, body)).await,
             None => match older_transport(path) {
-                Some(endpoint) => refuse_older_transport(head, endpoint),
-                None => apart(self.page(head, path)).await,
+                Some(endpoint) => refuse_older_transport(request, endpoint),
+                None => box_cold(self.page(request, path)).await,
             },
-        })
-    }
-
-    async fn enter(
-        &self,
-        head: &Head,
-        body: &mut RequestBody<'_>,
-        endpoint: Endpoint,
-        settings: &highwater_config::Settings,
-    ) -> Result<Admitted, Refused> {
-        let token = authenticate::agent(head, settings, &self.gateway)?;
-        // One that the token does not open reads as if it did not exist.
-        if !token.enters(&endpoint.virtual_server)
-            || self.gateway.world.load().virtual_server(&endpoint.virtual_server).is_none()
-        {
-            let message = format!("there is no virtual server `{}`", endpoint.virtual_server);
-            return Err(Box::new(response::text(StatusCode::NOT_FOUND, &message)));
-        }
-        if let Some(context) = &endpoint.context {
-            apart(self.check_context(context, &token, &endpoint.virtual_server)).await?;
-        }
-        Ok(match head.method {
-            Method::POST => {
-                request::check_types(&head.headers)?;
-                let mut charge = BodyCharge::new(&self.bytes, &token, &settings.limits);
-                let frame = request::read_frame(body, settings, &mut charge).await?;
-                // A place for as long as the request is served; what is no request takes none.
-                let slot = match frame.kind() {
-                    FrameKind::Request => {
-                        let slot = token.admit().map_err(|busy| Box::new(response::busy(&frame, &busy)))?;
-                        Some(slot.holding(Some(charge)))
-                    }
-                    FrameKind::Notification | FrameKind::Response | FrameKind::Error => None,
-                };
-                Admitted::Message(Message { frame, endpoint, token, slot })
-            }
-            Method::GET => {
-                Admitted::Answered(apart(self.open_stream(&head.headers, &endpoint, &token)).await)
-            }
-            Method::DELETE => {
-                Admitted::Answered(apart(self.end_session(&head.headers, &endpoint, &token)).await)
-            }
-            _ => Admitted::Answered(response::method_not_allowed()),
         })
     }
 
@@ -259,6 +217,59 @@ impl HttpFront {
         } else {
             self.legacy(headers, frame, endpoint, token, slot).await
         }
+    }
+
+    fn max_drained(&self) -> usize {
+        self.gateway.settings.load().limits.max_message.saturating_mul(DRAINED_TIMES)
+    }
+
+    fn look_every(&self) -> Duration {
+        LOOK_EVERY
+    }
+}
+
+impl HttpFront {
+    async fn enter(
+        &self,
+        request: &Request,
+        body: &mut RequestBody<'_>,
+        endpoint: Endpoint,
+        settings: &highwater_config::Settings,
+    ) -> Result<Admitted, Refused> {
+        let token = authenticate::agent(request, settings, &self.gateway)?;
+        // One that the token does not open reads as if it did not exist.
+        if !token.enters(&endpoint.virtual_server)
+            || self.gateway.world.load().virtual_server(&endpoint.virtual_server).is_none()
+        {
+            let message = format!("there is no virtual server `{}`", endpoint.virtual_server);
+            return Err(Box::new(response::text(StatusCode::NOT_FOUND, &message)));
+        }
+        if let Some(context) = &endpoint.context {
+            box_cold(self.check_context(context, &token, &endpoint.virtual_server)).await?;
+        }
+        Ok(match request.head.method {
+            Method::POST => {
+                request::check_types(&request.head.headers)?;
+                let mut charge = BodyCharge::new(&self.bytes, &token, &settings.limits);
+                let frame = request::read_frame(body, settings, &mut charge).await?;
+                // A place for as long as the request is served; what is no request takes none.
+                let slot = match frame.kind() {
+                    FrameKind::Request => {
+                        let slot = token.admit().map_err(|busy| Box::new(response::busy(&frame, &busy)))?;
+                        Some(slot.holding(Some(charge)))
+                    }
+                    FrameKind::Notification | FrameKind::Response | FrameKind::Error => None,
+                };
+                Admitted::Work(Message { frame, endpoint, token, slot })
+            }
+            Method::GET => {
+                Admitted::Answered(box_cold(self.open_stream(&request.head.headers, &endpoint, &token)).await)
+            }
+            Method::DELETE => {
+                Admitted::Answered(box_cold(self.end_session(&request.head.headers, &endpoint, &token)).await)
+            }
+            _ => Admitted::Answered(response::method_not_allowed()),
+        })
     }
 
     /// A context splits a session, so it must be one that was made here: whoever could make up contexts could leave a
@@ -320,8 +331,8 @@ fn older_transport(path: &str) -> Option<&str> {
 }
 
 /// Tells a client of HTTP+SSE, and whoever reads its log, where to connect instead.
-fn refuse_older_transport(head: &Head, endpoint: &str) -> Response<ResponseBody> {
-    let host = head.headers.get("host").and_then(plain).unwrap_or_default();
+fn refuse_older_transport(request: &Request, endpoint: &str) -> Response<ResponseBody> {
+    let host = request.head.headers.get("host").and_then(plain).unwrap_or_default();
     // In front of other machines stands something that knows how it is reached.
     let url = if origin::is_loopback(host) {
         format!("http://{host}{endpoint}")
@@ -334,14 +345,6 @@ fn refuse_older_transport(head: &Head, endpoint: &str) -> Response<ResponseBody>
          `\"type\": \"http\"`)"
     );
     response::text(StatusCode::GONE, &message)
-}
-
-/// Waits until the front is told to stop.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // An error means that whoever could stop us is gone, which is a reason to stop.
-    if stop.wait_for(|stop| *stop).await.is_err() {
-        tracing::debug!("stopping, since nobody could say so any more");
-    }
 }
 
 fn is_missing_family(error: &io::Error) -> bool {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
+use highwater_http1::headers::{Headers, plain};
 use highwater_mcp::era::LEGACY_VERSIONS;
 use highwater_mcp::error_code::{self, INVALID_REQUEST};
 use highwater_mcp::frame::{Frame, FrameKind};
@@ -19,13 +20,12 @@ use http::{Response, StatusCode};
 use tokio::time::{Instant, Sleep};
 
 use super::call::{Call, Orphan, Step};
-use super::head::{Headers, plain};
-use super::response::{self, ResponseBody};
+use super::response;
 use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
 use crate::front::LISTEN;
+use crate::front::server::ResponseBody;
 use crate::greet;
-use crate::in_place::boxed;
 use crate::session::{Place, client_session_id};
 use crate::tokens::{Slot, Token};
 
@@ -88,7 +88,7 @@ impl HttpFront {
         // An open ear takes no place: it would be taken for ever.
         let slot = slot.filter(|_| frame.method() != Some(LISTEN));
         let mut call = Call::new(Orphan::Ends, |outlet| {
-            boxed(|| async move {
+            Box::pin(async move {
                 let _slot = slot;
                 Some(gateway.serve(Client::Modern(Arc::new(client)), None, frame, outlet).await)
             })

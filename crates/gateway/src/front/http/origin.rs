@@ -2,9 +2,9 @@
 //! an origin of their own. On by default.
 
 use highwater_config::Settings;
+use highwater_http1::headers::{Headers, plain};
 use http::StatusCode;
 
-use super::head::{Headers, plain};
 use super::response::{self, Refused};
 
 /// Names by which this machine may be addressed without being configured.

@@ -3,19 +3,19 @@
 use highwater_store::{AuditError, StoreError};
 use http::{Method, Response, StatusCode};
 
-use super::head::Head;
-use super::response::{self, ResponseBody};
+use super::response;
 use super::{HttpFront, authenticate};
+use crate::front::server::{Request, ResponseBody};
 
 /// The paths besides MCP's.
 const PAGES: [&str; 4] = ["/", "/healthz", "/readyz", "/metrics"];
 
 impl HttpFront {
-    pub(super) async fn page(&self, head: &Head, path: &str) -> Response<ResponseBody> {
+    pub(super) async fn page(&self, request: &Request, path: &str) -> Response<ResponseBody> {
         if !PAGES.contains(&path) {
             return response::text(StatusCode::NOT_FOUND, "nothing is here; MCP is at /mcp");
         }
-        if head.method != Method::GET && head.method != Method::HEAD {
+        if request.head.method != Method::GET && request.head.method != Method::HEAD {
             return response::not_allowed("GET, HEAD", "this path takes GET");
         }
         match path {
@@ -30,7 +30,7 @@ impl HttpFront {
             },
             // Beyond this machine even the names of servers are nobody's business.
             "/metrics" if !self.gateway.settings.load().listen.is_loopback() => {
-                authenticate::operator(head, "metrics", &self.gateway)
+                authenticate::operator(request, "metrics", &self.gateway)
                     .map_or_else(|refused| *refused, |()| self.metrics())
             }
             "/metrics" => self.metrics(),

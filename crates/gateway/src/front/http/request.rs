@@ -1,15 +1,15 @@
 //! Reading a request: its types, its bounded body, and the one strict scan.
 
 use highwater_config::Settings;
+use highwater_http1::conn::ReadError;
+use highwater_http1::headers::{Headers, plain};
 use highwater_mcp::error_code::{INVALID_REQUEST, error_response};
 use highwater_mcp::frame::Frame;
-use highwater_upstream::inlet::Unread;
 use http::StatusCode;
 
-use super::head::{Headers, plain};
-use super::line::{BodyPatience, NoBody, RequestBody};
 use super::response::{self, Refused};
 use crate::front::client_rules;
+use crate::front::server::{BodyPatience, NoBody, RequestBody};
 use crate::tokens::BodyCharge;
 
 /// The spellings of `Accept` that the SDKs use.
@@ -89,7 +89,7 @@ pub(super) async fn read_frame(
         Ok(bytes) => bytes,
         Err(NoBody::NoRoom(busy)) => return Err(Box::new(response::no_room(&busy))),
         Err(NoBody::TooSlow) => return Err(Box::new(response::too_slow())),
-        Err(NoBody::Unread(Unread::TooLarge)) => {
+        Err(NoBody::Read(ReadError::TooLarge)) => {
             let message = format!(
                 "the message is larger than the {} bytes that are allowed (`limits.max_message`)",
                 rules.max_bytes

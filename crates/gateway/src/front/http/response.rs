@@ -1,65 +1,38 @@
 //! Responses: a whole message, or a stream of events.
 
-use std::pin::Pin;
-
 use bytes::Bytes;
-use futures_util::Stream;
 use highwater_mcp::frame::Frame;
 use http::header::{ALLOW, CACHE_CONTROL, HeaderValue, RETRY_AFTER};
 use http::{HeaderName, Response, StatusCode};
 
 use crate::front::busy_response;
+use crate::front::server::{self, Events, ResponseBody};
 use crate::tokens::{Bound, Busy};
 
 /// Keeps proxies from collecting events before they pass them on.
 const ACCEL: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The events of a stream, encoded.
-pub(super) type Events = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
-
 /// A request that ends before it reaches MCP. Boxed, because it is rare and the other outcome is small.
 pub(super) type Refused = Box<Response<ResponseBody>>;
 
-/// A response's body. What it is, it says itself: hardly any response has a header beside that.
-pub(super) enum ResponseBody {
-    Nothing,
-    Json(Bytes),
-    Text(Bytes),
-    Events(Events),
-}
-
-// === impl ResponseBody ===
-
-impl ResponseBody {
-    /// The value of `content-type`.
-    pub(super) fn content_type(&self) -> Option<&'static str> {
-        match self {
-            Self::Nothing => None,
-            Self::Json(_) => Some("application/json"),
-            Self::Text(_) => Some("text/plain; charset=utf-8"),
-            Self::Events(_) => Some("text/event-stream"),
-        }
-    }
-}
-
 /// A JSON message.
 pub(super) fn json(status: StatusCode, message: impl Into<Bytes>) -> Response<ResponseBody> {
-    with(status, ResponseBody::Json(message.into()))
+    server::response(status, ResponseBody::Whole("application/json", message.into()))
 }
 
 /// A sentence for a person.
 pub(super) fn text(status: StatusCode, message: &str) -> Response<ResponseBody> {
-    with(status, ResponseBody::Text(Bytes::from(format!("{message}\n"))))
+    server::response(status, ResponseBody::text(message))
 }
 
 /// Nothing but a status.
 pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {
-    with(status, ResponseBody::Nothing)
+    server::response(status, ResponseBody::Nothing)
 }
 
 /// A stream of events.
 pub(super) fn events(events: Events) -> Response<ResponseBody> {
-    let mut response = with(StatusCode::OK, ResponseBody::Events(events));
+    let mut response = server::response(StatusCode::OK, ResponseBody::Events(events));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-store"));
     response.headers_mut().insert(ACCEL, HeaderValue::from_static("no"));
     response
@@ -75,12 +48,6 @@ pub(super) fn not_allowed(allowed: &'static str, message: &str) -> Response<Resp
 /// A method that MCP's paths do not have, or have only within a session.
 pub(super) fn method_not_allowed() -> Response<ResponseBody> {
     not_allowed("POST", "this path takes POST; GET and DELETE need a session")
-}
-
-fn with(status: StatusCode, body: ResponseBody) -> Response<ResponseBody> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    response
 }
 
 /// The answer to a request for which its token has no room.

@@ -2,11 +2,12 @@
 //! one that nobody was let in on; then the one that has been open longest of those that do nothing.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Resource, getrlimit};
-use tokio::sync::Notify;
+
+use crate::front::server::Activity;
 
 /// How many connections may be open at once, whatever the system allows.
 const MAX_CONNECTIONS: usize = 4096;
@@ -21,22 +22,7 @@ const FEWEST: usize = 16;
 pub(super) struct Room {
     most: usize,
     next: AtomicU64,
-    open: Mutex<BTreeMap<u64, Arc<Doing>>>,
-}
-
-/// What a connection is doing, as seen by those who may have to end it.
-#[derive(Debug, Default)]
-pub(super) struct Doing {
-    /// How many requests have begun.
-    pub(super) begun: AtomicU64,
-    /// A request is being served, or its answer sent.
-    pub(super) busy: AtomicBool,
-    /// The request that is being served is the last one.
-    pub(super) last: AtomicBool,
-    /// Somebody was let in on it.
-    pub(super) known: AtomicBool,
-    /// Told when it has to give way.
-    pub(super) give_way: Notify,
+    open: Mutex<BTreeMap<u64, Arc<Activity>>>,
 }
 
 /// A connection's place, for as long as this lives.
@@ -69,7 +55,7 @@ impl Room {
     }
 
     /// A place for another connection. Nothing, if all are taken by such as are at work.
-    pub(super) fn enter(self: &Arc<Self>, doing: &Arc<Doing>) -> Option<Place> {
+    pub(super) fn enter(self: &Arc<Self>, activity: &Arc<Activity>) -> Option<Place> {
         let mut open = self.open();
         if open.len() >= self.most {
             let number = last_in_rank(&open)?;
@@ -79,20 +65,20 @@ impl Room {
             }
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        open.insert(number, Arc::clone(doing));
+        open.insert(number, Arc::clone(activity));
         Some(Place { room: Arc::clone(self), number })
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Doing>>> {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Activity>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The oldest of those that give way first.
-fn last_in_rank(open: &BTreeMap<u64, Arc<Doing>>) -> Option<u64> {
+fn last_in_rank(open: &BTreeMap<u64, Arc<Activity>>) -> Option<u64> {
     let mut found: Option<(Rank, u64)> = None;
-    for (number, doing) in open {
-        match doing.rank() {
+    for (number, activity) in open {
+        match activity.rank() {
             Some(Rank::Headless) => return Some(*number),
             Some(rank) if found.is_none_or(|(other, _)| rank < other) => found = Some((rank, *number)),
             Some(_) | None => {}
@@ -101,9 +87,9 @@ fn last_in_rank(open: &BTreeMap<u64, Arc<Doing>>) -> Option<u64> {
     found.map(|(_, number)| number)
 }
 
-// === impl Doing ===
+// === impl Activity ===
 
-impl Doing {
+impl Activity {
     /// Which of those it is that may have to give way; nothing while it is at work.
     fn rank(&self) -> Option<Rank> {
         if self.busy.load(Ordering::Relaxed) {
@@ -127,37 +113,39 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
-    fn doing(begun: u64, busy: bool, known: bool) -> Arc<Doing> {
-        Arc::new(Doing {
+    fn activity(begun: u64, busy: bool, known: bool) -> Arc<Activity> {
+        Arc::new(Activity {
             begun: AtomicU64::new(begun),
             busy: AtomicBool::new(busy),
             known: AtomicBool::new(known),
-            ..Doing::default()
+            ..Activity::default()
         })
     }
 
     #[tokio::test]
     async fn who_has_sent_nothing_gives_way_first_and_who_is_at_work_never() {
         let room = Room::of(4);
-        let (idle, stranger) = (doing(3, false, true), doing(1, false, false));
-        let (silent, works) = (doing(0, false, false), doing(1, true, true));
+        let (idle, stranger) = (activity(3, false, true), activity(1, false, false));
+        let (silent, works) = (activity(0, false, false), activity(1, true, true));
         let _places: Vec<Place> =
-            [&idle, &stranger, &silent, &works].map(|doing| room.enter(doing).unwrap()).into();
+            [&idle, &stranger, &silent, &works].map(|activity| room.enter(activity).unwrap()).into();
         for expected in [&silent, &stranger, &idle] {
-            let at_work = doing(1, true, true);
+            let at_work = activity(1, true, true);
             std::mem::forget(room.enter(&at_work).unwrap());
             expected.give_way.notified().await;
         }
-        assert!(room.enter(&doing(0, false, false)).is_none(), "all are at work");
+        assert!(room.enter(&activity(0, false, false)).is_none(), "all are at work");
     }
 
     #[test]
     fn a_place_is_given_back() {
         let room = Room::of(1);
         for _ in 0..3 {
-            drop(room.enter(&doing(1, true, true)).unwrap());
+            drop(room.enter(&activity(1, true, true)).unwrap());
         }
     }
 }

@@ -13,7 +13,7 @@ use highwater_mcp::sse;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::response::Events;
+use crate::front::server::Events;
 
 /// How much a log keeps.
 const MAX_EVENTS: usize = 256;

@@ -1,21 +1,18 @@
 //! Answers of the page, each with the whole set of headers that keep a browser from doing more than it should.
 
-use std::convert::Infallible;
-
 use bytes::Bytes;
 use http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION, REFERRER_POLICY,
-    SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderName, Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
 use serde::Serialize;
 
 use super::counter::Refusal;
+use crate::front::server::{self, ResponseBody};
 
 /// What is sent.
-pub(super) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+pub(super) type Answer = Response<ResponseBody>;
 
 /// Nothing from elsewhere, no scripts in documents, no frames, and no text that becomes markup in the browser.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -45,15 +42,9 @@ struct Problem<'a> {
     reason: Option<&'static str>,
 }
 
-pub(super) fn with(
-    status: StatusCode,
-    content_type: &'static str,
-    body: UnsyncBoxBody<Bytes, Infallible>,
-) -> Answer {
-    let mut answer = Response::new(body);
-    *answer.status_mut() = status;
+pub(super) fn with(status: StatusCode, body: ResponseBody) -> Answer {
+    let mut answer = server::response(status, body);
     let headers = answer.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -61,7 +52,7 @@ pub(super) fn with(
 }
 
 fn whole(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Answer {
-    with(status, content_type, Full::new(body.into()).boxed_unsync())
+    with(status, ResponseBody::Whole(content_type, body.into()))
 }
 
 /// A file of ours.

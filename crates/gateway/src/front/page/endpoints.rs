@@ -1,13 +1,13 @@
 //! What the page's own documents ask for: challenges and their answers, yes and no, signing in, enrolling.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use bytes::Bytes;
 use highwater_core::approval::plain;
 use highwater_core::id::{ApprovalId, UserId};
 use highwater_core::profile::Profile;
 use http::StatusCode;
-use http_body_util::{BodyExt as _, Limited};
-use hyper::body::Incoming;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -19,10 +19,15 @@ use super::rates::Known;
 use super::visitors::{COOKIE_NAME, SIGNED_IN, Visitor};
 use super::{Asked, Page, document, guard};
 use crate::approvals::{ApprovalState, By, RememberScope};
+use crate::front::server::{BodyPatience, NoBody, RequestBody};
 use crate::gateway::random_text;
 
 /// How much a request may hold: an attestation of the greatest allowed size, in base64, and room for the rest.
 const MAX_BODY: usize = 256 * 1024;
+
+/// How long the body of a request may take.
+const PATIENCE: BodyPatience =
+    BodyPatience { silence: Duration::from_secs(15), time: Duration::from_secs(60) };
 
 /// The word by which the module knows that it has to sign in again.
 const SIGN_IN: &str = "sign_in_required";
@@ -112,7 +117,7 @@ struct ActSigned {
 struct Nothing {}
 
 impl<C: Counter> Page<C> {
-    pub(super) async fn post(&self, asked: &Asked<'_>, path: &[&str], body: Incoming) -> Answer {
+    pub(super) async fn post(&self, asked: &Asked<'_>, path: &[&str], body: &mut RequestBody<'_>) -> Answer {
         if let Err((status, words)) = guard::change(&asked.head.headers, &self.origin, &self.visitors) {
             return answer::refusal(&Refusal::new(status, words));
         }
@@ -120,9 +125,9 @@ impl<C: Counter> Page<C> {
             let words = "that is too often; wait a minute";
             return answer::refusal(&Refusal::new(StatusCode::TOO_MANY_REQUESTS, words));
         }
-        let Some(bytes) = whole(body).await else {
-            let words = "the request could not be read";
-            return answer::refusal(&Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, words));
+        let bytes = match whole(body).await {
+            Ok(bytes) => bytes,
+            Err(refusal) => return answer::refusal(&refusal),
         };
         let answered = match path {
             ["approve", id, act] => self.answer(asked, id, act, &bytes).await,
@@ -388,13 +393,12 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(bytes).map_err(not_understood)
 }
 
-/// A whole body, if it is not too long.
-async fn whole(body: Incoming) -> Option<Vec<u8>> {
-    let (mut body, mut whole) = (Limited::new(body, MAX_BODY), Vec::new());
-    while let Some(frame) = body.frame().await {
-        if let Ok(bytes) = frame.ok()?.into_data() {
-            whole.extend_from_slice(&bytes);
+/// A whole body, if it is not too long and comes in time.
+async fn whole(body: &mut RequestBody<'_>) -> Result<Bytes, Refusal> {
+    body.whole(MAX_BODY, PATIENCE, None).await.map_err(|error| match error {
+        NoBody::TooSlow => Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request did not come in time"),
+        NoBody::Read(_) | NoBody::NoRoom(_) => {
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the request could not be read")
         }
-    }
-    Some(whole)
+    })
 }

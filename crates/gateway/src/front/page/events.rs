@@ -7,13 +7,12 @@ use bytes::Bytes;
 use futures_util::stream;
 use highwater_core::id::ApprovalId;
 use http::StatusCode;
-use http_body_util::{BodyExt, StreamBody};
-use hyper::body::Frame;
 use tokio::sync::{broadcast, watch};
 
 use super::answer::{self, Answer};
 use super::counter::Counter;
 use super::document;
+use crate::front::server::{ResponseBody, stopped};
 
 /// How often a page is told that we are still here, and how often we look for ourselves: another replica may have
 /// changed something.
@@ -52,9 +51,9 @@ pub(super) fn of<C: Counter>(
     };
     let events = stream::unfold(watching, |mut watching| async move {
         let event = watching.next().await?;
-        Some((Ok(Frame::data(event)), watching))
+        Some((event, watching))
     });
-    answer::with(StatusCode::OK, "text/event-stream", StreamBody::new(events).boxed_unsync())
+    answer::with(StatusCode::OK, ResponseBody::Events(Box::pin(events)))
 }
 
 // === impl Watching ===
@@ -76,7 +75,7 @@ impl<C: Counter> Watching<C> {
                         Err(broadcast::error::RecvError::Closed) => return None,
                     },
                     () = &mut beat => break,
-                    () = super::stopped(&mut self.stop) => return None,
+                    () = stopped(&mut self.stop) => return None,
                 }
             }
         }

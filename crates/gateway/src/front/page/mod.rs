@@ -24,12 +24,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use highwater_core::id::ApprovalId;
+use highwater_http1::headers::Headers;
 use http::request::Parts;
-use http::{Method, Request, StatusCode};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use http::{Method, StatusCode};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -48,10 +45,15 @@ use self::rates::Rates;
 use self::visitors::{Visitor, Visitors};
 use crate::approvals::{ApprovalState, RequestKind, RequestView};
 use crate::front::Serving;
+use crate::front::server::{self, Admitted, Request, RequestBody, Router, stopped};
 use crate::gateway::{Gateway, now};
 
-/// How long somebody may take to send the head of a request.
-const HEAD_TIME: Duration = Duration::from_secs(15);
+/// How often a connection is looked at. One that is silent is closed after 15 to 22 s: a client that sends a head byte by
+/// byte has no more than that.
+const LOOK_EVERY: Duration = Duration::from_millis(7_500);
+
+/// How much a client that was refused may go on sending, to read why.
+const MAX_DRAINED: usize = 4 << 20;
 
 /// How long open answers may take when the gateway stops.
 const CLOSING: Duration = Duration::from_secs(1);
@@ -73,6 +75,13 @@ struct Asked<'a> {
     head: &'a Parts,
     ends: Ends,
     visitor: Option<Visitor>,
+}
+
+/// The page as one connection sees it.
+struct Visit<C> {
+    page: Arc<Page<C>>,
+    from: From,
+    stop: watch::Receiver<bool>,
 }
 
 /// Where a connection comes from, and what is noted of it.
@@ -126,7 +135,8 @@ async fn accept<C: Counter>(page: Arc<Page<C>>, listener: TcpListener, mut stop:
                 let noted = Noted::new();
                 let local = stream.local_addr().unwrap_or(peer);
                 let from = From { ends: Ends { peer, local }, noted: noted.clone() };
-                connections.add(connection(Arc::clone(&page), stream, from, stop.clone()), noted);
+                let visit = Arc::new(Visit { page: Arc::clone(&page), from, stop: stop.clone() });
+                connections.add(server::serve(visit, stream, (peer, Arc::default()), stop.clone()), noted);
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection to the approval page could not be accepted");
@@ -140,41 +150,33 @@ async fn accept<C: Counter>(page: Arc<Page<C>>, listener: TcpListener, mut stop:
     }
 }
 
-async fn connection<C: Counter>(
-    page: Arc<Page<C>>,
-    stream: tokio::net::TcpStream,
-    from: From,
-    mut stop: watch::Receiver<bool>,
-) {
-    let (stopping, peer) = (stop.clone(), from.ends.peer);
-    let service = service_fn(move |request| {
-        let (page, stopping, from) = (Arc::clone(&page), stopping.clone(), from.clone());
-        async move {
-            from.noted.heard();
-            let answer = page.handle(request, &from, stopping).await;
-            from.noted.heard();
-            Ok::<_, Infallible>(answer)
-        }
-    });
-    let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
-    let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
-    let served = tokio::select! {
-        served = serving.as_mut() => served,
-        () = stopped(&mut stop) => {
-            serving.as_mut().graceful_shutdown();
-            serving.await
-        }
-    };
-    if let Err(error) = served {
-        tracing::debug!(%error, %peer, "a connection to the approval page ended early");
-    }
-}
+// === impl Visit ===
 
-/// Waits until the page is told to stop.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // An error means that whoever could stop us is gone, which is a reason to stop.
-    stop.wait_for(|stop| *stop).await.ok();
+impl<C: Counter> Router for Visit<C> {
+    /// Whatever is asked is answered at once.
+    type Work = Infallible;
+
+    async fn admit(&self, request: &Request, body: &mut RequestBody<'_>) -> Admitted<Infallible> {
+        self.from.noted.heard();
+        let answer = match request.head.to_parts() {
+            Some(head) => self.page.handle(&head, body, &self.from, self.stop.clone()).await,
+            None => answer::text(StatusCode::BAD_REQUEST, "the request is not understood"),
+        };
+        self.from.noted.heard();
+        Admitted::Answered(answer)
+    }
+
+    async fn respond(self: Arc<Self>, work: Infallible, _: &Headers) -> Answer {
+        match work {}
+    }
+
+    fn max_drained(&self) -> usize {
+        MAX_DRAINED
+    }
+
+    fn look_every(&self) -> Duration {
+        LOOK_EVERY
+    }
 }
 
 // === impl Page ===
@@ -187,12 +189,12 @@ impl<C: Counter> Page<C> {
     }
 
     async fn handle(
-        self: Arc<Self>,
-        request: Request<Incoming>,
+        &self,
+        head: &Parts,
+        body: &mut RequestBody<'_>,
         from: &From,
         stop: watch::Receiver<bool>,
     ) -> Answer {
-        let (head, body) = request.into_parts();
         // Before anything else: a name that was made to point here gets nothing.
         match self.origin.addressed(&head.method, &head.uri, &head.headers) {
             Addressed::Ours => {}
@@ -201,7 +203,7 @@ impl<C: Counter> Page<C> {
                 return answer::text(StatusCode::MISDIRECTED_REQUEST, "this name is not served here");
             }
         }
-        let asked = Asked { visitor: self.visitors.of(&head.headers), head: &head, ends: from.ends };
+        let asked = Asked { visitor: self.visitors.of(&head.headers), head, ends: from.ends };
         if asked.visitor.is_some() {
             from.noted.is_known();
         }

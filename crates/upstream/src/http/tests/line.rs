@@ -7,6 +7,10 @@ use std::time::Duration;
 
 use ::http::{HeaderMap, Method};
 use highwater_core::id::UpstreamId;
+use highwater_http1::body::BodyBuffer;
+use highwater_http1::conn::Conn;
+use highwater_http1::outgoing::Outgoing;
+use highwater_http1::request_head::RequestTemplate;
 use hyper_rustls::HttpsConnectorBuilder;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,12 +22,11 @@ use tower_service::Service as _;
 
 use super::SOON;
 use crate::error::{Cause, UpstreamError};
+use crate::http::answer_head::Content;
 use crate::http::body::{Events, collect};
-use crate::http::head::{Content, Head};
-use crate::http::line::{Line, Message};
 use crate::http::pool::Answered;
+use crate::http::stream::Stream;
 use crate::http::wire::Wire;
-use crate::inlet::Gathered;
 
 const LIMIT: usize = 4 << 20;
 
@@ -343,17 +346,16 @@ async fn behind_tls_it_is_the_same() {
     let mut connector =
         HttpsConnectorBuilder::new().with_tls_config(client).https_only().enable_http1().build();
     let connected = connector.call(format!("https://localhost:{port}").parse().unwrap()).await.unwrap();
-    let mut line = Line::new(connected);
+    let mut conn = Conn::new(Stream::from(connected));
     for length in [0, 2 << 20] {
-        let head = Head::new(&Method::POST, &"/".parse().unwrap(), &HeaderMap::new());
-        line.take(Message::new(&head, vec![b'x'; length]));
-        let mut head = poll_fn(|context| line.poll_answer(context)).await.unwrap();
+        let head = RequestTemplate::new(&Method::POST, &"/".parse().unwrap(), &HeaderMap::new());
+        conn.queue(Outgoing::request(&head, vec![b'x'; length]));
+        let mut head = poll_fn(|context| conn.poll_response_head(context)).await.unwrap();
         assert_eq!(head.status, 200);
-        let mut gathered = Gathered::default();
-        let body =
-            poll_fn(|context| line.poll_whole(context, &mut head.rest, &mut gathered, LIMIT)).await.unwrap();
-        assert_eq!(body, vec![b'y'; length + 1]);
-        assert!(line.is_at_rest());
+        let mut read = BodyBuffer::default();
+        let whole = poll_fn(|context| conn.poll_whole_body(context, &mut head.body, &mut read, LIMIT));
+        assert_eq!(whole.await.unwrap(), vec![b'y'; length + 1]);
+        assert!(conn.is_at_rest());
     }
     serving.await.unwrap();
 }

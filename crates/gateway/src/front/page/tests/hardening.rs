@@ -64,6 +64,32 @@ async fn a_rebound_name_gets_421_and_a_loopback_address_is_sent_to_localhost() {
 }
 
 #[tokio::test]
+async fn a_target_that_names_another_host_than_the_host_header_is_refused() {
+    let stand = Stand::open().await;
+    let absolute = format!("{}{DOCUMENT}", stand.origin());
+    assert_eq!(stand.send(&stand.get(&absolute)).await.status, 200);
+    for target in [format!("http://evil.example{DOCUMENT}"), format!("http://localhost{DOCUMENT}")] {
+        let reply = stand.send(&stand.get(&target)).await;
+        assert_eq!(reply.status, 400, "{target}");
+        assert!(!reply.body.contains("files"));
+    }
+}
+
+#[tokio::test]
+async fn one_connection_takes_one_request_after_the_other() {
+    let stand = Stand::open().await;
+    let mut stream = TcpStream::connect(("127.0.0.1", stand.port)).await.unwrap();
+    let asset =
+        |more: &str| format!("GET /page.svg HTTP/1.1\r\nhost: localhost:{}\r\n{more}\r\n", stand.port);
+    let requests = asset("") + &asset("") + &asset("connection: close\r\n");
+    stream.write_all(requests.as_bytes()).await.unwrap();
+    let mut replies = String::new();
+    stream.read_to_string(&mut replies).await.unwrap();
+    assert_eq!(replies.matches("HTTP/1.1 200 OK\r\n").count(), 3, "{replies}");
+    assert_eq!(replies.matches("</svg>").count(), 3);
+}
+
+#[tokio::test]
 async fn a_document_is_shown_in_a_window_of_its_own_and_nowhere_else() {
     let stand = Stand::open().await;
     assert_eq!(stand.send(&stand.get(DOCUMENT)).await.status, 200);
