@@ -20,5 +20,4 @@ pub mod provenance;
 pub mod seal;
 pub mod search;
 pub mod session;
-pub mod spelling;
 pub mod trust;

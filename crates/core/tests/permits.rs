@@ -1,11 +1,12 @@
 //! What a mandate and a permit admit: nothing of another type, nothing beyond a limit, whatever it is spelt like; and a
 //! narrower one never admits more.
 
-use highwater_core::approval::{CanonicalArguments, PermitUse, StandingPermit};
+use highwater_core::approval::{PermitUse, StandingPermit};
 use highwater_core::decide::Told;
-use highwater_core::id::{Principal, Timestamp, UpstreamId};
+use highwater_core::id::{Principal, UpstreamId};
 use highwater_core::label::Label;
 use highwater_core::profile::ToolShape;
+use highwater_notation::{CanonicalArguments, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use highwater_core::pin::{
-    Basis, Definition, Drift, Json, PartClass, Pin, PinEntry, PinKey, PinKind, Terms, canonical, stand,
+    Basis, Definition, Drift, PartClass, Pin, PinEntry, PinKey, PinKind, Terms, stand,
 };
 use highwater_core::policy::ManifestState;
+use highwater_notation::{Json, canonical};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 

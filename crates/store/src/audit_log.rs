@@ -211,7 +211,8 @@ impl Shared {
 mod tests {
     use super::*;
     use highwater_core::audit::{Ended, Happened, Outcome};
-    use highwater_core::id::{DecisionId, Timestamp};
+    use highwater_core::id::DecisionId;
+    use highwater_notation::Timestamp;
     use tempfile::TempDir;
 
     pub(super) fn event(id: &DecisionId) -> AuditEvent<'_> {

@@ -5,7 +5,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use highwater_core::pin::{Definition, Json, PartClass, PinDigest, PinKey, PinKind};
+use highwater_core::pin::{Definition, PartClass, PinDigest, PinKey, PinKind};
+use highwater_notation::Json;
 use highwater_store::{
     DataDir, Observation, PinDecision, PinScope, PinVerdict, PinsDecided, Store, StoreOptions, StorePlace,
 };

@@ -8,12 +8,12 @@ use highwater_core::approval::receipt::{
     AuditorKey, ChainLink, Circumstances, Enrolled, Receipt, SignedReceipt,
 };
 use highwater_core::approval::{
-    ApprovalCall, AuthenticatorClass, CanonicalArguments, Credential, CredentialId, CredentialStanding,
-    Evidence, Nonce, Proposal, PublicKey, RelyingParty, ServerId, ToolName, Transports, encode_base64url,
-    issue, to_iso, verify,
+    ApprovalCall, AuthenticatorClass, Credential, CredentialId, CredentialStanding, Evidence, Nonce,
+    Proposal, PublicKey, RelyingParty, ServerId, ToolName, Transports, issue, verify,
 };
-use highwater_core::id::{ChallengeId, Principal, Timestamp, UpstreamId, UserId};
+use highwater_core::id::{ChallengeId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::{CanonicalArguments, Timestamp, encode_base64url, to_iso};
 use serde_json::json;
 
 use crate::passkey::Passkey;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use highwater_core::annotation::{ArgumentCase, Claim, Claims, Hints, OperatorLabel, ResultCase, Scalar};
 use highwater_core::approval::Sentence;
-use highwater_core::policy::{Case, CaseSet, ConditionSource, PathGlob, Pointer, Written as Word};
+use highwater_core::policy::{Case, CaseSet, ConditionSource, PathGlob, Written as Word};
+use highwater_notation::Pointer;
 
 use super::Lowering;
 use super::condition::{ConditionReader, shown};

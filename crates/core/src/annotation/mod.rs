@@ -20,7 +20,6 @@ mod strictest;
 mod tally;
 mod vocabulary;
 mod weigh;
-pub(crate) mod words;
 
 pub use capability::{Capabilities, CapabilityClaim, Reach};
 pub use caps::{Cap, Caps};
@@ -37,7 +36,6 @@ pub use vocabulary::{
     ApprovalWish, ArgumentRole, Axis, CallVariant, Capability, ClassSet, Confidentiality, DataClass,
     Destination, Outcome, Source, SourceSet, class_name,
 };
-pub use words::{Word, Words, same_word};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! What the operator's one word for a server says of a tool. It is what is known beforehand, in place of the worst case:
 //! hints and labels of those whose word may loosen replace it, and anybody may add to it.
 
+use highwater_notation::Words;
+
 use super::contract::Contract;
-use super::words::Words;
 use super::{
     Authority, Axis, CallVariant, Claim, Claims, DataClass, Destination, Outcome, Possible, Sensitivity,
     Source,

@@ -1,8 +1,9 @@
 //! A contract made again from the record of a decision, to judge the decision once more. It holds what the gates of flow
 //! look at; what the record does not have is unknown.
 
+use highwater_notation::Words;
+
 use super::contract::{Contract, added_by};
-use super::words::Words;
 use super::{Accepts, ApprovalWish, Authority, Axis, DataClass, Possible, Sensitivity, Source};
 use crate::audit::RecordedContract;
 use crate::label::Label;

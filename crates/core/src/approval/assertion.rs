@@ -72,7 +72,7 @@ pub fn verify_assertion(
     let raw = bytes_of(&inner.authenticator_data, MAX_AUTHENTICATOR_DATA, "authenticatorData")?;
     let signature = bytes_of(&inner.signature, MAX_SIGNATURE, "signature")?;
     if let Some(handle) = &inner.user_handle
-        && super::base64url::decode(handle).as_deref() != Some(&*credential.user_handle)
+        && highwater_notation::decode_base64url(handle).as_deref() != Some(&*credential.user_handle)
     {
         return Err(Fault::UserHandle);
     }

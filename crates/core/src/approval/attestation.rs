@@ -1,13 +1,14 @@
 //! What an authenticator says of the key it made. Usually nothing is asked for, and a key that vouches for itself is
 //! checked (G8); where the operator lists authenticators, somebody who is listed must vouch for this one.
 
+use highwater_notation::Timestamp;
+
 use super::authenticators::{Aaguid, AuthenticatorList};
 use super::cbor::{self, Item};
 use super::certificate::Certificate;
 use super::cose::{Algorithm, PublicKey};
 use super::fault::Fault;
 use super::trust::{Shown, Unattested};
-use crate::id::Timestamp;
 
 /// What is asked of an attestation.
 #[derive(Clone, Copy, Debug)]

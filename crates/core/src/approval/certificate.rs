@@ -1,8 +1,8 @@
 //! What a certificate says, as far as attestations need it. Who signed it is for [`super::trust`].
 
+use highwater_notation::{Timestamp, from_iso};
+
 use super::der::{self, Der};
-use super::iso::from_iso;
-use crate::id::Timestamp;
 
 const COUNTRY: &[u8] = &[0x55, 4, 6];
 const ORGANIZATION: &[u8] = &[0x55, 4, 10];

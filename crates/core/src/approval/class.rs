@@ -1,9 +1,9 @@
 //! Which authenticators a tool accepts, told by the transports that a credential was enrolled with.
 
+use highwater_notation::vocabulary;
 use serde::{Deserialize, Serialize};
 
 use super::fault::Fault;
-use crate::annotation::words::vocabulary;
 
 vocabulary! {
     /// Which credentials a tool accepts (S37, S38).

@@ -1,10 +1,10 @@
 //! What the browser says of the ceremony, in its own bytes: of which kind, over which challenge, on which page.
 
 use aws_lc_rs::digest::{SHA256, digest};
+use highwater_notation::decode_base64url;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
-use super::base64url;
 use super::fault::Fault;
 use super::relying_party::RelyingParty;
 
@@ -55,7 +55,7 @@ pub(super) fn check(
     if shape.r#type != expected {
         return Err(Fault::Type);
     }
-    if base64url::decode(&shape.challenge).as_deref() != Some(challenge) {
+    if decode_base64url(&shape.challenge).as_deref() != Some(challenge) {
         return Err(Fault::Challenge);
     }
     if !party.knows_origin(&shape.origin) {

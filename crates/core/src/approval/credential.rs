@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use highwater_notation::{decode_base64url, encode_base64url};
+
 use super::authenticator_data::MAX_CREDENTIAL_ID;
-use super::base64url;
 use super::class::{AuthenticatorClass, Transports};
 use super::cose::PublicKey;
 use super::reason::ApprovalReason;
@@ -69,7 +70,7 @@ impl CredentialId {
 
     /// Reads the form of the wire.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::new(base64url::decode(text)?)
+        Self::new(decode_base64url(text)?)
     }
 
     /// The bytes.
@@ -80,7 +81,7 @@ impl CredentialId {
 
 impl fmt::Display for CredentialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&base64url::encode(&self.0))
+        f.write_str(&encode_base64url(&self.0))
     }
 }
 

@@ -1,9 +1,9 @@
 //! The evidence a client puts beside a call: checks 1 to 3.
 
+use highwater_notation::decode_base64url;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::base64url;
 use super::credential::CredentialId;
 use super::fault::Fault;
 use super::reason::ApprovalReason;
@@ -94,7 +94,7 @@ pub(super) fn bytes_of(text: &str, longest: usize, name: &'static str) -> Result
     if text.len() > longest / 3 * 4 + 8 {
         return Err(Fault::Malformed(name));
     }
-    base64url::decode(text).filter(|bytes| bytes.len() <= longest).ok_or(Fault::Malformed(name))
+    decode_base64url(text).filter(|bytes| bytes.len() <= longest).ok_or(Fault::Malformed(name))
 }
 
 #[cfg(test)]

@@ -11,20 +11,18 @@ pub use standing_permit::{PermitUse, StandingPermit};
 
 use std::collections::BTreeMap;
 
+use highwater_notation::{CanonicalArguments, Timestamp, parse_time};
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use constraint::{Constraint, NoConstraint};
-
-use super::arguments::CanonicalArguments;
 use super::grant::MandatedCall;
 use super::signed::{ActionHash, ServerId, ToolName};
 use crate::annotation::ClassSet;
-use crate::id::{Principal, Timestamp};
+use crate::id::Principal;
 use crate::label::Label;
-use crate::pin::parse_time;
 use crate::profile::ArgumentTypes;
+use constraint::{Constraint, NoConstraint};
 
 /// The longest that a mandate lasts.
 pub const MAX_MANDATE_MS: u64 = 8 * 60 * 60 * 1000;

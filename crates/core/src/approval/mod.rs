@@ -7,12 +7,10 @@
 //!
 //! Rules are cited by their numbers: S for the server's, G for rulings where the text is silent.
 
-mod arguments;
 mod assertion;
 mod attestation;
 mod authenticator_data;
 mod authenticators;
-mod base64url;
 mod cbor;
 mod certificate;
 mod challenge;
@@ -26,7 +24,6 @@ mod enrollment;
 mod evidence;
 mod fault;
 mod grant;
-mod iso;
 mod mandate;
 pub mod question;
 mod quorum;
@@ -43,11 +40,9 @@ mod trust;
 mod undisturbed;
 mod verify;
 
-pub use arguments::{CanonicalArguments, MAX_ARGUMENTS, Unsignable};
 pub use assertion::{Assertion, verify_assertion};
 pub use attestation::{AttestationDemand, attested_by};
 pub use authenticators::{Aaguid, AuthenticatorList, AuthenticatorMake, NoRoot, RootCertificate};
-pub use base64url::{decode as decode_base64url, encode as encode_base64url};
 pub use challenge::{CHALLENGE_LIFETIME_MS, ChallengeRecord, Issued, Proposal, issue};
 pub use class::{AuthenticatorClass, Transports};
 pub use cose::{Algorithm, PublicKey};
@@ -59,7 +54,6 @@ pub use fault::Fault;
 pub use grant::{
     GRANT_LIFETIME_MS, Grant, GrantOutcome, MandateOutcome, MandatedCall, SpentGrant, SpentMandate,
 };
-pub use iso::{from_iso, to_iso};
 pub use mandate::{
     DelegatedTool, MAX_MANDATE_MS, Mandate, MandateUse, PermitUse, StandingPermit, TermsFault, Unmandated,
 };

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use highwater_notation::vocabulary;
+
 use super::fault::Fault;
-use crate::annotation::words::vocabulary;
 
 vocabulary! {
     /// Why an approval was rejected (S56). The words are the wire's and are never translated.

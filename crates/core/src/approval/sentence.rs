@@ -3,10 +3,10 @@
 
 use std::fmt;
 
+use highwater_notation::CanonicalArguments;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::arguments::CanonicalArguments;
 use super::display::plain;
 
 /// The longest sentence. It is read at a glance.

@@ -4,12 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{Context, SHA256};
+use highwater_notation::{CanonicalArguments, encode_base64url, from_hex, to_hex, vocabulary};
 use thiserror::Error;
-
-use super::arguments::CanonicalArguments;
-use super::base64url;
-use crate::action::{from_hex, to_hex};
-use crate::annotation::words::vocabulary;
 
 /// The longest name of a tool.
 const MAX_TOOL_NAME: usize = 128;
@@ -197,7 +193,7 @@ impl WireChallenge {
 
     /// As the wire has it: 86 letters.
     pub fn to_base64url(self) -> String {
-        base64url::encode(&self.0)
+        encode_base64url(&self.0)
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use highwater_notation::Timestamp;
 use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, UnixTime};
 use thiserror::Error;
 use webpki::{
@@ -16,7 +17,6 @@ use webpki::{
 use super::authenticators::{Aaguid, RootCertificate};
 use super::certificate::Certificate;
 use super::cose::Algorithm;
-use crate::id::Timestamp;
 
 /// How long a chain may be. Real ones have two or three certificates.
 const MAX_CHAIN: usize = 8;

@@ -1,6 +1,7 @@
 //! Checks 4 to 12, in their order, and what comes of them. Nothing is consumed here, and nothing is consumed before.
 
-use super::arguments::CanonicalArguments;
+use highwater_notation::{CanonicalArguments, Timestamp};
+
 use super::assertion::{Assertion, verify_assertion};
 use super::challenge::ChallengeRecord;
 use super::class::AuthenticatorClass;
@@ -9,7 +10,7 @@ use super::evidence::Evidence;
 use super::reason::{ApprovalReason, Rejection};
 use super::relying_party::RelyingParty;
 use super::signed::{ActionHash, ToolName};
-use crate::id::{ChallengeId, Principal, Timestamp, UpstreamId, UserId};
+use crate::id::{ChallengeId, Principal, UpstreamId, UserId};
 use crate::pin::PinDigest;
 
 /// The call that arrived, as it would be executed now.

@@ -1,7 +1,9 @@
 //! A label as a list of words, and back. A number would be shorter, but no number beyond 2⁵³ survives every reader
 //! of JSON, and people read the log, too.
 
-use crate::annotation::{DataClass, Source, Words};
+use highwater_notation::Words;
+
+use crate::annotation::{DataClass, Source};
 use crate::label::{Label, LabelBits, TextSet};
 use crate::trust::TrustLevel;
 

@@ -1,8 +1,7 @@
 //! A JSON object written by hand, piece by piece, into one buffer.
 
+use highwater_notation::{Word, Words};
 use serde::Serialize;
-
-use crate::annotation::{Word, Words};
 
 /// One line in the making. A text is written without its quotes: they are part of the pieces round it.
 pub(super) struct Line<'b> {
@@ -221,7 +220,7 @@ mod tests {
     fn hexadecimal_is_what_the_digest_shows() {
         let mut bytes = [0; 32];
         bytes.iter_mut().zip([0, 9, 10, 16, 127, 128, 255]).for_each(|(place, byte)| *place = byte);
-        assert_eq!(written(|line| _ = line.hex(&bytes)), crate::action::to_hex(&bytes));
+        assert_eq!(written(|line| _ = line.hex(&bytes)), highwater_notation::to_hex(&bytes));
     }
 
     #[test]

@@ -20,12 +20,13 @@ pub use record::{
 
 use std::sync::Arc;
 
+use highwater_notation::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::annotation::Notice;
 use crate::decide::{Answer, AskKind, Finding, Judgement, QuestionDigest};
 use crate::grant::Grant;
-use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use crate::id::{DecisionId, Principal, SessionKey, UpstreamId};
 use crate::label::Label;
 use crate::pin::PinDigest;
 use crate::policy::{Facts, Policy};

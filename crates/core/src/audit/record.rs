@@ -1,5 +1,6 @@
 //! Events as they are read back from the log, for whoever explains them.
 
+use highwater_notation::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::label_words::label_of_words;
@@ -7,7 +8,7 @@ use super::{Outcome, Ruling};
 use crate::action::ActionKind;
 use crate::annotation::{self, CallVariant, DataClass, Destination, Source};
 use crate::decide::{AskKind, Effect, Finding, FlowMode, PerMode, WhatIf};
-use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
+use crate::id::{DecisionId, Principal, SessionKey, UpstreamId, VirtualServerId};
 use crate::label::{Label, TextSet};
 use crate::policy::SightingKind;
 use crate::profile::Named;

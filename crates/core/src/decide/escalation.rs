@@ -3,6 +3,7 @@
 use std::fmt;
 
 use aws_lc_rs::digest::{Context, SHA256};
+use highwater_notation::Timestamp;
 
 use super::finding::{Finding, FindingId, Reason};
 use super::flow::{Concern, FlowViolations};
@@ -13,7 +14,7 @@ use crate::approval::{
     ActionHash, Consented, Grant, RelayedApproval, ResumedRound, SpentApproval, SpentGrant, SpentMandate,
     SpentRound, Undisturbed,
 };
-use crate::id::{DecisionId, Principal, Timestamp};
+use crate::id::{DecisionId, Principal};
 use crate::label::{Label, LabelDigest};
 use crate::policy::{Effect, Facts};
 
@@ -419,7 +420,7 @@ impl QuestionDigest {
 
     /// Reads the hexadecimal form.
     pub fn parse(text: &str) -> Option<Self> {
-        crate::action::from_hex(text).map(Self)
+        highwater_notation::from_hex(text).map(Self)
     }
 }
 

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use highwater_notation::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::flow::{FlowMode, FlowRule};
-use crate::id::Timestamp;
 use crate::policy::{Effect, Seen, SeenValue, Truth};
 use crate::provenance::Lack;
 

@@ -1,6 +1,8 @@
 //! The label as bits: a storage format. Append, never renumber.
 
-use crate::annotation::{ClassSet, Source, SourceSet, Word, Words};
+use highwater_notation::{Word, Words};
+
+use crate::annotation::{ClassSet, Source, SourceSet};
 use crate::trust::TrustLevel;
 
 /// The part of a label that is a fixed set. Joins by OR, so replicas may merge in any order.

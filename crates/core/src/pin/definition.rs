@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use highwater_notation::{Json, from_hex, to_hex, vocabulary};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use super::json::Json;
-use crate::action::{from_hex, to_hex};
-use crate::annotation::words::vocabulary;
 
 vocabulary! {
     /// What is pinned.

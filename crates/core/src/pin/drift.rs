@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use highwater_notation::Words;
+
 use super::definition::{Definition, PartClass};
-use crate::annotation::{Axis, Contract, Destination, Outcome, Source, Words};
+use crate::annotation::{Axis, Contract, Destination, Outcome, Source};
 use crate::trust::TrustLevel;
 
 /// One part that is not as it was.

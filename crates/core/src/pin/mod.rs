@@ -3,17 +3,15 @@
 
 mod definition;
 mod drift;
-mod json;
 mod manifest;
 mod scan;
 mod standing;
 
 pub use definition::{Definition, Part, PartClass, PinDigest, PinKey, PinKind};
 pub use drift::{Change, Direction, Drift};
-pub use json::{Json, Text, canonical};
 pub use manifest::{
-    ContentHash, Envelope, Manifest, ManifestFault, ManifestKey, SignedManifest, parse_time,
-    signature_header, signing_input, write_time,
+    ContentHash, Envelope, Manifest, ManifestFault, ManifestKey, SignedManifest, signature_header,
+    signing_input,
 };
 pub use scan::{Concern, ConcernKind, hidden_in, hidden_text, names_in, possible_names, visible};
 pub use standing::{Basis, Hold, Pin, PinEntry, Standing, Terms, stand};

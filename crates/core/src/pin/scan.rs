@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use highwater_notation::{Json, vocabulary};
+
 use super::definition::Definition;
-use super::json::Json;
-use crate::annotation::words::vocabulary;
 
 vocabulary! {
     /// What is the matter with a text.

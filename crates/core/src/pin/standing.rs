@@ -1,8 +1,9 @@
 //! Whether something a server offers may be used: what is seen, held against what was approved, under the operator's terms.
 
+use highwater_notation::vocabulary;
+
 use super::definition::{Definition, PinDigest, PinKind};
 use super::drift::Drift;
-use crate::annotation::words::vocabulary;
 use crate::policy::{ManifestState, ToolStatus};
 
 vocabulary! {

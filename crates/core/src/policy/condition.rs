@@ -6,9 +6,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::arguments::{Found, Pointer};
+use highwater_notation::{Found, Glob, Pointer};
+
 use super::fact_table::Fact;
-use super::glob::Glob;
 use super::kind::Truth;
 use super::source::Span;
 use super::spellings::Spellings;

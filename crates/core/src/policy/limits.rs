@@ -10,11 +10,7 @@ pub const NODES: usize = 256;
 pub const DEPTH: usize = 16;
 /// Values in the list of one `in`.
 pub const VALUES: usize = 1_000;
-/// Characters of a glob.
-pub const GLOB: usize = 256;
 /// Characters of a rule's name.
 pub const NAME: usize = 128;
 /// Ends of an absolute pattern that are held against a relative text. A pattern with more is taken to meet it.
 pub const ENDS: usize = 64;
-/// Parts of one argument's pointer.
-pub const POINTER: usize = 32;

@@ -1,6 +1,5 @@
 //! What is known when a decision is made: the operator's standing word (`Policy`) and this action's `Facts`.
 
-pub(crate) mod arguments;
 mod compile;
 mod condition;
 mod effect;
@@ -9,7 +8,6 @@ mod evaluate;
 mod explain;
 mod fact_table;
 mod facts;
-mod glob;
 mod guard;
 mod kind;
 pub mod limits;
@@ -17,15 +15,12 @@ mod overlook;
 mod rule;
 mod source;
 mod spellings;
-pub mod suggest;
 mod value;
 mod waiver;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-pub use arguments::{Arguments, Parameters, Pointer};
-pub(crate) use arguments::{Found, Wanted};
 #[cfg(test)]
 pub(crate) use compile::compile_early;
 pub use compile::{Case, CaseSet, Operator, compile};
@@ -38,7 +33,6 @@ pub use fact_table::{FACTS, Fact, FactName};
 pub use facts::{
     Facts, ManifestState, RequestFacts, ResponseFacts, ServerFacts, ServerTransport, SightingKind, ToolStatus,
 };
-pub use glob::Glob;
 pub use kind::{Input, Kind, Phase, Phases, Rises, Truth};
 pub use rule::{Rule, RuleSet};
 pub use source::{ConditionSource, RuleSource, Span, Spanned, ValueSource, WaiverSource, Written};
@@ -86,7 +80,7 @@ impl PolicyDigest {
     /// The digest of these bytes.
     pub fn of(text: &[u8]) -> Self {
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text);
-        Self(Some(crate::action::to_hex(digest.as_ref()).into()))
+        Self(Some(highwater_notation::to_hex(digest.as_ref()).into()))
     }
 
     /// The hexadecimal form.

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::arguments::Wanted;
+use highwater_notation::{Pointer, Wanted};
+
 use super::condition::{Check, Condition, Slot, Subject};
 use super::effect::Effect;
 use super::error::RuleError;
@@ -137,7 +138,7 @@ impl RuleSet {
             plan.general = Guarded::new(general, &self.rules);
             plan
         });
-        self.wanted = Wanted::of(&self.subjects);
+        self.wanted = Wanted::of(self.subjects.iter().map(Subject::argument));
     }
 }
 
@@ -236,6 +237,14 @@ impl Subject {
         match self {
             Self::Fact(fact) => Some(fact),
             Self::Argument(_) => None,
+        }
+    }
+
+    /// The pointer of an argument; nothing for a fact.
+    pub fn argument(&self) -> Option<&Pointer> {
+        match self {
+            Self::Fact(_) => None,
+            Self::Argument(pointer) => Some(pointer),
         }
     }
 

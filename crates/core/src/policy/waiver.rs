@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use highwater_notation::Timestamp;
+
 use super::condition::Condition;
-use crate::id::Timestamp;
 
 /// A checked waiver. It never reaches the structural gates.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! Acts that stay on this machine and can be undone: no questions in `balanced`, whoever may have wanted them.
 
+use highwater_notation::vocabulary;
+
 use super::never_free::{PathJudgement, is_inside, judge};
 use super::{Profile, ToolShape};
-use crate::annotation::words::vocabulary;
 use crate::annotation::{Contract, Destination};
 
 /// Whether what a call changes stays on this machine and can be undone.

@@ -29,7 +29,8 @@ pub use tool_shape::{
     ArgumentType, ArgumentTypes, Engine, Exit, InferredRoles, Naming, ToolShape, UsesFiles, Walk,
 };
 
-use crate::annotation::words::vocabulary;
+use highwater_notation::vocabulary;
+
 use crate::trust::TrustLevel;
 
 vocabulary! {

@@ -1,12 +1,11 @@
 //! What is found and in which order, and the laws: filters before the limit, nothing of what is not seen in any answer.
 
+use highwater_notation::{Word, Words};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::annotation::{
-    Authority, Claim, Claims, Contract, Destination, Hints, Outcome, Possible, Source, Word, Words,
-};
+use crate::annotation::{Authority, Claim, Claims, Contract, Destination, Hints, Outcome, Possible, Source};
 use crate::id::UpstreamId;
 use crate::policy::Effect;
 use crate::trust::{ServerTrust, TrustLevel};

@@ -1,8 +1,9 @@
 //! What a filter can ask of a tool, as bits: made of the effective contract, so that what nobody vouches for counts as the
 //! worst.
 
-use crate::annotation::words::vocabulary;
-use crate::annotation::{Axis, CallVariant, Contract, Words};
+use highwater_notation::{Words, vocabulary};
+
+use crate::annotation::{Axis, CallVariant, Contract};
 
 vocabulary! {
     /// A choice that a searcher can make among the tools they may see.

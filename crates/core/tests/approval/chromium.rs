@@ -1,11 +1,11 @@
 //! Registrations and assertions that a real browser made, for each algorithm.
 
-use highwater_core::approval::{ActionHash, AttestationDemand, CanonicalArguments};
 use highwater_core::approval::{
-    Credential, CredentialStanding, Fault, Nonce, PublicKey, RelyingParty, ServerId, ToolName, WireChallenge,
-    decode_base64url, encode_base64url, verify_assertion, verify_registration,
+    ActionHash, AttestationDemand, Credential, CredentialStanding, Fault, Nonce, PublicKey, RelyingParty,
+    ServerId, ToolName, WireChallenge, verify_assertion, verify_registration,
 };
 use highwater_core::id::UserId;
+use highwater_notation::{CanonicalArguments, decode_base64url, encode_base64url};
 use serde::Deserialize;
 use serde_json::json;
 

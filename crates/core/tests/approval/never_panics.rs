@@ -4,14 +4,14 @@ use std::sync::LazyLock;
 
 use highwater_core::approval::receipt::SignedReceipt;
 use highwater_core::approval::{
-    Algorithm, AttestationDemand, Evidence, PublicKey, decode_base64url, encode_base64url, verify_assertion,
-    verify_registration,
+    Algorithm, AttestationDemand, Evidence, PublicKey, verify_assertion, verify_registration,
 };
+use highwater_notation::{decode_base64url, encode_base64url};
+use highwater_testkit::passkey::Passkey;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::scene::{credential, party};
-use highwater_testkit::passkey::Passkey;
 
 static PASSKEY: LazyLock<Passkey> = LazyLock::new(|| Passkey::new(Algorithm::Es256));
 static REGISTRATION: LazyLock<Value> = LazyLock::new(|| PASSKEY.register(&[3; 32], |_| ()));

@@ -5,13 +5,11 @@ use highwater_core::approval::receipt::{
     AuditorSecret, ChainFault, ChainLink, Circumstances, Enrolled, Expected, Guarded, Opened, Outcome, Part,
     Receipt, SignedReceipt, check, check_chain, check_use,
 };
-use highwater_core::approval::{
-    ActionHash, Algorithm, CanonicalArguments, ReservedAction, ServerId, ToolName, encode_base64url, to_iso,
-};
-use highwater_core::id::Timestamp;
+use highwater_core::approval::{ActionHash, Algorithm, ReservedAction, ServerId, ToolName};
+use highwater_notation::{CanonicalArguments, Timestamp, encode_base64url, to_iso};
+use highwater_testkit::passkey::{ORIGIN, Passkey, RP_ID};
 
 use crate::scene::{NOW, Scene, arguments};
-use highwater_testkit::passkey::{ORIGIN, Passkey, RP_ID};
 
 struct Gateway {
     pair: Ed25519KeyPair,
@@ -156,7 +154,7 @@ fn a_changed_part_is_named_even_without_the_gateways_key() {
         let signature = text["gatewaySig"].take();
         text = after;
         text["gatewaySig"] = signature;
-        let text = highwater_core::pin::Json::from(text).to_string();
+        let text = highwater_notation::Json::from(text).to_string();
         let parts = failed(&text, &Expected { gateway_key: None, ..gateway.expected() });
         assert!(parts.contains(&part), "change {index}: {parts:?}");
         let parts = failed(&text, &gateway.expected());

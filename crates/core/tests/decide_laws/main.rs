@@ -28,12 +28,13 @@ use highwater_core::decide::{
     decide_reply, demands, judge, label_reply,
 };
 use highwater_core::grant::{Grant, Permissions, ServerScope, ToolScope};
-use highwater_core::id::{ApprovalId, Principal, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::id::{ApprovalId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{
     Admission, Fact, Facts, FlowRule, Phase, Policy, RuleSet, RuleSource, Span, Spanned, WaiverSource,
     compile,
 };
+use highwater_notation::Timestamp;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use world::World;

@@ -1,12 +1,13 @@
 //! Where the arguments of a call come from can only lift questions about this one call, and never what is gravest; the
 //! laws of the decision hold for every evidence.
 
-use highwater_core::annotation::{ArgumentRole, DataClass, Words};
+use highwater_core::annotation::{ArgumentRole, DataClass};
 use highwater_core::decide::{
     Demands, Effect, FlowMode, FlowRule, Otherwise, Verdict, decide, demands, judge,
 };
 use highwater_core::policy::{Facts, compile};
 use highwater_core::provenance::{CallProvenance, Carries, Standing};
+use highwater_notation::Words;
 use proptest::prelude::*;
 
 use crate::dice::Dice;

@@ -10,11 +10,12 @@ use highwater_core::approval::{
 use highwater_core::decide::{
     Effect, Escalation, FindingId, Judgement, Permit, Proof, Verdict, decide, decide_approved, judge,
 };
-use highwater_core::id::{ApprovalId, Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::id::{ApprovalId, Principal, SessionKey, UpstreamId};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::pin::PinDigest;
 use highwater_core::policy::{Facts, FlowRule, Policy, compile};
 use highwater_core::seal::{Purpose, Seal};
+use highwater_notation::Timestamp;
 use proptest::prelude::*;
 
 use crate::dice::Dice;

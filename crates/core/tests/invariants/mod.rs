@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use highwater_core::approval::{
-    ActionHash, AttestationDemand, CanonicalArguments, Credential, CredentialStanding, Evidence,
-    MAX_ARGUMENTS, Nonce, PublicKey, RelyingParty, ServerId, ToolName, WireChallenge, decode_base64url,
-    encode_base64url, verify_assertion, verify_registration,
+    ActionHash, AttestationDemand, Credential, CredentialStanding, Evidence, Nonce, PublicKey, RelyingParty,
+    ServerId, ToolName, WireChallenge, verify_assertion, verify_registration,
 };
 use highwater_core::id::UserId;
+use highwater_notation::{CanonicalArguments, MAX_ARGUMENTS, decode_base64url, encode_base64url};
 use serde_json::{Value, json};
 
 type Vector = BTreeMap<String, Value>;

@@ -15,7 +15,7 @@ use dice::Dice;
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, ReplyKind, Sensitivity,
-    Source, Words,
+    Source,
 };
 use highwater_core::approval::{ActionHash, Grant as Yes, GrantOutcome};
 use highwater_core::decide::{
@@ -27,6 +27,7 @@ use highwater_core::id::{ApprovalId, DecisionId, Principal, UpstreamId, VirtualS
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
 use highwater_core::trust::{ServerTrust, TrustLevel};
+use highwater_notation::Words;
 use model::{CLASSES, Classes, Read, Tool};
 use proptest::prelude::*;
 

@@ -1,11 +1,11 @@
 //! A fact is made of what its row says, and of nothing else: whatever else is another, it says the same.
 
 use highwater_core::action::Action;
-use highwater_core::annotation::Words;
 use highwater_core::grant::Grant;
 use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{FACTS, Facts, FlowViolations, Input, RequestFacts, ResponseFacts, ServerFacts};
+use highwater_notation::Words;
 
 use super::dice::Dice;
 use super::world;

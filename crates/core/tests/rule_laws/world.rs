@@ -7,18 +7,19 @@ use std::sync::Arc;
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{
     ArgumentRole, Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity,
-    Source, Word, Words,
+    Source,
 };
 use highwater_core::grant::Grant;
-use highwater_core::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::policy::{
-    Arguments, ConditionSource, FACTS, Fact, Facts, FlowRule, FlowViolations, Kind, Phase, ResponseFacts,
-    RuleSource, ServerFacts, ServerTransport, SightingKind, Span, Spanned, ToolStatus, ValueSource,
-    WaiverSource, Written, compile,
+    ConditionSource, FACTS, Fact, Facts, FlowRule, FlowViolations, Kind, Phase, ResponseFacts, RuleSource,
+    ServerFacts, ServerTransport, SightingKind, Span, Spanned, ToolStatus, ValueSource, WaiverSource,
+    Written, compile,
 };
 use highwater_core::provenance::{ArgumentStanding, CallProvenance, Carries, Ground, Lack, Need, Standing};
 use highwater_core::trust::{ServerTrust, TrustLevel};
+use highwater_notation::{Arguments, Timestamp, Word, Words};
 
 use super::dice::Dice;
 

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use highwater_core::approval::{
-    Algorithm, ApprovalReason, AttestationDemand, CanonicalArguments, CredentialId, CredentialStanding,
-    ENROLLMENT_LIFETIME_MS, PendingEnrollment, Rejection, ReservedAction, encode_base64url, finish,
-    verify_stored_attestation,
+    Algorithm, ApprovalReason, AttestationDemand, CredentialId, CredentialStanding, ENROLLMENT_LIFETIME_MS,
+    PendingEnrollment, Rejection, ReservedAction, finish, verify_stored_attestation,
 };
 use highwater_core::audit::ApprovalNote;
 use highwater_core::id::{ChallengeId, Principal, UserId};
 use highwater_mcp::text::quote;
+use highwater_notation::{CanonicalArguments, encode_base64url};
 use highwater_store::{Added, CodeTried, StoredCredential};
 
 use super::options::{

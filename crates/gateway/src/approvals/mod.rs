@@ -322,7 +322,7 @@ fn random<const N: usize>() -> Result<[u8; N], DeskFault> {
 
 /// An identifier of 128 random bits.
 fn random_id() -> Result<String, DeskFault> {
-    Ok(highwater_core::approval::encode_base64url(&random::<16>()?))
+    Ok(highwater_notation::encode_base64url(&random::<16>()?))
 }
 
 /// A nonce that is used once.

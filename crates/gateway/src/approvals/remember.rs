@@ -5,8 +5,9 @@
 use highwater_core::approval::{ActionHash, ToolName};
 use highwater_core::audit::ApprovalNote;
 use highwater_core::decide::Effect;
-use highwater_core::id::{Principal, SessionKey, Timestamp, UpstreamId, UserId};
+use highwater_core::id::{Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::Timestamp;
 use highwater_store::{ApprovalRequest, RememberedAnswer, RequestFilter, RequestState};
 
 use super::fetched_pages::Pages;

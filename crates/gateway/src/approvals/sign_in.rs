@@ -7,11 +7,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use aws_lc_rs::hmac;
 use highwater_core::approval::{
     ApprovalReason, CHALLENGE_LIFETIME_MS, CredentialId, CredentialStanding, Nonce, Rejection,
-    encode_base64url, to_iso, verify_assertion,
+    verify_assertion,
 };
 use highwater_core::audit::ApprovalNote;
-use highwater_core::id::{Timestamp, UserId};
+use highwater_core::id::UserId;
 use highwater_mcp::text::string_member;
+use highwater_notation::{Timestamp, encode_base64url, to_iso};
 
 use super::options::{ChallengeEnvelope, Descriptor, RequestOptions};
 use super::{Desk, DeskFault, nonce, random_id};

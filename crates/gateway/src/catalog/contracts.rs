@@ -7,13 +7,13 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use highwater_core::annotation::{
-    Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible, Words,
+    Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible,
 };
 use highwater_core::decide::FlowPolicies;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
 use highwater_core::pin::{Hold, PinDigest, PinKind};
-use highwater_core::policy::{Admission, Parameters, ServerFacts};
+use highwater_core::policy::{Admission, ServerFacts};
 use highwater_core::profile::{Profile, ToolShape};
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
@@ -23,6 +23,7 @@ use highwater_mcp::annotations::{
 use highwater_mcp::parameters;
 use highwater_mcp::schema_headers::param_headers;
 use highwater_mcp::text::{member, string_member};
+use highwater_notation::{Parameters, Words};
 use highwater_store::Described;
 use highwater_upstream::control::{ListKind, Listing};
 

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use highwater_config::{ManifestSettings, ManifestSource};
-use highwater_core::id::{Timestamp, UpstreamId};
+use highwater_core::id::UpstreamId;
 use highwater_core::pin::{
-    ContentHash, Definition, Envelope, Json, ManifestFault, PartClass, PinKey, SignedManifest,
+    ContentHash, Definition, Envelope, ManifestFault, PartClass, PinKey, SignedManifest,
 };
 use highwater_core::policy::ManifestState;
 use highwater_mcp::text::{is_true, pointer, string_member};
+use highwater_notation::{Json, Timestamp};
 use highwater_store::{Observation, StoredPin};
 use highwater_upstream::control::{ControlMessage, ControlReply};
 use highwater_upstream::{Perform, fetch};

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use highwater_core::id::Timestamp;
 use highwater_core::pin::{
-    Basis, Concern, Definition, Hold, Json, Pin, PinDigest, PinEntry, PinKey, PinKind, Standing, Terms, stand,
+    Basis, Concern, Definition, Hold, Pin, PinDigest, PinEntry, PinKey, PinKind, Standing, Terms, stand,
 };
 use highwater_core::policy::{ManifestState, ToolStatus};
 use highwater_mcp::annotations::pinned;
+use highwater_notation::{Json, Timestamp};
 use highwater_store::{Described, StoredPin};
 use highwater_upstream::control::{ListKind, Listing};
 

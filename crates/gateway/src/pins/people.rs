@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use highwater_core::annotation::{Authority, Axis, Contract, Notice, NoticeKind, Words};
+use highwater_core::annotation::{Authority, Axis, Contract, Notice, NoticeKind};
 use highwater_core::audit::{AuditEvent, Happened, Review};
-use highwater_core::id::{Timestamp, UpstreamId};
+use highwater_core::id::UpstreamId;
 use highwater_core::pin::{
     Basis, Concern, Definition, Direction, Drift, Hold, PartClass, PinDigest, PinKey, PinKind,
 };
@@ -12,6 +12,7 @@ use highwater_core::policy::{ManifestState, ToolStatus};
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::pinned;
 use highwater_mcp::text::string_member;
+use highwater_notation::{Timestamp, Words};
 use highwater_store::{PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided, StoreError};
 use highwater_upstream::HealthState;
 use serde::Serialize;

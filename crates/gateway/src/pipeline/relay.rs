@@ -5,9 +5,7 @@
 use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
-use highwater_core::approval::{
-    ApprovalReason, CanonicalArguments, Evidence, RelayedApproval, RelayedCall, relay,
-};
+use highwater_core::approval::{ApprovalReason, Evidence, RelayedApproval, RelayedCall, relay};
 use highwater_core::audit::Ruling;
 use highwater_core::decide::{Effect, Finding, Permit, judge};
 use highwater_core::id::ChallengeId;
@@ -18,6 +16,7 @@ use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{APPROVAL_REJECTED, INVALID_PARAMS, NEEDS_APPROVAL, REFUSED};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, pointer, quote, string_member, unquote};
+use highwater_notation::CanonicalArguments;
 
 use super::arrival::{Route, RoutedAction, TaskBridge, ToolName};
 use super::judge::Judge;

@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use anyhow::Context;
 use highwater_core::audit::{Record, Recorded, RecordedDecision, RecordedOutcome, Ruling};
 use highwater_core::decide::WhatIf;
-use highwater_core::id::{DecisionId, Principal, Timestamp};
+use highwater_core::id::{DecisionId, Principal};
+use highwater_notation::Timestamp;
 use highwater_store::AuditKey;
 
 use super::chronicle::{Chronicle, Subject, lowers};

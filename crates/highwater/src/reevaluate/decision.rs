@@ -7,11 +7,12 @@ use highwater_core::annotation::Contract;
 use highwater_core::audit::RecordedDecision;
 use highwater_core::decide::{Effect, Finding, FindingId, FlowMode, judge};
 use highwater_core::grant::Grant;
-use highwater_core::id::{DecisionId, Timestamp};
+use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
 use highwater_core::policy::{Facts, ServerFacts, ToolStatus};
 use highwater_core::profile::LocalAct;
 use highwater_core::session::mark::Doubt;
+use highwater_notation::Timestamp;
 
 use super::configuration::LoadedConfiguration;
 

@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use highwater_core::action::ActionKind;
 use highwater_core::audit::{Recorded, RecordedDecision};
 use highwater_core::decide::{Effect, Finding, FindingId, FlowMode, Reason};
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId};
+use highwater_notation::Timestamp;
 
 use super::period::Period;
 use crate::explain::{Log, record};

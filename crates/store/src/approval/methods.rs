@@ -4,8 +4,9 @@ use highwater_core::approval::{
     ActionHash, ChallengeRecord, CredentialId, CredentialStanding, GrantOutcome, NewCredential,
     PendingEnrollment, RoundOutcome, ServerId, ToolName, VerifiedApproval,
 };
-use highwater_core::id::{ApprovalId, ChallengeId, Principal, SessionKey, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, ChallengeId, Principal, SessionKey, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::Timestamp;
 use tokio::sync::broadcast;
 
 use super::{

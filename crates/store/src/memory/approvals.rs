@@ -11,7 +11,8 @@ use highwater_core::approval::{
     MandateOutcome, Partial, PartialAnswer, PendingEnrollment, QuorumState, RoundOutcome, ToolName,
 };
 use highwater_core::decide::Effect;
-use highwater_core::id::{ApprovalId, ChallengeId, Principal, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, ChallengeId, Principal, UserId};
+use highwater_notation::Timestamp;
 
 use crate::approval::{
     Added, ApprovalRequest, Asked, ChallengeUsed, EnrollmentWindow, Installation, MOST_CHALLENGES,

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId};
 use highwater_core::label::Label;
 use highwater_core::session::mark::{
     Doubt, Mark, MarkKind, Prints, Thing, Writer, left_by_write, says_nothing,
 };
+use highwater_notation::Timestamp;
 
 use super::{Access, Durability, Operation};
 use crate::StoreError;

@@ -1,8 +1,7 @@
 //! Pins: what is seen of a server's definitions, and what people decide about them.
 
-use highwater_core::annotation::Word;
-use highwater_core::id::Timestamp;
 use highwater_core::pin::{Basis, PinDigest, PinKey, PinKind};
+use highwater_notation::{Timestamp, Word};
 
 use super::{Access, Durability, Operation};
 use crate::StoreError;

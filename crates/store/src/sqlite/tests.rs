@@ -36,7 +36,7 @@ impl Operation for Raw {
 }
 
 fn context(id: &str) -> MintContext {
-    let created = highwater_core::id::Timestamp(1);
+    let created = highwater_notation::Timestamp(1);
     MintContext(Context {
         id: id.to_owned(),
         created,

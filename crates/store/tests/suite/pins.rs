@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use highwater_core::pin::{Basis, Definition, Json, PartClass, PinDigest, PinKey, PinKind};
+use highwater_core::pin::{Basis, Definition, PartClass, PinDigest, PinKey, PinKind};
 use highwater_core::profile::Profile;
+use highwater_notation::Json;
 use highwater_store::{
     Description, Observation, PinDecision, PinScope, PinVerdict, PinsDecided, Store, StoredPin,
 };

@@ -191,7 +191,8 @@ impl<'a> Runner<'a> {
             return;
         }
         std::thread::sleep(UPKEEP);
-        let through = |measured: &Measured| match (measured.point.ask, measured.samples.get(&Target::Gateway)) {
+        let through = |measured: &Measured| match (measured.point.ask, measured.samples.get(&Target::Gateway))
+        {
             (Ask::Call | Ask::Upload | Ask::Keep, Some(samples)) => samples.iter().map(|it| it.calls).sum(),
             _ => 0,
         };

@@ -8,22 +8,24 @@ use crate::repository::Repository;
 
 /// Every crate and the crates it may use. A new arrow is a design change, not an edit of this table.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("core", &[]),
-    ("mcp", &["core"]),
+    ("notation", &[]),
+    ("core", &["notation"]),
+    ("mcp", &["core", "notation"]),
     ("inspect", &["core"]),
     ("hosts", &[]),
     ("provenance", &["core"]),
-    ("config", &["core"]),
-    ("store", &["core"]),
+    ("config", &["core", "notation"]),
+    ("store", &["core", "notation"]),
     ("sandbox", &["core"]),
     ("upstream", &["core", "mcp", "sandbox"]),
-    ("gateway", &["core", "mcp", "inspect", "hosts", "provenance", "config", "store", "upstream"]),
+    ("gateway", &["core", "mcp", "inspect", "hosts", "provenance", "config", "store", "upstream", "notation"]),
     ("highwater", SHIPPED),
     ("testkit", SHIPPED),
     ("xtask", &[]),
 ];
 
 const SHIPPED: &[&str] = &[
+    "notation",
     "core",
     "mcp",
     "inspect",
@@ -39,6 +41,7 @@ const SHIPPED: &[&str] = &[
 
 /// Third-party crates that would bring in what a crate's description rules out.
 const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("notation", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("core", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("mcp", &["tokio", "hyper", "http", "tracing", "rustix"]),
     ("inspect", &["tokio", "hyper", "http"]),

@@ -1,8 +1,10 @@
 //! Operator cases: one tool for public and private repositories, told apart by argument and by what came back.
 
+use highwater_notation::{Arguments, Pointer, Words};
+
 use super::*;
 use crate::label::Label;
-use crate::policy::{Arguments, Case, ConditionSource, Pointer, Span, Spanned, ValueSource, Written};
+use crate::policy::{Case, ConditionSource, Span, Spanned, ValueSource, Written};
 use crate::session::label_reply;
 
 fn at<T>(value: T) -> Spanned<T> {

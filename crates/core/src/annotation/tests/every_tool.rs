@@ -1,5 +1,7 @@
 //! The operator's label for every tool of a server, under the label of a tool by its own name.
 
+use highwater_notation::Words;
+
 use super::*;
 
 fn label(said: impl IntoIterator<Item = Claim>) -> OperatorLabel {

@@ -10,10 +10,10 @@ mod tests;
 
 use std::fmt::Write;
 
+use highwater_notation::CanonicalArguments;
 use serde_json::Value;
 
 use self::characters::{Shown, is_sign, shown};
-use super::arguments::CanonicalArguments;
 use super::signed::ToolName;
 
 /// Which rendering this is. Whoever changes a single character of what [`render`] makes raises it.
@@ -188,7 +188,7 @@ impl Rendered {
             Value::Object(members) => self.members(depth + 1, members),
             scalar @ (Value::Null | Value::Bool(_) | Value::Number(_)) => {
                 self.ours(" ");
-                self.ours(&crate::pin::Json::from(scalar).to_string());
+                self.ours(&highwater_notation::Json::from(scalar).to_string());
             }
         }
     }

@@ -7,14 +7,14 @@
 
 use std::collections::BTreeMap;
 
+use highwater_notation::{CanonicalArguments, Timestamp};
 use serde_json::Value;
 
 use super::constraint::{Constraint, NoConstraint};
 use super::{TermsFault, Unmandated, read_arguments};
 use crate::annotation::DataClass;
-use crate::approval::CanonicalArguments;
 use crate::decide::{FindingId, Told};
-use crate::id::{Principal, Timestamp, UpstreamId};
+use crate::id::{Principal, UpstreamId};
 use crate::label::Label;
 use crate::profile::ArgumentTypes;
 

@@ -1,19 +1,17 @@
 //! The shape of a receipt.
 
+use highwater_notation::{CanonicalArguments, Json, Timestamp, encode_base64url, to_iso};
 use serde::{Deserialize, Serialize};
 
-use super::super::arguments::CanonicalArguments;
-use super::super::base64url::encode;
 use super::super::challenge::ChallengeRecord;
 use super::super::credential::Credential;
 use super::super::display::{RENDERER_VERSION, render};
-use super::super::iso::to_iso;
 use super::super::relying_party::RelyingParty;
 use super::super::signed::{ActionHash, ToolName};
 use super::super::verify::VerifiedApproval;
 use super::seal::{AuditorKey, AuditorSecret, Place};
-use crate::id::{Principal, Timestamp, UpstreamId, UserId};
-use crate::pin::{Json, PinDigest};
+use crate::id::{Principal, UpstreamId, UserId};
+use crate::pin::PinDigest;
 
 /// The version of the shape.
 pub(super) const VERSION: u32 = 1;
@@ -242,12 +240,12 @@ impl Receipt {
             canonical_arguments: Guarded::Clear(challenge.arguments.to_string()),
             signed: Some(Signed {
                 origin: assertion.origin.to_string(),
-                nonce: Guarded::Clear(encode(&challenge.wire.nonce().0)),
+                nonce: Guarded::Clear(encode_base64url(&challenge.wire.nonce().0)),
                 credential_id: credential.id.to_string(),
-                public_key_cose: encode(credential.key.as_cose()),
-                client_data_json: Guarded::Clear(encode(&assertion.client_data)),
-                authenticator_data: encode(&assertion.authenticator_data),
-                signature: encode(&assertion.signature),
+                public_key_cose: encode_base64url(credential.key.as_cose()),
+                client_data_json: Guarded::Clear(encode_base64url(&assertion.client_data)),
+                authenticator_data: encode_base64url(&assertion.authenticator_data),
+                signature: encode_base64url(&assertion.signature),
                 counter: assertion.counter,
             }),
             issued_at: to_iso(challenge.issued),

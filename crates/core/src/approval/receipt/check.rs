@@ -2,17 +2,15 @@
 
 use std::borrow::Cow;
 
+use highwater_notation::{CanonicalArguments, decode_array, decode_exact, from_iso, vocabulary};
 use serde::{Deserialize, Serialize};
 
-use super::super::arguments::CanonicalArguments;
 use super::super::authenticator_data::AuthenticatorData;
-use super::super::base64url::{decode_array, decode_exact};
 use super::super::challenge::CHALLENGE_LIFETIME_MS;
 use super::super::client_data::{self, Ceremony};
 use super::super::cose::PublicKey;
 use super::super::display::{RENDERER_VERSION, render};
 use super::super::fault::Fault;
-use super::super::iso::from_iso;
 use super::super::relying_party::RelyingParty;
 use super::super::signed::{ActionHash, Nonce, ServerId, ToolName, WireChallenge};
 use super::body::{
@@ -20,7 +18,6 @@ use super::body::{
 };
 use super::seal::{AuditorSecret, Place};
 use super::signature::SignedReceipt;
-use crate::annotation::words::vocabulary;
 use crate::pin::PinDigest;
 
 vocabulary! {

@@ -6,8 +6,7 @@ use std::fmt;
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
 use aws_lc_rs::hkdf;
-
-use super::super::base64url::{decode_array, decode_exact, encode};
+use highwater_notation::{decode_array, decode_exact, encode_base64url};
 
 /// The public key of an auditor.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,13 +54,13 @@ impl AuditorKey {
         let key = shared(&own, &self.0, &ours, &self.0, place)?;
         let mut sealed = padded(text);
         key.seal_in_place_append_tag(only_nonce(), Aad::empty(), &mut sealed).ok()?;
-        Some(encode(&[&[VERSION][..], &ours, &sealed].concat()))
+        Some(encode_base64url(&[&[VERSION][..], &ours, &sealed].concat()))
     }
 }
 
 impl fmt::Display for AuditorKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&encode(&self.0))
+        f.write_str(&encode_base64url(&self.0))
     }
 }
 
@@ -86,7 +85,7 @@ impl AuditorSecret {
 
     /// Its one line, for a file that nobody else reads.
     pub fn to_text(&self) -> String {
-        format!("{SECRET}{}", encode(&self.0))
+        format!("{SECRET}{}", encode_base64url(&self.0))
     }
 
     /// The public half, which everybody may have.
@@ -190,10 +189,10 @@ mod tests {
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 0x40;
-            assert!(secret.open(PLACE, &encode(&changed)).is_none(), "{at}");
+            assert!(secret.open(PLACE, &encode_base64url(&changed)).is_none(), "{at}");
         }
         for cut in 0..bytes.len() {
-            assert!(secret.open(PLACE, &encode(&bytes[..cut])).is_none(), "{cut}");
+            assert!(secret.open(PLACE, &encode_base64url(&bytes[..cut])).is_none(), "{cut}");
         }
         assert!(secret.open(PLACE, &format!("{sealed}=")).is_none());
     }
@@ -213,11 +212,18 @@ mod tests {
         assert_eq!(AuditorKey::parse(&key.to_string()), Some(key));
         assert_eq!(AuditorSecret::parse(&secret.to_text()).unwrap().public(), Some(key));
         assert!(AuditorSecret::parse(&format!("{}\n", secret.to_text())).is_some());
-        for none in ["", "abc", &encode(&[0; 32]), &encode(&[1; 31]), &format!("{key}="), &secret.to_text()] {
+        for none in [
+            "",
+            "abc",
+            &encode_base64url(&[0; 32]),
+            &encode_base64url(&[1; 31]),
+            &format!("{key}="),
+            &secret.to_text(),
+        ] {
             assert!(AuditorKey::parse(none).is_none(), "{none}");
         }
         // A public key is no private one.
         assert!(AuditorSecret::parse(&key.to_string()).is_none());
-        assert!(!format!("{secret:?}").contains(&encode(&[7; 32])));
+        assert!(!format!("{secret:?}").contains(&encode_base64url(&[7; 32])));
     }
 }

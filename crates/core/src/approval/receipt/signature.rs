@@ -2,13 +2,11 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
+use highwater_notation::{Json, decode_array, encode_base64url, to_hex};
 use serde::{Deserialize, Serialize};
 
-use super::super::base64url;
 use super::super::evidence::object;
 use super::body::{ChainLink, Receipt};
-use crate::action::to_hex;
-use crate::pin::Json;
 
 /// A receipt with the gateway's signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +29,7 @@ pub fn key_id(public_key: &[u8; 32]) -> String {
 impl SignedReceipt {
     /// Puts the signature over [`Receipt::signing_input`] under a receipt.
     pub fn new(receipt: Receipt, public_key: &[u8; 32], signature: &[u8; 64]) -> Self {
-        Self { receipt, gateway_sig: format!("{}.{}", key_id(public_key), base64url::encode(signature)) }
+        Self { receipt, gateway_sig: format!("{}.{}", key_id(public_key), encode_base64url(signature)) }
     }
 
     /// Reads the text of a receipt. There is one text for one receipt: whatever is spelled otherwise, left out or added
@@ -66,7 +64,7 @@ impl SignedReceipt {
     /// Whether the gateway with this key signed it.
     pub(super) fn is_signed_by(&self, public_key: &[u8; 32]) -> bool {
         let Some((id, signature)) = self.gateway_sig.split_once('.') else { return false };
-        let Some(signature) = base64url::decode_array::<64>(signature) else { return false };
+        let Some(signature) = decode_array::<64>(signature) else { return false };
         id == key_id(public_key)
             && UnparsedPublicKey::new(&ED25519, public_key)
                 .verify(self.receipt.signing_input().as_bytes(), &signature)

@@ -1,7 +1,8 @@
 //! The table of the flow rules, row by row.
 
+use highwater_notation::Words;
+
 use super::*;
-use crate::annotation::Words;
 use DataClass::{Confidential, Credentials, Financial, Pii, Regulated, Unclassified, User};
 use Destination::{Ephemeral, Internal, Public, System};
 use FlowMode::{Balanced, Observe, Samos, Strict};

@@ -14,6 +14,8 @@ mod rules;
 mod said;
 mod token;
 
+use highwater_notation::{Arguments, Timestamp};
+
 use crate::action::{Action, ActionKind};
 use crate::annotation::{
     Authority, CallVariant, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity,
@@ -21,11 +23,11 @@ use crate::annotation::{
 };
 use crate::decide::*;
 use crate::grant::Grant;
-use crate::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
+use crate::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use crate::label::Label;
 use crate::policy::{
-    Admission, Arguments, ConditionSource, Facts, Policy, RuleSource, Span, Spanned, ValueSource,
-    WaiverSource, Written, compile, compile_early,
+    Admission, ConditionSource, Facts, Policy, RuleSource, Span, Spanned, ValueSource, WaiverSource, Written,
+    compile, compile_early,
 };
 use crate::trust::{ServerTrust, TrustLevel};
 

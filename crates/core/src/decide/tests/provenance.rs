@@ -1,7 +1,9 @@
 //! What changes once it is known where the arguments of a call come from.
 
+use highwater_notation::Words;
+
 use super::*;
-use crate::annotation::{ArgumentRole, Words};
+use crate::annotation::ArgumentRole;
 use crate::profile::LocalAct;
 use crate::provenance::{ArgumentStanding, CallProvenance, Carries, Ground, Lack, Need, Standing};
 use DataClass::{Credentials, Financial, Pii, Regulated};

@@ -1,9 +1,11 @@
 //! A server's own demand for a verified approval: met by evidence that goes to it, and by nothing else; and that evidence
 //! meets nothing else.
 
+use highwater_notation::CanonicalArguments;
+
 use super::*;
 use crate::annotation::ApprovalWish;
-use crate::approval::{CanonicalArguments, Evidence, RelayedApproval, RelayedCall, RelayedChallenge, relay};
+use crate::approval::{Evidence, RelayedApproval, RelayedCall, RelayedChallenge, relay};
 use crate::id::ChallengeId;
 
 fn told(claims: &[Claim]) -> Contract {

@@ -1,7 +1,9 @@
 //! What is said: to the model almost nothing, to people everything and the way out.
 
+use highwater_notation::Words;
+
 use super::*;
-use crate::annotation::{Axis, Words};
+use crate::annotation::Axis;
 use DataClass::{Credentials, Pii};
 
 const TOLD: [Asking; 5] = [

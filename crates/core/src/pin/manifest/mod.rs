@@ -2,7 +2,6 @@
 //! SEP-3140; Ed25519 as a detached JWS over canonical JSON). A signature proves who said it, not that it is true.
 
 mod key;
-mod time;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,11 +10,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 pub use key::ManifestKey;
-pub use time::{parse_time, write_time};
 
 use super::definition::{PinKey, PinKind};
-use super::json::{Json, Text};
-use crate::id::Timestamp;
+use highwater_notation::{Json, Text, Timestamp, parse_time, write_time};
 
 /// The only way of signing that is known here.
 const ALGORITHM: &str = "EdDSA";

@@ -1,6 +1,7 @@
 //! Conditions on one JSON text alone, without rules around them: when a case of an operator's labels applies.
 
-use super::super::arguments::{Arguments, Wanted};
+use highwater_notation::{Arguments, Wanted};
+
 use super::super::condition::{Condition, Slot, Subject};
 use super::super::error::RuleError;
 use super::super::kind::Truth;
@@ -48,7 +49,7 @@ impl CaseSet {
             }
         }
         if compiler.errors.is_empty() {
-            let wanted = Wanted::of(&compiler.subjects);
+            let wanted = Wanted::of(compiler.subjects.iter().map(Subject::argument));
             Ok(Self { conditions, subjects: compiler.subjects, wanted })
         } else {
             Err(compiler.errors)

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::super::arguments::Pointer;
+use highwater_notation::Pointer;
+use highwater_notation::suggest::{listed, nearest};
+
 use super::super::condition::{Condition, Subject, Test};
 use super::super::error::{RuleError, RuleErrorCode as Code};
 use super::super::fact_table::{FACTS, Fact, FactName};
@@ -10,7 +12,6 @@ use super::super::kind::{Phase, Phases, Rises};
 use super::super::limits;
 use super::super::source::{ConditionSource, Span, Spanned, ValueSource};
 use super::super::spellings::Spellings;
-use super::super::suggest::{listed, nearest};
 use super::operator::{self, Operator, Target};
 use super::{Compiler, Mention, polarity};
 

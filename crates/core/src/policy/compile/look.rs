@@ -2,11 +2,12 @@
 //!
 //! Only what is cheap and certain; the analysis of `highwater check` decides the rest.
 
+use highwater_notation::suggest::listed;
+
 use super::super::condition::{Check, Condition, Subject, Test};
 use super::super::error::{RuleError, RuleErrorCode as Code};
 use super::super::fact_table::{Fact, FactName};
 use super::super::kind::Kind;
-use super::super::suggest::listed;
 use super::Compiler;
 
 /// Notes an error for tests that can never hold, alone or together.

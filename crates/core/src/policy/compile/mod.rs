@@ -10,6 +10,8 @@ mod waivers;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use highwater_notation::suggest::{choose, listed};
+
 use super::condition::{Check, Condition, Slot, Subject};
 use super::effect::Effect;
 use super::error::{RuleError, RuleErrorCode as Code};
@@ -18,7 +20,6 @@ use super::kind::{Input, Phase, Phases};
 use super::limits;
 use super::rule::{Rule, RuleSet};
 use super::source::{RuleSource, Span, WaiverSource};
-use super::suggest::{choose, listed};
 use draft::{Draft, Use};
 
 pub use case::{Case, CaseSet};

@@ -1,12 +1,13 @@
 //! The operators: which there are, which kinds they fit, and the check each comes down to.
 
+use highwater_notation::suggest::{choose, listed};
+use highwater_notation::{Glob, LONGEST_GLOB};
+
 use super::super::condition::{Check, by_length};
 use super::super::error::{RuleError, RuleErrorCode as Code};
-use super::super::glob::Glob;
 use super::super::kind::Kind;
 use super::super::limits;
 use super::super::source::{Span, Spanned, ValueSource, Written};
-use super::super::suggest::{choose, listed};
 
 /// An operator as a rule writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,7 +247,7 @@ fn matches(path: &str, kind: Kind, values: &[&ValueSource]) -> Result<Check, Rul
     let folded = matches!(kind, Kind::Open { folded: true });
     let pattern = if folded { pattern.to_ascii_lowercase() } else { pattern.clone() };
     Glob::new(&pattern).map(Check::Matches).ok_or_else(|| {
-        let message = format!("the pattern is longer than {} characters", limits::GLOB);
+        let message = format!("the pattern is longer than {} characters", LONGEST_GLOB);
         RuleError::new(Code::TooLarge, value.span, message)
             .help("write a shorter one; `*` stands for any run of characters")
     })

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use highwater_notation::suggest::{listed, nearest};
+
 use super::super::effect::Effect;
 use super::super::error::{RuleError, RuleErrorCode as Code};
 use super::super::kind::{Phase, Phases};
 use super::super::limits;
 use super::super::rule::RuleSet;
 use super::super::source::{Span, Spanned, WaiverSource};
-use super::super::suggest::{listed, nearest};
 use super::super::waiver::{Waiver, end_of};
 use super::draft::{Draft, Use};
 use super::{Compiler, Mention, look};

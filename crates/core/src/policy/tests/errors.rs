@@ -1,5 +1,7 @@
 //! One rule for each thing that can be wrong, and what is said of it.
 
+use highwater_notation::LONGEST_GLOB;
+
 use super::support::File;
 use crate::policy::{RuleErrorCode as Code, limits};
 
@@ -345,7 +347,7 @@ fn what_is_too_large() {
     assert_eq!(codes(&rule(&wide)), [Code::TooLarge]);
     let many = format!(r#"{{"fact":"tool.name","in":[{}]}}"#, vec![r#""x""#; limits::VALUES + 1].join(","));
     assert_eq!(codes(&rule(&many)), [Code::TooLarge]);
-    let glob = format!(r#"{{"fact":"tool.name","matches":"{}"}}"#, "x".repeat(limits::GLOB + 1));
+    let glob = format!(r#"{{"fact":"tool.name","matches":"{}"}}"#, "x".repeat(LONGEST_GLOB + 1));
     assert_eq!(codes(&rule(&glob)), [Code::TooLarge]);
     let name = format!(
         r#"{{"rules":[{{"name":"{}","effect":"block","conditions":{test}}}]}}"#,

@@ -1,5 +1,7 @@
 //! Phases, unknown facts, the two judgements, redaction, and what an explanation says.
 
+use highwater_notation::{Arguments, Parameters};
+
 use super::support::{Call, blocking, early_rules, hits, rules};
 use crate::action::{Action, ActionKind};
 use crate::annotation::{Claim, Contract, DataClass, Destination, Outcome, Possible, Sensitivity, Source};
@@ -227,7 +229,7 @@ fn a_text_nobody_looked_into_may_hold_anything() {
     let set = blocking(r#"{"fact":"response.sightings","contains":"injection"}"#);
     assert_eq!(Call::of("x").answered(ResponseFacts::default()).truth(&set, Phase::Result), Truth::Unknown);
     let looked =
-        ResponseFacts { sightings: Some(crate::annotation::Words::EMPTY), ..ResponseFacts::default() };
+        ResponseFacts { sightings: Some(highwater_notation::Words::EMPTY), ..ResponseFacts::default() };
     assert_eq!(Call::of("x").answered(looked).truth(&set, Phase::Result), Truth::False);
 }
 

@@ -1,12 +1,13 @@
 //! One thing under many spellings: what a rule, a case, a waiver and a label make of each.
 
+use highwater_notation::spelling::canonical;
+use highwater_notation::{Arguments, Glob};
 use proptest::prelude::*;
 
 use super::support::{Call, blocking, condition, rules};
 use crate::action::{Action, ActionKind};
 use crate::id::UpstreamId;
 use crate::policy::*;
-use crate::spelling::canonical;
 
 const FALSE: Truth = Truth::False;
 const TRUE: Truth = Truth::True;

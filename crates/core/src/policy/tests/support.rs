@@ -1,5 +1,6 @@
 //! Rules from JSON text, with places, and facts to judge.
 
+use highwater_notation::Arguments;
 use serde_json::Value;
 
 use crate::action::{Action, ActionKind};
@@ -166,7 +167,7 @@ pub(super) struct Call {
     pub(super) server: ServerFacts,
     pub(super) arguments: String,
     pub(super) response: Option<ResponseFacts>,
-    pub(super) now: crate::id::Timestamp,
+    pub(super) now: highwater_notation::Timestamp,
 }
 
 impl Call {
@@ -185,7 +186,7 @@ impl Call {
             server: ServerFacts::default(),
             arguments: "{}".to_owned(),
             response: None,
-            now: crate::id::Timestamp(0),
+            now: highwater_notation::Timestamp(0),
         }
     }
 

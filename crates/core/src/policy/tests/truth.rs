@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use highwater_notation::Arguments;
+
 use super::support::{Call, blocking, condition};
 use crate::policy::*;
 

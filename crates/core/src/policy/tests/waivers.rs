@@ -1,8 +1,9 @@
 //! Waivers lower a named finding to a question, for a while, where their condition certainly holds.
 
+use highwater_notation::Timestamp;
+
 use super::support::{Call, File, rules};
 use crate::annotation::{Claim, DataClass, Destination, Possible};
-use crate::id::Timestamp;
 use crate::label::Label;
 use crate::policy::{Effect, FlowRule, FlowViolations, Phase, RuleErrorCode as Code, RuleSet};
 
@@ -37,7 +38,7 @@ fn a_waiver_lowers_a_rule_to_a_question() {
 fn a_waiver_needs_certainty() {
     assert_eq!(effect(&to("x").arguing("{}")), Some(Effect::Passkey));
     let listed = to("kim@auditor.example");
-    let facts = crate::policy::Facts { arguments: crate::policy::Arguments::Unknown, ..listed.facts() };
+    let facts = crate::policy::Facts { arguments: highwater_notation::Arguments::Unknown, ..listed.facts() };
     assert_eq!(super::support::hits(&auditor(), Phase::Call, &facts)[0].1, Effect::Passkey);
 }
 

@@ -16,10 +16,10 @@ pub use index::{MarkIndex, Reading};
 pub use name::{Name, Named};
 pub use print::{PrintKey, PrintSet, Prints, ReadPrints};
 
-use crate::annotation::words::vocabulary;
-use crate::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use crate::id::{DecisionId, Principal, SessionKey, UpstreamId};
 use crate::label::Label;
 use crate::trust::TrustLevel;
+use highwater_notation::{Timestamp, vocabulary};
 
 vocabulary! {
     /// What a mark is on.

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::spelling::{Root, below_root, canonical, lower, root, steps};
+use highwater_notation::spelling::{Root, below_root, canonical, lower, root, steps};
 
 /// How deep a name is looked at. What lies deeper is taken for the whole of what it lies in.
 const DEEPEST: usize = 32;

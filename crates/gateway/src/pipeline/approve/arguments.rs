@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::approval::{CanonicalArguments, ReservedAction, ToolName, render};
+use highwater_core::approval::{ReservedAction, ToolName, render};
 use highwater_mcp::text::{member, members, pointer, quote};
+use highwater_notation::CanonicalArguments;
 
 use super::super::proposed::Proposed;
 use super::desk::definition_text;

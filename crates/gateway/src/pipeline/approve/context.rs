@@ -221,7 +221,7 @@ fn cut(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use highwater_core::approval::CanonicalArguments;
+    use highwater_notation::CanonicalArguments;
 
     use super::*;
 

@@ -1,8 +1,9 @@
 //! What is over: its time ran out, it is cleared, or it counts no more.
 
-use highwater_core::approval::{ActionHash, CanonicalArguments, ChallengeRecord, Nonce, WireChallenge};
+use highwater_core::approval::{ActionHash, ChallengeRecord, Nonce, WireChallenge};
 use highwater_core::decide::QuestionDigest;
-use highwater_core::id::{ApprovalId, ChallengeId, Timestamp};
+use highwater_core::id::{ApprovalId, ChallengeId};
+use highwater_notation::{CanonicalArguments, Timestamp};
 
 use super::{Approvals, at, millis};
 use crate::approval::RequestState;

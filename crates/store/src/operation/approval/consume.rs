@@ -4,7 +4,8 @@
 use highwater_core::approval::{
     ActionHash, ConsumeOutcome, CredentialId, Partial, PartialAnswer, QuorumState, ToolName,
 };
-use highwater_core::id::{ApprovalId, ChallengeId, Principal, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, ChallengeId, Principal, UserId};
+use highwater_notation::Timestamp;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, APPROVALS_HINT, millis};

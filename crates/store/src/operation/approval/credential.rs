@@ -1,7 +1,8 @@
 //! Passkeys: added, confirmed, revoked, listed. None is ever deleted.
 
-use highwater_core::approval::{CredentialId, CredentialStanding, NewCredential, encode_base64url};
-use highwater_core::id::{Timestamp, UserId};
+use highwater_core::approval::{CredentialId, CredentialStanding, NewCredential};
+use highwater_core::id::UserId;
+use highwater_notation::{Timestamp, encode_base64url};
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, millis, transports_text};

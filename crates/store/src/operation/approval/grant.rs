@@ -2,8 +2,9 @@
 
 use highwater_core::approval::{ActionHash, GrantOutcome, QuorumState};
 use highwater_core::decide::Effect;
-use highwater_core::id::{ApprovalId, Principal, SessionKey, Timestamp};
+use highwater_core::id::{ApprovalId, Principal, SessionKey};
 use highwater_core::pin::PinDigest;
+use highwater_notation::Timestamp;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, APPROVALS_HINT, millis};

@@ -2,7 +2,8 @@
 //! transaction that a passkey has a part in.
 
 use highwater_core::approval::{ReservedAction, ToolName};
-use highwater_core::id::{ApprovalId, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, UserId};
+use highwater_notation::Timestamp;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{APPROVALS_HINT, millis, stamp, time};

@@ -2,7 +2,8 @@
 
 use highwater_core::approval::ToolName;
 use highwater_core::decide::Effect;
-use highwater_core::id::{ApprovalId, Principal, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, Principal, UserId};
+use highwater_notation::Timestamp;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{

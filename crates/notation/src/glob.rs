@@ -3,7 +3,8 @@
 //! The time is linear in the text, whatever the pattern: a rule is matched against arguments that somebody else
 //! chose. That is why there is no backtracking and no regular expression.
 
-use super::limits;
+/// Characters of a pattern.
+pub const LONGEST_GLOB: usize = 256;
 
 /// A checked pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +32,7 @@ struct ShiftAnd {
     last: Positions,
 }
 
-const WORDS: usize = limits::GLOB.div_ceil(64);
+const WORDS: usize = LONGEST_GLOB.div_ceil(64);
 type Positions = [u64; WORDS];
 
 // === impl Glob ===
@@ -39,7 +40,7 @@ type Positions = [u64; WORDS];
 impl Glob {
     /// Checks the length; every text is a pattern.
     pub fn new(pattern: &str) -> Option<Self> {
-        if pattern.chars().count() > limits::GLOB {
+        if pattern.chars().count() > LONGEST_GLOB {
             return None;
         }
         Some(Self { pattern: pattern.into(), segments: pattern.split('*').map(Segment::new).collect() })
@@ -238,7 +239,7 @@ mod tests {
         let text = format!("x{}y", "abc".repeat(60));
         assert!(matches(&format!("*{segment}*"), &text));
         assert!(!matches(&format!("*{segment}d*"), &text));
-        assert_eq!(Glob::new(&"x".repeat(limits::GLOB + 1)), None);
+        assert_eq!(Glob::new(&"x".repeat(LONGEST_GLOB + 1)), None);
     }
 
     /// The obvious, exponential reading.

@@ -8,8 +8,8 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::condition::Subject;
-use super::limits;
+/// Parts of one pointer.
+const LONGEST_POINTER: usize = 32;
 
 /// What is known of the arguments of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Pointer {
 
 /// Several pointers, to be looked for together.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
+pub struct Wanted {
     /// A tree of tokens, the root first.
     nodes: Vec<Node>,
     /// How many places the answer has.
@@ -53,7 +53,7 @@ struct Node {
 
 /// What stands at a pointer.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Found<'a> {
+pub enum Found<'a> {
     /// Nothing does.
     Missing,
     /// True or false.
@@ -96,7 +96,7 @@ impl Pointer {
     /// Reads what follows `arguments.` in the path of a fact: a pointer without its first slash.
     pub fn parse(path: &str) -> Option<Self> {
         let tokens: Option<Box<[Box<str>]>> = path.split('/').map(unescape).collect();
-        let tokens = tokens.filter(|tokens| !path.is_empty() && tokens.len() <= limits::POINTER)?;
+        let tokens = tokens.filter(|tokens| !path.is_empty() && tokens.len() <= LONGEST_POINTER)?;
         Some(Self { path: path.into(), tokens })
     }
 
@@ -131,11 +131,12 @@ fn unescape(token: &str) -> Option<Box<str>> {
 // === impl Wanted ===
 
 impl Wanted {
-    /// The arguments among the subjects; each keeps its place among them.
-    pub(crate) fn of(subjects: &[Subject]) -> Self {
-        let mut wanted = Self { nodes: vec![Node::default()], count: subjects.len() };
-        for (place, subject) in subjects.iter().enumerate() {
-            let Subject::Argument(pointer) = subject else { continue };
+    /// These pointers; each keeps its place among them, and where there is none nothing is looked for.
+    pub fn of<'p>(pointers: impl IntoIterator<Item = Option<&'p Pointer>>) -> Self {
+        let mut wanted = Self { nodes: vec![Node::default()], count: 0 };
+        for (place, pointer) in pointers.into_iter().enumerate() {
+            wanted.count += 1;
+            let Some(pointer) = pointer else { continue };
             let mut at = 0;
             for token in &pointer.tokens {
                 at = wanted.child(at, token);
@@ -159,7 +160,7 @@ impl Wanted {
     }
 
     /// What stands at each pointer, or nothing where the text cannot be read: it is then unknown, not absent.
-    pub(crate) fn find<'a>(&self, text: &'a str) -> Option<Vec<Found<'a>>> {
+    pub fn find<'a>(&self, text: &'a str) -> Option<Vec<Found<'a>>> {
         let mut found = vec![Found::Missing; self.count];
         let root = self.nodes.first()?;
         let mut reader = serde_json::Deserializer::from_str(text);
@@ -304,9 +305,7 @@ mod tests {
     use super::*;
 
     fn find<'a>(pointer: &str, text: &'a str) -> Option<Found<'a>> {
-        Wanted::of(&[Subject::Argument(Pointer::parse(pointer).unwrap())])
-            .find(text)
-            .map(|mut found| found.remove(0))
+        Wanted::of([Some(&Pointer::parse(pointer).unwrap())]).find(text).map(|mut found| found.remove(0))
     }
 
     #[test]
@@ -341,8 +340,8 @@ mod tests {
 
     #[test]
     fn one_pass_finds_a_value_and_what_is_inside_it() {
-        let pointers = ["a", "a/b", "c"].map(|path| Subject::Argument(Pointer::parse(path).unwrap()));
-        let found = Wanted::of(&pointers).find(r#"{"a":{"b":1}}"#).unwrap();
+        let pointers = ["a", "a/b", "c"].map(|path| Pointer::parse(path).unwrap());
+        let found = Wanted::of(pointers.iter().map(Some)).find(r#"{"a":{"b":1}}"#).unwrap();
         assert_eq!(found, [Found::Other("an object"), Found::Int(1), Found::Missing]);
     }
 
@@ -350,6 +349,6 @@ mod tests {
     fn a_pointer_is_checked() {
         assert_eq!(Pointer::parse(""), None);
         assert_eq!(Pointer::parse("a~2"), None);
-        assert_eq!(Pointer::parse(&"a/".repeat(limits::POINTER)), None);
+        assert_eq!(Pointer::parse(&"a/".repeat(LONGEST_POINTER)), None);
     }
 }

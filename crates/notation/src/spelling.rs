@@ -10,7 +10,7 @@ pub const DECODED: usize = 3;
 
 /// What a name starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Root {
+pub enum Root {
     /// Somewhere that the text does not say.
     Relative,
     /// `/`
@@ -39,7 +39,7 @@ pub fn canonical(text: &str) -> Cow<'_, str> {
 }
 
 /// The same without reading escapes.
-pub(crate) fn resolved(text: &str) -> Cow<'_, str> {
+pub fn resolved(text: &str) -> Cow<'_, str> {
     let text = text.trim();
     if text.contains('\\') {
         let slashed = text.replace('\\', "/");
@@ -74,7 +74,7 @@ fn resolve(text: &str) -> Option<String> {
 }
 
 /// The steps that are left of a path once `.` and empty ones are dropped and each `..` has gone one step up.
-pub(crate) fn steps<'t>(written: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+pub fn steps<'t>(written: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
     let mut steps = Vec::new();
     for step in written {
         match step {
@@ -90,12 +90,12 @@ pub(crate) fn steps<'t>(written: impl Iterator<Item = &'t str>) -> Vec<&'t str> 
 
 /// The text with its escapes read once; nothing where there are none. What is no UTF-8 is replaced, not left alone:
 /// one bad escape must not hide the others.
-pub(crate) fn decoded(text: &str) -> Option<String> {
+pub fn decoded(text: &str) -> Option<String> {
     decoded_unless(text, |_| false)
 }
 
 /// The same, leaving escapes of these bytes as they are.
-pub(crate) fn decoded_unless(text: &str, keep: impl Fn(u8) -> bool) -> Option<String> {
+pub fn decoded_unless(text: &str, keep: impl Fn(u8) -> bool) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     let mut found = false;
@@ -132,7 +132,7 @@ fn digit(byte: u8) -> Option<u8> {
 }
 
 /// The text without upper case, character by character.
-pub(crate) fn lower(text: &str) -> Cow<'_, str> {
+pub fn lower(text: &str) -> Cow<'_, str> {
     let is_lower = |c: char| if c.is_ascii() { !c.is_ascii_uppercase() } else { c.to_lowercase().eq([c]) };
     if text.chars().all(is_lower) {
         return Cow::Borrowed(text);
@@ -141,7 +141,7 @@ pub(crate) fn lower(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether the text is certainly its own canonical form in lower case, and relative. Costs one look at each byte.
-pub(crate) fn is_plain(text: &str) -> bool {
+pub fn is_plain(text: &str) -> bool {
     let special = |byte: &u8| {
         !byte.is_ascii()
             || byte.is_ascii_uppercase()
@@ -153,7 +153,7 @@ pub(crate) fn is_plain(text: &str) -> bool {
 }
 
 /// What a text in which `\` is `/` starts from.
-pub(crate) fn root(text: &str) -> Root {
+pub fn root(text: &str) -> Root {
     let first = text.split('/').next().unwrap_or_default();
     match first.as_bytes() {
         [] if text.starts_with('/') => Root::Slash,
@@ -182,7 +182,7 @@ fn split_root(text: &str) -> (&str, &str) {
 }
 
 /// What a canonical text says behind its root; of a URI the authority is part of it.
-pub(crate) fn below_root(text: &str) -> &str {
+pub fn below_root(text: &str) -> &str {
     let after = match root(text) {
         Root::Relative => return text,
         Root::Slash => text,

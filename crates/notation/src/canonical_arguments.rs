@@ -12,7 +12,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use crate::pin::Json;
+use crate::json::Json;
 
 /// The longest canonical arguments that can be approved: nobody reviews more.
 pub const MAX_ARGUMENTS: usize = 64 * 1024;

@@ -30,6 +30,7 @@ pub fn same_word(left: &str, right: &str) -> bool {
 }
 
 /// Declares a vocabulary: the enum, its spelling, its lenient reading and its serde form.
+#[macro_export]
 macro_rules! vocabulary {
     (
         $(#[$doc:meta])* $name:ident { $( $(#[$word_doc:meta])* $word:ident = $text:literal, )+ }
@@ -52,14 +53,14 @@ macro_rules! vocabulary {
 
             /// Reads a word without regard to `-`, `_` and case; nothing looser.
             pub fn parse(text: &str) -> Option<Self> {
-                let same = $crate::annotation::words::same_word;
+                let same = $crate::same_word;
                 $( if same(text, $text) { return Some(Self::$word); } )+
                 $( $( if same(text, $alias) { return Some(Self::$meant); } )+ )?
                 None
             }
         }
 
-        impl $crate::annotation::Word for $name {
+        impl $crate::Word for $name {
             const ALL: &'static [Self] = Self::ALL;
             fn index(self) -> u32 { self as u32 }
             fn as_str(self) -> &'static str { Self::as_str(self) }
@@ -85,7 +86,6 @@ macro_rules! vocabulary {
         }
     };
 }
-pub(crate) use vocabulary;
 
 // === impl Words ===
 
