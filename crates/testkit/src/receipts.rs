@@ -8,12 +8,12 @@ use highwater_core::approval::receipt::{
     AuditorKey, ChainLink, Circumstances, Enrolled, Receipt, SignedReceipt,
 };
 use highwater_core::approval::{
-    ApprovalCall, AuthenticatorClass, Credential, CredentialId, CredentialStanding, Evidence, Nonce,
-    Proposal, PublicKey, RelyingParty, ServerId, ToolName, Transports, issue, verify,
+    ApprovalCall, AuthenticatorClass, Credential, CredentialStanding, Evidence, Proposal, issue, verify,
 };
 use highwater_core::id::{ChallengeId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
 use highwater_notation::{CanonicalArguments, Timestamp, encode_base64url, to_iso};
+use highwater_passkey::{CredentialId, Nonce, PublicKey, RelyingParty, ServerId, ToolName, Transports};
 use serde_json::json;
 
 use crate::passkey::Passkey;

@@ -12,12 +12,12 @@ pub use standing_permit::{PermitUse, StandingPermit};
 use std::collections::BTreeMap;
 
 use highwater_notation::{CanonicalArguments, Timestamp, parse_time};
+use highwater_passkey::{ActionHash, ServerId, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
 use super::grant::MandatedCall;
-use super::signed::{ActionHash, ServerId, ToolName};
 use crate::annotation::ClassSet;
 use crate::id::Principal;
 use crate::label::Label;

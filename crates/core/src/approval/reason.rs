@@ -3,8 +3,7 @@
 use std::fmt;
 
 use highwater_notation::vocabulary;
-
-use super::fault::Fault;
+use highwater_passkey::Fault;
 
 vocabulary! {
     /// Why an approval was rejected (S56). The words are the wire's and are never translated.

@@ -9,9 +9,9 @@
 use std::borrow::Cow;
 
 use highwater_notation::Timestamp;
+use highwater_passkey::ActionHash;
 use serde::{Deserialize, Serialize};
 
-use super::signed::ActionHash;
 use super::undisturbed::Undisturbed;
 use crate::action::{Action, ActionDigest};
 use crate::decide::Told;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use aws_lc_rs::digest::{Context, SHA256};
 use highwater_notation::Timestamp;
+use highwater_passkey::ActionHash;
 
 use super::finding::{Finding, FindingId, Reason};
 use super::flow::{Concern, FlowViolations};
@@ -11,8 +12,8 @@ use super::told_findings::Told;
 use super::verdict::{Denial, Judgement};
 use crate::action::ActionDigest;
 use crate::approval::{
-    ActionHash, Consented, Grant, RelayedApproval, ResumedRound, SpentApproval, SpentGrant, SpentMandate,
-    SpentRound, Undisturbed,
+    Consented, Grant, RelayedApproval, ResumedRound, SpentApproval, SpentGrant, SpentMandate, SpentRound,
+    Undisturbed,
 };
 use crate::id::{DecisionId, Principal};
 use crate::label::{Label, LabelDigest};

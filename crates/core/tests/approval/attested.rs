@@ -1,12 +1,12 @@
 //! Attestations under a list: the right chain passes, and each single fault is refused and named.
 
-use highwater_core::approval::{
-    Aaguid, Algorithm, ApprovalReason, AttestationDemand, AuthenticatorList, AuthenticatorMake, Fault,
-    NewCredential, NoRoot, Nonce, PendingEnrollment, Rejection, RootCertificate, Unattested, attested_by,
-    finish, verify_registration, verify_stored_attestation,
-};
+use highwater_core::approval::{ApprovalReason, NewCredential, PendingEnrollment, Rejection, finish};
 use highwater_core::id::{Principal, UserId};
 use highwater_notation::{Timestamp, encode_base64url};
+use highwater_passkey::{
+    Aaguid, Algorithm, AttestationDemand, AuthenticatorList, AuthenticatorMake, Fault, NoRoot, Nonce,
+    RootCertificate, Unattested, attested_by, verify_registration, verify_stored_attestation,
+};
 use highwater_testkit::passkey::{
     Batch, COUNTRY, CertificateDraft, Certified, Extension, NAME, Passkey, UNIT, VENDOR, attestation_object,
     der, packed_attestation, pem, self_attestation,

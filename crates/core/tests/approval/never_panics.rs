@@ -2,11 +2,10 @@
 
 use std::sync::LazyLock;
 
+use highwater_core::approval::Evidence;
 use highwater_core::approval::receipt::SignedReceipt;
-use highwater_core::approval::{
-    Algorithm, AttestationDemand, Evidence, PublicKey, verify_assertion, verify_registration,
-};
 use highwater_notation::{decode_base64url, encode_base64url};
+use highwater_passkey::{Algorithm, AttestationDemand, PublicKey, verify_assertion, verify_registration};
 use highwater_testkit::passkey::Passkey;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -69,7 +68,7 @@ proptest! {
         edits in edits(), part in prop::sample::select(vec!["clientDataJSON", "authenticatorData", "signature"]),
     ) {
         let response = spoiled(&ASSERTION, part, |bytes| hurt(bytes, &edits));
-        let verified = verify_assertion(&response, &[3; 64], &credential(&PASSKEY, "ada"), &party());
+        let verified = verify_assertion(&response, &[3; 64], credential(&PASSKEY, "ada").enrolled(), &party());
         prop_assert_eq!(verified.is_ok(), response == ASSERTION.to_string());
     }
 
@@ -78,6 +77,6 @@ proptest! {
         prop_assert!(Evidence::parse(Some(&text)).is_err());
         prop_assert!(SignedReceipt::parse(&text).is_none());
         prop_assert!(verify_registration(&text, &[3; 32], &party(), AttestationDemand::Nothing).is_err());
-        prop_assert!(verify_assertion(&text, &[3; 64], &credential(&PASSKEY, "ada"), &party()).is_err());
+        prop_assert!(verify_assertion(&text, &[3; 64], credential(&PASSKEY, "ada").enrolled(), &party()).is_err());
     }
 }

@@ -5,8 +5,8 @@ use highwater_core::approval::receipt::{
     AuditorSecret, ChainFault, ChainLink, Circumstances, Enrolled, Expected, Guarded, Opened, Outcome, Part,
     Receipt, SignedReceipt, check, check_chain, check_use,
 };
-use highwater_core::approval::{ActionHash, Algorithm, ReservedAction, ServerId, ToolName};
 use highwater_notation::{CanonicalArguments, Timestamp, encode_base64url, to_iso};
+use highwater_passkey::{ActionHash, Algorithm, ReservedAction, ServerId, ToolName};
 use highwater_testkit::passkey::{ORIGIN, Passkey, RP_ID};
 
 use crate::scene::{NOW, Scene, arguments};

@@ -21,7 +21,7 @@ use dice::Dice;
 use highwater_core::annotation::{
     ApprovalWish, Authority, Claim, Claims, DataClass, Destination, Sensitivity,
 };
-use highwater_core::approval::{ActionHash, Grant as Yes, GrantOutcome};
+use highwater_core::approval::{Grant as Yes, GrantOutcome};
 use highwater_core::decide::{
     Answer, Clearance, Demands, Effect, Finding, FlowFloor, FlowMode, FlowPolicy, Judgement, Obligations,
     Proof, Received, ReplyFacts, ReplyVerdict, ResultType, Told, Verdict, decide, decide_approved,
@@ -35,6 +35,7 @@ use highwater_core::policy::{
     compile,
 };
 use highwater_notation::Timestamp;
+use highwater_passkey::ActionHash;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use world::World;

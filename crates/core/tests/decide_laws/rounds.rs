@@ -4,8 +4,7 @@
 
 use highwater_core::action::Action;
 use highwater_core::approval::{
-    ActionHash, Grant as Yes, GrantOutcome, LeftOpen, ROUND_LIFETIME_MS, Round, RoundCall, RoundFault,
-    RoundOutcome,
+    Grant as Yes, GrantOutcome, LeftOpen, ROUND_LIFETIME_MS, Round, RoundCall, RoundFault, RoundOutcome,
 };
 use highwater_core::decide::{
     Effect, Escalation, FindingId, Judgement, Permit, Proof, Verdict, decide, decide_approved, judge,
@@ -16,6 +15,7 @@ use highwater_core::pin::PinDigest;
 use highwater_core::policy::{Facts, FlowRule, Policy, compile};
 use highwater_core::seal::{Purpose, Seal};
 use highwater_notation::Timestamp;
+use highwater_passkey::ActionHash;
 use proptest::prelude::*;
 
 use crate::dice::Dice;

@@ -17,7 +17,7 @@ use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, ReplyKind, Sensitivity,
     Source,
 };
-use highwater_core::approval::{ActionHash, Grant as Yes, GrantOutcome};
+use highwater_core::approval::{Grant as Yes, GrantOutcome};
 use highwater_core::decide::{
     Answer, Effect, Escalation, FlowMode, FlowPolicy, Obligations, Proof, Received, ReplyFacts, ReplyVerdict,
     ResultType, Unapproved, Verdict, decide, decide_approved, decide_reply, label_reply,
@@ -28,6 +28,7 @@ use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use highwater_notation::Words;
+use highwater_passkey::ActionHash;
 use model::{CLASSES, Classes, Read, Tool};
 use proptest::prelude::*;
 

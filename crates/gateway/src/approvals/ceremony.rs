@@ -4,13 +4,13 @@
 use highwater_core::approval::receipt::{ChainLink, Circumstances, Receipt, SignedReceipt};
 use highwater_core::approval::{
     ApprovalCall, ApprovalReason, AuthenticatorClass, CHALLENGE_LIFETIME_MS, ChallengeRecord, Credential,
-    Evidence, Issued, Proposal, Rejection, ReservedAction, SpentApproval, ToolName, VerifiedApproval, issue,
-    render, verify,
+    Evidence, Issued, Proposal, Rejection, SpentApproval, VerifiedApproval, issue, render, verify,
 };
 use highwater_core::audit::ApprovalNote;
 use highwater_core::id::{ApprovalId, ChallengeId, DecisionId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
 use highwater_notation::{CanonicalArguments, to_iso};
+use highwater_passkey::{ReservedAction, ToolName};
 use highwater_store::{ApprovalRequest, Put, ReceiptDraft, StoredCredential};
 
 use super::options::{ChallengeEnvelope, Descriptor, RequestOptions};

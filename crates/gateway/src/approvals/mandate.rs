@@ -6,8 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use highwater_core::annotation::ArgumentRole;
 use highwater_core::approval::receipt::{ChainLink, Circumstances, Receipt, UseOf};
 use highwater_core::approval::{
-    ApprovalReason, DelegatedTool, Mandate, MandateUse, MandatedCall, ReservedAction, SpentMandate,
-    TermsFault, ToolName, Unmandated,
+    ApprovalReason, DelegatedTool, Mandate, MandateUse, MandatedCall, SpentMandate, TermsFault, Unmandated,
 };
 use highwater_core::audit::ApprovalNote;
 use highwater_core::grant::CallVariant;
@@ -16,6 +15,7 @@ use highwater_core::label::Label;
 use highwater_core::pin::PinDigest;
 use highwater_core::profile::ArgumentTypes;
 use highwater_notation::CanonicalArguments;
+use highwater_passkey::{ReservedAction, ToolName};
 use highwater_store::{ReceiptDraft, StoredMandate};
 
 use super::kept_label::{is_nothing_new, predicted};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use highwater_core::approval::{ActionHash, ApprovalReason, Rejection, ToolName};
+use highwater_core::approval::{ApprovalReason, Rejection};
 use highwater_core::id::UpstreamId;
 use highwater_core::pin::{PinDigest, PinKind};
 use highwater_mcp::era::Era;
@@ -11,6 +11,7 @@ use highwater_mcp::error_code::{self, APPROVAL_REJECTED, INTERNAL_ERROR, INVALID
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{is_object, member, members, quote, string_member, unquote};
 use highwater_notation::{CanonicalArguments, to_iso};
+use highwater_passkey::{ActionHash, ToolName};
 use serde::Serialize;
 
 use super::{Desk, DeskFault, EnrollFrom, Proposed};

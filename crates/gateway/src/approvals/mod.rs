@@ -57,11 +57,11 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use highwater_config::{ApprovalFlow, ApprovalSettings};
 use highwater_core::annotation::Contract;
-use highwater_core::approval::{Nonce, RelyingParty, ServerId, ToolName};
 use highwater_core::audit::{ApprovalNote, AuditEvent, Happened};
 use highwater_core::id::{ApprovalId, DecisionId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
 use highwater_core::profile::ToolShape;
+use highwater_passkey::{Nonce, RelyingParty, ServerId, ToolName};
 use highwater_store::{AskLimits, AuditLog, ReceiptKey, Store};
 use tokio::sync::broadcast;
 

@@ -1,7 +1,7 @@
 //! Passkeys over the protocol: they are registered there, and count for nothing until a person has said so elsewhere.
 
-use highwater_core::approval::Algorithm;
 use highwater_notation::from_iso;
+use highwater_passkey::Algorithm;
 use highwater_testkit::client::{Era, Request};
 use highwater_testkit::passkey::Passkey;
 use serde_json::json;

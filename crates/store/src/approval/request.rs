@@ -1,12 +1,11 @@
 //! Requests: what waits for a person, and what became of it.
 
-use highwater_core::approval::{
-    ActionHash, AuthenticatorClass, ChallengeRecord, GRANT_LIFETIME_MS, Quorum, ToolName,
-};
+use highwater_core::approval::{AuthenticatorClass, ChallengeRecord, GRANT_LIFETIME_MS, Quorum};
 use highwater_core::decide::{Effect, QuestionDigest};
 use highwater_core::id::{ApprovalId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
 use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_passkey::{ActionHash, ToolName};
 
 use crate::StoreError;
 

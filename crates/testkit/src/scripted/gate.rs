@@ -10,11 +10,11 @@ use anyhow::Context;
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use highwater_core::approval::{
     ApprovalCall, ApprovalReason, AuthenticatorClass, ChallengeRecord, ConsumeOutcome, Credential,
-    CredentialId, CredentialStanding, Evidence, Nonce, Proposal, PublicKey, RelyingParty, ServerId, ToolName,
-    Transports, issue, verify,
+    CredentialStanding, Evidence, Proposal, issue, verify,
 };
 use highwater_core::id::{ChallengeId, Principal, UserId};
 use highwater_notation::{CanonicalArguments, Timestamp, decode_base64url, encode_base64url, to_iso};
+use highwater_passkey::{CredentialId, Nonce, PublicKey, RelyingParty, ServerId, ToolName, Transports};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

@@ -1,11 +1,11 @@
 //! What our software passkey makes, right and wrong, before both verifiers.
 
 use highwater_core::approval::{
-    Algorithm, ApprovalCall, ApprovalReason, AuthenticatorClass, Evidence, Nonce, Proposal, ToolName, issue,
-    verify,
+    ApprovalCall, ApprovalReason, AuthenticatorClass, Evidence, Proposal, issue, verify,
 };
 use highwater_core::id::{ChallengeId, Principal, UserId};
 use highwater_notation::{CanonicalArguments, Timestamp, encode_base64url};
+use highwater_passkey::{Algorithm, Nonce, ToolName};
 use highwater_testkit::passkey::{BE, Draft, Passkey, UP, UV, attestation_object, self_attestation};
 use serde_json::{Value, json};
 

@@ -3,7 +3,20 @@
 use super::files::Files;
 
 /// The crates that are part of the program.
-const SHIPPED: [&str; 11] = ["notation", "core", "mcp", "hosts", "provenance", "config", "store", "sandbox", "upstream", "gateway", "highwater"];
+const SHIPPED: [&str; 12] = [
+    "notation",
+    "passkey",
+    "core",
+    "mcp",
+    "hosts",
+    "provenance",
+    "config",
+    "store",
+    "sandbox",
+    "upstream",
+    "gateway",
+    "highwater",
+];
 
 /// The lines of each shipped crate.
 pub(super) fn lines(files: &Files) -> Vec<(&'static str, usize)> {

@@ -11,10 +11,10 @@ mod tests;
 use std::fmt::Write;
 
 use highwater_notation::CanonicalArguments;
+use highwater_passkey::ToolName;
 use serde_json::Value;
 
 use self::characters::{Shown, is_sign, shown};
-use super::signed::ToolName;
 
 /// Which rendering this is. Whoever changes a single character of what [`render`] makes raises it.
 pub const RENDERER_VERSION: u32 = 2;

@@ -1,13 +1,12 @@
 //! The shape of a receipt.
 
 use highwater_notation::{CanonicalArguments, Json, Timestamp, encode_base64url, to_iso};
+use highwater_passkey::{ActionHash, RelyingParty, ToolName};
 use serde::{Deserialize, Serialize};
 
 use super::super::challenge::ChallengeRecord;
 use super::super::credential::Credential;
 use super::super::display::{RENDERER_VERSION, render};
-use super::super::relying_party::RelyingParty;
-use super::super::signed::{ActionHash, ToolName};
 use super::super::verify::VerifiedApproval;
 use super::seal::{AuditorKey, AuditorSecret, Place};
 use crate::id::{Principal, UpstreamId, UserId};

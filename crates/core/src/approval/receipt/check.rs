@@ -3,16 +3,14 @@
 use std::borrow::Cow;
 
 use highwater_notation::{CanonicalArguments, decode_array, decode_exact, from_iso, vocabulary};
+use highwater_passkey::client_data::{self, Ceremony};
+use highwater_passkey::{
+    ActionHash, AuthenticatorData, Fault, Nonce, PublicKey, RelyingParty, ServerId, ToolName, WireChallenge,
+};
 use serde::{Deserialize, Serialize};
 
-use super::super::authenticator_data::AuthenticatorData;
 use super::super::challenge::CHALLENGE_LIFETIME_MS;
-use super::super::client_data::{self, Ceremony};
-use super::super::cose::PublicKey;
 use super::super::display::{RENDERER_VERSION, render};
-use super::super::fault::Fault;
-use super::super::relying_party::RelyingParty;
-use super::super::signed::{ActionHash, Nonce, ServerId, ToolName, WireChallenge};
 use super::body::{
     CANONICAL_ARGUMENTS, CLIENT_DATA_JSON, DISPLAY_TEXT, Guarded, NONCE, Opened, Receipt, Signed, VERSION,
 };

@@ -1,9 +1,9 @@
 //! A use under a mandate: it has no signature of its own and is as good as the mandate's receipt and its own arguments.
 
 use highwater_notation::from_iso;
+use highwater_passkey::{ReservedAction, ToolName};
 
 use super::super::mandate::Mandate;
-use super::super::signed::{ReservedAction, ToolName};
 use super::check::{Checking, Expected, Outcome, Part, Report, check};
 use super::signature::SignedReceipt;
 use crate::id::Principal;

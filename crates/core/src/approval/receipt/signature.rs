@@ -3,9 +3,9 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
 use highwater_notation::{Json, decode_array, encode_base64url, to_hex};
+use highwater_passkey::object;
 use serde::{Deserialize, Serialize};
 
-use super::super::evidence::object;
 use super::body::{ChainLink, Receipt};
 
 /// A receipt with the gateway's signature.

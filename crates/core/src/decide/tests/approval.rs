@@ -1,8 +1,10 @@
 //! Questions for a person: what is asked, what an answer is worth, and what it is not.
 
+use highwater_passkey::ActionHash;
+
 use super::*;
 use crate::annotation::ApprovalWish;
-use crate::approval::{ActionHash, Grant, GrantOutcome};
+use crate::approval::{Grant, GrantOutcome};
 use crate::id::ApprovalId;
 use DataClass::Pii;
 

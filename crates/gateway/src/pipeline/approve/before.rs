@@ -6,7 +6,7 @@ use std::sync::Arc;
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{ArgumentRole, Destination};
 use highwater_core::approval::question::Yes;
-use highwater_core::approval::{ActionHash, Evidence, PermitUse};
+use highwater_core::approval::{Evidence, PermitUse};
 use highwater_core::audit::label_words;
 use highwater_core::decide::{Effect, Escalation, Told};
 use highwater_core::id::SessionKey;
@@ -14,6 +14,7 @@ use highwater_core::label::Label;
 use highwater_core::profile::{Named, Profile};
 use highwater_mcp::text::{member, members};
 use highwater_notation::CanonicalArguments;
+use highwater_passkey::ActionHash;
 
 use super::super::proposed::Proposed;
 use super::super::{Arrival, Refusal};

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use highwater_core::approval::question::Channel;
-use highwater_core::approval::{ActionHash, ReservedAction, ToolName};
 use highwater_core::decide::{
     Answer, ApprovedReply, HeldReply, Pass, Proof, ReplyVerdict, decide_reply_approved,
 };
 use highwater_core::id::ApprovalId;
 use highwater_notation::CanonicalArguments;
+use highwater_passkey::{ActionHash, ReservedAction, ToolName};
 use highwater_store::{ApprovalRequest, RequestState};
 use tokio::time::Instant;
 

@@ -97,7 +97,8 @@ impl PublicKey {
         self.algorithm
     }
 
-    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Fault> {
+    /// Whether the signature over this message is of this key.
+    pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Fault> {
         self.parsed.verify_sig(message, signature).map_err(|_| Fault::Signature)
     }
 }

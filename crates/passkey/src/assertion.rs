@@ -4,10 +4,11 @@ use serde::Deserialize;
 
 use super::authenticator_data::{AuthenticatorData, MAX_AUTHENTICATOR_DATA};
 use super::client_data::{self, Ceremony};
-use super::credential::{Credential, CredentialId};
-use super::evidence::{bytes_of, object};
+use super::cose::PublicKey;
+use super::credential_id::CredentialId;
 use super::fault::Fault;
 use super::relying_party::RelyingParty;
+use super::response::{bytes_of, object};
 
 /// The longest signature: RSA of 8192 bits has 1024 bytes.
 const MAX_SIGNATURE: usize = 2 * 1024;
@@ -27,6 +28,19 @@ pub struct Assertion {
     pub counter: u32,
     /// Whether the credential is copied to other devices now.
     pub backed_up: bool,
+}
+
+/// An enrolled credential, as far as its signatures are held against it.
+#[derive(Clone, Copy, Debug)]
+pub struct Enrolled<'a> {
+    /// Its id.
+    pub id: &'a CredentialId,
+    /// What authenticators call its person.
+    pub user_handle: &'a [u8],
+    /// Its public key.
+    pub key: &'a PublicKey,
+    /// Whether it may be copied to other devices, as it said at enrollment.
+    pub backup_eligible: bool,
 }
 
 #[derive(Deserialize)]
@@ -55,13 +69,13 @@ struct Inner {
 pub fn verify_assertion(
     response: &str,
     challenge: &[u8],
-    credential: &Credential,
+    credential: Enrolled<'_>,
     party: &RelyingParty,
 ) -> Result<Assertion, Fault> {
     let outer: Shape<'_> = object(response).ok_or(Fault::Malformed("response"))?;
     let inner: Inner = object(outer.response.get()).ok_or(Fault::Malformed("response.response"))?;
     for (text, name) in [(&outer.id, "id"), (&outer.raw_id, "rawId")] {
-        if CredentialId::parse(text).as_ref() != Some(&credential.id) {
+        if CredentialId::parse(text).as_ref() != Some(credential.id) {
             return Err(Fault::Malformed(name));
         }
     }
@@ -72,7 +86,7 @@ pub fn verify_assertion(
     let raw = bytes_of(&inner.authenticator_data, MAX_AUTHENTICATOR_DATA, "authenticatorData")?;
     let signature = bytes_of(&inner.signature, MAX_SIGNATURE, "signature")?;
     if let Some(handle) = &inner.user_handle
-        && highwater_notation::decode_base64url(handle).as_deref() != Some(&*credential.user_handle)
+        && highwater_notation::decode_base64url(handle).as_deref() != Some(credential.user_handle)
     {
         return Err(Fault::UserHandle);
     }
@@ -93,7 +107,7 @@ fn check_signed(
     raw: &[u8],
     signature: &[u8],
     challenge: &[u8],
-    credential: &Credential,
+    credential: Enrolled<'_>,
     party: &RelyingParty,
 ) -> Result<(String, u32, bool), Fault> {
     let (origin, client_hash) = client_data::check(client_data, Ceremony::Get, challenge, party)?;

@@ -13,8 +13,10 @@ pub(super) const MAX_CLIENT_DATA: usize = 8 * 1024;
 
 /// Which ceremony.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ceremony {
+pub enum Ceremony {
+    /// A credential is made.
     Create,
+    /// A credential signs.
     Get,
 }
 
@@ -37,7 +39,7 @@ fn present<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
 }
 
 /// Checks the bytes against what was asked, and returns the origin and the hash that is part of what is signed.
-pub(super) fn check(
+pub fn check(
     bytes: &[u8],
     ceremony: Ceremony,
     challenge: &[u8],
@@ -72,7 +74,7 @@ pub(super) fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approval::ServerId;
+    use crate::signed::ServerId;
 
     fn judged(text: &str) -> Result<(), Fault> {
         let party = RelyingParty::new("localhost", ["http://localhost:7412"], ServerId::new("s").unwrap());

@@ -5,10 +5,10 @@ use super::fault::Fault;
 use super::relying_party::RelyingParty;
 
 /// The longest authenticator data outside an attestation.
-pub(super) const MAX_AUTHENTICATOR_DATA: usize = 8 * 1024;
+pub(crate) const MAX_AUTHENTICATOR_DATA: usize = 8 * 1024;
 
 /// The longest credential id.
-pub(super) const MAX_CREDENTIAL_ID: usize = 1023;
+pub(crate) const MAX_CREDENTIAL_ID: usize = 1023;
 
 const PRESENT: u8 = 0x01;
 const VERIFIED: u8 = 0x04;
@@ -19,26 +19,31 @@ const EXTENDED: u8 = 0x80;
 
 /// The parts of authenticator data.
 #[derive(Debug)]
-pub(super) struct AuthenticatorData<'a> {
+pub struct AuthenticatorData<'a> {
     rp_id_hash: &'a [u8],
     flags: u8,
-    pub(super) counter: u32,
-    pub(super) attested: Option<Attested<'a>>,
+    /// Where the counter stands.
+    pub counter: u32,
+    /// The new credential, where one was made.
+    pub attested: Option<Attested<'a>>,
 }
 
 /// The new credential, in a registration.
 #[derive(Debug)]
-pub(super) struct Attested<'a> {
-    pub(super) aaguid: [u8; 16],
-    pub(super) id: &'a [u8],
-    pub(super) cose: &'a [u8],
+pub struct Attested<'a> {
+    /// The make of the authenticator.
+    pub aaguid: [u8; 16],
+    /// Its id.
+    pub id: &'a [u8],
+    /// Its public key, as it is written.
+    pub cose: &'a [u8],
 }
 
 // === impl AuthenticatorData ===
 
 impl<'a> AuthenticatorData<'a> {
     /// Takes the bytes apart; nothing may be left over.
-    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
         Self::read(bytes).ok_or(Fault::Malformed("authenticatorData"))
     }
 
@@ -67,7 +72,7 @@ impl<'a> AuthenticatorData<'a> {
     }
 
     /// What holds of every ceremony: it was for us, and a person was there and was verified.
-    pub(super) fn check(&self, party: &RelyingParty) -> Result<(), Fault> {
+    pub fn check(&self, party: &RelyingParty) -> Result<(), Fault> {
         if self.rp_id_hash != party.rp_id_hash() {
             return Err(Fault::RpId);
         }
@@ -84,12 +89,12 @@ impl<'a> AuthenticatorData<'a> {
     }
 
     /// Whether the credential may be copied to other devices. It never changes.
-    pub(super) fn backup_eligible(&self) -> bool {
+    pub fn backup_eligible(&self) -> bool {
         self.has(BACKUP_ELIGIBLE)
     }
 
     /// Whether it is copied now.
-    pub(super) fn backed_up(&self) -> bool {
+    pub fn backed_up(&self) -> bool {
         self.has(BACKED_UP)
     }
 

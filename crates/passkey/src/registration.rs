@@ -7,13 +7,13 @@ use super::attestation::{Attestation, AttestationDemand, attested_by};
 use super::authenticator_data::AuthenticatorData;
 use super::authenticators::Aaguid;
 use super::cbor::{self, Item};
-use super::class::Transports;
 use super::client_data::{self, Ceremony};
 use super::cose::PublicKey;
-use super::credential::CredentialId;
-use super::evidence::{bytes_of, object};
+use super::credential_id::CredentialId;
 use super::fault::Fault;
 use super::relying_party::RelyingParty;
+use super::response::{bytes_of, object};
+use super::transports::Transports;
 
 /// The longest attestation object.
 const MAX_ATTESTATION: usize = 64 * 1024;
