@@ -18,6 +18,5 @@ pub mod policy;
 pub mod profile;
 pub mod provenance;
 pub mod seal;
-pub mod search;
 pub mod session;
 pub mod trust;

@@ -23,9 +23,9 @@ use highwater_core::policy::{
     Admission, ConditionSource, Facts, Policy, RuleSource, ServerFacts, Span, Spanned, ValueSource, Written,
     compile,
 };
-use highwater_core::search::{Filter, Filters, Index, Query, ToolText, Traits};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use highwater_notation::{Arguments, Timestamp};
+use highwater_search::{Filter, Filters, Index, Query, ToolText, Traits};
 use serde_json::json;
 
 #[derive(Parser)]

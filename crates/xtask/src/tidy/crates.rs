@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("passkey", &["notation"]),
     ("notation", &[]),
     ("core", &["notation", "passkey"]),
+    ("search", &["core", "notation"]),
     ("mcp", &["core", "notation"]),
     ("inspect", &["core"]),
     ("hosts", &[]),
@@ -32,6 +33,7 @@ const SHIPPED: &[&str] = &[
     "passkey",
     "notation",
     "core",
+    "search",
     "mcp",
     "inspect",
     "hosts",
@@ -46,6 +48,7 @@ const SHIPPED: &[&str] = &[
 
 /// Third-party crates that would bring in what a crate's description rules out.
 const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("search", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("passkey", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("notation", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("core", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
@@ -55,7 +58,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("provenance", &["tokio", "hyper", "http", "tracing", "rand", "rustix"]),
     ("config", &["tokio", "hyper", "http"]),
     ("store", &["hyper", "http"]),
-    ("gateway", &["rusqlite", "passkey"]),
+    ("gateway", &["rusqlite", "passkey", "search"]),
 ];
 
 /// Arrows that are drawn but not listed.

@@ -3,10 +3,11 @@
 use super::files::Files;
 
 /// The crates that are part of the program.
-const SHIPPED: [&str; 12] = [
+const SHIPPED: [&str; 13] = [
     "notation",
     "passkey",
     "core",
+    "search",
     "mcp",
     "hosts",
     "provenance",

@@ -10,10 +10,11 @@ const TABLES: &[&str] = &[];
 
 /// The crates that lie below the gateway, whose unit tests must not use the test kit: they would be
 /// compiled twice, and their types would not match.
-const BELOW_GATEWAY: [&str; 11] = [
+const BELOW_GATEWAY: [&str; 12] = [
     "notation",
     "passkey",
     "core",
+    "search",
     "mcp",
     "inspect",
     "hosts",

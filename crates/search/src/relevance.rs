@@ -1,8 +1,9 @@
 //! A small set of our own: what agents ask for and which tool they mean. It says whether the ranking is any good, and is
 //! not what its weights were made for.
 
+use highwater_core::id::UpstreamId;
+
 use super::{Filters, Index, Query, ToolText, Traits};
-use crate::id::UpstreamId;
 
 /// Server, tool, description, arguments.
 const TOOLS: [[&str; 4]; 28] = [

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
+use highwater_core::id::UpstreamId;
+
 use super::traits::Traits;
 use super::words::words;
-use crate::id::UpstreamId;
 
 /// How much a word counts in each field.
 const NAME: u32 = 3;

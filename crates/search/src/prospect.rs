@@ -1,8 +1,7 @@
 //! What would become of a call, in the words that a model is told. No reasons: they would be an oracle.
 
+use highwater_core::policy::Effect;
 use highwater_notation::vocabulary;
-
-use crate::policy::Effect;
 
 vocabulary! {
     /// What would become of a call.

@@ -4,10 +4,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use highwater_core::id::UpstreamId;
+
 use super::index::{Index, Indexed, SATURATION, Sight};
 use super::traits::{Filter, Filters};
 use super::words::words;
-use crate::id::UpstreamId;
 
 /// How many words of a query count.
 pub const MOST_WORDS: usize = 64;

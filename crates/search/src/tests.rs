@@ -1,14 +1,16 @@
 //! What is found and in which order, and the laws: filters before the limit, nothing of what is not seen in any answer.
 
+use highwater_core::annotation::{
+    Authority, Claim, Claims, Contract, Destination, Hints, Outcome, Possible, Source,
+};
+use highwater_core::id::UpstreamId;
+use highwater_core::policy::Effect;
+use highwater_core::trust::{ServerTrust, TrustLevel};
 use highwater_notation::{Word, Words};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::annotation::{Authority, Claim, Claims, Contract, Destination, Hints, Outcome, Possible, Source};
-use crate::id::UpstreamId;
-use crate::policy::Effect;
-use crate::trust::{ServerTrust, TrustLevel};
 
 const WORDS: [&str; 8] = ["issue", "file", "search", "create", "delete", "mail", "repo", "list"];
 

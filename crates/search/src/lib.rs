@@ -1,7 +1,7 @@
 //! Finding tools by words: an inverted index with BM25 over name, title, server, description and argument names, in which
 //! the caller's filters and what the caller may see are tested before anything is scored. Pure and deterministic.
 //!
-//! What a caller may not see does not merely stay out of the hits: nothing about the answer hangs on it, neither scores
+//! What a caller may not see does not merely stay out of the hits: nothing about the answer depends on it, neither scores
 //! nor counts. Asking the whole index through a [`Sight`] answers exactly what an index of the seen tools would.
 
 mod index;

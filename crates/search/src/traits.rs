@@ -1,9 +1,8 @@
 //! What a filter can ask of a tool, as bits: made of the effective contract, so that what nobody vouches for counts as the
 //! worst.
 
+use highwater_core::annotation::{Axis, CallVariant, Contract};
 use highwater_notation::{Words, vocabulary};
-
-use crate::annotation::{Axis, CallVariant, Contract};
 
 vocabulary! {
     /// A choice that a searcher can make among the tools they may see.
