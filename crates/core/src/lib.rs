@@ -8,7 +8,6 @@
 pub mod action;
 pub mod annotation;
 pub mod approval;
-pub mod audit;
 pub mod decide;
 pub mod grant;
 pub mod id;

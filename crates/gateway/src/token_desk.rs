@@ -4,8 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use highwater_audit::{AuditEvent, Happened};
 use highwater_config::{AgentToken, OWNER, Settings};
-use highwater_core::audit::{AuditEvent, Happened};
 use highwater_core::grant::{AcceptedWords, Forms, Grant, Limits, NAME_RULE, ServerScope, name_fault};
 use highwater_core::id::UserId;
 use highwater_notation::Timestamp;

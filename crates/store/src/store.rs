@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use highwater_core::id::{ApprovalId, Principal, SessionKey};
 use highwater_core::pin::PinKind;
-use highwater_core::session::mark::PrintKey;
+use highwater_marks::PrintKey;
 use highwater_notation::Timestamp;
 use tokio::sync::{broadcast, watch};
 use tokio::time::timeout;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Barrier};
 
-use highwater_core::audit::{AuditEvent, Ended, Happened, Outcome};
+use highwater_audit::{AuditEvent, Ended, Happened, Outcome};
 use highwater_core::id::DecisionId;
 use highwater_notation::Timestamp;
 use highwater_store::{AuditLog, DataDir};

@@ -12,7 +12,7 @@ use highwater_core::policy::{
     Admission, Effect, FactName, Facts, ManifestState, Phase, Policy, RequestFacts, ResponseFacts, RuleSet,
     ServerFacts, ServerTransport, ToolStatus,
 };
-use highwater_core::session::mark::Doubt;
+use highwater_core::session::Doubt;
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use highwater_notation::{Arguments, Parameters, Timestamp, Words};
 use serde_json::{Value, json};

@@ -30,6 +30,7 @@ pub use contract::{Contract, ReplyBounds, ReplyKind};
 pub use hints::{EffectiveHints, Hints};
 pub use notice::{Notice, NoticeKind};
 pub use possible::{Possible, Severe};
+pub use recorded::KeptContract;
 pub use roles::Roles;
 pub use sensitivity::{Accepts, Sensitivity};
 pub use vocabulary::{

@@ -184,7 +184,7 @@ impl LabelBits {
     }
 
     /// The same, with what another agent wrote counted among the rest.
-    pub(crate) fn folded(self) -> Self {
+    pub fn folded(self) -> Self {
         match self.0 & UNTOLD {
             0 => self,
             _ => Self(self.0 & !UNTOLD).with_classes(self.untold_classes()),

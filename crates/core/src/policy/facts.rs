@@ -16,7 +16,7 @@ use crate::pin::Hold;
 use crate::profile::{LocalAct, Named};
 use crate::provenance::CallProvenance;
 use crate::session::Contributors;
-use crate::session::mark::Doubt;
+use crate::session::Doubt;
 use crate::trust::ServerTrust;
 
 /// What is known of one action when it is judged. Made with [`Facts::of`], which knows the worst of everything

@@ -155,12 +155,12 @@ impl Policy {
     }
 
     /// What records call a server: its address, or its name where it has none. As it stands in JSON, without quotes.
-    pub(crate) fn on_record(&self, upstream: &UpstreamId) -> Option<&str> {
+    pub fn on_record(&self, upstream: &UpstreamId) -> Option<&str> {
         self.on_record.get(upstream).map(|name| &**name)
     }
 
     /// What the operator calls a server, as it stands in JSON, without quotes.
-    pub(crate) fn trust_label(&self, upstream: &UpstreamId) -> Option<&str> {
+    pub fn trust_label(&self, upstream: &UpstreamId) -> Option<&str> {
         self.trust_labels.get(upstream).map(|label| &**label)
     }
 

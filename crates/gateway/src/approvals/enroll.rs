@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use highwater_audit::ApprovalNote;
 use highwater_core::approval::{
     ApprovalReason, CredentialStanding, ENROLLMENT_LIFETIME_MS, PendingEnrollment, Rejection, finish,
 };
-use highwater_core::audit::ApprovalNote;
 use highwater_core::id::{ChallengeId, Principal, UserId};
 use highwater_mcp::text::quote;
 use highwater_notation::{CanonicalArguments, encode_base64url};

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
+use highwater_audit::ApprovalNote;
 use highwater_core::annotation::ArgumentRole;
 use highwater_core::approval::receipt::{ChainLink, Circumstances, Receipt, UseOf};
 use highwater_core::approval::{
     ApprovalReason, DelegatedTool, Mandate, MandateUse, MandatedCall, SpentMandate, TermsFault, Unmandated,
 };
-use highwater_core::audit::ApprovalNote;
 use highwater_core::grant::CallVariant;
 use highwater_core::id::{ChallengeId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::label::Label;

@@ -55,9 +55,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use highwater_audit::{ApprovalNote, AuditEvent, Happened};
 use highwater_config::{ApprovalFlow, ApprovalSettings};
 use highwater_core::annotation::Contract;
-use highwater_core::audit::{ApprovalNote, AuditEvent, Happened};
 use highwater_core::id::{ApprovalId, DecisionId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
 use highwater_core::profile::ToolShape;

@@ -1,6 +1,6 @@
 //! What a passkey is called: by its owner, or else by what is known of it.
 
-use highwater_core::audit::ApprovalNote;
+use highwater_audit::ApprovalNote;
 use highwater_notation::{Timestamp, to_iso};
 
 use super::enroll::enrollment;

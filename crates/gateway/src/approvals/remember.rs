@@ -2,7 +2,7 @@
 //! ends when the tool changes, and when the session holds more than it did, beyond what the tool's own replies were
 //! predicted to bring (`kept_label.rs`).
 
-use highwater_core::audit::ApprovalNote;
+use highwater_audit::ApprovalNote;
 use highwater_core::decide::Effect;
 use highwater_core::id::{Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;

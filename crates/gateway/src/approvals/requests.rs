@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use highwater_audit::ApprovalNote;
 use highwater_core::approval::{AuthenticatorClass, GrantOutcome, Quorum, RoundOutcome};
-use highwater_core::audit::ApprovalNote;
 use highwater_core::decide::{Effect, QuestionDigest, Told};
 use highwater_core::id::{ApprovalId, DecisionId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;

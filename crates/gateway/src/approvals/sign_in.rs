@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use aws_lc_rs::hmac;
+use highwater_audit::ApprovalNote;
 use highwater_core::approval::{ApprovalReason, CHALLENGE_LIFETIME_MS, CredentialStanding, Rejection};
-use highwater_core::audit::ApprovalNote;
 use highwater_core::id::UserId;
 use highwater_mcp::text::string_member;
 use highwater_notation::{Timestamp, encode_base64url, to_iso};

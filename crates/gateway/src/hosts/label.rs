@@ -1,7 +1,7 @@
 //! Does to labels what follows from what hosts tell, and puts it on record.
 
+use highwater_audit::{AuditEvent, Happened};
 use highwater_core::annotation::DataClass;
-use highwater_core::audit::{AuditEvent, Happened};
 use highwater_core::id::SessionKey;
 use highwater_core::label::Label;
 use highwater_core::trust::TrustLevel;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use highwater_audit::{AuditEvent, Happened, Review};
 use highwater_core::annotation::{Authority, Axis, Contract, Notice, NoticeKind};
-use highwater_core::audit::{AuditEvent, Happened, Review};
 use highwater_core::id::UpstreamId;
 use highwater_core::pin::{
     Basis, Concern, Definition, Direction, Drift, Hold, PartClass, PinDigest, PinKey, PinKind,

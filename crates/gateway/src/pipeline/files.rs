@@ -9,7 +9,8 @@ use highwater_core::decide::Permit;
 use highwater_core::id::UpstreamId;
 use highwater_core::profile::never_free::is_inside;
 use highwater_core::profile::{Engine, NamedThings, Places, Profile, Reach, UsesFiles, reach};
-use highwater_core::session::mark::{Doubt, Name};
+use highwater_core::session::Doubt;
+use highwater_marks::Name;
 use highwater_upstream::apart;
 
 use super::local::{values, work_tree};

@@ -4,10 +4,10 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use highwater_audit::Provenance;
 use highwater_core::action::Action;
 use highwater_core::annotation::{Claims, Contract};
 use highwater_core::approval::RelayedApproval;
-use highwater_core::audit::Provenance;
 use highwater_core::decide::{Effect, FlowFloor, FlowMode, Judgement, judge};
 use highwater_core::grant::{CallVariant, Grant};
 use highwater_core::id::{DecisionId, SessionKey};

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
+use highwater_audit::Ruling;
 use highwater_core::action::ActionKind;
 use highwater_core::approval::{ApprovalReason, Evidence, RelayedApproval, RelayedCall, relay};
-use highwater_core::audit::Ruling;
 use highwater_core::decide::{Effect, Finding, Permit, judge};
 use highwater_core::id::ChallengeId;
 use highwater_core::pin::PinKind;

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use highwater_audit::Outcome;
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::audit::Outcome;
 use highwater_core::decide::{
     PermittedAction, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply, label_reply,
 };
@@ -21,11 +21,10 @@ use highwater_mcp::error_code::{self, UPSTREAM_UNAVAILABLE};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::string_member;
 use highwater_store::Joined;
-use highwater_upstream::apart;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{Ask, CallEvent, CallSink};
-use highwater_upstream::{CallClient, Doorkeeper, Reply, Turn};
+use highwater_upstream::{CallClient, Doorkeeper, Reply, Turn, apart};
 use tokio::sync::mpsc;
 
 use super::approve::named_capabilities;

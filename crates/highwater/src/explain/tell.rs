@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use highwater_audit::{Outcome, Record, Recorded, RecordedOutcome, Ruling};
 use highwater_core::annotation::Axis;
-use highwater_core::audit::{Outcome, Record, Recorded, RecordedOutcome, Ruling};
 use highwater_core::decide::{AskKind, Effect, Finding, FlowMode, PerMode};
 use highwater_notation::Timestamp;
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use highwater_audit::RecordedDecision;
 use highwater_core::annotation::{Authority, Axis, ClassSet, Contract, DataClass, Destination};
-use highwater_core::audit::RecordedDecision;
 use highwater_core::decide::FindingId;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::TextSet;

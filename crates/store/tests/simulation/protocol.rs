@@ -12,7 +12,7 @@ use highwater_core::decide::{
 use highwater_core::id::{DecisionId, UpstreamId};
 use highwater_core::label::{Label, LabelBits};
 use highwater_core::policy::Policy;
-use highwater_core::session::mark::{ReadPrints, Writer, left_by_write, says_nothing};
+use highwater_marks::{ReadPrints, Writer, left_by_write, says_nothing};
 use highwater_notation::Timestamp;
 use highwater_store::{Joined, MarkQuery, SessionHandle, SessionState, StoreError};
 

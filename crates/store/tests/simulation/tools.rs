@@ -15,8 +15,8 @@ use highwater_core::policy::{
     Admission, ConditionSource, Facts, Policy, RuleSet, RuleSource, ServerFacts, Span, Spanned, ToolStatus,
     ValueSource, Written, compile,
 };
-use highwater_core::session::mark::{Name, Named, Prints, Reading, Thing};
 use highwater_core::trust::{ServerTrust, TrustLevel};
+use highwater_marks::{Name, Named, Prints, Reading, Thing};
 use highwater_notation::{Arguments, Words};
 
 use crate::dice::Dice;

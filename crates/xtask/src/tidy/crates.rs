@@ -12,12 +12,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("notation", &[]),
     ("core", &["notation", "passkey"]),
     ("search", &["core", "notation"]),
+    ("marks", &["core", "notation"]),
+    ("audit", &["core", "notation", "marks"]),
     ("mcp", &["core", "notation"]),
     ("inspect", &["core"]),
     ("hosts", &[]),
     ("provenance", &["core"]),
-    ("config", &["core", "notation", "passkey"]),
-    ("store", &["core", "notation", "passkey"]),
+    ("config", &["core", "notation", "passkey", "marks", "audit"]),
+    ("store", &["core", "notation", "passkey", "marks", "audit"]),
     ("sandbox", &["core"]),
     ("upstream", &["core", "mcp", "sandbox"]),
     (
@@ -34,6 +36,8 @@ const SHIPPED: &[&str] = &[
     "notation",
     "core",
     "search",
+    "marks",
+    "audit",
     "mcp",
     "inspect",
     "hosts",
@@ -48,6 +52,8 @@ const SHIPPED: &[&str] = &[
 
 /// Third-party crates that would bring in what a crate's description rules out.
 const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("audit", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
+    ("marks", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("search", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("passkey", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("notation", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
@@ -58,7 +64,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("provenance", &["tokio", "hyper", "http", "tracing", "rand", "rustix"]),
     ("config", &["tokio", "hyper", "http"]),
     ("store", &["hyper", "http"]),
-    ("gateway", &["rusqlite", "passkey", "search"]),
+    ("gateway", &["rusqlite", "passkey", "search", "marks", "audit"]),
 ];
 
 /// Arrows that are drawn but not listed.

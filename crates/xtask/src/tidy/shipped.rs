@@ -3,11 +3,13 @@
 use super::files::Files;
 
 /// The crates that are part of the program.
-const SHIPPED: [&str; 13] = [
+const SHIPPED: [&str; 15] = [
     "notation",
     "passkey",
     "core",
     "search",
+    "marks",
+    "audit",
     "mcp",
     "hosts",
     "provenance",

@@ -10,11 +10,13 @@ const TABLES: &[&str] = &[];
 
 /// The crates that lie below the gateway, whose unit tests must not use the test kit: they would be
 /// compiled twice, and their types would not match.
-const BELOW_GATEWAY: [&str; 12] = [
+const BELOW_GATEWAY: [&str; 14] = [
     "notation",
     "passkey",
     "core",
     "search",
+    "marks",
+    "audit",
     "mcp",
     "inspect",
     "hosts",

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::policy::SeenValue;
-use crate::session::mark::Doubt;
+use crate::session::Doubt;
 use FlowMode::{Balanced, Observe, Samos, Strict};
 use Outcome::{Benign, Consequential, Irreversible};
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use highwater_audit::label_words;
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{ArgumentRole, Destination};
 use highwater_core::approval::question::Yes;
 use highwater_core::approval::{Evidence, PermitUse};
-use highwater_core::audit::label_words;
 use highwater_core::decide::{Effect, Escalation, Told};
 use highwater_core::id::SessionKey;
 use highwater_core::label::Label;

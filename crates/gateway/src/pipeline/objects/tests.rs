@@ -6,8 +6,8 @@ use highwater_core::annotation::{Authority, Claim, Claims, Hints, Outcome, Possi
 use highwater_core::id::{DecisionId, Principal, SessionKey};
 use highwater_core::label::Label;
 use highwater_core::profile::ToolShape;
-use highwater_core::session::mark::{Mark, MarkIndex, MarkKind, Writer};
 use highwater_core::trust::ServerTrust;
+use highwater_marks::{Mark, MarkIndex, MarkKind, Writer};
 use highwater_mcp::scan::ScanRules;
 use highwater_notation::Timestamp;
 use serde_json::json;

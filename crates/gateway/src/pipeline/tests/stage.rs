@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
+use highwater_audit::{AuditEvent, Happened, label_words};
 use highwater_config::Settings;
-use highwater_core::audit::{AuditEvent, Happened, label_words};
 use highwater_core::id::{SessionKey, UpstreamId};
 use highwater_mcp::era::Era;
 use highwater_notation::Timestamp;

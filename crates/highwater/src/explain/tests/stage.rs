@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use highwater_audit::{AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Ruling};
 use highwater_config::Surroundings;
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::audit::{AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Ruling};
 use highwater_core::decide::{
     Answer, Effect, FindingId, Judgement, Received, ReplyFacts, ReplyVerdict, ResultType, Unapproved,
     Verdict, decide, decide_approved, decide_reply, label_reply,

@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
+use highwater_core::id::Principal;
+use highwater_core::label::Label;
+
 use super::print::AsItIs;
 use super::{Mark, MarkKind, Name, Named, PrintSet, ReadPrints, left_in_content};
-use crate::id::Principal;
-use crate::label::Label;
 
 /// How many fingerprints of what is known to be harmless are kept per server. What is not kept counts.
 const MOST_KNOWN: usize = 64 * 1024;

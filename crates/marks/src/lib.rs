@@ -11,14 +11,14 @@ mod words;
 
 use std::sync::Arc;
 
-pub use doubt::Doubt;
+pub use doubt::{doubt_id, doubt_of};
 pub use index::{MarkIndex, Reading};
 pub use name::{Name, Named};
 pub use print::{PrintKey, PrintSet, Prints, ReadPrints};
 
-use crate::id::{DecisionId, Principal, SessionKey, UpstreamId};
-use crate::label::Label;
-use crate::trust::TrustLevel;
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId};
+use highwater_core::label::Label;
+use highwater_core::trust::TrustLevel;
 use highwater_notation::{Timestamp, vocabulary};
 
 vocabulary! {

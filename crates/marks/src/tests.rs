@@ -1,10 +1,10 @@
 //! What a mark meets, and what it does not: by name, by content, and in a crowd of texts of one mould.
 
+use highwater_core::annotation::DataClass;
+use highwater_core::label::ANOTHER_CONVERSATION;
 use proptest::prelude::*;
 
 use super::*;
-use crate::annotation::DataClass;
-use crate::label::ANOTHER_CONVERSATION;
 
 fn key() -> PrintKey {
     PrintKey::new(&[42; 24])

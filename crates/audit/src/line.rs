@@ -171,7 +171,7 @@ fn is_plain(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotation::Destination;
+    use highwater_core::annotation::Destination;
 
     fn written(write: impl FnOnce(&mut Line<'_>)) -> String {
         let mut out = Vec::new();

@@ -5,12 +5,14 @@
 //! label and the contract as words, the findings with all they saw, and the origins only where something was found or
 //! came in. The arguments are never on record; their digest is, unless the call's receipt is sealed.
 
+mod contract;
 mod label_words;
 mod line;
 mod provenance;
 mod record;
 mod write;
 
+pub use contract::{contract_of, is_as_recorded};
 pub use label_words::{label_of_words, label_words};
 pub use provenance::Provenance;
 pub use record::{
@@ -20,17 +22,16 @@ pub use record::{
 
 use std::sync::Arc;
 
+use highwater_core::annotation::Notice;
+use highwater_core::decide::{Answer, AskKind, Finding, Judgement, QuestionDigest};
+use highwater_core::grant::Grant;
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId};
+use highwater_core::label::Label;
+use highwater_core::pin::PinDigest;
+use highwater_core::policy::{Facts, Policy};
+use highwater_marks::Mark;
 use highwater_notation::Timestamp;
 use serde::{Deserialize, Serialize};
-
-use crate::annotation::Notice;
-use crate::decide::{Answer, AskKind, Finding, Judgement, QuestionDigest};
-use crate::grant::Grant;
-use crate::id::{DecisionId, Principal, SessionKey, UpstreamId};
-use crate::label::Label;
-use crate::pin::PinDigest;
-use crate::policy::{Facts, Policy};
-use crate::session::mark::Mark;
 
 /// The version of the record's shape; it changes when a field changes its meaning.
 pub const RECORD_VERSION: u32 = 2;

@@ -3,20 +3,21 @@
 mod access;
 mod short;
 
-use super::*;
-use crate::action::{Action, ActionKind};
-use crate::annotation::{
+use highwater_core::action::{Action, ActionKind};
+use highwater_core::annotation::{
     Authority, CallVariant, Claim, Claims, Contract, DataClass, Destination, NoticeKind,
     Outcome as ToolOutcome, Possible, Sensitivity, Source,
 };
-use crate::decide::{Effect, FindingId, FlowMode, FlowPolicy, Verdict, decide, judge};
-use crate::id::VirtualServerId;
-use crate::label::TextSet;
-use crate::pin::PinDigest;
-use crate::policy::{FlowRule, PolicyDigest};
-use crate::profile::Named;
-use crate::provenance::CallProvenance;
-use crate::trust::{ServerTrust, TrustLevel};
+use highwater_core::decide::{FindingId, FlowMode, FlowPolicy, Verdict, decide, judge};
+use highwater_core::id::VirtualServerId;
+use highwater_core::label::TextSet;
+use highwater_core::pin::PinDigest;
+use highwater_core::policy::{Effect, FlowRule, PolicyDigest};
+use highwater_core::profile::Named;
+use highwater_core::provenance::CallProvenance;
+use highwater_core::trust::{ServerTrust, TrustLevel};
+
+use super::*;
 
 struct Call {
     decision: DecisionId,
@@ -45,7 +46,7 @@ impl Call {
         let trust = ServerTrust::of_verified(TrustLevel::Tool, TrustLevel::None);
         let flows = [(virtual_server.clone(), FlowPolicy { mode, ..FlowPolicy::default() })].into();
         let policy = Policy::new(
-            [(mail.clone(), crate::policy::Admission::default())].into(),
+            [(mail.clone(), highwater_core::policy::Admission::default())].into(),
             [(virtual_server.clone(), [mail.clone()].into())].into(),
         )
         .with_flows(flows)
@@ -68,7 +69,7 @@ impl Call {
 
     fn facts(&self) -> Facts<'_> {
         Facts {
-            grant: crate::grant::Grant::everything(),
+            grant: highwater_core::grant::Grant::everything(),
             contract: &self.contract,
             session: &self.label,
             tool_id: Some("mail__send"),
@@ -360,9 +361,9 @@ fn a_record_says_where_content_comes_from_as_the_trust_policy_prints_it() {
     let community = "https://community.example.com/mcp";
     let mut call = Call::in_mode(FlowMode::Balanced);
     call.contract = Contract::weigh(&Claims::new(), &ServerTrust::default()).0;
-    let contributor = crate::session::Contributor {
+    let contributor = highwater_core::session::Contributor {
         principal: Some(community.into()),
-        ..crate::session::Contributor::user()
+        ..highwater_core::session::Contributor::user()
     };
     call.policy = call.policy.with_contributors([(UpstreamId::new("mail"), contributor)].into());
     let mail = UpstreamId::new("mail");
@@ -398,8 +399,10 @@ fn an_odd_address_and_a_server_nobody_knows_leave_the_record_whole() {
     call.action = Action::new(ActionKind::CallTool, UpstreamId::new("mail"), "x", "say \"no\"", "{}");
     let unknown = call.decision().provenance;
     assert_eq!(unknown.trust.unwrap().source, "mcp:mail:say \"no\"");
-    let contributor =
-        crate::session::Contributor { principal: Some(odd.into()), ..crate::session::Contributor::user() };
+    let contributor = highwater_core::session::Contributor {
+        principal: Some(odd.into()),
+        ..highwater_core::session::Contributor::user()
+    };
     call.policy = call.policy.with_contributors([(UpstreamId::new("mail"), contributor)].into());
     let known = call.decision().provenance;
     assert_eq!(known.trust.unwrap().source, format!("mcp:{odd}:say \"no\""));
@@ -418,7 +421,7 @@ fn what_the_operator_calls_a_server_is_on_record_beside_its_trust() {
 #[test]
 fn what_people_do_to_tokens_is_read_back() {
     let id = DecisionId::new("hwd_1");
-    let grant = Some(crate::grant::Grant::everything());
+    let grant = Some(highwater_core::grant::Grant::everything());
     let said = Happened::Token { act: "created", name: "bot", by: "ada \"a\"", grant, user: Some("ben") };
     let Recorded::Token { act, name, by, grant, user } = written(&id, said).happened else {
         panic!("a token")

@@ -1,11 +1,10 @@
 //! A label as a list of words, and back. A number would be shorter, but no number beyond 2⁵³ survives every reader
 //! of JSON, and people read the log, too.
 
+use highwater_core::annotation::{DataClass, Source};
+use highwater_core::label::{Label, LabelBits, TextSet};
+use highwater_core::trust::TrustLevel;
 use highwater_notation::Words;
-
-use crate::annotation::{DataClass, Source};
-use crate::label::{Label, LabelBits, TextSet};
-use crate::trust::TrustLevel;
 
 const OPEN_WORLD: &str = "openWorld";
 const MALICIOUS: &str = "malicious";

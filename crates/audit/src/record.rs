@@ -1,18 +1,18 @@
 //! Events as they are read back from the log, for whoever explains them.
 
+use highwater_core::action::ActionKind;
+use highwater_core::annotation::{self, CallVariant, DataClass, Destination, Source};
+use highwater_core::decide::{AskKind, Finding, FlowMode, PerMode, WhatIf};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId, VirtualServerId};
+use highwater_core::label::{Label, TextSet};
+use highwater_core::policy::{Effect, SightingKind};
+use highwater_core::profile::Named;
+use highwater_core::provenance::CallProvenance;
 use highwater_notation::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::label_words::label_of_words;
 use super::{Outcome, Ruling};
-use crate::action::ActionKind;
-use crate::annotation::{self, CallVariant, DataClass, Destination, Source};
-use crate::decide::{AskKind, Effect, Finding, FlowMode, PerMode, WhatIf};
-use crate::id::{DecisionId, Principal, SessionKey, UpstreamId, VirtualServerId};
-use crate::label::{Label, TextSet};
-use crate::policy::SightingKind;
-use crate::profile::Named;
-use crate::provenance::CallProvenance;
 
 /// One line of the log.
 #[derive(Clone, Debug, Deserialize)]

@@ -1,17 +1,18 @@
 //! Events as JSON lines. What an allowed call leaves behind is small and costs little; what was found is told in full.
 
+use highwater_core::annotation::{Accepts, Axis, Contract};
+use highwater_core::decide::{Finding, Judgement, QuestionDigest};
+use highwater_core::label::Label;
+use highwater_core::policy::{FlowRule, FlowViolations};
+use highwater_core::profile::Named;
+use highwater_marks::Mark;
+
 use super::label_words::label_words;
 use super::line::Line;
 use super::{
     Access, ApprovalNote, AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Provenance,
     Question, RECORD_VERSION, Review, Ruling,
 };
-use crate::annotation::{Accepts, Axis, Contract};
-use crate::decide::{AskKind, Finding, Judgement, QuestionDigest};
-use crate::label::Label;
-use crate::policy::{FlowRule, FlowViolations};
-use crate::profile::Named;
-use crate::session::mark::Mark;
 
 /// In `observe`, findings that are longer than this in all are written short.
 const LONG_FINDINGS: usize = 1024;
@@ -426,20 +427,6 @@ impl Ruling {
             Self::Asked => "asked",
             Self::Blocked => "blocked",
             Self::Unavailable => "unavailable",
-        }
-    }
-}
-
-// === impl AskKind ===
-
-impl AskKind {
-    /// The word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sample => "sample",
-            Self::ElicitForm => "elicit-form",
-            Self::ElicitUrl => "elicit-url",
-            Self::Roots => "roots",
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Where content comes from and what it is worth, as every record about it says: `trust` with a level and a source,
 //! `metadata` with the server and what of it was used.
 
+use highwater_core::action::ActionKind;
+use highwater_core::annotation::ReplyKind;
+use highwater_core::id::UpstreamId;
+use highwater_core::label::Label;
+use highwater_core::policy::{Facts, Policy};
+use highwater_core::trust::TrustLevel;
+
 use super::line::Line;
-use crate::action::ActionKind;
-use crate::annotation::ReplyKind;
-use crate::id::UpstreamId;
-use crate::label::Label;
-use crate::policy::{Facts, Policy};
-use crate::trust::TrustLevel;
 
 /// The origin of what an action brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

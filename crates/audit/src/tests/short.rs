@@ -1,7 +1,8 @@
 //! What `observe` finds at nearly every call takes little room.
 
+use highwater_core::decide::Finding;
+
 use super::*;
-use crate::decide::Finding;
 
 /// How many arguments of the call nobody asked for.
 const ARGUMENTS: usize = 60;
