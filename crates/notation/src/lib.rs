@@ -4,6 +4,7 @@
 //! It lies below the judgement and knows nothing of it. What it says of two texts, that they are one value or two, every
 //! decision rests on; it takes none itself.
 
+mod argument_types;
 mod arguments;
 mod base64url;
 mod canonical_arguments;
@@ -15,6 +16,7 @@ pub mod suggest;
 mod time;
 mod words;
 
+pub use argument_types::{ArgumentType, ArgumentTypes};
 pub use arguments::{Arguments, Found, Parameters, Pointer, Wanted};
 pub use base64url::{decode_array, decode_base64url, decode_exact, encode_base64url};
 pub use canonical_arguments::{CanonicalArguments, MAX_ARGUMENTS, Unsignable};

@@ -11,7 +11,7 @@ pub use standing_permit::{PermitUse, StandingPermit};
 
 use std::collections::BTreeMap;
 
-use highwater_notation::{CanonicalArguments, Timestamp, parse_time};
+use highwater_notation::{ArgumentTypes, CanonicalArguments, Timestamp, parse_time};
 use highwater_passkey::{ActionHash, ServerId, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
@@ -21,7 +21,6 @@ use super::grant::MandatedCall;
 use crate::annotation::ClassSet;
 use crate::id::Principal;
 use crate::label::Label;
-use crate::profile::ArgumentTypes;
 use constraint::{Constraint, NoConstraint};
 
 /// The longest that a mandate lasts.

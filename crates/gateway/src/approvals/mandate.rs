@@ -13,8 +13,7 @@ use highwater_core::grant::CallVariant;
 use highwater_core::id::{ChallengeId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::label::Label;
 use highwater_core::pin::PinDigest;
-use highwater_core::profile::ArgumentTypes;
-use highwater_notation::CanonicalArguments;
+use highwater_notation::{ArgumentTypes, CanonicalArguments};
 use highwater_passkey::{ReservedAction, ToolName};
 use highwater_store::{ReceiptDraft, StoredMandate};
 

@@ -60,8 +60,8 @@ use highwater_config::{ApprovalFlow, ApprovalSettings};
 use highwater_core::annotation::Contract;
 use highwater_core::id::{ApprovalId, DecisionId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
-use highwater_core::profile::ToolShape;
 use highwater_passkey::{Nonce, RelyingParty, ServerId, ToolName};
+use highwater_profile::ToolShape;
 use highwater_store::{AskLimits, AuditLog, ReceiptKey, Store};
 use tokio::sync::broadcast;
 

@@ -9,8 +9,9 @@ use highwater_core::annotation::Contract;
 use highwater_core::id::UpstreamId;
 use highwater_core::pin::PinKind;
 use highwater_core::policy::ServerFacts;
-use highwater_core::profile::{Profile, ToolShape};
+use highwater_core::profile::Profile;
 use highwater_mcp::annotations::ServerSays;
+use highwater_profile::ToolShape;
 use highwater_store::StoredPin;
 
 use super::contracts::tool;

@@ -150,8 +150,8 @@ impl<'a> Rejudged<'a> {
         let contract = self.contract.clone().or_else(defined).unwrap_or_else(Contract::unknown);
         let profile = configuration.contracts.profile(&decision.upstream);
         let shape = configuration.contracts.shape(&decision.upstream, &decision.target);
-        let local_act =
-            shape.map_or(LocalAct::No, |shape| LocalAct::judge(profile, shape, &contract, decision.named));
+        let local_act = shape
+            .map_or(LocalAct::No, |shape| LocalAct::judge(profile, shape.acts(), &contract, decision.named));
         let server =
             ServerFacts { trust: contract.server(), ..configuration.contracts.server(&decision.upstream) };
         let doubts: Vec<Doubt> = decision

@@ -8,8 +8,9 @@ use highwater_core::annotation::{Authority, Axis, ClassSet, Contract, DataClass,
 use highwater_core::decide::FindingId;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::TextSet;
-use highwater_core::profile::{Exit, Profile};
+use highwater_core::profile::Profile;
 use highwater_notation::Timestamp;
+use highwater_profile::Exit;
 
 use super::configuration::LoadedConfiguration;
 use crate::explain::when::{date, days_after};

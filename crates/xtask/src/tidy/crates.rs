@@ -14,12 +14,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("search", &["core", "notation"]),
     ("marks", &["core", "notation"]),
     ("audit", &["core", "notation", "marks"]),
+    ("profile", &["core", "notation"]),
     ("mcp", &["core", "notation"]),
     ("inspect", &["core"]),
     ("hosts", &[]),
     ("provenance", &["core"]),
-    ("config", &["core", "notation", "passkey", "marks", "audit"]),
-    ("store", &["core", "notation", "passkey", "marks", "audit"]),
+    ("config", &["core", "notation", "passkey", "marks", "audit", "profile"]),
+    ("store", &["core", "notation", "passkey", "marks", "audit", "profile"]),
     ("sandbox", &["core"]),
     ("upstream", &["core", "mcp", "sandbox"]),
     (
@@ -38,6 +39,7 @@ const SHIPPED: &[&str] = &[
     "search",
     "marks",
     "audit",
+    "profile",
     "mcp",
     "inspect",
     "hosts",
@@ -52,6 +54,7 @@ const SHIPPED: &[&str] = &[
 
 /// Third-party crates that would bring in what a crate's description rules out.
 const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("profile", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("audit", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("marks", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("search", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
@@ -64,7 +67,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("provenance", &["tokio", "hyper", "http", "tracing", "rand", "rustix"]),
     ("config", &["tokio", "hyper", "http"]),
     ("store", &["hyper", "http"]),
-    ("gateway", &["rusqlite", "passkey", "search", "marks", "audit"]),
+    ("gateway", &["rusqlite", "passkey", "search", "marks", "audit", "profile"]),
 ];
 
 /// Arrows that are drawn but not listed.

@@ -3,13 +3,14 @@
 use super::files::Files;
 
 /// The crates that are part of the program.
-const SHIPPED: [&str; 15] = [
+const SHIPPED: [&str; 16] = [
     "notation",
     "passkey",
     "core",
     "search",
     "marks",
     "audit",
+    "profile",
     "mcp",
     "hosts",
     "provenance",

@@ -10,13 +10,14 @@ const TABLES: &[&str] = &[];
 
 /// The crates that lie below the gateway, whose unit tests must not use the test kit: they would be
 /// compiled twice, and their types would not match.
-const BELOW_GATEWAY: [&str; 14] = [
+const BELOW_GATEWAY: [&str; 15] = [
     "notation",
     "passkey",
     "core",
     "search",
     "marks",
     "audit",
+    "profile",
     "mcp",
     "inspect",
     "hosts",

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_notation::{ArgumentTypes, CanonicalArguments, Timestamp};
 use serde_json::Value;
 
 use super::constraint::{Constraint, NoConstraint};
@@ -16,7 +16,6 @@ use crate::annotation::DataClass;
 use crate::decide::{FindingId, Told};
 use crate::id::{Principal, UpstreamId};
 use crate::label::Label;
-use crate::profile::ArgumentTypes;
 
 /// What an operator permits an agent to do by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

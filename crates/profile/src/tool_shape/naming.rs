@@ -177,7 +177,7 @@ fn says_how(kind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::profile::ToolShape;
+    use crate::ToolShape;
 
     fn kinds(tool: &str, properties: &[&str]) -> Vec<(String, bool)> {
         let properties: Vec<String> =

@@ -77,7 +77,8 @@ impl ArgumentType {
 // === impl ArgumentTypes ===
 
 impl ArgumentTypes {
-    pub(super) fn read(input_schema: Option<&str>) -> Self {
+    /// Reads an input schema, as JSON text.
+    pub fn read(input_schema: Option<&str>) -> Self {
         let schema: Option<Value> = input_schema.and_then(|text| serde_json::from_str(text).ok());
         let properties = schema.as_ref().and_then(|schema| schema.get("properties")?.as_object());
         let types = properties.into_iter().flatten();

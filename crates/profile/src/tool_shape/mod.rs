@@ -11,7 +11,6 @@ mod naming;
 mod role;
 mod schema;
 mod split;
-mod types;
 mod verbs;
 
 use std::collections::BTreeSet;
@@ -19,10 +18,12 @@ use std::collections::BTreeSet;
 use argument::{Code, Content};
 use database::{Database, database, is_sql_word};
 use name::ToolName;
+
+use highwater_core::profile::{RunsBy, SendsBy, ToolActs};
+use highwater_notation::ArgumentTypes;
 pub use naming::Naming;
 pub use role::InferredRoles;
 use schema::Arguments;
-pub use types::{ArgumentType, ArgumentTypes};
 
 /// What a tool's name and input schema tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,6 +145,25 @@ impl ToolShape {
     /// Whether the name is a reading one, nothing is sent and nothing is run.
     pub fn only_reads(&self) -> bool {
         self.reads && self.exit.is_none() && self.engine.is_none()
+    }
+
+    /// What the core takes of it.
+    pub fn acts(&self) -> ToolActs {
+        ToolActs {
+            reads_by_name: self.reads,
+            sends: self.exit.as_ref().map(|exit| match exit {
+                Exit::Name { .. } => SendsBy::Name,
+                Exit::Url { .. } => SendsBy::Url,
+                Exit::Address { .. } => SendsBy::Address,
+                Exit::UnknownArguments => SendsBy::UnknownArguments,
+            }),
+            runs: self.engine.as_ref().map(|engine| match engine {
+                Engine::Sql { .. } => RunsBy::Sql,
+                Engine::Name { .. } => RunsBy::Name,
+                Engine::Code { .. } => RunsBy::Code,
+                Engine::UnknownArguments => RunsBy::UnknownArguments,
+            }),
+        }
     }
 
     /// By what the tool sends something, if it may.

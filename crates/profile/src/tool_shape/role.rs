@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use highwater_core::annotation::ArgumentRole;
+
 use super::super::word_list::WordList;
 use super::argument::{Argument, Code, Kind, Siblings};
 use super::name::ToolName;
-use crate::annotation::ArgumentRole;
 
 /// The roles of a tool's arguments, by pointer: RFC 6901 without the first slash, `*` for every item of a list and every
 /// member of a map.
@@ -206,8 +207,8 @@ fn is_new_name(tool: &ToolName, argument: &Argument, last: &str, before: &str) -
 
 #[cfg(test)]
 mod tests {
-    use crate::annotation::ArgumentRole;
-    use crate::profile::ToolShape;
+    use crate::ToolShape;
+    use highwater_core::annotation::ArgumentRole;
 
     fn shape(tool: &str, properties: &str) -> ToolShape {
         ToolShape::read(

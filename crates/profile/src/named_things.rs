@@ -1,41 +1,9 @@
-//! Acts that stay on this machine and can be undone: no questions in `balanced`, whoever may have wanted them.
+//! What a call names, judged by what is never free and by what the operator calls projects.
 
-use highwater_notation::vocabulary;
+use highwater_core::profile::Named;
 
+use super::ToolShape;
 use super::never_free::{PathJudgement, is_inside, judge};
-use super::{Profile, ToolShape};
-use crate::annotation::{Contract, Destination};
-
-/// Whether what a call changes stays on this machine and can be undone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LocalAct {
-    /// It may leave, or cannot be undone, or nobody knows.
-    #[default]
-    No,
-    /// It stays, and can be undone.
-    Undoable,
-    /// It would change Highwater's own files, or what makes a host ask it.
-    OurFiles,
-}
-
-vocabulary! {
-    /// What a call names, as far as it matters to whether its act is free. It is on record, so that the call can be judged
-    /// once more without its arguments.
-    #[derive(Default)]
-    Named {
-        /// Nothing that it acts on, or nobody looked.
-        #[default]
-        Nothing = "nothing",
-        /// Something that is run or loaded unasked, or that cannot be told.
-        Guarded = "guarded",
-        /// Things of which none is guarded.
-        Things = "things",
-        /// Files of which each lies in a project.
-        InProjects = "in_projects",
-        /// A file of Highwater's own, or what makes a host ask it.
-        Ours = "ours",
-    }
-}
 
 /// What a call names, as far as that could be told.
 #[derive(Clone, Debug, Default)]
@@ -82,34 +50,12 @@ impl NamedThings {
     }
 }
 
-// === impl LocalAct ===
-
-impl LocalAct {
-    /// Judges a call of a tool of this shape that names this, at a server of this profile, under its contract for these
-    /// arguments.
-    pub fn judge(profile: Profile, shape: &ToolShape, contract: &Contract, named: Named) -> Self {
-        if !contract.acts() {
-            return Self::No;
-        }
-        let can_be_undone = match named {
-            Named::Ours => return Self::OurFiles,
-            Named::Nothing | Named::Guarded => false,
-            Named::Things => contract.is_known_to_be_undoable(),
-            Named::InProjects => true,
-        };
-        let stays = profile == Profile::Local
-            && contract.destination().is_only(Destination::User)
-            && shape.sends().is_none()
-            && shape.runs().is_none();
-        if stays && can_be_undone { Self::Undoable } else { Self::No }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotation::{Authority, Claim, Claims, Hints};
-    use crate::trust::ServerTrust;
+    use highwater_core::annotation::{Authority, Claim, Claims, Contract, Hints};
+    use highwater_core::profile::{LocalAct, Profile};
+    use highwater_core::trust::ServerTrust;
 
     const FILE: &str = r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"additionalProperties":false}"#;
 
@@ -133,8 +79,8 @@ mod tests {
             claims.push(Claim::Hints(hints), Authority::DeclaredVerified, "core");
         }
         let trust = ServerTrust::default().with_profile(profile.replies()).believed_if(true);
-        let (contract, _) = Contract::profiled(profile, &shape).weighed(&claims, &trust);
-        LocalAct::judge(profile, &shape, &contract, named.judged(&shape, &places()))
+        let (contract, _) = Contract::profiled(profile, shape.acts()).weighed(&claims, &trust);
+        LocalAct::judge(profile, shape.acts(), &contract, named.judged(&shape, &places()))
     }
 
     #[test]
