@@ -322,7 +322,7 @@ fn what_people_did_is_read_back() {
 #[test]
 fn what_people_decided_about_a_server_is_read_back() {
     let (id, upstream) = (DecisionId::new("hwd_1"), UpstreamId::new("mail"));
-    let digest = PinDigest::of_all([]);
+    let digest = PinDigest::new([7; 32]);
     let items = ["tool send 00".to_owned()];
     let review = Review {
         upstream: &upstream,

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use highwater_core::approval::{ApprovalReason, Rejection};
 use highwater_core::id::UpstreamId;
-use highwater_core::pin::{PinDigest, PinKind};
+use highwater_core::pin::PinDigest;
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{self, APPROVAL_REJECTED, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{is_object, member, members, quote, string_member, unquote};
 use highwater_notation::{CanonicalArguments, to_iso};
 use highwater_passkey::{ActionHash, ToolName};
+use highwater_pins::PinKind;
 use serde::Serialize;
 
 use super::{Desk, DeskFault, EnrollFrom, Proposed};

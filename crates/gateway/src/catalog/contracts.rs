@@ -12,7 +12,7 @@ use highwater_core::annotation::{
 use highwater_core::decide::FlowPolicies;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
-use highwater_core::pin::{Hold, PinDigest, PinKind};
+use highwater_core::pin::{Hold, PinDigest};
 use highwater_core::policy::{Admission, ServerFacts};
 use highwater_core::profile::Profile;
 use highwater_core::trust::ServerTrust;
@@ -24,6 +24,7 @@ use highwater_mcp::parameters;
 use highwater_mcp::schema_headers::param_headers;
 use highwater_mcp::text::{member, string_member};
 use highwater_notation::{Parameters, Words};
+use highwater_pins::PinKind;
 use highwater_profile::ToolShape;
 use highwater_store::Described;
 use highwater_upstream::control::{ListKind, Listing};

@@ -2,7 +2,8 @@
 
 use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::pin::{PinDigest, PinKey, PinKind};
+use highwater_core::pin::PinDigest;
+use highwater_pins::{PinKey, PinKind};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 

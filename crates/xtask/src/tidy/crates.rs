@@ -15,12 +15,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("marks", &["core", "notation"]),
     ("audit", &["core", "notation", "marks"]),
     ("profile", &["core", "notation"]),
-    ("mcp", &["core", "notation"]),
+    ("pins", &["core", "notation"]),
+    ("mcp", &["core", "notation", "pins"]),
     ("inspect", &["core"]),
     ("hosts", &[]),
     ("provenance", &["core"]),
     ("config", &["core", "notation", "passkey", "marks", "audit", "profile"]),
-    ("store", &["core", "notation", "passkey", "marks", "audit", "profile"]),
+    ("store", &["core", "notation", "passkey", "marks", "audit", "profile", "pins"]),
     ("sandbox", &["core"]),
     ("upstream", &["core", "mcp", "sandbox"]),
     (
@@ -40,6 +41,7 @@ const SHIPPED: &[&str] = &[
     "marks",
     "audit",
     "profile",
+    "pins",
     "mcp",
     "inspect",
     "hosts",
@@ -54,6 +56,7 @@ const SHIPPED: &[&str] = &[
 
 /// Third-party crates that would bring in what a crate's description rules out.
 const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("pins", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("profile", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("audit", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("marks", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
@@ -67,7 +70,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("provenance", &["tokio", "hyper", "http", "tracing", "rand", "rustix"]),
     ("config", &["tokio", "hyper", "http"]),
     ("store", &["hyper", "http"]),
-    ("gateway", &["rusqlite", "passkey", "search", "marks", "audit", "profile"]),
+    ("gateway", &["rusqlite", "passkey", "search", "marks", "audit", "profile", "pins"]),
 ];
 
 /// Arrows that are drawn but not listed.

@@ -3,7 +3,7 @@
 use super::files::Files;
 
 /// The crates that are part of the program.
-const SHIPPED: [&str; 16] = [
+const SHIPPED: [&str; 17] = [
     "notation",
     "passkey",
     "core",
@@ -11,6 +11,7 @@ const SHIPPED: [&str; 16] = [
     "marks",
     "audit",
     "profile",
+    "pins",
     "mcp",
     "hosts",
     "provenance",

@@ -10,7 +10,7 @@ const TABLES: &[&str] = &[];
 
 /// The crates that lie below the gateway, whose unit tests must not use the test kit: they would be
 /// compiled twice, and their types would not match.
-const BELOW_GATEWAY: [&str; 15] = [
+const BELOW_GATEWAY: [&str; 16] = [
     "notation",
     "passkey",
     "core",
@@ -18,6 +18,7 @@ const BELOW_GATEWAY: [&str; 15] = [
     "marks",
     "audit",
     "profile",
+    "pins",
     "mcp",
     "inspect",
     "hosts",

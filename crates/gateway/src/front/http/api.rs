@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use highwater_core::id::{Principal, SessionKey, UpstreamId};
-use highwater_core::pin::{PinDigest, PinKey, PinKind};
+use highwater_core::pin::PinDigest;
 use highwater_core::profile::Profile;
+use highwater_pins::{PinKey, PinKind};
 use highwater_store::{PinScope, PinVerdict, StoreError, TokenSecret, TokenTerms};
 use highwater_upstream::inlet::Unread;
 use http::{Method, Response, StatusCode};

@@ -8,9 +8,10 @@ use highwater_core::approval::receipt::{
     ChainFault, Enrolled, Expected, Opened, Outcome, Part, Report, SignedReceipt, check, check_chain,
     check_use,
 };
-use highwater_core::pin::{PinDigest, PinKind};
+use highwater_core::pin::PinDigest;
 use highwater_mcp::annotations::pinned;
 use highwater_notation::decode_base64url;
+use highwater_pins::PinKind;
 use serde_json::{Value, json};
 
 use super::VerifyArgs;

@@ -13,10 +13,11 @@ use highwater_core::decide::{
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::pin::{Basis, PinDigest, PinKey, PinKind};
+use highwater_core::pin::PinDigest;
 use highwater_core::policy::{Facts, Policy};
 use highwater_gateway::ToolContracts;
 use highwater_notation::{Arguments, Timestamp};
+use highwater_pins::{Basis, PinKey, PinKind};
 use highwater_store::{StoredApproval, StoredPin, StoredText};
 use serde_json::{Map, Value, json};
 

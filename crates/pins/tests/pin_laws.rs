@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use highwater_core::pin::{
-    Basis, Definition, Drift, PartClass, Pin, PinEntry, PinKey, PinKind, Terms, stand,
-};
 use highwater_core::policy::ManifestState;
 use highwater_notation::{Json, canonical};
+use highwater_pins::{Basis, Definition, Drift, PartClass, Pin, PinEntry, PinKey, PinKind, Terms, stand};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 

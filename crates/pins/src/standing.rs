@@ -1,10 +1,11 @@
 //! Whether something a server offers may be used: what is seen, held against what was approved, under the operator's terms.
 
+use highwater_core::pin::{Hold, PinDigest};
+use highwater_core::policy::{ManifestState, ToolStatus};
 use highwater_notation::vocabulary;
 
-use super::definition::{Definition, PinDigest, PinKind};
+use super::definition::{Definition, PinKind};
 use super::drift::Drift;
-use crate::policy::{ManifestState, ToolStatus};
 
 vocabulary! {
     /// On whose word something was pinned.
@@ -15,30 +16,6 @@ vocabulary! {
         Vouched = "vouched",
         /// A signed manifest covered it when it was seen first.
         Manifest = "manifest",
-    }
-}
-
-vocabulary! {
-    /// Why something may not be used.
-    Hold {
-        /// What was approved could not be read, so nothing counts as approved.
-        Unreadable = "unreadable",
-        /// Nobody has seen the server yet.
-        ServerNew = "server-new",
-        /// Under this name there is another server than the one that was approved.
-        ServerChanged = "server-changed",
-        /// A person refused the server.
-        ServerRejected = "server-rejected",
-        /// The server's manifest is missing, expired, replayed, or not signed by whom it should be.
-        ManifestInvalid = "manifest-invalid",
-        /// The definition is not the one that the manifest signs.
-        ManifestMismatch = "manifest-mismatch",
-        /// Nobody has seen it yet.
-        New = "new",
-        /// It is not what was approved.
-        Changed = "changed",
-        /// A person refused it.
-        Rejected = "rejected",
     }
 }
 
@@ -151,37 +128,6 @@ impl Terms {
             ManifestState::Invalid => true,
             ManifestState::Unchecked | ManifestState::Absent => self.manifest_wanted,
             ManifestState::Verified | ManifestState::Mismatch => false,
-        }
-    }
-}
-
-// === impl Hold ===
-
-impl Hold {
-    /// Whether everything of the server is held.
-    pub const fn of_server(self) -> bool {
-        match self {
-            Self::Unreadable
-            | Self::ServerNew
-            | Self::ServerChanged
-            | Self::ServerRejected
-            | Self::ManifestInvalid => true,
-            Self::ManifestMismatch | Self::New | Self::Changed | Self::Rejected => false,
-        }
-    }
-
-    /// The same for people, after "it is held:".
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Unreadable => "what was approved of its server could not be read",
-            Self::ServerNew => "nobody has approved its server yet",
-            Self::ServerChanged => "its server is not the one that was approved",
-            Self::ServerRejected => "a person refused its server",
-            Self::ManifestInvalid => "the manifest of its server does not count",
-            Self::ManifestMismatch => "it is not what the manifest of its server signs",
-            Self::New => "nobody has approved it yet",
-            Self::Changed => "it is not what was approved",
-            Self::Rejected => "a person refused it",
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What follows from what changed, row by row.
 
+use highwater_core::pin::{Hold, PinDigest};
+use highwater_core::policy::{ManifestState, ToolStatus};
 use serde_json::json;
 
 use super::*;
-use crate::policy::{ManifestState, ToolStatus};
 
 fn tool(description: &str, read_only: bool) -> Definition {
     let parts = [
@@ -117,7 +118,7 @@ fn a_manifest_that_does_not_count_holds_the_server() {
 #[test]
 fn a_review_names_everything_that_was_seen() {
     let (one, two) = (tool("a", true), server("a"));
-    let review = |seen: &[&Definition]| PinDigest::of_all(seen.iter().map(|it| (it.key(), it.digest())));
+    let review = |seen: &[&Definition]| digest_of_all(seen.iter().map(|it| (it.key(), it.digest())));
     assert_eq!(review(&[&one, &two]), review(&[&two, &one]));
     assert_ne!(review(&[&one, &two]), review(&[&one]));
     assert_ne!(review(&[&one, &two]), review(&[&tool("a", false), &two]));

@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use highwater_core::annotation::{Axis, Contract, Destination, Outcome, Source};
+use highwater_core::trust::TrustLevel;
 use highwater_notation::Words;
 
 use super::definition::{Definition, PartClass};
-use crate::annotation::{Axis, Contract, Destination, Outcome, Source};
-use crate::trust::TrustLevel;
 
 /// One part that is not as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,14 +7,14 @@ mod manifest;
 mod scan;
 mod standing;
 
-pub use definition::{Definition, Part, PartClass, PinDigest, PinKey, PinKind};
+pub use definition::{Definition, Part, PartClass, PinKey, PinKind, digest_of_all};
 pub use drift::{Change, Direction, Drift};
 pub use manifest::{
     ContentHash, Envelope, Manifest, ManifestFault, ManifestKey, SignedManifest, signature_header,
     signing_input,
 };
 pub use scan::{Concern, ConcernKind, hidden_in, hidden_text, names_in, possible_names, visible};
-pub use standing::{Basis, Hold, Pin, PinEntry, Standing, Terms, stand};
+pub use standing::{Basis, Pin, PinEntry, Standing, Terms, stand};
 
 #[cfg(test)]
 mod tests;

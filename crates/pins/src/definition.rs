@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use highwater_notation::{Json, from_hex, to_hex, vocabulary};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use highwater_core::pin::PinDigest;
+use highwater_notation::{Json, vocabulary};
+use serde::{Deserialize, Serialize};
 
 vocabulary! {
     /// What is pinned.
@@ -45,10 +46,6 @@ vocabulary! {
         Identity = "identity",
     }
 }
-
-/// SHA-256 over the canonical form of a definition.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PinDigest([u8; 32]);
 
 /// What is pinned, by kind and the server's own name for it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -145,7 +142,7 @@ impl Definition {
             .into_iter()
             .map(|(pointer, class, value)| (pointer, Part { class, value: value.into().to_string().into() }))
             .collect();
-        let digest = PinDigest::of(&key, &parts);
+        let digest = digest_of(&key, &parts);
         Self { key, text: text.into(), parts, digest }
     }
 
@@ -170,61 +167,27 @@ impl Definition {
     }
 }
 
-// === impl PinDigest ===
+fn digest_of(key: &PinKey, parts: &BTreeMap<Arc<str>, Part>) -> PinDigest {
+    let mut digesting = Digesting::new("highwater pin 1");
+    digesting.add(key.kind.as_str());
+    digesting.add(&key.name);
+    for (pointer, part) in parts {
+        digesting.add(pointer);
+        digesting.add(&part.value);
+    }
+    digesting.end()
+}
 
-impl PinDigest {
-    fn of(key: &PinKey, parts: &BTreeMap<Arc<str>, Part>) -> Self {
-        let mut digesting = Digesting::new("highwater pin 1");
+/// The digest of several definitions together, in the order of their keys: everything that a person looked at.
+pub fn digest_of_all<'a>(seen: impl IntoIterator<Item = (&'a PinKey, PinDigest)>) -> PinDigest {
+    let sorted: BTreeMap<&PinKey, PinDigest> = seen.into_iter().collect();
+    let mut digesting = Digesting::new("highwater review 1");
+    for (key, digest) in sorted {
         digesting.add(key.kind.as_str());
         digesting.add(&key.name);
-        for (pointer, part) in parts {
-            digesting.add(pointer);
-            digesting.add(&part.value);
-        }
-        digesting.end()
+        digesting.add(&digest.to_string());
     }
-
-    /// The digest of several definitions together, in the order of their keys: everything that a person looked at.
-    pub fn of_all<'a>(seen: impl IntoIterator<Item = (&'a PinKey, PinDigest)>) -> Self {
-        let sorted: BTreeMap<&PinKey, PinDigest> = seen.into_iter().collect();
-        let mut digesting = Digesting::new("highwater review 1");
-        for (key, digest) in sorted {
-            digesting.add(key.kind.as_str());
-            digesting.add(&key.name);
-            digesting.add(&digest.to_string());
-        }
-        digesting.end()
-    }
-
-    /// Reads the hexadecimal form, and no other.
-    pub fn parse(text: &str) -> Option<Self> {
-        from_hex(text).map(Self)
-    }
-}
-
-impl fmt::Display for PinDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&to_hex(&self.0))
-    }
-}
-
-impl fmt::Debug for PinDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl Serialize for PinDigest {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for PinDigest {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
-        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("no digest"))
-    }
+    digesting.end()
 }
 
 /// Hashes texts, each with its length in front, so that two different splits of one text stay apart.
@@ -245,6 +208,6 @@ impl Digesting {
     fn end(self) -> PinDigest {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(self.0.finish().as_ref());
-        PinDigest(bytes)
+        PinDigest::new(bytes)
     }
 }
