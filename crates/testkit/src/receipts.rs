@@ -4,9 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
-use highwater_core::approval::receipt::{
-    AuditorKey, ChainLink, Circumstances, Enrolled, Receipt, SignedReceipt,
-};
 use highwater_core::approval::{
     ApprovalCall, AuthenticatorClass, Credential, CredentialStanding, Evidence, Proposal, issue, verify,
 };
@@ -14,6 +11,7 @@ use highwater_core::id::{ChallengeId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
 use highwater_notation::{CanonicalArguments, Timestamp, encode_base64url, to_iso};
 use highwater_passkey::{CredentialId, Nonce, PublicKey, RelyingParty, ServerId, ToolName, Transports};
+use highwater_receipts::{AuditorKey, ChainLink, Circumstances, Enrolled, Receipt, SignedReceipt};
 use serde_json::json;
 
 use crate::passkey::Passkey;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use highwater_core::annotation::{ArgumentCase, Claim, Claims, Hints, OperatorLabel, ResultCase, Scalar};
-use highwater_core::approval::Sentence;
 use highwater_core::policy::{Case, CaseSet, ConditionSource, PathGlob, Written as Word};
+use highwater_display::Sentence;
 use highwater_notation::Pointer;
 
 use super::Lowering;

@@ -262,7 +262,7 @@ impl Mandate {
     }
 
     /// Whether a call is within what can be told of it later, from its receipt.
-    pub(super) fn covers(
+    pub fn covers(
         &self,
         principal: &Principal,
         tool: &ToolName,

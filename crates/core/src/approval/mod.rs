@@ -10,7 +10,6 @@
 mod challenge;
 mod class;
 mod credential;
-mod display;
 mod enrollment;
 mod evidence;
 mod grant;
@@ -18,18 +17,14 @@ mod mandate;
 pub mod question;
 mod quorum;
 mod reason;
-pub mod receipt;
 mod relay;
 mod round;
-mod sensitive;
-mod sentence;
 mod undisturbed;
 mod verify;
 
 pub use challenge::{CHALLENGE_LIFETIME_MS, ChallengeRecord, Issued, Proposal, issue};
 pub use class::AuthenticatorClass;
 pub use credential::{Credential, CredentialStanding, eligible};
-pub use display::{RENDERER_VERSION, Rendered, lines, plain, render};
 pub use enrollment::{ENROLLMENT_LIFETIME_MS, NewCredential, PendingEnrollment, finish};
 pub use evidence::{Evidence, METHOD};
 pub use grant::{
@@ -45,7 +40,5 @@ pub use round::{
     Consented, LeftOpen, ROUND_LIFETIME_MS, ResumedRound, Round, RoundCall, RoundFault, RoundOutcome,
     SpentRound,
 };
-pub use sensitive::may_be_sensitive;
-pub use sentence::{BadSentence, Said, Sentence, glance};
 pub use undisturbed::Undisturbed;
 pub use verify::{ApprovalCall, ConsumeOutcome, SpentApproval, VerifiedApproval, verify};

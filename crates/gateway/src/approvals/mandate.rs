@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use highwater_audit::ApprovalNote;
 use highwater_core::annotation::ArgumentRole;
-use highwater_core::approval::receipt::{ChainLink, Circumstances, Receipt, UseOf};
 use highwater_core::approval::{
     ApprovalReason, DelegatedTool, Mandate, MandateUse, MandatedCall, SpentMandate, TermsFault, Unmandated,
 };
@@ -15,6 +14,7 @@ use highwater_core::label::Label;
 use highwater_core::pin::PinDigest;
 use highwater_notation::{ArgumentTypes, CanonicalArguments};
 use highwater_passkey::{ReservedAction, ToolName};
+use highwater_receipts::{ChainLink, Circumstances, Receipt, UseOf};
 use highwater_store::{ReceiptDraft, StoredMandate};
 
 use super::kept_label::{is_nothing_new, predicted};

@@ -6,9 +6,9 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use highwater_core::annotation::{ArgumentRole, Contract};
-use highwater_core::approval::plain;
 use highwater_core::decide::{FindingId, Told};
 use highwater_core::label::Label;
+use highwater_display::plain;
 use highwater_mcp::text::{elements, is_array, is_object, members, quote, unquote};
 use highwater_notation::{CanonicalArguments, encode_base64url};
 use highwater_profile::ToolShape;

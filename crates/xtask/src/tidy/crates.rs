@@ -16,12 +16,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("audit", &["core", "notation", "marks"]),
     ("profile", &["core", "notation"]),
     ("pins", &["core", "notation"]),
+    ("display", &["notation", "passkey"]),
+    ("receipts", &["core", "display", "notation", "passkey"]),
     ("mcp", &["core", "notation", "pins"]),
     ("inspect", &["core"]),
     ("hosts", &[]),
     ("provenance", &["core"]),
-    ("config", &["core", "notation", "passkey", "marks", "audit", "profile"]),
-    ("store", &["core", "notation", "passkey", "marks", "audit", "profile", "pins"]),
+    ("config", &["core", "notation", "passkey", "marks", "audit", "profile", "display"]),
+    ("store", &["core", "notation", "passkey", "marks", "audit", "profile", "pins", "display", "receipts"]),
     ("sandbox", &["core"]),
     ("upstream", &["core", "mcp", "sandbox"]),
     (
@@ -42,6 +44,8 @@ const SHIPPED: &[&str] = &[
     "audit",
     "profile",
     "pins",
+    "display",
+    "receipts",
     "mcp",
     "inspect",
     "hosts",
@@ -56,6 +60,8 @@ const SHIPPED: &[&str] = &[
 
 /// Third-party crates that would bring in what a crate's description rules out.
 const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("receipts", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
+    ("display", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("pins", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("profile", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("audit", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
@@ -70,7 +76,10 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("provenance", &["tokio", "hyper", "http", "tracing", "rand", "rustix"]),
     ("config", &["tokio", "hyper", "http"]),
     ("store", &["hyper", "http"]),
-    ("gateway", &["rusqlite", "passkey", "search", "marks", "audit", "profile", "pins"]),
+    (
+        "gateway",
+        &["rusqlite", "passkey", "search", "marks", "audit", "profile", "pins", "display", "receipts"],
+    ),
 ];
 
 /// Arrows that are drawn but not listed.

@@ -3,7 +3,7 @@
 use super::files::Files;
 
 /// The crates that are part of the program.
-const SHIPPED: [&str; 17] = [
+const SHIPPED: [&str; 19] = [
     "notation",
     "passkey",
     "core",
@@ -12,6 +12,8 @@ const SHIPPED: [&str; 17] = [
     "audit",
     "profile",
     "pins",
+    "display",
+    "receipts",
     "mcp",
     "hosts",
     "provenance",

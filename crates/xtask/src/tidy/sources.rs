@@ -10,7 +10,7 @@ const TABLES: &[&str] = &[];
 
 /// The crates that lie below the gateway, whose unit tests must not use the test kit: they would be
 /// compiled twice, and their types would not match.
-const BELOW_GATEWAY: [&str; 16] = [
+const BELOW_GATEWAY: [&str; 18] = [
     "notation",
     "passkey",
     "core",
@@ -19,6 +19,8 @@ const BELOW_GATEWAY: [&str; 16] = [
     "audit",
     "profile",
     "pins",
+    "display",
+    "receipts",
     "mcp",
     "inspect",
     "hosts",

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::approval::plain;
 use highwater_core::id::{ApprovalId, UserId};
 use highwater_core::profile::Profile;
+use highwater_display::plain;
 use http::StatusCode;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::approval::render;
+use highwater_display::render;
 use highwater_mcp::text::{member, members, pointer, quote};
 use highwater_notation::CanonicalArguments;
 use highwater_passkey::{ReservedAction, ToolName};

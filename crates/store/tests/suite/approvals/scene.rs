@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use highwater_core::approval::receipt::{ChainLink, Circumstances, Receipt};
 use highwater_core::approval::{
     ApprovalCall, AuthenticatorClass, ChallengeRecord, CredentialStanding, Evidence, NewCredential,
     PendingEnrollment, Proposal, Quorum, Rejection, VerifiedApproval, finish, issue, verify,
@@ -13,6 +12,7 @@ use highwater_core::id::{ApprovalId, ChallengeId, Principal, SessionKey, Upstrea
 use highwater_core::pin::PinDigest;
 use highwater_notation::{CanonicalArguments, Timestamp};
 use highwater_passkey::{ActionHash, Algorithm, CredentialId, Nonce, RelyingParty, ServerId, ToolName};
+use highwater_receipts::{ChainLink, Circumstances, Receipt};
 use highwater_store::{
     Added, ApprovalRequest, AskLimits, Asked, ChallengeUsed, Need, Put, ReceiptDraft, ReceiptKey,
     RequestState, Store,

@@ -1,6 +1,6 @@
 //! The document of one request: who wants what, whether it can be undone, why it is asked, and the two answers.
 
-use highwater_core::approval::plain;
+use highwater_display::plain;
 use highwater_notation::Timestamp;
 
 use super::super::html::Html;

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use highwater_core::approval::CHALLENGE_LIFETIME_MS;
+use highwater_core::pin::PinDigest;
+use highwater_display::{RENDERER_VERSION, render};
 use highwater_notation::{CanonicalArguments, decode_array, decode_exact, from_iso, vocabulary};
 use highwater_passkey::client_data::{self, Ceremony};
 use highwater_passkey::{
@@ -9,14 +12,11 @@ use highwater_passkey::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::super::challenge::CHALLENGE_LIFETIME_MS;
-use super::super::display::{RENDERER_VERSION, render};
 use super::body::{
     CANONICAL_ARGUMENTS, CLIENT_DATA_JSON, DISPLAY_TEXT, Guarded, NONCE, Opened, Receipt, Signed, VERSION,
 };
 use super::seal::{AuditorSecret, Place};
 use super::signature::SignedReceipt;
-use crate::pin::PinDigest;
 
 vocabulary! {
     /// The parts of a receipt that are checked.

@@ -7,7 +7,7 @@ use highwater_notation::CanonicalArguments;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::display::plain;
+use crate::plain;
 
 /// The longest sentence. It is read at a glance.
 const MAX_SENTENCE: usize = 200;

@@ -1,12 +1,12 @@
 //! A use under a mandate: it has no signature of its own and is as good as the mandate's receipt and its own arguments.
 
+use highwater_core::approval::Mandate;
+use highwater_core::id::Principal;
 use highwater_notation::from_iso;
 use highwater_passkey::{ReservedAction, ToolName};
 
-use super::super::mandate::Mandate;
 use super::check::{Checking, Expected, Outcome, Part, Report, check};
 use super::signature::SignedReceipt;
-use crate::id::Principal;
 
 /// Checks the receipt of a use together with the receipt of its mandate; the report is of the use.
 pub fn check_use(text: &str, mandate: &str, expected: &Expected<'_>) -> Report {

@@ -1,16 +1,14 @@
 //! The shape of a receipt.
 
+use highwater_core::approval::{ChallengeRecord, Credential, VerifiedApproval};
+use highwater_core::id::{Principal, UpstreamId, UserId};
+use highwater_core::pin::PinDigest;
+use highwater_display::{RENDERER_VERSION, render};
 use highwater_notation::{CanonicalArguments, Json, Timestamp, encode_base64url, to_iso};
 use highwater_passkey::{ActionHash, RelyingParty, ToolName};
 use serde::{Deserialize, Serialize};
 
-use super::super::challenge::ChallengeRecord;
-use super::super::credential::Credential;
-use super::super::display::{RENDERER_VERSION, render};
-use super::super::verify::VerifiedApproval;
 use super::seal::{AuditorKey, AuditorSecret, Place};
-use crate::id::{Principal, UpstreamId, UserId};
-use crate::pin::PinDigest;
 
 /// The version of the shape.
 pub(super) const VERSION: u32 = 1;

@@ -1,7 +1,7 @@
 //! Whether the arguments of a call may hold what is not for everybody who reads receipts.
 
-use crate::annotation::{Accepts, Contract};
-use crate::label::Label;
+use highwater_core::annotation::{Accepts, Contract};
+use highwater_core::label::Label;
 
 /// Whether the arguments of a call may be sensitive: its session has taken in a class of data, even one that nobody
 /// named, and could pass it on in them, or the tool is built to be given one.
@@ -17,7 +17,7 @@ pub fn may_be_sensitive(session: &Label, contract: &Contract) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotation::DataClass;
+    use highwater_core::annotation::DataClass;
 
     #[test]
     fn what_a_session_holds_may_be_in_its_arguments() {

@@ -10,6 +10,7 @@ mod chain;
 mod check;
 mod delegated;
 mod seal;
+mod sensitive;
 mod signature;
 
 pub use body::{ChainLink, Circumstances, Guarded, Opened, Receipt, Signed, UseOf};
@@ -17,4 +18,5 @@ pub use chain::{ChainFault, check_chain};
 pub use check::{Enrolled, Expected, Outcome, Part, Report, check};
 pub use delegated::check_use;
 pub use seal::{AuditorKey, AuditorSecret};
+pub use sensitive::may_be_sensitive;
 pub use signature::{SignedReceipt, key_id};

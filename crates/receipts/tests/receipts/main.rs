@@ -1,13 +1,20 @@
 //! Receipts: one verifies anywhere with the file alone, and one changed byte fails and names its part.
 
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+#[path = "../../../core/tests/approval/scene.rs"]
+#[expect(dead_code, reason = "the tests of the core use the rest")]
+mod scene;
+
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
-use highwater_core::approval::receipt::{
+use highwater_notation::{CanonicalArguments, Timestamp, encode_base64url, to_iso};
+use highwater_passkey::{ActionHash, Algorithm, ReservedAction, ServerId, ToolName};
+use highwater_receipts::{
     AuditorSecret, ChainFault, ChainLink, Circumstances, Enrolled, Expected, Guarded, Opened, Outcome, Part,
     Receipt, SignedReceipt, check, check_chain, check_use,
 };
-use highwater_notation::{CanonicalArguments, Timestamp, encode_base64url, to_iso};
-use highwater_passkey::{ActionHash, Algorithm, ReservedAction, ServerId, ToolName};
 use highwater_testkit::passkey::{ORIGIN, Passkey, RP_ID};
+use proptest::prelude::*;
 
 use crate::scene::{NOW, Scene, arguments};
 
@@ -370,4 +377,11 @@ fn receipts_are_chained_and_gaps_are_named() {
     // A chain that does not begin with nothing, and one that begins anew.
     let unfounded = gateway.sign(receipt(&scene, ChainLink { seq: 0, ..chain[0].next() }));
     assert_eq!(check_chain([&unfounded]), [ChainFault::Broken { seq: 0 }]);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_no_receipt(text in ".{0,200}") {
+        prop_assert!(SignedReceipt::parse(&text).is_none());
+    }
 }

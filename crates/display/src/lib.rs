@@ -5,6 +5,9 @@
 mod characters;
 mod joiners;
 mod scripts;
+mod sentence;
+
+pub use sentence::{BadSentence, Said, Sentence, glance};
 #[cfg(test)]
 mod tests;
 
