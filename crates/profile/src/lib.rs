@@ -17,4 +17,4 @@ pub use named_things::{NamedThings, Places};
 pub use tool_shape::{Engine, Exit, InferredRoles, Naming, ToolShape, UsesFiles, Walk};
 
 #[cfg(test)]
-mod contract_tests;
+mod tests;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use highwater_core::pin::PinDigest;
 use highwater_notation::Json;
-use highwater_pins::{Definition, PartClass, PinKey, PinKind};
+use highwater_pins::{Definition, PartClass, PinKey, PinKind, digest_of_all};
 use highwater_store::{
     DataDir, Observation, PinDecision, PinScope, PinVerdict, PinsDecided, Store, StoreOptions, StorePlace,
 };

@@ -2,7 +2,7 @@
 //! a folder so wide that it holds more than anybody meant.
 
 use highwater_profile::Places;
-use highwater_profile::never_free::inside::is_inside;
+use highwater_profile::never_free::is_inside;
 use highwater_profile::never_free::{PathJudgement, judge};
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,9 @@ use highwater_core::pin::{Hold, PinDigest};
 use highwater_core::policy::{ManifestState, ToolStatus};
 use highwater_mcp::annotations::pinned;
 use highwater_notation::{Json, Timestamp};
-use highwater_pins::{Basis, Concern, Definition, Pin, PinEntry, PinKey, PinKind, Standing, Terms, stand};
+use highwater_pins::{
+    Basis, Concern, Definition, Pin, PinEntry, PinKey, PinKind, Standing, Terms, digest_of_all, stand,
+};
 use highwater_store::{Described, StoredPin};
 use highwater_upstream::control::{ListKind, Listing};
 

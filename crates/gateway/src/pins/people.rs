@@ -11,7 +11,9 @@ use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::pinned;
 use highwater_mcp::text::string_member;
 use highwater_notation::{Timestamp, Words};
-use highwater_pins::{Basis, Concern, Definition, Direction, Drift, PartClass, PinKey, PinKind};
+use highwater_pins::{
+    Basis, Concern, Definition, Direction, Drift, PartClass, PinKey, PinKind, digest_of_all,
+};
 use highwater_store::{PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided, StoreError};
 use highwater_upstream::HealthState;
 use serde::Serialize;

@@ -10,7 +10,7 @@ use highwater_core::id::UpstreamId;
 use highwater_core::profile::Profile;
 use highwater_core::session::Doubt;
 use highwater_marks::Name;
-use highwater_profile::never_free::inside::is_inside;
+use highwater_profile::never_free::is_inside;
 use highwater_profile::{Engine, NamedThings, Places, Reach, UsesFiles, reach};
 use highwater_upstream::apart;
 

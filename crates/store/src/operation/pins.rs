@@ -2,7 +2,7 @@
 
 use highwater_core::pin::PinDigest;
 use highwater_notation::{Timestamp, Word};
-use highwater_pins::{Basis, PinKey, PinKind};
+use highwater_pins::{Basis, PinKey, PinKind, digest_of_all};
 
 use super::{Access, Durability, Operation};
 use crate::StoreError;

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use highwater_core::pin::PinDigest;
 use highwater_core::profile::Profile;
 use highwater_notation::Json;
-use highwater_pins::{Basis, Definition, PartClass, PinKey, PinKind};
+use highwater_pins::{Basis, Definition, PartClass, PinKey, PinKind, digest_of_all};
 use highwater_store::{
     Description, Observation, PinDecision, PinScope, PinVerdict, PinsDecided, Store, StoredPin,
 };
