@@ -14,6 +14,7 @@ mod json;
 pub mod spelling;
 pub mod suggest;
 mod time;
+mod until;
 mod words;
 
 pub use argument_types::{ArgumentType, ArgumentTypes};
@@ -24,4 +25,5 @@ pub use glob::{Glob, LONGEST_GLOB};
 pub use hex::{from_hex, to_hex};
 pub use json::{Json, Text, canonical};
 pub use time::{Timestamp, from_iso, parse_time, to_iso, write_time};
+pub use until::end_of;
 pub use words::{Word, Words, same_word};

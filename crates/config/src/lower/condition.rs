@@ -1,7 +1,8 @@
 //! Conditions: the tree as written to the words core checks. Only the shape is judged here.
 
-use highwater_core::policy::{self, ConditionSource, Operator, Spanned, ValueSource};
+use highwater_core::policy;
 use highwater_notation::suggest::{choose, listed};
+use highwater_rules::{ConditionSource, Operator, Spanned, ValueSource};
 
 use crate::diagnose::Problems;
 use crate::node::{Node, Span, Value};

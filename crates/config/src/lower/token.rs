@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use highwater_core::grant::{Grant, Limits, NAME_RULE, ServerScope, ToolPattern, ToolScope, name_fault};
 use highwater_core::id::VirtualServerId;
-use highwater_core::policy::end_of;
+use highwater_notation::end_of;
 use highwater_notation::suggest::choose;
 
 use super::{Lowering, Refused};

@@ -199,8 +199,9 @@ pub struct Finding {
 // === impl Finding ===
 
 impl Finding {
+    /// A finding with one reason, that nothing else was seen of.
     #[cold]
-    pub(super) fn new(id: FindingId, effect: Effect, reason: Reason) -> Self {
+    pub fn new(id: FindingId, effect: Effect, reason: Reason) -> Self {
         Self {
             id,
             effect,

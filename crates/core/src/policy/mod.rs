@@ -1,19 +1,18 @@
 //! What is known when a decision is made: the operator's standing word (`Policy`) and this action's `Facts`.
 
-mod compile;
+mod case;
 mod condition;
 mod effect;
-mod error;
 mod evaluate;
 mod explain;
 mod fact_table;
 mod facts;
 mod guard;
 mod kind;
-pub mod limits;
 mod overlook;
+mod polarity;
 mod rule;
-mod source;
+mod span;
 mod spellings;
 mod value;
 mod waiver;
@@ -21,12 +20,9 @@ mod waiver;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-#[cfg(test)]
-pub(crate) use compile::compile_early;
-pub use compile::{Case, CaseSet, Operator, compile};
-pub use condition::{Check, Condition, Slot, Subject, Test};
+pub use case::{Case, CaseSet};
+pub use condition::{Check, Condition, Slot, Subject, Test, by_length};
 pub use effect::Effect;
-pub use error::{RuleError, RuleErrorCode};
 pub use evaluate::{Hit, Reading};
 pub use explain::{Seen, SeenValue};
 pub use fact_table::{FACTS, Fact, FactName};
@@ -34,11 +30,12 @@ pub use facts::{
     Facts, ManifestState, RequestFacts, ResponseFacts, ServerFacts, ServerTransport, SightingKind, ToolStatus,
 };
 pub use kind::{Input, Kind, Phase, Phases, Rises, Truth};
-pub use rule::{Rule, RuleSet};
-pub use source::{ConditionSource, RuleSource, Span, Spanned, ValueSource, WaiverSource, Written};
+pub use polarity::Moves;
+pub use rule::{CheckedRule, Rule, RuleSet};
+pub use span::Span;
 pub use spellings::{Likeness, PathGlob, Spellings};
 pub use value::{Because, Val};
-pub use waiver::{Waiver, end_of};
+pub use waiver::Waiver;
 
 use crate::decide::{FlowMode, FlowPolicy};
 pub use crate::decide::{FlowRule, FlowViolations};
@@ -211,6 +208,3 @@ impl Admission {
         self.allowed_tools.as_ref().is_none_or(|allowed| allowed.contains(name))
     }
 }
-
-#[cfg(test)]
-mod tests;

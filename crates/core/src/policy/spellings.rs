@@ -12,7 +12,9 @@ use highwater_notation::spelling::{
 
 use super::condition::{Check, by_length, listed};
 use super::kind::Truth;
-use super::limits;
+
+/// Ends of an absolute pattern that are held against a relative text. A pattern with more is taken to meet it.
+const ENDS: usize = 64;
 
 /// What other spellings of a text are held against: the other spellings of what the test asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -296,8 +298,8 @@ impl RootedGlob {
         let (root, inside) = (root(pattern), below_root(pattern));
         let below = Glob::new(&format!("*/{inside}"));
         let mut ends = if root == Root::Relative { Vec::new() } else { ends(inside) };
-        let crowded = below.is_none() || ends.len() > limits::ENDS;
-        ends.truncate(limits::ENDS);
+        let crowded = below.is_none() || ends.len() > ENDS;
+        ends.truncate(ENDS);
         Some(Self {
             root: Some(root),
             below: below.filter(|_| has_letters(inside)),

@@ -2,8 +2,7 @@
 //! a folder so wide that it holds more than anybody meant.
 
 use highwater_profile::Places;
-use highwater_profile::never_free::is_inside;
-use highwater_profile::never_free::{PathJudgement, judge};
+use highwater_profile::never_free::{PathJudgement, is_inside, judge};
 use serde::{Deserialize, Serialize};
 
 /// How many names the path of a folder has at least: what lies directly below the root holds whole systems.

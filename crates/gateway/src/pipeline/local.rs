@@ -8,8 +8,7 @@ use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Authority, Claim, Claims};
 use highwater_core::profile::{LocalAct, Named, Profile};
 use highwater_mcp::text::{elements, is_array, is_object, member, members, unquote};
-use highwater_profile::never_free::is_inside;
-use highwater_profile::never_free::lexical;
+use highwater_profile::never_free::{is_inside, lexical};
 use highwater_profile::path_source::{is_of_packages, lists_others, others_wrote};
 use highwater_profile::{Engine, NamedThings, Places, ToolShape, Walk, sql};
 

@@ -11,13 +11,12 @@ use highwater_core::decide::{Clearance, FlowMode, FlowPolicy};
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::policy::{
-    Admission, ConditionSource, Facts, Policy, RuleSet, RuleSource, ServerFacts, Span, Spanned, ToolStatus,
-    ValueSource, Written, compile,
-};
+use highwater_core::policy::{Admission, Facts, Policy, RuleSet, ServerFacts, Span, ToolStatus};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use highwater_marks::{Name, Named, Prints, Reading, Thing};
 use highwater_notation::{Arguments, Words};
+use highwater_rules;
+use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, Written};
 
 use crate::dice::Dice;
 

@@ -18,11 +18,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("pins", &["core", "notation"]),
     ("display", &["notation", "passkey"]),
     ("receipts", &["core", "display", "notation", "passkey"]),
+    ("rules", &["core", "notation", "passkey"]),
     ("mcp", &["core", "notation", "pins"]),
     ("inspect", &["core"]),
     ("hosts", &[]),
     ("provenance", &["core"]),
-    ("config", &["core", "notation", "passkey", "marks", "audit", "profile", "display"]),
+    ("config", &["core", "notation", "passkey", "marks", "audit", "profile", "display", "rules"]),
     ("store", &["core", "notation", "passkey", "marks", "audit", "profile", "pins", "display", "receipts"]),
     ("sandbox", &["core"]),
     ("upstream", &["core", "mcp", "sandbox"]),
@@ -46,6 +47,7 @@ const SHIPPED: &[&str] = &[
     "pins",
     "display",
     "receipts",
+    "rules",
     "mcp",
     "inspect",
     "hosts",
@@ -60,6 +62,7 @@ const SHIPPED: &[&str] = &[
 
 /// Third-party crates that would bring in what a crate's description rules out.
 const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("rules", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("receipts", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("display", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),
     ("pins", &["tokio", "hyper", "http", "tracing", "rand", "futures-util", "rustix"]),

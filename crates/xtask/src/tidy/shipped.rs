@@ -3,7 +3,7 @@
 use super::files::Files;
 
 /// The crates that are part of the program.
-const SHIPPED: [&str; 19] = [
+const SHIPPED: [&str; 20] = [
     "notation",
     "passkey",
     "core",
@@ -14,6 +14,7 @@ const SHIPPED: [&str; 19] = [
     "pins",
     "display",
     "receipts",
+    "rules",
     "mcp",
     "hosts",
     "provenance",

@@ -10,7 +10,7 @@ const TABLES: &[&str] = &[];
 
 /// The crates that lie below the gateway, whose unit tests must not use the test kit: they would be
 /// compiled twice, and their types would not match.
-const BELOW_GATEWAY: [&str; 18] = [
+const BELOW_GATEWAY: [&str; 19] = [
     "notation",
     "passkey",
     "core",
@@ -21,6 +21,7 @@ const BELOW_GATEWAY: [&str; 18] = [
     "pins",
     "display",
     "receipts",
+    "rules",
     "mcp",
     "inspect",
     "hosts",
