@@ -3,8 +3,7 @@
 use highwater_core::decide::{FlowMode, FlowPolicy};
 use highwater_core::policy::{Effect, Phase, RuleSet};
 use highwater_notation::Timestamp;
-use highwater_rules;
-use highwater_rules::{RuleSource, Spanned};
+use highwater_rules::{RuleSource, Spanned, compile};
 
 use super::analyse::{Useless, useless};
 use super::difference::{Side, changes};

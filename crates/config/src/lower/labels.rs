@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use highwater_core::annotation::{ArgumentCase, Claim, Claims, Hints, OperatorLabel, ResultCase, Scalar};
-use highwater_core::policy::{Case, CaseSet, PathGlob};
+use highwater_core::policy::PathGlob;
 use highwater_display::Sentence;
 use highwater_notation::Pointer;
-use highwater_rules::{ConditionSource, Written as Word};
+use highwater_rules::{ConditionSource, Written as Word, compile_case, compile_cases};
 
 use super::Lowering;
 use super::condition::{ConditionReader, shown};

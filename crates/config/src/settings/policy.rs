@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use highwater_core::policy::RuleSet;
-use highwater_rules;
-use highwater_rules::{RuleError, RuleSource, Spanned, WaiverSource};
+use highwater_rules::{Compiled, RuleError, RuleSource, Spanned, WaiverSource, check};
 
 use crate::lower::condition::shown;
 

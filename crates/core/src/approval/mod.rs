@@ -14,7 +14,6 @@ mod enrollment;
 mod evidence;
 mod grant;
 mod mandate;
-pub mod question;
 mod quorum;
 mod reason;
 mod relay;

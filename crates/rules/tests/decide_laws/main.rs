@@ -33,7 +33,6 @@ use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Fact, Facts, FlowRule, Phase, Policy, RuleSet, Span};
 use highwater_notation::Timestamp;
 use highwater_passkey::ActionHash;
-use highwater_rules;
 use highwater_rules::{RuleSource, Spanned, WaiverSource, compile};
 use proptest::collection::vec;
 use proptest::prelude::*;

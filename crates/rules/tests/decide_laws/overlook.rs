@@ -12,7 +12,6 @@ use highwater_core::decide::{
 use highwater_core::label::{Label, TextSet};
 use highwater_core::policy::{Fact, Facts, Policy};
 use highwater_core::trust::TrustLevel;
-use highwater_rules;
 use highwater_rules::{RuleSource, compile};
 use proptest::prelude::*;
 

@@ -8,7 +8,6 @@ use highwater_core::decide::{
 use highwater_core::policy::Facts;
 use highwater_core::provenance::{CallProvenance, Carries, Standing};
 use highwater_notation::Words;
-use highwater_rules;
 use highwater_rules::compile;
 use proptest::prelude::*;
 

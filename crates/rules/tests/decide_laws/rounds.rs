@@ -16,7 +16,6 @@ use highwater_core::policy::{Facts, FlowRule, Policy};
 use highwater_core::seal::{Purpose, Seal};
 use highwater_notation::Timestamp;
 use highwater_passkey::ActionHash;
-use highwater_rules;
 use highwater_rules::compile;
 use proptest::prelude::*;
 

@@ -9,7 +9,6 @@ mod world;
 
 use dice::Dice;
 use highwater_core::policy::{Effect, Facts, FlowViolations, Phase, RuleSet, Truth};
-use highwater_rules;
 use highwater_rules::compile;
 use proptest::collection::vec;
 use proptest::prelude::*;

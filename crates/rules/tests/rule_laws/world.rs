@@ -19,7 +19,6 @@ use highwater_core::policy::{
 use highwater_core::provenance::{ArgumentStanding, CallProvenance, Carries, Ground, Lack, Need, Standing};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use highwater_notation::{Arguments, Timestamp, Word, Words};
-use highwater_rules;
 use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, WaiverSource, Written, compile};
 
 use super::dice::Dice;

@@ -15,8 +15,7 @@ use highwater_core::policy::{Admission, Facts, Policy, RuleSet, ServerFacts, Spa
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use highwater_marks::{Name, Named, Prints, Reading, Thing};
 use highwater_notation::{Arguments, Words};
-use highwater_rules;
-use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, Written};
+use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, Written, compile};
 
 use crate::dice::Dice;
 

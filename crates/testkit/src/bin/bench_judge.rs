@@ -22,8 +22,7 @@ use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy, ServerFacts, Span};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use highwater_notation::{Arguments, Timestamp};
-use highwater_rules;
-use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, Written};
+use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, Written, compile};
 use highwater_search::{Filter, Filters, Index, Query, ToolText, Traits};
 use serde_json::json;
 

@@ -27,7 +27,6 @@ use std::collections::BTreeSet;
 use cedar_policy::{Authorizer, Decision, Entities, PolicySet, ValidationMode, Validator};
 use dice::Dice;
 use highwater_core::policy::{Effect, Phase, Truth};
-use highwater_rules;
 use highwater_rules::RuleSource;
 
 const SETS: u64 = 600;

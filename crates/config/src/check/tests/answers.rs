@@ -3,8 +3,7 @@
 use highwater_core::action::ActionKind;
 use highwater_core::decide::FlowPolicy;
 use highwater_core::policy::{Effect, Phase, RuleSet};
-use highwater_rules;
-use highwater_rules::{ConditionSource, RuleSource};
+use highwater_rules::{ConditionSource, RuleSource, compile};
 use proptest::prelude::*;
 
 use super::super::analyse::{Useless, questions, useless};

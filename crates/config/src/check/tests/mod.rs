@@ -8,8 +8,7 @@ use highwater_core::annotation::{DataClass, Destination};
 use highwater_core::decide::{Clearance, FlowMode, FlowPolicy};
 use highwater_core::policy::{FACTS, FlowViolations, Kind, Phase, RuleSet, Span};
 use highwater_notation::{Timestamp, Words};
-use highwater_rules;
-use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, Written};
+use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, Written, compile};
 use proptest::prelude::*;
 
 use super::flow::modelled;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use highwater_audit::label_words;
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{ArgumentRole, Destination};
-use highwater_core::approval::question::Yes;
 use highwater_core::approval::{Evidence, PermitUse};
 use highwater_core::decide::{Effect, Escalation, Told};
 use highwater_core::id::SessionKey;
@@ -20,6 +19,7 @@ use super::super::proposed::Proposed;
 use super::super::{Arrival, Refusal};
 use super::desk::{AtDesk, failed};
 use super::given::Given;
+use super::question::Yes;
 use super::signable::{Called, Signable};
 use super::{Approvals, HeldCall};
 use crate::approvals::{

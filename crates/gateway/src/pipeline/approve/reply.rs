@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use highwater_core::approval::question::Channel;
 use highwater_core::decide::{
     Answer, ApprovedReply, HeldReply, Pass, Proof, ReplyVerdict, decide_reply_approved,
 };
@@ -21,6 +20,7 @@ use super::channel::shown_in_form;
 use super::desk::{PageAnswer, failed, granted};
 use super::form::{Form, Page, Shown, input_required_again};
 use super::pending::{Subject, WaitingReply};
+use super::question::Channel;
 use super::retry::ask_person;
 use super::wait::RETRY_WAIT;
 use super::{Approvals, arguments, words};

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use clap::Args;
 use highwater_core::id::UpstreamId;
 use highwater_core::pin::PinDigest;
-use highwater_pins::{PinKey, PinKind};
+use highwater_pins::{PinKey, PinKind, digest_of_all};
 use serde::Deserialize;
 
 use super::review::{Item, Review};

@@ -3,7 +3,6 @@
 use highwater_core::annotation::Outcome;
 use highwater_core::decide::FlowMode;
 use highwater_core::policy::Span;
-use highwater_rules;
 use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, WaiverSource, Written};
 
 use super::super::dice::Dice;

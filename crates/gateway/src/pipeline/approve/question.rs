@@ -27,14 +27,14 @@
 #[cfg(test)]
 mod tests;
 
-use crate::policy::Effect;
+use highwater_core::policy::Effect;
 
 /// How often a question may be opened in the course of one call: what has changed while a person thought is a new one.
-pub const MAX_OPENINGS: u8 = 3;
+pub(crate) const MAX_OPENINGS: u8 = 3;
 
 /// A yes that a call may rest on, by where it comes from. Each is used up, or is found to be there, by one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Yes {
+pub(crate) enum Yes {
     /// To the execution that this is a further round of.
     Round,
     /// To the challenge of a server that verifies approvals itself.
@@ -55,7 +55,7 @@ pub enum Yes {
 
 /// How a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Channel {
+pub(crate) enum Channel {
     /// By a form, in a request on the stream of the call.
     FormRequest,
     /// By a form, in the result that ends the client's request.
@@ -72,28 +72,28 @@ pub enum Channel {
 
 /// What a question is opened with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Situation {
+pub(crate) struct Situation {
     /// What an approval has to be worth.
-    pub grade: Effect,
+    pub(crate) grade: Effect,
     /// Whether the request goes on with an execution that a person agreed to.
-    pub is_round: bool,
+    pub(crate) is_round: bool,
     /// Whether the call brings a signature along.
-    pub is_signed: bool,
+    pub(crate) is_signed: bool,
     /// Whether its server verifies approvals itself.
-    pub relayed: bool,
+    pub(crate) relayed: bool,
     /// Whether it is a call of a tool.
-    pub is_call: bool,
+    pub(crate) is_call: bool,
     /// Whether it can be shown and signed, so that something can have been agreed to before.
-    pub signable: bool,
+    pub(crate) signable: bool,
     /// Whether several people have to sign.
-    pub quorum: bool,
+    pub(crate) quorum: bool,
     /// How a person can be asked; nothing where nobody can.
-    pub channel: Option<Channel>,
+    pub(crate) channel: Option<Channel>,
 }
 
 /// What came of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub(crate) enum Event {
     /// There is a yes of the kind that was looked for.
     Found,
     /// There is none.
@@ -130,7 +130,7 @@ pub enum Event {
 
 /// What has to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Look for a yes of this kind that covers the call.
     LookFor(Yes),
     /// Put the question.
@@ -153,7 +153,7 @@ pub enum Step {
 
 /// Why a question ends without a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unanswered {
+pub(crate) enum Unanswered {
     /// A person said no.
     Declined,
     /// There is no way to ask one.
@@ -172,7 +172,7 @@ pub enum Unanswered {
 
 /// What happened to a question, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Transition {
+pub(crate) enum Transition {
     /// A yes was there before the call.
     FoundBefore,
     /// Looked further.
@@ -223,7 +223,7 @@ pub enum Transition {
 
 /// A question that is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub(crate) struct Question {
     situation: Situation,
     openings: u8,
     state: State,
@@ -244,12 +244,12 @@ enum State {
 
 impl Yes {
     /// All kinds, in the order in which they are looked for. The answers to a question are not: they come by its channel.
-    pub const IN_ORDER: [Self; 6] =
+    pub(crate) const IN_ORDER: [Self; 6] =
         [Self::Round, Self::Challenge, Self::Permit, Self::Evidence, Self::Remembered, Self::Mandate];
 
     /// Whether a person gave it to this very call while its client waited. Nothing is begun for a client that has gone: the
     /// answer stays for the identical call that comes next.
-    pub const fn is_for_caller_who_waits(self) -> bool {
+    pub(crate) const fn is_for_caller_who_waits(self) -> bool {
         match self {
             Self::Round | Self::Form | Self::Grant => true,
             Self::Challenge | Self::Permit | Self::Evidence | Self::Remembered | Self::Mandate => false,
@@ -261,12 +261,12 @@ impl Yes {
 
 impl Channel {
     /// Whether the question is put by a form of the client.
-    pub const fn is_form(self) -> bool {
+    pub(crate) const fn is_form(self) -> bool {
         matches!(self, Self::FormRequest | Self::FormResult)
     }
 
     /// Whether the client is told where to answer, so that nobody else needs to call its person.
-    pub const fn tells_client(self) -> bool {
+    pub(crate) const fn tells_client(self) -> bool {
         match self {
             Self::UrlRequest | Self::UrlResult | Self::MissingEvidence => true,
             Self::FormRequest | Self::FormResult | Self::Page => false,
@@ -309,19 +309,19 @@ impl Situation {
 
 impl Question {
     /// Opens a question, and says what to do first.
-    pub fn open(situation: Situation) -> (Self, Step) {
+    pub(crate) fn open(situation: Situation) -> (Self, Step) {
         let mut question = Self { situation, openings: 1, state: State::Ended };
         let (_, step) = question.look(None);
         (question, step)
     }
 
     /// Takes a question up again whose answer a later request brings.
-    pub fn resume(situation: Situation, channel: Channel) -> (Self, Step) {
+    pub(crate) fn resume(situation: Situation, channel: Channel) -> (Self, Step) {
         (Self { situation, openings: 1, state: State::Waiting(channel) }, Step::Wait(channel))
     }
 
     /// Takes what came of the last step, and says what to do next.
-    pub fn apply(&mut self, event: Event) -> (Transition, Step) {
+    pub(crate) fn apply(&mut self, event: Event) -> (Transition, Step) {
         match (self.state, event) {
             (State::Looking(yes), Event::Found) => {
                 self.go(State::Judging(Some(yes)), Transition::FoundBefore, Step::JudgeAgain(Some(yes)))
@@ -427,8 +427,9 @@ impl Question {
 // === impl Transition ===
 
 impl Transition {
+    #[cfg(test)]
     /// All of them.
-    pub const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::FoundBefore,
         Self::LookedFurther,
         Self::NothingCovers,
