@@ -5,7 +5,7 @@
 //! are reported with their place; what a shape cannot say is checked by its owner and reported with
 //! [`Complaints::complain`].
 
-use highwater_core::policy::suggest::{choose, listed};
+use highwater_notation::suggest::{choose, listed};
 use serde::Deserialize;
 use serde_json::Value as JsonValue;
 

@@ -70,8 +70,3 @@ text_id! {
     /// One request that a person answers. It stands in addresses and authorizes nothing.
     ApprovalId
 }
-
-/// Milliseconds since the Unix epoch. The core is told the time, it never asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Timestamp(pub u64);

@@ -8,7 +8,6 @@
 pub mod action;
 pub mod annotation;
 pub mod approval;
-pub mod audit;
 pub mod decide;
 pub mod grant;
 pub mod id;
@@ -18,7 +17,5 @@ pub mod policy;
 pub mod profile;
 pub mod provenance;
 pub mod seal;
-pub mod search;
 pub mod session;
-pub mod spelling;
 pub mod trust;

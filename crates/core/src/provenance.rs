@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
+use highwater_notation::vocabulary;
 use serde::{Deserialize, Serialize};
 
-use crate::annotation::words::vocabulary;
 use crate::annotation::{ArgumentRole, ClassSet};
 use crate::id::DecisionId;
 

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, LazyLock};
 
-use highwater_core::annotation::{DataClass, Source, Words};
+use highwater_core::annotation::{DataClass, Source};
 use highwater_core::label::{Label, LabelBits, LabelDigest, TextSet, is_own_origin};
 use highwater_core::trust::TrustLevel;
+use highwater_notation::Words;
 use proptest::prelude::*;
 
 /// How often each law is tried.

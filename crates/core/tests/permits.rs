@@ -1,18 +1,18 @@
 //! What a mandate and a permit admit: nothing of another type, nothing beyond a limit, whatever it is spelt like; and a
 //! narrower one never admits more.
 
-use highwater_core::approval::{CanonicalArguments, PermitUse, StandingPermit};
+use highwater_core::approval::{PermitUse, StandingPermit};
 use highwater_core::decide::Told;
-use highwater_core::id::{Principal, Timestamp, UpstreamId};
+use highwater_core::id::{Principal, UpstreamId};
 use highwater_core::label::Label;
-use highwater_core::profile::ToolShape;
+use highwater_notation::{ArgumentTypes, CanonicalArguments, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// A tool with one argument of this type.
-fn shape(kind: &str) -> ToolShape {
+fn types(kind: &str) -> ArgumentTypes {
     let schema = json!({ "type": "object", "properties": { "x": { "type": kind } } });
-    ToolShape::read("up", "do", Some(&schema.to_string()))
+    ArgumentTypes::read(Some(&schema.to_string()))
 }
 
 fn permit(may: &Value) -> Option<StandingPermit> {
@@ -27,13 +27,12 @@ fn admits(may: &Value, kind: &str, x: &str) -> bool {
 
 fn admits_aiming(may: &Value, kind: &str, x: &str, aims: &[&str]) -> bool {
     let Ok(arguments) = CanonicalArguments::read(Some(&format!(r#"{{"x":{x}}}"#))) else { return false };
-    let shape = shape(kind);
     let call = PermitUse {
         principal: &Principal::new("agent"),
         upstream: &UpstreamId::new("up"),
         tool: "do",
         arguments: &arguments,
-        types: shape.types(),
+        types: &types(kind),
         aims,
         label: &Label::bottom().with_open_world(),
         told: &Told::default(),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use highwater_core::audit::{Access, AuditEvent, Happened};
+use highwater_audit::{Access, AuditEvent, Happened};
 use highwater_store::{AuditError, AuditLog};
 use tokio::time::Instant;
 

@@ -1,6 +1,6 @@
 //! Labelling by answering: what a server is, said by a person where the file does not say it.
 
-use highwater_core::audit::{AuditEvent, Happened, Review};
+use highwater_audit::{AuditEvent, Happened, Review};
 use highwater_core::id::UpstreamId;
 use highwater_core::profile::Profile;
 use highwater_store::{Described, Description, StoreError};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use highwater_core::audit::Access;
+use highwater_audit::Access;
 use highwater_core::id::{Principal, UpstreamId};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{self, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, REFUSED};

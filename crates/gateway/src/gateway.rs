@@ -10,10 +10,11 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_config::{AuditSettings, Expose, ServerSettings, Settings, Start};
-use highwater_core::approval::ToolName;
-use highwater_core::id::{Principal, Timestamp, UpstreamId, VirtualServerId};
-use highwater_core::pin::PinKind;
+use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
 use highwater_core::seal::Seal;
+use highwater_notation::Timestamp;
+use highwater_passkey::ToolName;
+use highwater_pins::PinKind;
 use highwater_store::{
     AuditError, AuditLog, AuditRetention, DataDir, DataDirError, GatewayTokens, RememberedServers, Secret,
     Store, TokenRecord,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use highwater_core::audit::Access;
+use highwater_audit::Access;
 use highwater_mcp::annotations::APPROVAL_EXTENSIONS;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::{Era, LEGACY_VERSIONS, MODERN_VERSION, meta_key};

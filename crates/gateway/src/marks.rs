@@ -1,9 +1,10 @@
 //! What people can see of the marks on what agents wrote, and how they take them off: with a reason, on record.
 
-use highwater_core::audit::{AuditEvent, Happened};
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_audit::{AuditEvent, Happened};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId};
 use highwater_core::label::Label;
-use highwater_core::session::mark::Mark;
+use highwater_marks::Mark;
+use highwater_notation::Timestamp;
 use highwater_store::StoreError;
 use serde::{Deserialize, Serialize};
 

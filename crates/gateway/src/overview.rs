@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, timeout};
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::audit::{AuditEvent, Declassification, Happened};
+use highwater_audit::{AuditEvent, Declassification, Happened};
 use highwater_core::id::{Principal, SessionKey};
 use highwater_core::label::Label;
 use highwater_core::session::{Leg, SessionRisk};

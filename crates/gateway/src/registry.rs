@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use highwater_core::id::{Principal, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::meta_key::SUBSCRIPTION_ID;
 use highwater_mcp::error_code;
+use highwater_notation::Timestamp;
 use highwater_store::SessionHandle;
 use highwater_upstream::control::ListKind;
 use tokio::sync::Notify;

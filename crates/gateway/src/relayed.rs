@@ -149,7 +149,7 @@ impl Remembered {
 
 #[cfg(test)]
 mod tests {
-    use highwater_core::approval::CanonicalArguments;
+    use highwater_notation::CanonicalArguments;
 
     use super::*;
 

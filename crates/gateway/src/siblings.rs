@@ -77,7 +77,7 @@ impl Siblings {
 mod tests {
     use std::time::Duration;
 
-    use highwater_core::id::Timestamp;
+    use highwater_notation::Timestamp;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! How the servers are, for people.
 
-use highwater_core::id::Timestamp;
 use highwater_core::policy::ManifestState;
+use highwater_notation::Timestamp;
 use highwater_upstream::HealthState;
 use serde::Serialize;
 

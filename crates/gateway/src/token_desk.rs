@@ -4,10 +4,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use highwater_audit::{AuditEvent, Happened};
 use highwater_config::{AgentToken, OWNER, Settings};
-use highwater_core::audit::{AuditEvent, Happened};
 use highwater_core::grant::{AcceptedWords, Forms, Grant, Limits, NAME_RULE, ServerScope, name_fault};
-use highwater_core::id::{Timestamp, UserId};
+use highwater_core::id::UserId;
+use highwater_notation::Timestamp;
 use highwater_store::{
     AuditError, AuditLog, ChangedToken, CreatedToken, Store, StoreError, TokenBasis, TokenRecord,
     TokenSecret, TokenTerms,

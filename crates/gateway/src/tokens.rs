@@ -13,7 +13,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use highwater_config::{ApprovalFlow, OWNER, Partition, Settings};
 use highwater_core::grant::{AcceptedWords, Forms, Grant, Limits};
-use highwater_core::id::{Principal, Timestamp, UserId, VirtualServerId};
+use highwater_core::id::{Principal, UserId, VirtualServerId};
+use highwater_notation::Timestamp;
 use highwater_store::{TokenBasis, TokenDigest, TokenRecord};
 use tokio::time::Instant;
 

@@ -6,8 +6,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use highwater_core::audit::{AuditEvent, Happened, Record, Recorded};
-use highwater_core::id::{DecisionId, SessionKey, Timestamp};
+use highwater_audit::{AuditEvent, Happened, Record, Recorded};
+use highwater_core::id::{DecisionId, SessionKey};
+use highwater_notation::Timestamp;
 use highwater_store::AuditReader;
 
 use crate::gateway::{Gateway, now};

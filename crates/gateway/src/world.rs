@@ -10,7 +10,7 @@ use highwater_core::decide::{FlowPolicies, Overlooked};
 use highwater_core::id::{UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::Policy;
-use highwater_core::profile::Places;
+use highwater_profile::Places;
 
 use crate::catalog::{Station, VirtualServer};
 

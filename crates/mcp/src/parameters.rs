@@ -1,6 +1,6 @@
 //! Which arguments a tool or a prompt declares, by the names at the top level.
 
-use highwater_core::policy::Parameters;
+use highwater_notation::Parameters;
 
 use crate::text::{elements, is_array, is_false, is_object, member, members, string_member};
 

@@ -2,10 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use highwater_core::annotation::{Authority, Axis, Contract, Words};
-use highwater_core::pin::{Definition, Direction, Drift, PartClass, PinKind};
+use highwater_core::annotation::{Authority, Axis, Contract};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use highwater_mcp::annotations::{ServerSays, pinned, server_says};
+use highwater_notation::Words;
+use highwater_pins::{Definition, Direction, Drift, PartClass, PinKind};
 use serde_json::{Value, json};
 
 fn tool(item: &Value) -> Definition {

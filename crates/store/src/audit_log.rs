@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use highwater_core::audit::{AuditEvent, Happened};
+use highwater_audit::{AuditEvent, Happened};
 use thiserror::Error;
 
 pub use self::batch::Appending;
@@ -210,8 +210,9 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use highwater_core::audit::{Ended, Happened, Outcome};
-    use highwater_core::id::{DecisionId, Timestamp};
+    use highwater_audit::{Ended, Happened, Outcome};
+    use highwater_core::id::DecisionId;
+    use highwater_notation::Timestamp;
     use tempfile::TempDir;
 
     pub(super) fn event(id: &DecisionId) -> AuditEvent<'_> {

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 
 /// Milliseconds since the Unix epoch.
 pub(crate) fn now() -> i64 {

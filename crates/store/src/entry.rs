@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
-use highwater_core::id::{SessionKey, Timestamp};
+use highwater_core::id::SessionKey;
 use highwater_core::label::Label;
+use highwater_notation::Timestamp;
 use serde::Serialize;
 
 use crate::gate::Gate;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 
 use crate::operation::{AnnounceGateway, EnsureSealKey, ListGateways};
 use crate::token::TokenDigest;

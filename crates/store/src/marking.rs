@@ -6,7 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_core::id::{Principal, UpstreamId};
 use highwater_core::label::Label;
-use highwater_core::session::mark::{Doubt, Mark, Name, PrintKey, ReadPrints, Thing, Writer};
+use highwater_core::session::Doubt;
+use highwater_marks::{Mark, Name, PrintKey, ReadPrints, Thing, Writer};
 
 use crate::backend::Backend;
 use crate::marks::{MarkQuery, MetMarks, by_server, mark_id, merged};

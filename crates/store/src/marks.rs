@@ -11,7 +11,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use highwater_core::id::{Principal, SessionKey, UpstreamId};
 use highwater_core::label::Label;
-use highwater_core::session::mark::{Doubt, Mark, MarkIndex, MarkKind, Name, ReadPrints, Reading, Thing};
+use highwater_core::session::Doubt;
+use highwater_marks::{Mark, MarkIndex, MarkKind, Name, ReadPrints, Reading, Thing, doubt_of};
 
 use crate::operation::{Left, NewMarks};
 
@@ -128,7 +129,7 @@ impl Marks {
         let known = self.known();
         let marks =
             servers.iter().filter_map(|server| known.get(server)).flat_map(|known| known.index.iter());
-        let mut doubts: Vec<_> = marks.filter_map(|mark| Doubt::of(mark, folders, reader)).collect();
+        let mut doubts: Vec<_> = marks.filter_map(|mark| doubt_of(mark, folders, reader)).collect();
         doubts.sort();
         doubts
     }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use highwater_core::id::{Principal, SessionKey, Timestamp, VirtualServerId};
+use highwater_core::id::{Principal, SessionKey, VirtualServerId};
 use highwater_core::label::Label;
+use highwater_notation::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
 

@@ -1,8 +1,9 @@
 //! What is known of each server's definitions: as they were last seen, as they were approved, and what was decided when.
 
-use highwater_core::id::Timestamp;
-use highwater_core::pin::{Basis, PinDigest, PinKey};
+use highwater_core::pin::PinDigest;
 use highwater_core::profile::Profile;
+use highwater_notation::Timestamp;
+use highwater_pins::{Basis, PinKey};
 use serde::Serialize;
 
 /// A definition's text and digest.

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use highwater_core::id::{ApprovalId, Principal, SessionKey, Timestamp};
-use highwater_core::pin::PinKind;
-use highwater_core::session::mark::PrintKey;
+use highwater_core::id::{ApprovalId, Principal, SessionKey};
+use highwater_marks::PrintKey;
+use highwater_notation::Timestamp;
+use highwater_pins::PinKind;
 use tokio::sync::{broadcast, watch};
 use tokio::time::timeout;
 

@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use highwater_core::approval::receipt::{SignedReceipt, check_chain};
 use highwater_core::approval::{ConsumeOutcome, GrantOutcome};
 use highwater_core::decide::Effect;
 use highwater_core::id::ApprovalId;
+use highwater_receipts::{SignedReceipt, check_chain};
 use highwater_store::{DataDir, RequestFilter, RequestState, Store, StoreOptions, StorePlace};
 use scene::Scene;
 

@@ -8,8 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Barrier};
 
-use highwater_core::audit::{AuditEvent, Ended, Happened, Outcome};
-use highwater_core::id::{DecisionId, Timestamp};
+use highwater_audit::{AuditEvent, Ended, Happened, Outcome};
+use highwater_core::id::DecisionId;
+use highwater_notation::Timestamp;
 use highwater_store::{AuditLog, DataDir};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

@@ -9,8 +9,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use highwater_core::audit::{AuditEvent, Ended, Happened, Outcome};
-use highwater_core::id::{DecisionId, Timestamp};
+use highwater_audit::{AuditEvent, Ended, Happened, Outcome};
+use highwater_core::id::DecisionId;
+use highwater_notation::Timestamp;
 use highwater_store::{AuditKey, AuditLog, AuditReader, AuditRetention, DataDir};
 use tempfile::TempDir;
 

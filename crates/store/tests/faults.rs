@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use highwater_core::annotation::{DataClass, Source};
 use highwater_core::decide::{FlowPolicies, Overlooked};
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::Policy;
-use highwater_core::session::mark::{ReadPrints, Reading, Thing, Writer};
+use highwater_marks::{ReadPrints, Reading, Thing, Writer};
+use highwater_notation::Timestamp;
 use highwater_store::{
     Declassified, Fault, MarkQuery, Marked, Memory, SessionHandle, SessionKind, SessionOwner, Store,
     StoreError, StoreOptions,

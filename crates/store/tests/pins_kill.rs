@@ -5,7 +5,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use highwater_core::pin::{Definition, Json, PartClass, PinDigest, PinKey, PinKind};
+use highwater_core::pin::PinDigest;
+use highwater_notation::Json;
+use highwater_pins::{Definition, PartClass, PinKey, PinKind, digest_of_all};
 use highwater_store::{
     DataDir, Observation, PinDecision, PinScope, PinVerdict, PinsDecided, Store, StoreOptions, StorePlace,
 };
@@ -26,7 +28,7 @@ fn definitions(round: u64) -> Vec<Definition> {
 }
 
 fn review(definitions: &[Definition]) -> PinDigest {
-    PinDigest::of_all(definitions.iter().map(|it| (it.key(), it.digest())))
+    digest_of_all(definitions.iter().map(|it| (it.key(), it.digest())))
 }
 
 async fn open(data: &std::path::Path) -> Store {

@@ -16,10 +16,11 @@ use std::time::{Duration, Instant};
 
 use highwater_core::annotation::DataClass;
 use highwater_core::decide::Effect;
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId};
 use highwater_core::label::Label;
-use highwater_core::pin::{Definition, Json, PartClass, PinKey, PinKind};
-use highwater_core::session::mark::{Mark, Thing, Writer};
+use highwater_marks::{Mark, Thing, Writer};
+use highwater_notation::{Json, Timestamp};
+use highwater_pins::{Definition, PartClass, PinKey, PinKind};
 use highwater_store::{Marked, Observation, PostgresServer, Store, StoreError, StoreOptions, StorePlace};
 use suite::{Backend, context};
 

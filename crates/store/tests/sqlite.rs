@@ -9,9 +9,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use highwater_core::annotation::DataClass;
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::session::mark::{Name, Named, Prints, ReadPrints, Reading, Thing, Writer};
+use highwater_marks::{Name, Named, Prints, ReadPrints, Reading, Thing, Writer};
+use highwater_notation::Timestamp;
 use highwater_store::{
     DataDir, MarkQuery, Marked, SessionHandle, SessionKind, SessionOwner, Store, StoreError, StoreOptions,
     StorePlace,

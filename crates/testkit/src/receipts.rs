@@ -4,16 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
-use highwater_core::approval::receipt::{
-    AuditorKey, ChainLink, Circumstances, Enrolled, Receipt, SignedReceipt,
-};
 use highwater_core::approval::{
-    ApprovalCall, AuthenticatorClass, CanonicalArguments, Credential, CredentialId, CredentialStanding,
-    Evidence, Nonce, Proposal, PublicKey, RelyingParty, ServerId, ToolName, Transports, encode_base64url,
-    issue, to_iso, verify,
+    ApprovalCall, AuthenticatorClass, Credential, CredentialStanding, Evidence, Proposal, issue, verify,
 };
-use highwater_core::id::{ChallengeId, Principal, Timestamp, UpstreamId, UserId};
+use highwater_core::id::{ChallengeId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::{CanonicalArguments, Timestamp, encode_base64url, to_iso};
+use highwater_passkey::{CredentialId, Nonce, PublicKey, RelyingParty, ServerId, ToolName, Transports};
+use highwater_receipts::{AuditorKey, ChainLink, Circumstances, Enrolled, Receipt, SignedReceipt};
 use serde_json::json;
 
 use crate::passkey::Passkey;

@@ -1,8 +1,8 @@
 //! Rules that never fire, and rules that never matter because others always decide before them.
 
 use highwater_core::decide::FlowPolicy;
-use highwater_core::id::Timestamp;
 use highwater_core::policy::{Effect, Phase, RuleSet};
+use highwater_notation::Timestamp;
 
 use super::policy::{FindingModel, PolicyModel};
 use super::space::GaveUp;

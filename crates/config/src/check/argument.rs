@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use highwater_core::policy::{Check, Parameters, Test};
+use highwater_core::policy::{Check, Test};
+use highwater_notation::Parameters;
 use serde_json::{Map, Value, json};
 
 use super::diagram::Function;

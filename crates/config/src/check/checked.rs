@@ -1,8 +1,9 @@
 //! A configuration that loads, and everything that can be said of it without running it.
 
 use highwater_core::decide::{FlowMode, FlowPolicy};
-use highwater_core::id::Timestamp;
-use highwater_core::policy::{Effect, Phase, RuleSet, RuleSource, Spanned, compile};
+use highwater_core::policy::{Effect, Phase, RuleSet};
+use highwater_notation::Timestamp;
+use highwater_rules::{RuleSource, Spanned, compile};
 
 use super::analyse::{Useless, useless};
 use super::difference::{Side, changes};

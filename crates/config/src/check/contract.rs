@@ -2,10 +2,11 @@
 
 use highwater_core::annotation::{
     ApprovalWish, Authority, Axis, CallVariant, Capability, CapabilityClaim, Claim, Claims, Contract,
-    DataClass, Destination, Hints, Outcome, Possible, Reach, Sensitivity, Source, Word, Words,
+    DataClass, Destination, Hints, Outcome, Possible, Reach, Sensitivity, Source,
 };
 use highwater_core::label::TextSet;
 use highwater_core::trust::ServerTrust;
+use highwater_notation::{Word, Words};
 
 use super::diagram::{Function, NEVER};
 use super::label::{LabelModel, chosen};

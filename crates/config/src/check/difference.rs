@@ -1,8 +1,8 @@
 //! What a change of rules, waivers, modes or clearances does to calls: which kinds become stricter or milder.
 
 use highwater_core::decide::FlowPolicy;
-use highwater_core::id::Timestamp;
 use highwater_core::policy::{Effect, FactName, Phase, RuleSet};
+use highwater_notation::Timestamp;
 
 use super::analyse::questions;
 use super::policy::{EFFECTS, PolicyModel};

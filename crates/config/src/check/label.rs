@@ -1,8 +1,9 @@
 //! The label of a session as variables, and an example of one.
 
-use highwater_core::annotation::{DataClass, Source, Word, Words};
+use highwater_core::annotation::{DataClass, Source};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::trust::TrustLevel;
+use highwater_notation::{Word, Words};
 
 use super::diagram::{Function, NEVER};
 use super::scopes::ScopeSet;

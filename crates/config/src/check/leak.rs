@@ -1,8 +1,8 @@
 //! Whether a call of which something holds can go ahead without anybody being asked.
 
 use highwater_core::decide::{FlowMode, FlowPolicy};
-use highwater_core::id::Timestamp;
 use highwater_core::policy::{Effect, Phase, Rule, RuleSet};
+use highwater_notation::Timestamp;
 
 use super::analyse::questions;
 use super::policy::PolicyModel;

@@ -1,8 +1,8 @@
 //! A policy as functions of what is the case: every finding it can make, and the effect of all together.
 
 use highwater_core::decide::FlowPolicy;
-use highwater_core::id::Timestamp;
 use highwater_core::policy::{Effect, Phase, RuleSet};
+use highwater_notation::Timestamp;
 
 use super::diagram::{Function, NEVER};
 use super::space::{GaveUp, Values};

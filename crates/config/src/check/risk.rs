@@ -1,8 +1,9 @@
 //! The risk of a session: whatever core makes of a label, asked of every label there can be.
 
-use highwater_core::annotation::{DataClass, Words};
+use highwater_core::annotation::DataClass;
 use highwater_core::label::Label;
 use highwater_core::trust::TrustLevel;
+use highwater_notation::Words;
 
 use super::diagram::{ALWAYS, Function, NEVER};
 use super::label::LabelModel;

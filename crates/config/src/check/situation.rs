@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::annotation::{Contract, DataClass, Possible, Sensitivity, Source, Words};
+use highwater_core::annotation::{Contract, DataClass, Possible, Sensitivity, Source};
 use highwater_core::decide::{AskKind, FlowPolicy, Judgement, judge};
 use highwater_core::grant::Grant;
-use highwater_core::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::policy::{
-    Admission, Arguments, Effect, FactName, Facts, ManifestState, Parameters, Phase, Policy, RequestFacts,
-    ResponseFacts, RuleSet, ServerFacts, ServerTransport, ToolStatus,
+    Admission, Effect, FactName, Facts, ManifestState, Phase, Policy, RequestFacts, ResponseFacts, RuleSet,
+    ServerFacts, ServerTransport, ToolStatus,
 };
-use highwater_core::session::mark::Doubt;
+use highwater_core::session::Doubt;
 use highwater_core::trust::{ServerTrust, TrustLevel};
+use highwater_notation::{Arguments, Parameters, Timestamp, Words};
 use serde_json::{Value, json};
 
 use super::diagram::Function;

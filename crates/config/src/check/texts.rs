@@ -163,7 +163,7 @@ fn spelled(reached: &[(Vec<usize>, usize, char)], end: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use highwater_core::policy::Glob;
+    use highwater_notation::Glob;
     use proptest::prelude::*;
 
     use super::*;

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use highwater_core::action::ActionKind;
-use highwater_core::annotation::{Accepts, Axis, Contract, Sensitivity, Word, Words};
+use highwater_core::annotation::{Accepts, Axis, Contract, Sensitivity};
 use highwater_core::policy::{FACTS, Fact, FactName, Facts, FlowViolations, RuleSet, SeenValue, Val};
+use highwater_notation::{Word, Words};
 use serde_json::{Map, Value, json};
 
 use super::situation::Situation;

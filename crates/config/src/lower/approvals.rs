@@ -7,9 +7,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use highwater_core::approval::Quorum;
-use highwater_core::approval::receipt::AuditorKey;
 use highwater_core::grant::{NAME_RULE, ToolPattern, name_fault};
 use highwater_core::id::UserId;
+use highwater_receipts::AuditorKey;
 
 use super::listen::{self, ListenError};
 use super::remote::check_url;

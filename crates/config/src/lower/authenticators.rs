@@ -1,6 +1,6 @@
 //! The authenticators in which passkeys may be made, where not every one is let in.
 
-use highwater_core::approval::{Aaguid, AuthenticatorList, AuthenticatorMake, NoRoot, RootCertificate};
+use highwater_passkey::{Aaguid, AuthenticatorList, AuthenticatorMake, NoRoot, RootCertificate};
 
 use super::{Lowering, Refused};
 use crate::file::{ApprovalsFile, AuthenticatorFile};

@@ -1,7 +1,8 @@
 //! Conditions: the tree as written to the words core checks. Only the shape is judged here.
 
-use highwater_core::policy::suggest::{choose, listed};
-use highwater_core::policy::{self, ConditionSource, Operator, Spanned, ValueSource};
+use highwater_core::policy;
+use highwater_notation::suggest::{choose, listed};
+use highwater_rules::{ConditionSource, Operator, Spanned, ValueSource, Written};
 
 use crate::diagnose::Problems;
 use crate::node::{Node, Span, Value};
@@ -162,14 +163,14 @@ impl ConditionReader<'_> {
     /// A value as written.
     pub(crate) fn value(self, node: &Node) -> ValueSource {
         let value = match &node.value {
-            Value::Bool { value, .. } => policy::Written::Bool(*value),
+            Value::Bool { value, .. } => Written::Bool(*value),
             Value::Number { defined } => match defined.of(self.text).parse() {
-                Ok(number) => policy::Written::Int(number),
-                Err(_) => policy::Written::Other("a number that is not whole"),
+                Ok(number) => Written::Int(number),
+                Err(_) => Written::Other("a number that is not whole"),
             },
-            Value::Text(text) => policy::Written::Text(text.clone()),
-            Value::List(items) => policy::Written::List(items.iter().map(|item| self.value(item)).collect()),
-            Value::Null { .. } | Value::Map(_) => policy::Written::Other(node.kind()),
+            Value::Text(text) => Written::Text(text.clone()),
+            Value::List(items) => Written::List(items.iter().map(|item| self.value(item)).collect()),
+            Value::Null { .. } | Value::Map(_) => Written::Other(node.kind()),
         };
         ValueSource { span: span(node.span), value }
     }
@@ -212,12 +213,12 @@ pub(crate) fn shown(condition: &ConditionSource) -> String {
 
 fn shown_value(value: &ValueSource) -> String {
     match &value.value {
-        policy::Written::Bool(value) => value.to_string(),
-        policy::Written::Int(value) => value.to_string(),
-        policy::Written::Text(text) => format!("{text:?}"),
-        policy::Written::List(items) => {
+        Written::Bool(value) => value.to_string(),
+        Written::Int(value) => value.to_string(),
+        Written::Text(text) => format!("{text:?}"),
+        Written::List(items) => {
             format!("[{}]", items.iter().map(shown_value).collect::<Vec<_>>().join(", "))
         }
-        policy::Written::Other(what) => (*what).to_owned(),
+        Written::Other(what) => (*what).to_owned(),
     }
 }

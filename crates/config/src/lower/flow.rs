@@ -1,8 +1,9 @@
 //! How strictly flows are judged, and which data may go where.
 
-use highwater_core::annotation::{ClassSet, DataClass, Destination, Words};
+use highwater_core::annotation::{ClassSet, DataClass, Destination};
 use highwater_core::decide::{Clearance, FlowMode, FlowPolicy};
 use highwater_core::label::TextSet;
+use highwater_notation::Words;
 
 use super::Lowering;
 use crate::file::label::ClassFile;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use highwater_core::policy::suggest::nearest;
+use highwater_notation::suggest::nearest;
 
 use super::Lowering;
 use crate::file::{ConfigFile, ServerFile};

@@ -1,10 +1,10 @@
 //! The operator's labels: words to claims, with the operator's authority.
 
 use highwater_core::annotation::{
-    Authority, Capability, CapabilityClaim, Claim, Claims, DataClass, Possible, Reach, Sensitivity, Word,
-    Words,
+    Authority, Capability, CapabilityClaim, Claim, Claims, DataClass, Possible, Reach, Sensitivity,
 };
-use highwater_core::policy::suggest::listed;
+use highwater_notation::suggest::listed;
+use highwater_notation::{Word, Words};
 
 use super::Lowering;
 use crate::file::label::{

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use highwater_core::annotation::{ArgumentCase, Claim, Claims, Hints, OperatorLabel, ResultCase, Scalar};
-use highwater_core::approval::Sentence;
-use highwater_core::policy::{Case, CaseSet, ConditionSource, PathGlob, Pointer, Written as Word};
+use highwater_core::policy::PathGlob;
+use highwater_display::Sentence;
+use highwater_notation::Pointer;
+use highwater_rules::{ConditionSource, Written as Word, compile_case, compile_cases};
 
 use super::Lowering;
 use super::condition::{ConditionReader, shown};
@@ -262,7 +264,7 @@ impl Lowering<'_> {
                 continue;
             };
             written.push_str(&format!("; when {}: {}", shown(&condition), told(&claims)));
-            match Case::compile(&condition) {
+            match compile_case(&condition) {
                 Ok(when) => {
                     conditions.push((*at, condition, claims.clone()));
                     made.push(ArgumentCase::new(when, &claims));
@@ -380,7 +382,7 @@ impl Lowering<'_> {
     /// Cases that can apply to one call must leave something that both allow.
     fn refuse_quarrels(&self, subject: &str, cases: &[(Span, ConditionSource, Claims)]) {
         let sources: Vec<ConditionSource> = cases.iter().map(|(_, source, _)| source.clone()).collect();
-        let Ok(set) = CaseSet::compile(&sources) else { return };
+        let Ok(set) = compile_cases(&sources) else { return };
         let claims: Vec<&Claims> = cases.iter().map(|(_, _, claims)| claims).collect();
         for Quarrel { first, second, about, example } in quarrels(&set, &claims) {
             let (Some((earlier, ..)), Some((later, ..))) = (cases.get(first), cases.get(second)) else {

@@ -1,6 +1,6 @@
 //! A server's signed manifest: who may have signed it, and where it is.
 
-use highwater_core::pin::ManifestKey;
+use highwater_pins::ManifestKey;
 
 use super::remote::check_url;
 use super::{Lowering, Refused};

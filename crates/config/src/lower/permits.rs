@@ -3,8 +3,8 @@
 use highwater_core::approval::StandingPermit;
 use highwater_core::grant::{NAME_RULE, name_fault};
 use highwater_core::id::{Principal, UpstreamId};
-use highwater_core::policy::end_of;
-use highwater_core::policy::suggest::choose;
+use highwater_notation::end_of;
+use highwater_notation::suggest::choose;
 use serde_json::{Map, Value as Json};
 
 use super::Lowering;

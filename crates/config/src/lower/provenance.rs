@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use highwater_core::annotation::{Cap, Caps};
-use highwater_core::policy::Pointer;
-use highwater_core::policy::suggest::choose;
 use highwater_core::provenance::RecordShape;
+use highwater_notation::Pointer;
+use highwater_notation::suggest::choose;
 
 use super::{Lowering, Refused};
 use crate::file::words::ProvenanceWord;

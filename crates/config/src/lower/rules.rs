@@ -1,6 +1,6 @@
 //! Rules and waivers of all files: from the tree as written to the compiled set.
 
-use highwater_core::policy::{ConditionSource, RuleError, RuleSource, Spanned, WaiverSource};
+use highwater_rules::{ConditionSource, RuleError, RuleSource, Spanned, WaiverSource};
 
 use super::Lowering;
 use super::condition::{ConditionReader, place, span};
@@ -29,12 +29,12 @@ impl<'l> Lowering<'l> {
             self.rule_file(node, &mut rules, &mut waivers);
         }
         match Rules::compile(&rules, &waivers) {
-            Ok(set) => {
+            Ok((set, warnings)) => {
                 let names = rules.iter().map(|rule| place(rule.name.span)).collect();
                 let entries = waivers.iter().map(|waiver| place(waiver.span)).collect();
                 self.problems.place_rules(names, entries);
-                for warning in set.set().warnings() {
-                    self.problems.warn(problem(warning.clone()));
+                for warning in warnings {
+                    self.problems.warn(problem(warning));
                 }
                 (self.problems.count() == before).then_some(set)
             }

@@ -1,7 +1,7 @@
 //! Rules that come with the program and are switched on by their names, such as `rules: [builtin:graduated]`.
 
-use highwater_core::policy::suggest::listed;
-use highwater_core::policy::{ConditionSource, RuleSource, Spanned, ValueSource, Written};
+use highwater_notation::suggest::listed;
+use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, Written};
 
 use super::Lowering;
 use super::condition::span;

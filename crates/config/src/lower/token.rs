@@ -4,13 +4,13 @@ use std::num::NonZeroU32;
 
 use highwater_core::grant::{Grant, Limits, NAME_RULE, ServerScope, ToolPattern, ToolScope, name_fault};
 use highwater_core::id::VirtualServerId;
-use highwater_core::policy::end_of;
+use highwater_notation::end_of;
+use highwater_notation::suggest::choose;
 
 use super::{Lowering, Refused};
 use crate::file::{AgentTokenFile, ConfigFile};
 use crate::read::{Deliberate, Entries, Field, Written};
 use crate::settings::{AgentToken, VirtualServer};
-use highwater_core::policy::suggest::choose;
 
 /// The word for all servers.
 const ALL: &str = "*";

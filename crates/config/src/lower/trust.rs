@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use highwater_core::policy::suggest::{choose, nearest};
 use highwater_core::trust::{ServerTrust, TrustLevel};
+use highwater_notation::suggest::{choose, nearest};
 
 use super::Lowering;
 use crate::diagnose::Problem;

@@ -1,7 +1,7 @@
 //! Virtual servers: names, members, and the `default` that always exists.
 
 use highwater_core::decide::FlowPolicy;
-use highwater_core::policy::suggest::choose;
+use highwater_notation::suggest::choose;
 
 use super::provenance::is_on;
 use super::{Lowering, Refused, name};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use highwater_core::policy::suggest::{choose, listed};
+use highwater_notation::suggest::{choose, listed};
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::path::Path;

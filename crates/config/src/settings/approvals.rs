@@ -3,10 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use highwater_core::approval::receipt::AuditorKey;
-use highwater_core::approval::{AuthenticatorClass, AuthenticatorList, Quorum};
+use highwater_core::approval::{AuthenticatorClass, Quorum};
 use highwater_core::grant::ToolPattern;
 use highwater_core::id::UpstreamId;
+use highwater_passkey::AuthenticatorList;
+use highwater_receipts::AuditorKey;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

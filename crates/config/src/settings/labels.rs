@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use highwater_core::annotation::OperatorLabel;
-use highwater_core::approval::Sentence;
 use highwater_core::policy::{PathGlob, Truth};
 use highwater_core::provenance::RecordShape;
+use highwater_display::Sentence;
 
 /// The operator's labels of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -19,10 +19,10 @@ use highwater_core::approval::StandingPermit;
 use highwater_core::decide::FlowPolicy;
 use highwater_core::grant::{self, Grant};
 use highwater_core::id::UserId;
-use highwater_core::pin::ManifestKey;
 use highwater_core::profile::Profile;
 use highwater_core::provenance::People;
 use highwater_core::trust::ServerTrust;
+use highwater_pins::ManifestKey;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use highwater_core::policy::{RuleError, RuleSet, RuleSource, Spanned, WaiverSource, compile};
+use highwater_core::policy::RuleSet;
+use highwater_rules::{Compiled, RuleError, RuleSource, Spanned, WaiverSource, check};
 
 use crate::lower::condition::shown;
 
@@ -18,10 +19,14 @@ pub struct Rules {
 // === impl Rules ===
 
 impl Rules {
-    pub(crate) fn compile(rules: &[RuleSource], waivers: &[WaiverSource]) -> Result<Self, Vec<RuleError>> {
-        let set = Arc::new(compile(rules, waivers)?);
+    /// The rules, and what is worth a look.
+    pub(crate) fn compile(
+        rules: &[RuleSource],
+        waivers: &[WaiverSource],
+    ) -> Result<(Self, Vec<RuleError>), Vec<RuleError>> {
+        let Compiled { set, warnings } = check(rules, waivers)?;
         let written = rules.iter().map(rule).chain(waivers.iter().map(waiver)).collect();
-        Ok(Self { set, written })
+        Ok((Self { set: Arc::new(set), written }, warnings))
     }
 
     /// The compiled set.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use aws_lc_rs::digest::{Context, SHA256, digest};
+use highwater_notation::{from_hex, to_hex};
 use serde::{Serialize, Serializer};
 
 use super::ActionKind;
@@ -62,30 +63,6 @@ impl ActionDigest {
     pub fn parse(text: &str) -> Option<Self> {
         from_hex(text).map(Self)
     }
-}
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
-
-/// Bytes in hexadecimal.
-pub(crate) fn to_hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        for nibble in [byte >> 4, byte & 15] {
-            text.extend(HEX.get(usize::from(nibble)).map(|digit| char::from(*digit)));
-        }
-    }
-    text
-}
-
-/// Reads 32 bytes in lower-case hexadecimal; no other spelling, so that two that differ differ.
-pub(crate) fn from_hex(text: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    let mut digits = text.bytes().map(|digit| HEX.iter().position(|known| *known == digit));
-    for byte in &mut bytes {
-        let (high, low) = (digits.next()??, digits.next()??);
-        *byte = u8::try_from(high << 4 | low).ok()?;
-    }
-    digits.next().is_none().then_some(bytes)
 }
 
 impl fmt::Display for ActionDigest {

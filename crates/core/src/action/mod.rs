@@ -7,7 +7,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use digest::ActionDigest;
-pub(crate) use digest::{from_hex, to_hex};
 
 use crate::id::UpstreamId;
 

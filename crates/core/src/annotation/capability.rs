@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::words::{Word, Words};
+use highwater_notation::{Word, Words};
+
 use super::{Authority, Capability};
 
 /// How far one capability reaches.

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use highwater_notation::{Arguments, Found, Pointer, Wanted};
+
 use super::{Authority, Caps, Claim, Claimed, Claims, Hints};
-use crate::policy::{Arguments, Case, Found, Pointer, Subject, Truth, Wanted};
+use crate::policy::{Case, Subject, Truth};
 
 /// An operator's label of a tool, a resource or a prompt.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +58,7 @@ impl OperatorLabel {
                 places.push(Subject::Argument(case.pointer.clone()));
             }
         }
-        let wanted = Wanted::of(&places);
+        let wanted = Wanted::of(places.iter().map(Subject::argument));
         let claims = spoken_by(claims, Authority::Operator);
         Self { claims, cases, results, places, wanted, caps: Caps::NONE }
     }

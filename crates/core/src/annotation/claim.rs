@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::words::{Words, vocabulary};
+use highwater_notation::{Words, vocabulary};
+
 use super::{
     ApprovalWish, ArgumentRole, CapabilityClaim, Confidentiality, Destination, Hints, Outcome, Possible,
     Sensitivity, Source, SourceSet,

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::words::{Word, Words};
+use highwater_notation::{Word, Words};
+
 use super::{
     Accepts, ApprovalWish, ArgumentRole, Authority, Axis, CallVariant, Capabilities, Confidentiality,
     DataClass, Destination, EffectiveHints, Outcome, Possible, Roles, Sensitivity, Source,

@@ -20,7 +20,6 @@ mod strictest;
 mod tally;
 mod vocabulary;
 mod weigh;
-pub(crate) mod words;
 
 pub use capability::{Capabilities, CapabilityClaim, Reach};
 pub use caps::{Cap, Caps};
@@ -31,13 +30,13 @@ pub use contract::{Contract, ReplyBounds, ReplyKind};
 pub use hints::{EffectiveHints, Hints};
 pub use notice::{Notice, NoticeKind};
 pub use possible::{Possible, Severe};
+pub use recorded::KeptContract;
 pub use roles::Roles;
 pub use sensitivity::{Accepts, Sensitivity};
 pub use vocabulary::{
     ApprovalWish, ArgumentRole, Axis, CallVariant, Capability, ClassSet, Confidentiality, DataClass,
     Destination, Outcome, Source, SourceSet, class_name,
 };
-pub use words::{Word, Words, same_word};
 
 #[cfg(test)]
 mod tests;

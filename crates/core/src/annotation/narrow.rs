@@ -4,12 +4,13 @@
 //! static value and the new one both stand. From the operator that is how a mild contract is tightened case by
 //! case; from a server it is a failure, and somebody should hear of it.
 
+use highwater_notation::Word;
+
 use super::contract::{Contract, ReplyBounds};
 use super::tally::{AcceptTally, ReturnTally, Tally};
 use super::weigh::Scale;
 use super::{
-    Accepts, Authority, Axis, CallVariant, Claimed, Claims, Notice, NoticeKind, Possible, Sensitivity,
-    Severe, Word,
+    Accepts, Authority, Axis, CallVariant, Claimed, Claims, Notice, NoticeKind, Possible, Sensitivity, Severe,
 };
 
 impl Contract {
@@ -163,7 +164,7 @@ impl Contract {
 fn note_drift<T: Word>(
     axis: Axis,
     bounds: Possible<T>,
-    said: super::Words<T>,
+    said: highwater_notation::Words<T>,
     from: &'static str,
     notices: &mut Vec<Notice>,
 ) {

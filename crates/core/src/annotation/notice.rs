@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use highwater_notation::vocabulary;
+
 use super::Axis;
-use super::words::vocabulary;
 
 vocabulary! {
     /// What there is to say about a claim.

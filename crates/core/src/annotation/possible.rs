@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use highwater_notation::{Word, Words};
 use serde::{Serialize, Serializer};
-
-use super::words::{Word, Words};
 
 /// A set of values of which one or more will hold. Never empty: an empty one would say that nothing happens.
 pub struct Possible<T>(Words<T>);

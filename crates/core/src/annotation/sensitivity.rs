@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use highwater_notation::Words;
 use serde::{Serialize, Serializer};
 
-use super::{ClassSet, DataClass, Words};
+use super::{ClassSet, DataClass};
 use crate::label::{Label, TextSet};
 
 /// Classes of data. As a reply's sensitivity it is a possible set, of which `none` may be a member.

@@ -1,6 +1,7 @@
 //! The axes of the scale that are no sets: integrity, approval, idempotence, the class of a call.
 
-use super::words::Words;
+use highwater_notation::Words;
+
 use super::{ApprovalWish, Authority, CallVariant, Outcome, Possible};
 use crate::trust::TrustLevel;
 

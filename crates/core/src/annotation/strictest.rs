@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use highwater_notation::Words;
+
 use super::contract::{Contract, ReplyKind};
-use super::words::Words;
 use super::{Accepts, Axis};
 
 impl Contract {

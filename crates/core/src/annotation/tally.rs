@@ -4,8 +4,9 @@
 //! nobody names any. A *bound* says what it cannot be, and takes that away from the choices. What is *added* may be the
 //! case as well, whatever was chosen.
 
+use highwater_notation::{Word, Words};
+
 use super::single::operator;
-use super::words::{Word, Words};
 use super::{Accepts, Authority, Axis, Notice, NoticeKind, Possible, Sensitivity, Severe};
 
 /// What was said on an axis that is a possible set.

@@ -1,6 +1,6 @@
 //! The words of a contract, each list from mild to severe, in the published spelling.
 
-use super::words::{Words, vocabulary};
+use highwater_notation::{Words, vocabulary};
 
 vocabulary! {
     /// A kind of sensitive data. A category, not a grade: a card number and a medical record are both

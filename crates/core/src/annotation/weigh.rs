@@ -5,10 +5,11 @@
 //! chooses within its own bounds, and everything added to it. Who says more is not worse off than who says less, unless
 //! what is said is worse.
 
+use highwater_notation::Words;
+
 use super::contract::Contract;
 use super::single::{Ceiling, Idempotent, VariantClaims, Wishes};
 use super::tally::{AcceptTally, ReturnTally, Tally};
-use super::words::Words;
 use super::{
     ApprovalWish, Authority, Axis, Capabilities, Capability, CapabilityClaim, Claim, Claims, Confidentiality,
     DataClass, Destination, Hints, Notice, NoticeKind, Outcome, Possible, Reach, Roles, Sensitivity, Source,

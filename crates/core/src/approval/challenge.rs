@@ -1,11 +1,12 @@
 //! Challenges: one is issued for one call, to one asker, for one person to sign.
 
-use super::arguments::CanonicalArguments;
+use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_passkey::{ActionHash, Nonce, ServerId, ToolName, WireChallenge};
+
 use super::class::AuthenticatorClass;
 use super::credential::{Credential, eligible};
 use super::reason::ApprovalReason;
-use super::signed::{ActionHash, Nonce, ServerId, ToolName, WireChallenge};
-use crate::id::{ChallengeId, Principal, Timestamp, UpstreamId, UserId};
+use crate::id::{ChallengeId, Principal, UpstreamId, UserId};
 use crate::pin::PinDigest;
 
 /// How long a challenge can be signed and used (S30).

@@ -1,9 +1,7 @@
 //! Which authenticators a tool accepts, told by the transports that a credential was enrolled with.
 
-use serde::{Deserialize, Serialize};
-
-use super::fault::Fault;
-use crate::annotation::words::vocabulary;
+use highwater_notation::vocabulary;
+use highwater_passkey::Transports;
 
 vocabulary! {
     /// Which credentials a tool accepts (S37, S38).
@@ -14,21 +12,6 @@ vocabulary! {
         CrossPlatform = "cross-platform",
     }
 }
-
-/// How many transports a credential may name. There are six.
-const MAX_TRANSPORTS: usize = 16;
-
-/// The longest name of a transport.
-const MAX_TRANSPORT: usize = 32;
-
-/// The transports that lead out of the machine.
-const OUTSIDE: [&str; 4] = ["hybrid", "usb", "nfc", "ble"];
-
-/// The transports of a credential as the client named them at enrollment. Nobody signs them, so a client that lies
-/// passes the filter; what the class promises is no more than what the SEP promises of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Transports(Vec<String>);
 
 // === impl AuthenticatorClass ===
 
@@ -44,25 +27,8 @@ impl AuthenticatorClass {
     pub fn admits(self, transports: &Transports) -> bool {
         match self {
             Self::Platform => true,
-            Self::CrossPlatform => transports.0.iter().any(|known| OUTSIDE.contains(&known.as_str())),
+            Self::CrossPlatform => transports.lead_outside(),
         }
-    }
-}
-
-// === impl Transports ===
-
-impl Transports {
-    /// Takes what a client named, within bounds.
-    pub fn new(named: Vec<String>) -> Result<Self, Fault> {
-        if named.len() > MAX_TRANSPORTS || named.iter().any(|name| name.len() > MAX_TRANSPORT) {
-            return Err(Fault::Malformed("transports"));
-        }
-        Ok(Self(named))
-    }
-
-    /// The names.
-    pub fn names(&self) -> &[String] {
-        &self.0
     }
 }
 
@@ -95,11 +61,5 @@ mod tests {
         for named in [&["internal"][..], &[], &["usb"], &["whatever"]] {
             assert!(admits(AuthenticatorClass::Platform, named));
         }
-    }
-
-    #[test]
-    fn transports_are_bounded() {
-        assert!(Transports::new(vec!["usb".to_owned(); 17]).is_err());
-        assert!(Transports::new(vec!["x".repeat(33)]).is_err());
     }
 }

@@ -1,17 +1,10 @@
 //! Credentials: what is kept of a passkey, and which of a person's may approve.
 
-use std::fmt;
+use highwater_passkey::{CredentialId, Enrolled, PublicKey, Transports};
 
-use super::authenticator_data::MAX_CREDENTIAL_ID;
-use super::base64url;
-use super::class::{AuthenticatorClass, Transports};
-use super::cose::PublicKey;
+use super::class::AuthenticatorClass;
 use super::reason::ApprovalReason;
 use crate::id::UserId;
-
-/// The id of a credential: 1 to 1023 bytes.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CredentialId(Box<[u8]>);
 
 /// Whether a credential counts. A row is never deleted, so that receipts stay checkable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,41 +51,19 @@ pub fn eligible<'a>(
     if eligible.is_empty() { Err(ApprovalReason::NoEligibleCredential) } else { Ok(eligible) }
 }
 
-// === impl CredentialId ===
-
-impl CredentialId {
-    /// Takes an id of a length that there is.
-    pub fn new(bytes: impl Into<Box<[u8]>>) -> Option<Self> {
-        let bytes = bytes.into();
-        (1..=MAX_CREDENTIAL_ID).contains(&bytes.len()).then_some(Self(bytes))
-    }
-
-    /// Reads the form of the wire.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::new(base64url::decode(text)?)
-    }
-
-    /// The bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Display for CredentialId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&base64url::encode(&self.0))
-    }
-}
-
-impl fmt::Debug for CredentialId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 // === impl Credential ===
 
 impl Credential {
+    /// What its signatures are held against.
+    pub fn enrolled(&self) -> Enrolled<'_> {
+        Enrolled {
+            id: &self.id,
+            user_handle: &self.user_handle,
+            key: &self.key,
+            backup_eligible: self.backup_eligible,
+        }
+    }
+
     /// Whether it is this person's and counts.
     pub fn is_usable_by(&self, user: &UserId) -> bool {
         self.standing == CredentialStanding::Active && self.user == *user

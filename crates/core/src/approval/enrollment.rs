@@ -1,15 +1,14 @@
 //! Enrolling a passkey: one enrollment at a time per asker, finished once, and dormant until a person confirms it.
 
-use super::attestation::AttestationDemand;
-use super::authenticators::AuthenticatorList;
-use super::class::Transports;
-use super::cose::PublicKey;
-use super::credential::{Credential, CredentialId, CredentialStanding};
+use highwater_notation::Timestamp;
+use highwater_passkey::{
+    AttestationDemand, AuthenticatorList, CredentialId, Nonce, PublicKey, Registration, RelyingParty,
+    Transports, verify_registration,
+};
+
+use super::credential::{Credential, CredentialStanding};
 use super::reason::{ApprovalReason, Rejection};
-use super::registration::{Registration, verify_registration};
-use super::relying_party::RelyingParty;
-use super::signed::Nonce;
-use crate::id::{Principal, Timestamp, UserId};
+use crate::id::{Principal, UserId};
 
 /// How long an enrollment can be finished (S13).
 pub const ENROLLMENT_LIFETIME_MS: u64 = 300_000;

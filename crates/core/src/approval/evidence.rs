@@ -1,11 +1,9 @@
 //! The evidence a client puts beside a call: checks 1 to 3.
 
+use highwater_passkey::{CredentialId, object};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::base64url;
-use super::credential::CredentialId;
-use super::fault::Fault;
 use super::reason::ApprovalReason;
 use crate::id::ChallengeId;
 
@@ -80,21 +78,6 @@ impl Evidence {
     pub(super) fn response(&self) -> &str {
         &self.response
     }
-}
-
-/// Reads an object. The library would take an array for one as well.
-pub(super) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
-    let is_object = text.bytes().find(|byte| !byte.is_ascii_whitespace()) == Some(b'{');
-    is_object.then(|| serde_json::from_str(text).ok()).flatten()
-}
-
-/// The bytes of one part, at most so many.
-pub(super) fn bytes_of(text: &str, longest: usize, name: &'static str) -> Result<Vec<u8>, Fault> {
-    // Four letters are three bytes, and there may be padding.
-    if text.len() > longest / 3 * 4 + 8 {
-        return Err(Fault::Malformed(name));
-    }
-    base64url::decode(text).filter(|bytes| bytes.len() <= longest).ok_or(Fault::Malformed(name))
 }
 
 #[cfg(test)]

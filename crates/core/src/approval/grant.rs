@@ -3,7 +3,8 @@
 //! As with a signature that comes with its call, the order of the types is the order of what has to happen: a [`Grant`]
 //! permits nothing, the store uses it up, and only what was used up is a [`SpentGrant`].
 
-use super::signed::ActionHash;
+use highwater_passkey::ActionHash;
+
 use crate::decide::Told;
 use crate::id::{ApprovalId, Principal};
 use crate::policy::Effect;

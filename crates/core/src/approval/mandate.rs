@@ -11,20 +11,17 @@ pub use standing_permit::{PermitUse, StandingPermit};
 
 use std::collections::BTreeMap;
 
+use highwater_notation::{ArgumentTypes, CanonicalArguments, Timestamp, parse_time};
+use highwater_passkey::{ActionHash, ServerId, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use constraint::{Constraint, NoConstraint};
-
-use super::arguments::CanonicalArguments;
 use super::grant::MandatedCall;
-use super::signed::{ActionHash, ServerId, ToolName};
 use crate::annotation::ClassSet;
-use crate::id::{Principal, Timestamp};
+use crate::id::Principal;
 use crate::label::Label;
-use crate::pin::parse_time;
-use crate::profile::ArgumentTypes;
+use constraint::{Constraint, NoConstraint};
 
 /// The longest that a mandate lasts.
 pub const MAX_MANDATE_MS: u64 = 8 * 60 * 60 * 1000;
@@ -265,7 +262,7 @@ impl Mandate {
     }
 
     /// Whether a call is within what can be told of it later, from its receipt.
-    pub(super) fn covers(
+    pub fn covers(
         &self,
         principal: &Principal,
         tool: &ToolName,

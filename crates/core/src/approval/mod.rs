@@ -7,74 +7,37 @@
 //!
 //! Rules are cited by their numbers: S for the server's, G for rulings where the text is silent.
 
-mod arguments;
-mod assertion;
-mod attestation;
-mod authenticator_data;
-mod authenticators;
-mod base64url;
-mod cbor;
-mod certificate;
 mod challenge;
 mod class;
-mod client_data;
-mod cose;
 mod credential;
-mod der;
-mod display;
 mod enrollment;
 mod evidence;
-mod fault;
 mod grant;
-mod iso;
 mod mandate;
-pub mod question;
 mod quorum;
 mod reason;
-pub mod receipt;
-mod registration;
 mod relay;
-mod relying_party;
 mod round;
-mod sensitive;
-mod sentence;
-mod signed;
-mod trust;
 mod undisturbed;
 mod verify;
 
-pub use arguments::{CanonicalArguments, MAX_ARGUMENTS, Unsignable};
-pub use assertion::{Assertion, verify_assertion};
-pub use attestation::{AttestationDemand, attested_by};
-pub use authenticators::{Aaguid, AuthenticatorList, AuthenticatorMake, NoRoot, RootCertificate};
-pub use base64url::{decode as decode_base64url, encode as encode_base64url};
 pub use challenge::{CHALLENGE_LIFETIME_MS, ChallengeRecord, Issued, Proposal, issue};
-pub use class::{AuthenticatorClass, Transports};
-pub use cose::{Algorithm, PublicKey};
-pub use credential::{Credential, CredentialId, CredentialStanding, eligible};
-pub use display::{RENDERER_VERSION, Rendered, lines, plain, render};
+pub use class::AuthenticatorClass;
+pub use credential::{Credential, CredentialStanding, eligible};
 pub use enrollment::{ENROLLMENT_LIFETIME_MS, NewCredential, PendingEnrollment, finish};
 pub use evidence::{Evidence, METHOD};
-pub use fault::Fault;
 pub use grant::{
     GRANT_LIFETIME_MS, Grant, GrantOutcome, MandateOutcome, MandatedCall, SpentGrant, SpentMandate,
 };
-pub use iso::{from_iso, to_iso};
 pub use mandate::{
     DelegatedTool, MAX_MANDATE_MS, Mandate, MandateUse, PermitUse, StandingPermit, TermsFault, Unmandated,
 };
 pub use quorum::{Partial, PartialAnswer, Quorum, QuorumState};
 pub use reason::{ApprovalReason, Rejection};
-pub use registration::{Registration, verify_registration, verify_stored_attestation};
 pub use relay::{RelayedApproval, RelayedCall, RelayedChallenge, relay, resume};
-pub use relying_party::RelyingParty;
 pub use round::{
     Consented, LeftOpen, ROUND_LIFETIME_MS, ResumedRound, Round, RoundCall, RoundFault, RoundOutcome,
     SpentRound,
 };
-pub use sensitive::may_be_sensitive;
-pub use sentence::{BadSentence, Said, Sentence, glance};
-pub use signed::{ActionHash, Nonce, ReservedAction, ServerId, ToolName, WireChallenge};
-pub use trust::Unattested;
 pub use undisturbed::Undisturbed;
 pub use verify::{ApprovalCall, ConsumeOutcome, SpentApproval, VerifiedApproval, verify};

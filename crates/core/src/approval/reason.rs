@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::fault::Fault;
-use crate::annotation::words::vocabulary;
+use highwater_notation::vocabulary;
+use highwater_passkey::Fault;
 
 vocabulary! {
     /// Why an approval was rejected (S56). The words are the wire's and are never translated.

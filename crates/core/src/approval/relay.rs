@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use highwater_notation::CanonicalArguments;
 
-use super::arguments::CanonicalArguments;
 use super::evidence::Evidence;
 use super::reason::ApprovalReason;
 use crate::decide::Agreement;

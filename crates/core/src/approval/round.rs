@@ -8,13 +8,14 @@
 
 use std::borrow::Cow;
 
+use highwater_notation::Timestamp;
+use highwater_passkey::ActionHash;
 use serde::{Deserialize, Serialize};
 
-use super::signed::ActionHash;
 use super::undisturbed::Undisturbed;
 use crate::action::{Action, ActionDigest};
 use crate::decide::Told;
-use crate::id::{Principal, SessionKey, Timestamp, UpstreamId};
+use crate::id::{Principal, SessionKey, UpstreamId};
 use crate::label::{Label, LabelDigest};
 use crate::pin::PinDigest;
 use crate::policy::Effect;

@@ -1,15 +1,14 @@
 //! Checks 4 to 12, in their order, and what comes of them. Nothing is consumed here, and nothing is consumed before.
 
-use super::arguments::CanonicalArguments;
-use super::assertion::{Assertion, verify_assertion};
+use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_passkey::{ActionHash, Assertion, CredentialId, RelyingParty, ToolName, verify_assertion};
+
 use super::challenge::ChallengeRecord;
 use super::class::AuthenticatorClass;
-use super::credential::{Credential, CredentialId};
+use super::credential::Credential;
 use super::evidence::Evidence;
 use super::reason::{ApprovalReason, Rejection};
-use super::relying_party::RelyingParty;
-use super::signed::{ActionHash, ToolName};
-use crate::id::{ChallengeId, Principal, Timestamp, UpstreamId, UserId};
+use crate::id::{ChallengeId, Principal, UpstreamId, UserId};
 use crate::pin::PinDigest;
 
 /// The call that arrived, as it would be executed now.
@@ -120,8 +119,9 @@ pub fn verify(
         return Err(ApprovalReason::AuthenticatorClassMismatch.into());
     }
     // 10
-    let assertion = verify_assertion(evidence.response(), challenge.wire.as_bytes(), credential, party)
-        .map_err(|fault| Rejection::with(ApprovalReason::SignatureVerificationFailed, fault))?;
+    let assertion =
+        verify_assertion(evidence.response(), challenge.wire.as_bytes(), credential.enrolled(), party)
+            .map_err(|fault| Rejection::with(ApprovalReason::SignatureVerificationFailed, fault))?;
     // 11
     if !credential.counter_may_become(assertion.counter) {
         return Err(ApprovalReason::SignatureCounterRegression.into());

@@ -61,6 +61,20 @@ pub struct AskPass {
     judgement: Judgement,
 }
 
+// === impl AskKind ===
+
+impl AskKind {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sample => "sample",
+            Self::ElicitForm => "elicit-form",
+            Self::ElicitUrl => "elicit-url",
+            Self::Roots => "roots",
+        }
+    }
+}
+
 // === impl AskPass ===
 
 impl AskPass {

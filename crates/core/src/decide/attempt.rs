@@ -61,7 +61,8 @@ pub struct Spent;
 // === impl Conduct ===
 
 impl Conduct {
-    pub(super) fn of(action: &Action, contract: &Contract) -> Self {
+    /// How this action may be carried out under this contract.
+    pub fn of(action: &Action, contract: &Contract) -> Self {
         match action.kind() {
             ActionKind::Answer | ActionKind::TaskStep | ActionKind::Subscribe => Self::Step,
             // What was approved is used up by the first sending: a second would be a replay.

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use aws_lc_rs::digest::{Context, SHA256};
+use highwater_notation::Timestamp;
+use highwater_passkey::ActionHash;
 
 use super::finding::{Finding, FindingId, Reason};
 use super::flow::{Concern, FlowViolations};
@@ -10,10 +12,10 @@ use super::told_findings::Told;
 use super::verdict::{Denial, Judgement};
 use crate::action::ActionDigest;
 use crate::approval::{
-    ActionHash, Consented, Grant, RelayedApproval, ResumedRound, SpentApproval, SpentGrant, SpentMandate,
-    SpentRound, Undisturbed,
+    Consented, Grant, RelayedApproval, ResumedRound, SpentApproval, SpentGrant, SpentMandate, SpentRound,
+    Undisturbed,
 };
-use crate::id::{DecisionId, Principal, Timestamp};
+use crate::id::{DecisionId, Principal};
 use crate::label::{Label, LabelDigest};
 use crate::policy::{Effect, Facts};
 
@@ -419,7 +421,7 @@ impl QuestionDigest {
 
     /// Reads the hexadecimal form.
     pub fn parse(text: &str) -> Option<Self> {
-        crate::action::from_hex(text).map(Self)
+        highwater_notation::from_hex(text).map(Self)
     }
 }
 

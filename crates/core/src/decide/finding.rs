@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use highwater_notation::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::flow::{FlowMode, FlowRule};
-use crate::id::Timestamp;
 use crate::policy::{Effect, Seen, SeenValue, Truth};
 use crate::provenance::Lack;
 
@@ -199,8 +199,9 @@ pub struct Finding {
 // === impl Finding ===
 
 impl Finding {
+    /// A finding with one reason, that nothing else was seen of.
     #[cold]
-    pub(super) fn new(id: FindingId, effect: Effect, reason: Reason) -> Self {
+    pub fn new(id: FindingId, effect: Effect, reason: Reason) -> Self {
         Self {
             id,
             effect,

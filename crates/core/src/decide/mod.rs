@@ -73,6 +73,3 @@ fn settle(policy: &Policy, facts: &Facts<'_>, approval: Option<&Approval>) -> Ve
         Effect::Block => Verdict::Block(Denial::new(facts.decision.clone(), explained(judgement))),
     }
 }
-
-#[cfg(test)]
-mod tests;

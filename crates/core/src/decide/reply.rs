@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use highwater_passkey::ActionHash;
 
 use super::escalation::{Answer, Approval, Escalation, Proof, QuestionDigest, Unapproved};
 use super::finding::{Finding, FindingId, Reason};
@@ -12,7 +13,6 @@ use super::permit::Obligations;
 use super::verdict::{Denial, Judgement, Redactions};
 use super::{Effect, gates};
 use crate::annotation::{Claim, Claims, Contract, ReplyKind, Sensitivity};
-use crate::approval::ActionHash;
 use crate::label::{ANOTHER_CONVERSATION, Label, TextSet};
 use crate::policy::{Facts, Policy, ResponseFacts};
 use crate::session;

@@ -1,8 +1,9 @@
 //! The gates of layer L2: the operator's own rules, and the waivers that lower their findings and those of layer L1.
 
+use highwater_notation::Words;
+
 use super::finding::{Finding, FindingId, PerMode, Reason, Waived};
 use super::verdict::{Demands, Redactions};
-use crate::annotation::Words;
 use crate::policy::{Effect, FlowRule, Hit, Reading, Truth, Waiver};
 
 /// Adds a finding for every rule that fires, and says what must be removed from the reply. Of a dry run nothing follows:

@@ -1,10 +1,11 @@
 //! What findings add up to: a judgement, and the verdict that follows from it.
 
+use highwater_notation::Words;
+
 use super::escalation::Escalation;
 use super::finding::{Finding, PerMode, Reason};
 use super::permit::Permit;
 use super::what_if::WhatIf;
-use crate::annotation::Words;
 use crate::id::DecisionId;
 use crate::policy::{Effect, FlowViolations, SightingKind};
 

@@ -4,8 +4,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use highwater_notation::Words;
+
 use super::finding::{Finding, FindingId, Reason};
-use crate::annotation::{Axis, Words};
+use crate::annotation::Axis;
 use crate::policy::{Because, Effect};
 
 /// Something that can be done about a finding.

@@ -1,6 +1,6 @@
 //! Whether a form that a token's client answers is a person's word.
 
-use crate::annotation::words::vocabulary;
+use highwater_notation::vocabulary;
 
 vocabulary! {
     /// Who answers the forms that a token's clients are sent. A form comes back from the client, so that a person stands

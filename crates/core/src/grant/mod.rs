@@ -24,10 +24,11 @@ pub use crate::annotation::CallVariant;
 
 use std::sync::LazyLock;
 
+use highwater_notation::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::decide::FlowFloor;
-use crate::id::{Timestamp, UpstreamId, VirtualServerId};
+use crate::id::{UpstreamId, VirtualServerId};
 
 /// What one token grants. Each field narrows; nothing in it widens another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,9 +1,9 @@
 //! The four permissions, and which of them an action needs.
 
+use highwater_notation::{Words, vocabulary};
+
 use super::CallVariant;
 use crate::action::ActionKind;
-use crate::annotation::Words;
-use crate::annotation::words::vocabulary;
 
 vocabulary! {
     /// What a token may grant.

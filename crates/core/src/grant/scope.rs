@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use highwater_notation::Glob;
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::id::UpstreamId;
-use crate::policy::Glob;
 
 /// Servers, by the operator's names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

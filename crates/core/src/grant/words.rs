@@ -1,6 +1,6 @@
 //! Whose words the prompts are that a token's clients tell of.
 
-use crate::annotation::words::vocabulary;
+use highwater_notation::vocabulary;
 
 vocabulary! {
     /// Whose words the prompts of a token's clients are. Only the owner's say what is wanted, so the operator says whether

@@ -1,6 +1,8 @@
 //! The label as bits: a storage format. Append, never renumber.
 
-use crate::annotation::{ClassSet, Source, SourceSet, Word, Words};
+use highwater_notation::{Word, Words};
+
+use crate::annotation::{ClassSet, Source, SourceSet};
 use crate::trust::TrustLevel;
 
 /// The part of a label that is a fixed set. Joins by OR, so replicas may merge in any order.
@@ -182,7 +184,7 @@ impl LabelBits {
     }
 
     /// The same, with what another agent wrote counted among the rest.
-    pub(crate) fn folded(self) -> Self {
+    pub fn folded(self) -> Self {
         match self.0 & UNTOLD {
             0 => self,
             _ => Self(self.0 & !UNTOLD).with_classes(self.untold_classes()),

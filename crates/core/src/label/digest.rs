@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use aws_lc_rs::digest::{Context, SHA256};
+use highwater_notation::{from_hex, to_hex};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Label, TextSet};
-use crate::action::{from_hex, to_hex};
 
 /// What is hashed first, so that no other digest is one of a label.
 const DOMAIN: &[u8] = b"highwater label 1";

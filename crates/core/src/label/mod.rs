@@ -14,7 +14,9 @@ pub(crate) use show::publish;
 pub use text_set::{TextSet, is_own_origin};
 pub use told::ANOTHER_CONVERSATION;
 
-use crate::annotation::{ClassSet, Confidentiality, DataClass, Source, SourceSet, Words};
+use highwater_notation::Words;
+
+use crate::annotation::{ClassSet, Confidentiality, DataClass, Source, SourceSet};
 use crate::trust::TrustLevel;
 
 /// The label of a context, a reply or a stored object.

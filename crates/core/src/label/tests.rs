@@ -1,7 +1,8 @@
 //! Single cases of the label: the stored layout bit by bit, overflow, unknown bits, and what is shown.
 
+use highwater_notation::Words;
+
 use super::*;
-use crate::annotation::Words;
 
 /// The layout is a storage format: each bit by its number, so that a renumbering fails here.
 #[test]

@@ -3,8 +3,10 @@
 
 use std::borrow::Cow;
 
+use highwater_notation::Words;
+
 use super::{Label, LabelBits, TextSet};
-use crate::annotation::{DataClass, Words};
+use crate::annotation::DataClass;
 
 /// Stands for every origin of what another agent wrote.
 pub const ANOTHER_CONVERSATION: &str = "urn:highwater:another-conversation";

@@ -6,11 +6,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::arguments::{Found, Pointer};
-use super::fact_table::Fact;
-use super::glob::Glob;
+use highwater_notation::{Found, Glob, Pointer};
+
+use super::fact_table::{Fact, FactName};
 use super::kind::Truth;
-use super::source::Span;
+use super::polarity::{self, Moves};
+use super::span::Span;
 use super::spellings::Spellings;
 use super::value::Val;
 
@@ -40,7 +41,7 @@ pub struct Test {
 
 /// Where in the flat array of an evaluation a fact stands; see [`RuleSet::subject`](super::RuleSet::subject).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot(pub(super) usize);
+pub struct Slot(pub usize);
 
 /// What a test is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ impl Condition {
     }
 
     /// The tests that must all hold for the condition to hold.
-    pub(super) fn required(&self) -> impl Iterator<Item = &Test> {
+    pub fn required(&self) -> impl Iterator<Item = &Test> {
         let parts = match self {
             Self::All(parts) => parts,
             Self::Test(_) => std::slice::from_ref(self),
@@ -136,6 +137,22 @@ impl Condition {
 // === impl Test ===
 
 impl Test {
+    /// A test of what stands at a slot: a row of the fact table, or an argument where there is none. The other spellings of
+    /// a text that an agent spells and a server reads, an argument or a URI, are asked as well; names are taken as they are.
+    pub fn new(slot: Slot, fact: Option<&'static Fact>, check: Check, negated: bool, span: Span) -> Self {
+        let is_spelled = fact.is_none_or(|fact| fact.name == Some(FactName::ResourceUri));
+        let spellings = is_spelled.then(|| Spellings::of(&check)).flatten().map(Arc::new);
+        Self { slot, fact, check, spellings, negated, span }
+    }
+
+    /// Which way it moves as the label of the session rises. An argument moves in no way.
+    pub fn moves(&self) -> Moves {
+        match self.fact {
+            Some(fact) => polarity::of(&self.check, fact.kind, fact.rises, self.negated),
+            None => Moves { only_up: true, only_down: true },
+        }
+    }
+
     /// Which fact.
     pub fn slot(&self) -> Slot {
         self.slot
@@ -179,7 +196,7 @@ impl Test {
     }
 
     /// What the test is worth, given what its check is.
-    pub(super) fn of(&self, check: Truth) -> Truth {
+    pub fn of(&self, check: Truth) -> Truth {
         if self.negated { !check } else { check }
     }
 }
@@ -188,7 +205,7 @@ impl Test {
 
 impl Check {
     /// Total: what does not fit (the compiler lets nothing of the kind pass) is unknown.
-    pub(super) fn on(&self, value: Val<'_>) -> Truth {
+    pub fn on(&self, value: Val<'_>) -> Truth {
         match (self, value) {
             (_, Val::Unknown(_)) => Truth::Unknown,
             (_, Val::Absent) => Truth::False,
@@ -245,7 +262,7 @@ impl Check {
     }
 
     /// How dear the check is, so that dear ones come last. Looking into arguments reads their whole text.
-    pub(super) fn cost(&self) -> u8 {
+    pub fn cost(&self) -> u8 {
         match self {
             Self::Among(_) | Self::Has(_) => 0,
             Self::Above(_) | Self::Below(_) | Self::Number(_) | Self::Exists => 1,
@@ -256,7 +273,7 @@ impl Check {
 }
 
 /// The order of a list of texts: lengths are compared before anything has to be read.
-pub(super) fn by_length(a: &str, b: &str) -> Ordering {
+pub fn by_length(a: &str, b: &str) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 

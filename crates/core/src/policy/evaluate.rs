@@ -1,7 +1,8 @@
 //! One evaluation: a fact is read where something still depends on it, and where no rule fires nothing is allocated.
 
+use highwater_notation::{Arguments, Found};
+
 use super::Facts;
-use super::arguments::{Arguments, Found};
 use super::condition::{Condition, Subject, Test};
 use super::effect::Effect;
 use super::fact_table::{Fact, View};

@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
+use highwater_notation::Found;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::Found;
 use super::condition::{Check, Condition, Subject, Test};
 use super::evaluate::{Hit, Reading};
 use super::fact_table::Fact;

@@ -3,15 +3,15 @@
 
 use std::sync::LazyLock;
 
-use super::arguments::{Found, Pointer, Wanted};
-use super::condition::Subject;
+use highwater_notation::{Found, Pointer, Wanted, Word, Words};
+
 use super::facts::{Facts, ManifestState, ServerTransport, SightingKind, ToolStatus};
 use super::kind::{Input, Kind, Phase, Phases, Rises};
 use super::value::{Because, Val};
 use crate::action::ActionKind;
 use crate::annotation::{
     Accepts, Axis, CallVariant, Capability, Confidentiality, DataClass, Destination, Outcome, Reach,
-    Sensitivity, Source, Word, Words,
+    Sensitivity, Source,
 };
 use crate::decide::{AskKind, FlowRule, FlowViolations};
 use crate::grant::Permission;
@@ -420,9 +420,8 @@ fn target<'a>(of: &View<'a>, kinds: &[ActionKind], reference: &str) -> Val<'a> {
     if action.kind() != ActionKind::Complete {
         return Val::Absent;
     }
-    static TYPE: LazyLock<Wanted> = LazyLock::new(|| {
-        Wanted::of(&Pointer::parse("ref/type").map(Subject::Argument).into_iter().collect::<Vec<_>>())
-    });
+    static TYPE: LazyLock<Wanted> =
+        LazyLock::new(|| Wanted::of(Pointer::parse("ref/type").as_ref().map(Some)));
     match TYPE.find(action.params()).as_deref() {
         Some([Found::Text(kind)]) if *kind == reference => Val::Text(action.target()),
         Some([Found::Text(_)]) => Val::Absent,

@@ -2,21 +2,21 @@
 
 use std::sync::LazyLock;
 
-use super::arguments::{Arguments, Parameters};
+use highwater_notation::{Arguments, Parameters, Timestamp, Words, vocabulary};
+
 use super::kind::Phase;
 use crate::action::{Action, ActionKind};
-use crate::annotation::words::vocabulary;
-use crate::annotation::{CallVariant, Caps, Contract, Possible, Sensitivity, Source, Words};
+use crate::annotation::{CallVariant, Caps, Contract, Possible, Sensitivity, Source};
 use crate::approval::RelayedApproval;
 use crate::decide::AskKind;
 use crate::grant::{Grant, Permission, required};
-use crate::id::{DecisionId, Principal, Timestamp, VirtualServerId};
+use crate::id::{DecisionId, Principal, VirtualServerId};
 use crate::label::{Label, TextSet};
 use crate::pin::Hold;
 use crate::profile::{LocalAct, Named};
 use crate::provenance::CallProvenance;
 use crate::session::Contributors;
-use crate::session::mark::Doubt;
+use crate::session::Doubt;
 use crate::trust::ServerTrust;
 
 /// What is known of one action when it is judged. Made with [`Facts::of`], which knows the worst of everything

@@ -1,50 +1,41 @@
 //! What is known when a decision is made: the operator's standing word (`Policy`) and this action's `Facts`.
 
-pub(crate) mod arguments;
-mod compile;
+mod case;
 mod condition;
 mod effect;
-mod error;
 mod evaluate;
 mod explain;
 mod fact_table;
 mod facts;
-mod glob;
 mod guard;
 mod kind;
-pub mod limits;
 mod overlook;
+mod polarity;
 mod rule;
-mod source;
+mod span;
 mod spellings;
-pub mod suggest;
 mod value;
 mod waiver;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-pub use arguments::{Arguments, Parameters, Pointer};
-pub(crate) use arguments::{Found, Wanted};
-#[cfg(test)]
-pub(crate) use compile::compile_early;
-pub use compile::{Case, CaseSet, Operator, compile};
-pub use condition::{Check, Condition, Slot, Subject, Test};
+pub use case::{Case, CaseSet};
+pub use condition::{Check, Condition, Slot, Subject, Test, by_length};
 pub use effect::Effect;
-pub use error::{RuleError, RuleErrorCode};
 pub use evaluate::{Hit, Reading};
 pub use explain::{Seen, SeenValue};
 pub use fact_table::{FACTS, Fact, FactName};
 pub use facts::{
     Facts, ManifestState, RequestFacts, ResponseFacts, ServerFacts, ServerTransport, SightingKind, ToolStatus,
 };
-pub use glob::Glob;
 pub use kind::{Input, Kind, Phase, Phases, Rises, Truth};
-pub use rule::{Rule, RuleSet};
-pub use source::{ConditionSource, RuleSource, Span, Spanned, ValueSource, WaiverSource, Written};
+pub use polarity::Moves;
+pub use rule::{CheckedRule, Rule, RuleSet};
+pub use span::Span;
 pub use spellings::{Likeness, PathGlob, Spellings};
 pub use value::{Because, Val};
-pub use waiver::{Waiver, end_of};
+pub use waiver::Waiver;
 
 use crate::decide::{FlowMode, FlowPolicy};
 pub use crate::decide::{FlowRule, FlowViolations};
@@ -86,7 +77,7 @@ impl PolicyDigest {
     /// The digest of these bytes.
     pub fn of(text: &[u8]) -> Self {
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text);
-        Self(Some(crate::action::to_hex(digest.as_ref()).into()))
+        Self(Some(highwater_notation::to_hex(digest.as_ref()).into()))
     }
 
     /// The hexadecimal form.
@@ -161,12 +152,12 @@ impl Policy {
     }
 
     /// What records call a server: its address, or its name where it has none. As it stands in JSON, without quotes.
-    pub(crate) fn on_record(&self, upstream: &UpstreamId) -> Option<&str> {
+    pub fn on_record(&self, upstream: &UpstreamId) -> Option<&str> {
         self.on_record.get(upstream).map(|name| &**name)
     }
 
     /// What the operator calls a server, as it stands in JSON, without quotes.
-    pub(crate) fn trust_label(&self, upstream: &UpstreamId) -> Option<&str> {
+    pub fn trust_label(&self, upstream: &UpstreamId) -> Option<&str> {
         self.trust_labels.get(upstream).map(|label| &**label)
     }
 
@@ -217,6 +208,3 @@ impl Admission {
         self.allowed_tools.as_ref().is_none_or(|allowed| allowed.contains(name))
     }
 }
-
-#[cfg(test)]
-mod tests;

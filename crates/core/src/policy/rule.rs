@@ -1,12 +1,13 @@
-//! The rules in force: checked, indexed, immutable. Only `compile` makes them, so an unchecked rule cannot exist.
+//! The rules in force: indexed, immutable. The crate `rules` checks what people write and makes them of it; which way each
+//! moves as a label rises is told here, from its tests, whatever the compiler thought.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::arguments::Wanted;
+use highwater_notation::{Pointer, Wanted};
+
 use super::condition::{Check, Condition, Slot, Subject};
 use super::effect::Effect;
-use super::error::RuleError;
 use super::fact_table::{Fact, FactName};
 use super::guard::Guarded;
 use super::kind::{Input, Phase, Phases};
@@ -26,7 +27,6 @@ pub struct RuleSet {
     /// The waivers that name each flow gate, in the order of [`FlowRule::ALL`].
     pub(super) flow_waivers: [Vec<usize>; FlowRule::ALL.len()],
     plans: [Plan; 4],
-    pub(super) warnings: Vec<RuleError>,
 }
 
 /// One rule: what it asks, and what follows if it may hold.
@@ -42,6 +42,27 @@ pub struct Rule {
     pub(super) redacts: Option<u64>,
     /// The waivers that name it.
     pub(super) waivers: Vec<usize>,
+}
+
+/// A rule that was checked, to be put in force.
+#[derive(Clone, Debug)]
+pub struct CheckedRule {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What follows if it fires.
+    pub effect: Effect,
+    /// What people are told.
+    pub message: Option<Arc<str>>,
+    /// When it fires.
+    pub condition: Condition,
+    /// Where on the road it is evaluated.
+    pub phases: Phases,
+    /// Whether it is only recorded what it would do.
+    pub dry_run: bool,
+    /// The kinds of sighting that it removes; all where it names none.
+    pub redacts: Option<u64>,
+    /// The waivers that name it, by their places.
+    pub waivers: Vec<usize>,
 }
 
 /// Which rules one phase has to look at.
@@ -66,6 +87,20 @@ pub(super) struct Named {
 // === impl RuleSet ===
 
 impl RuleSet {
+    /// Puts rules and waivers in force. `flow_waivers` are the waivers that name each flow gate, in the order of
+    /// [`FlowRule::ALL`]; what stands at a slot of a condition is the subject in that place.
+    pub fn new(
+        rules: Vec<CheckedRule>,
+        waivers: Vec<Waiver>,
+        flow_waivers: [Vec<usize>; FlowRule::ALL.len()],
+        subjects: Vec<Subject>,
+    ) -> Self {
+        let rules = rules.into_iter().map(Rule::of).collect();
+        let mut set = Self { rules, waivers, subjects, flow_waivers, ..Self::default() };
+        set.index();
+        set
+    }
+
     /// No rules.
     pub fn empty() -> Self {
         Self::default()
@@ -81,15 +116,10 @@ impl RuleSet {
         &self.waivers
     }
 
-    /// What is worth a look although it loads.
-    pub fn warnings(&self) -> &[RuleError] {
-        &self.warnings
-    }
-
     /// Whether no rule or waiver was accepted that may loosen as the label rises. Where one was, a decision reads
     /// the store first.
     pub fn monotone(&self) -> bool {
-        self.rules.iter().all(|rule| rule.monotone)
+        self.rules.iter().all(|rule| rule.monotone) && self.waivers.iter().all(Waiver::is_monotone)
     }
 
     /// What stands at a slot.
@@ -127,7 +157,7 @@ impl RuleSet {
     }
 
     /// Sorts the rules of each phase by what can be known to rule them out at once.
-    pub(super) fn index(&mut self) {
+    fn index(&mut self) {
         self.plans = Phase::ALL.map(|phase| {
             let mut plan = Plan::default();
             let rules = self.rules.iter().enumerate().filter(|(_, rule)| rule.phases.has(phase));
@@ -137,13 +167,19 @@ impl RuleSet {
             plan.general = Guarded::new(general, &self.rules);
             plan
         });
-        self.wanted = Wanted::of(&self.subjects);
+        self.wanted = Wanted::of(self.subjects.iter().map(Subject::argument));
     }
 }
 
 // === impl Rule ===
 
 impl Rule {
+    fn of(checked: CheckedRule) -> Self {
+        let CheckedRule { name, effect, message, condition, phases, dry_run, redacts, waivers } = checked;
+        let monotone = condition.tests().iter().all(|test| test.moves().only_up);
+        Self { name, effect, message, condition, phases, monotone, dry_run, redacts, waivers }
+    }
+
     /// Its name; the finding is `rule.` and this.
     pub fn name(&self) -> &Arc<str> {
         &self.name
@@ -236,6 +272,14 @@ impl Subject {
         match self {
             Self::Fact(fact) => Some(fact),
             Self::Argument(_) => None,
+        }
+    }
+
+    /// The pointer of an argument; nothing for a fact.
+    pub fn argument(&self) -> Option<&Pointer> {
+        match self {
+            Self::Fact(_) => None,
+            Self::Argument(pointer) => Some(pointer),
         }
     }
 

@@ -5,11 +5,16 @@
 
 use std::fmt;
 
+use highwater_notation::Glob;
+use highwater_notation::spelling::{
+    DECODED, Root, below_root, decoded, decoded_unless, is_plain, lower, resolved, root,
+};
+
 use super::condition::{Check, by_length, listed};
-use super::glob::Glob;
 use super::kind::Truth;
-use super::limits;
-use crate::spelling::{DECODED, Root, below_root, decoded, decoded_unless, is_plain, lower, resolved, root};
+
+/// Ends of an absolute pattern that are held against a relative text. A pattern with more is taken to meet it.
+const ENDS: usize = 64;
 
 /// What other spellings of a text are held against: the other spellings of what the test asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +110,9 @@ impl Spellings {
     }
 
     fn of_texts(texts: &[Box<str>]) -> Self {
-        let read = |text: &str| [resolved(text).into_owned(), crate::spelling::canonical(text).into_owned()];
+        let read = |text: &str| {
+            [resolved(text).into_owned(), highwater_notation::spelling::canonical(text).into_owned()]
+        };
         let canonical = ordered(texts.iter().flat_map(|text| read(text)));
         let folded =
             texts.iter().map(|text| text.to_string()).chain(texts.iter().flat_map(|text| read(text)));
@@ -291,8 +298,8 @@ impl RootedGlob {
         let (root, inside) = (root(pattern), below_root(pattern));
         let below = Glob::new(&format!("*/{inside}"));
         let mut ends = if root == Root::Relative { Vec::new() } else { ends(inside) };
-        let crowded = below.is_none() || ends.len() > limits::ENDS;
-        ends.truncate(limits::ENDS);
+        let crowded = below.is_none() || ends.len() > ENDS;
+        ends.truncate(ENDS);
         Some(Self {
             root: Some(root),
             below: below.filter(|_| has_letters(inside)),

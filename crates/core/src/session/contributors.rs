@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::annotation::words::vocabulary;
+use highwater_notation::vocabulary;
 
 vocabulary! {
     /// How well it is known who a contributor is, best first.

@@ -1,6 +1,6 @@
 //! The six levels of trust, from nobody to the owner.
 
-use crate::annotation::words::vocabulary;
+use highwater_notation::vocabulary;
 
 vocabulary! {
     /// How far whoever wrote something is believed. Listed from least to most.

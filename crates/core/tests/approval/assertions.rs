@@ -1,10 +1,12 @@
 //! Check 10: the whole of the WebAuthn procedure for assertions (S49, G3), for each algorithm and each way to be wrong.
 
-use highwater_core::approval::{Algorithm, ApprovalReason, Fault, decode_base64url, encode_base64url};
+use highwater_core::approval::ApprovalReason;
+use highwater_notation::{decode_base64url, encode_base64url};
+use highwater_passkey::{Algorithm, Fault};
+use highwater_testkit::passkey::{AT, BE, BS, Draft, ED, Passkey, UP, UV};
 use serde_json::{Value, json};
 
 use crate::scene::Scene;
-use highwater_testkit::passkey::{AT, BE, BS, Draft, ED, Passkey, UP, UV};
 
 fn fault(scene: &Scene) -> Option<Fault> {
     let rejection = scene.judge().err()?;

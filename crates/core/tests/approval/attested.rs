@@ -1,11 +1,12 @@
 //! Attestations under a list: the right chain passes, and each single fault is refused and named.
 
-use highwater_core::approval::{
-    Aaguid, Algorithm, ApprovalReason, AttestationDemand, AuthenticatorList, AuthenticatorMake, Fault,
-    NewCredential, NoRoot, Nonce, PendingEnrollment, Rejection, RootCertificate, Unattested, attested_by,
-    encode_base64url, finish, verify_registration, verify_stored_attestation,
+use highwater_core::approval::{ApprovalReason, NewCredential, PendingEnrollment, Rejection, finish};
+use highwater_core::id::{Principal, UserId};
+use highwater_notation::{Timestamp, encode_base64url};
+use highwater_passkey::{
+    Aaguid, Algorithm, AttestationDemand, AuthenticatorList, AuthenticatorMake, Fault, NoRoot, Nonce,
+    RootCertificate, Unattested, attested_by, verify_registration, verify_stored_attestation,
 };
-use highwater_core::id::{Principal, Timestamp, UserId};
 use highwater_testkit::passkey::{
     Batch, COUNTRY, CertificateDraft, Certified, Extension, NAME, Passkey, UNIT, VENDOR, attestation_object,
     der, packed_attestation, pem, self_attestation,
@@ -398,7 +399,7 @@ proptest! {
     fn a_damaged_attestation_convinces_nobody(at in any::<prop::sample::Index>(), bit in 0_u8..8) {
         let (response, list) = &*PREPARED;
         let object = response["response"]["attestationObject"].as_str().unwrap();
-        let mut bytes = highwater_core::approval::decode_base64url(object).unwrap();
+        let mut bytes = highwater_notation::decode_base64url(object).unwrap();
         let at = at.index(bytes.len());
         bytes[at] ^= 1 << bit;
         let mut damaged = response.clone();

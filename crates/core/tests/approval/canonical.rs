@@ -1,7 +1,7 @@
 //! Canonical JSON against RFC 8785 and its published samples, and its laws where arguments are signed.
 
-use highwater_core::approval::{ActionHash, CanonicalArguments, ServerId, ToolName, Unsignable};
-use highwater_core::pin::{Json, canonical};
+use highwater_notation::{CanonicalArguments, Json, Unsignable, canonical};
+use highwater_passkey::{ActionHash, ServerId, ToolName};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

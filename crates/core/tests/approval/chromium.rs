@@ -1,11 +1,12 @@
 //! Registrations and assertions that a real browser made, for each algorithm.
 
-use highwater_core::approval::{ActionHash, AttestationDemand, CanonicalArguments};
-use highwater_core::approval::{
-    Credential, CredentialStanding, Fault, Nonce, PublicKey, RelyingParty, ServerId, ToolName, WireChallenge,
-    decode_base64url, encode_base64url, verify_assertion, verify_registration,
-};
+use highwater_core::approval::{Credential, CredentialStanding};
 use highwater_core::id::UserId;
+use highwater_notation::{CanonicalArguments, decode_base64url, encode_base64url};
+use highwater_passkey::{
+    ActionHash, AttestationDemand, Fault, Nonce, PublicKey, RelyingParty, ServerId, ToolName, WireChallenge,
+    verify_assertion, verify_registration,
+};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -77,7 +78,7 @@ impl Vector {
                 "userHandle": "dXNlci0x",
             },
         });
-        verify_assertion(&response.to_string(), challenge, credential, party)
+        verify_assertion(&response.to_string(), challenge, credential.enrolled(), party)
             .map(|assertion| assertion.counter)
     }
 

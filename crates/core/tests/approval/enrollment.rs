@@ -1,16 +1,18 @@
 //! Enrollment, rule by rule.
 
 use highwater_core::approval::{
-    Algorithm, ApprovalReason, CredentialStanding, ENROLLMENT_LIFETIME_MS, Fault, NewCredential, Nonce,
-    PendingEnrollment, Rejection, finish,
+    ApprovalReason, CredentialStanding, ENROLLMENT_LIFETIME_MS, NewCredential, PendingEnrollment, Rejection,
+    finish,
 };
-use highwater_core::id::{Principal, Timestamp, UserId};
-use serde_json::{Value, json};
-
-use crate::scene::{NOW, party};
+use highwater_core::id::{Principal, UserId};
+use highwater_notation::Timestamp;
+use highwater_passkey::{Algorithm, Fault, Nonce};
 use highwater_testkit::passkey::{
     AT, BE, BS, Draft, ED, Passkey, UP, UV, attestation_object, self_attestation,
 };
+use serde_json::{Value, json};
+
+use crate::scene::{NOW, party};
 
 const CHALLENGE: [u8; 32] = [3; 32];
 

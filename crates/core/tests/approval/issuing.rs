@@ -1,13 +1,14 @@
 //! Issuing a challenge, rule by rule.
 
 use highwater_core::approval::{
-    ActionHash, Algorithm, ApprovalReason, AuthenticatorClass, CHALLENGE_LIFETIME_MS, Credential,
-    CredentialId, CredentialStanding, Issued, Nonce, Proposal, ToolName, issue,
+    ApprovalReason, AuthenticatorClass, CHALLENGE_LIFETIME_MS, Credential, CredentialStanding, Issued,
+    Proposal, issue,
 };
 use highwater_core::id::{ChallengeId, Principal, UpstreamId, UserId};
+use highwater_passkey::{ActionHash, Algorithm, CredentialId, Nonce, ToolName};
+use highwater_testkit::passkey::Passkey;
 
 use crate::scene::{NOW, arguments, credential, definition, party, transports};
-use highwater_testkit::passkey::Passkey;
 
 /// Credentials with these ids and transports, all of one person.
 fn credentials(of: &[(u8, &[&str])]) -> Vec<Credential> {

@@ -10,6 +10,5 @@ mod enrollment;
 mod issuing;
 mod never_panics;
 mod order;
-mod receipts;
 mod scene;
 mod spending;

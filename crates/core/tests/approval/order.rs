@@ -1,9 +1,8 @@
 //! The order of the checks: whatever fails two of them is told the earlier (S54).
 
-use highwater_core::approval::{
-    ApprovalReason, AuthenticatorClass, ConsumeOutcome, CredentialStanding, ToolName,
-};
+use highwater_core::approval::{ApprovalReason, AuthenticatorClass, ConsumeOutcome, CredentialStanding};
 use highwater_core::id::{ChallengeId, Principal, UpstreamId, UserId};
+use highwater_passkey::ToolName;
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, arguments, definition, transports};

@@ -1,12 +1,15 @@
 //! One call that a person approved, before anything went wrong with it.
 
 use highwater_core::approval::{
-    Algorithm, ApprovalCall, ApprovalReason, AuthenticatorClass, CanonicalArguments, ChallengeRecord,
-    Credential, CredentialId, CredentialStanding, Evidence, Nonce, Proposal, PublicKey, Rejection,
-    RelyingParty, ServerId, ToolName, Transports, VerifiedApproval, issue, verify,
+    ApprovalCall, ApprovalReason, AuthenticatorClass, ChallengeRecord, Credential, CredentialStanding,
+    Evidence, Proposal, Rejection, VerifiedApproval, issue, verify,
 };
-use highwater_core::id::{ChallengeId, Principal, Timestamp, UpstreamId, UserId};
+use highwater_core::id::{ChallengeId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_passkey::{
+    Algorithm, CredentialId, Nonce, PublicKey, RelyingParty, ServerId, ToolName, Transports,
+};
 use serde_json::{Value, json};
 
 use highwater_testkit::passkey::{ORIGIN, Passkey, RP_ID};

@@ -2,7 +2,7 @@
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{ApprovalWish, Authority, Claim, Claims, Contract, Outcome, Possible};
-use highwater_core::approval::{ActionHash, ApprovalReason, ConsumeOutcome, SpentApproval};
+use highwater_core::approval::{ApprovalReason, ConsumeOutcome, SpentApproval};
 use highwater_core::decide::{
     Effect, Escalation, PermittedAction, Proof, Unapproved, Verdict, decide, decide_approved,
 };
@@ -11,6 +11,7 @@ use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
 use highwater_core::trust::{ServerTrust, TrustLevel};
+use highwater_passkey::ActionHash;
 
 use crate::scene::{Scene, party};
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use highwater_core::annotation::{
     Authority, Capability, CapabilityClaim, Claim, Claimed, Claims, Contract, DataClass, Destination, Hints,
-    Outcome, Possible, Reach, ReplyKind, Sensitivity, Severe, Source, Word, Words,
+    Outcome, Possible, Reach, ReplyKind, Sensitivity, Severe, Source,
 };
 use highwater_core::label::{Label, TextSet};
 use highwater_core::trust::ServerTrust;
+use highwater_notation::{Word, Words};
 use proptest::prelude::*;
 
 pub(super) const ARGUMENTS: [&str; 3] = ["to", "message", "message/body"];

@@ -5,11 +5,12 @@ mod claims;
 
 use highwater_core::annotation::{
     Accepts, ApprovalWish, ArgumentRole, Authority, Axis, Claim, Claimed, Claims, Confidentiality, Contract,
-    DataClass, Destination, Hints, NoticeKind, Outcome, Possible, ReplyBounds, ReplyKind, Source, Word,
+    DataClass, Destination, Hints, NoticeKind, Outcome, Possible, ReplyBounds, ReplyKind, Source,
 };
 use highwater_core::label::Label;
 use highwater_core::session::{label_claims, label_reply, reply_contract};
 use highwater_core::trust::{ServerTrust, TrustLevel};
+use highwater_notation::Word;
 use proptest::prelude::*;
 
 use claims::*;

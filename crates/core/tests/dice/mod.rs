@@ -1,7 +1,7 @@
 //! A stream of choices from one number, for properties with many cases: a case costs microseconds, and a failure is
 //! named by its number.
 
-use highwater_core::annotation::{Word, Words};
+use highwater_notation::{Word, Words};
 
 /// SplitMix64.
 pub(crate) struct Dice(u64);

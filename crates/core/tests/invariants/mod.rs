@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use highwater_core::approval::{
-    ActionHash, AttestationDemand, CanonicalArguments, Credential, CredentialStanding, Evidence,
-    MAX_ARGUMENTS, Nonce, PublicKey, RelyingParty, ServerId, ToolName, WireChallenge, decode_base64url,
-    encode_base64url, verify_assertion, verify_registration,
-};
+use highwater_core::approval::{Credential, CredentialStanding, Evidence};
 use highwater_core::id::UserId;
+use highwater_notation::{CanonicalArguments, MAX_ARGUMENTS, decode_base64url, encode_base64url};
+use highwater_passkey::{
+    ActionHash, AttestationDemand, Nonce, PublicKey, RelyingParty, ServerId, ToolName, WireChallenge,
+    verify_assertion, verify_registration,
+};
 use serde_json::{Value, json};
 
 type Vector = BTreeMap<String, Value>;
@@ -111,10 +112,15 @@ pub(crate) fn assertion_holds(data: &[u8]) {
     let tool = ToolName::exposed("delete_resource").expect("it is a name");
     let arguments = CanonicalArguments::read(Some(r#"{"resourceId":"abc123"}"#)).expect("they can be signed");
     let challenge = WireChallenge::new(nonce, ActionHash::of(&tool, &arguments, party(HERE).server()));
-    if let Ok(accepted) = verify_assertion(&response, challenge.as_bytes(), &credential, &party(HERE)) {
+    if let Ok(accepted) =
+        verify_assertion(&response, challenge.as_bytes(), credential.enrolled(), &party(HERE))
+    {
         assert_eq!([&*accepted.client_data, &*accepted.authenticator_data], [&*genuine[0], &*genuine[1]]);
-        assert!(verify_assertion(&response, &[0; 64], &credential, &party(HERE)).is_err());
-        assert!(verify_assertion(&response, challenge.as_bytes(), &credential, &party(ELSEWHERE)).is_err());
+        assert!(verify_assertion(&response, &[0; 64], credential.enrolled(), &party(HERE)).is_err());
+        assert!(
+            verify_assertion(&response, challenge.as_bytes(), credential.enrolled(), &party(ELSEWHERE))
+                .is_err()
+        );
     }
 }
 

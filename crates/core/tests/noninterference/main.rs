@@ -15,9 +15,9 @@ use dice::Dice;
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{
     Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, ReplyKind, Sensitivity,
-    Source, Words,
+    Source,
 };
-use highwater_core::approval::{ActionHash, Grant as Yes, GrantOutcome};
+use highwater_core::approval::{Grant as Yes, GrantOutcome};
 use highwater_core::decide::{
     Answer, Effect, Escalation, FlowMode, FlowPolicy, Obligations, Proof, Received, ReplyFacts, ReplyVerdict,
     ResultType, Unapproved, Verdict, decide, decide_approved, decide_reply, label_reply,
@@ -27,6 +27,8 @@ use highwater_core::id::{ApprovalId, DecisionId, Principal, UpstreamId, VirtualS
 use highwater_core::label::Label;
 use highwater_core::policy::{Admission, Facts, Policy};
 use highwater_core::trust::{ServerTrust, TrustLevel};
+use highwater_notation::Words;
+use highwater_passkey::ActionHash;
 use model::{CLASSES, Classes, Read, Tool};
 use proptest::prelude::*;
 

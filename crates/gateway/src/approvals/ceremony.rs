@@ -1,15 +1,17 @@
 //! Signing: a challenge is issued when the person presses the button, and its signature is verified before anything is
 //! consumed. Every signature leaves a receipt, written in the transaction that consumes its challenge.
 
-use highwater_core::approval::receipt::{ChainLink, Circumstances, Receipt, SignedReceipt};
+use highwater_audit::ApprovalNote;
 use highwater_core::approval::{
-    ApprovalCall, ApprovalReason, AuthenticatorClass, CHALLENGE_LIFETIME_MS, CanonicalArguments,
-    ChallengeRecord, Credential, Evidence, Issued, Proposal, Rejection, ReservedAction, SpentApproval,
-    ToolName, VerifiedApproval, issue, render, to_iso, verify,
+    ApprovalCall, ApprovalReason, AuthenticatorClass, CHALLENGE_LIFETIME_MS, ChallengeRecord, Credential,
+    Evidence, Issued, Proposal, Rejection, SpentApproval, VerifiedApproval, issue, verify,
 };
-use highwater_core::audit::ApprovalNote;
 use highwater_core::id::{ApprovalId, ChallengeId, DecisionId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_display::render;
+use highwater_notation::{CanonicalArguments, to_iso};
+use highwater_passkey::{ReservedAction, ToolName};
+use highwater_receipts::{ChainLink, Circumstances, Receipt, SignedReceipt};
 use highwater_store::{ApprovalRequest, Put, ReceiptDraft, StoredCredential};
 
 use super::options::{ChallengeEnvelope, Descriptor, RequestOptions};

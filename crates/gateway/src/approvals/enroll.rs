@@ -5,14 +5,16 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use highwater_audit::ApprovalNote;
 use highwater_core::approval::{
-    Algorithm, ApprovalReason, AttestationDemand, CanonicalArguments, CredentialId, CredentialStanding,
-    ENROLLMENT_LIFETIME_MS, PendingEnrollment, Rejection, ReservedAction, encode_base64url, finish,
-    verify_stored_attestation,
+    ApprovalReason, CredentialStanding, ENROLLMENT_LIFETIME_MS, PendingEnrollment, Rejection, finish,
 };
-use highwater_core::audit::ApprovalNote;
 use highwater_core::id::{ChallengeId, Principal, UserId};
 use highwater_mcp::text::quote;
+use highwater_notation::{CanonicalArguments, encode_base64url};
+use highwater_passkey::{
+    Algorithm, AttestationDemand, CredentialId, ReservedAction, verify_stored_attestation,
+};
 use highwater_store::{Added, CodeTried, StoredCredential};
 
 use super::options::{

@@ -59,7 +59,7 @@ pub enum DeskFault {
     Resetting,
     /// The reset is not due before this time.
     #[error("the reset is not due yet")]
-    NotDue(highwater_core::id::Timestamp),
+    NotDue(highwater_notation::Timestamp),
     /// The mandate is none.
     #[error("{0}")]
     Mandate(Unmandated),

@@ -1,7 +1,7 @@
 //! The pages that an answer about one page may cover: those of the same host, without a query.
 
-use highwater_core::approval::CanonicalArguments;
 use highwater_mcp::text::{members, quote, unquote};
+use highwater_notation::CanonicalArguments;
 use serde::{Deserialize, Serialize};
 
 use super::scope::hashed;

@@ -1,8 +1,8 @@
 //! The folder that an answer about files may cover: everything below it, but never what something runs or loads unasked, nor
 //! a folder so wide that it holds more than anybody meant.
 
-use highwater_core::profile::Places;
-use highwater_core::profile::never_free::{PathJudgement, is_inside, judge};
+use highwater_profile::Places;
+use highwater_profile::never_free::{PathJudgement, is_inside, judge};
 use serde::{Deserialize, Serialize};
 
 /// How many names the path of a folder has at least: what lies directly below the root holds whole systems.

@@ -1,9 +1,11 @@
 //! What people see of the desk: one request, and the inbox.
 
-use highwater_core::approval::receipt::SignedReceipt;
-use highwater_core::approval::{Aaguid, CredentialStanding, Rendered, attested_by, render};
+use highwater_core::approval::CredentialStanding;
 use highwater_core::decide::Effect;
 use highwater_core::id::{ApprovalId, UserId};
+use highwater_display::{Rendered, render};
+use highwater_passkey::{Aaguid, attested_by};
+use highwater_receipts::SignedReceipt;
 use highwater_store::{
     ApprovalRequest, AskLimits, Recovery, RememberedAnswer, RequestState, StoredCredential, StoredMandate,
 };

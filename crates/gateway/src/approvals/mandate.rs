@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
+use highwater_audit::ApprovalNote;
 use highwater_core::annotation::ArgumentRole;
-use highwater_core::approval::receipt::{ChainLink, Circumstances, Receipt, UseOf};
 use highwater_core::approval::{
-    ApprovalReason, CanonicalArguments, DelegatedTool, Mandate, MandateUse, MandatedCall, ReservedAction,
-    SpentMandate, TermsFault, ToolName, Unmandated,
+    ApprovalReason, DelegatedTool, Mandate, MandateUse, MandatedCall, SpentMandate, TermsFault, Unmandated,
 };
-use highwater_core::audit::ApprovalNote;
 use highwater_core::grant::CallVariant;
 use highwater_core::id::{ChallengeId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::label::Label;
 use highwater_core::pin::PinDigest;
-use highwater_core::profile::ArgumentTypes;
+use highwater_notation::{ArgumentTypes, CanonicalArguments};
+use highwater_passkey::{ReservedAction, ToolName};
+use highwater_receipts::{ChainLink, Circumstances, Receipt, UseOf};
 use highwater_store::{ReceiptDraft, StoredMandate};
 
 use super::kept_label::{is_nothing_new, predicted};

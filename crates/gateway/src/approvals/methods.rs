@@ -3,13 +3,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use highwater_core::approval::{ActionHash, ApprovalReason, CanonicalArguments, Rejection, ToolName, to_iso};
+use highwater_core::approval::{ApprovalReason, Rejection};
 use highwater_core::id::UpstreamId;
-use highwater_core::pin::{PinDigest, PinKind};
+use highwater_core::pin::PinDigest;
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{self, APPROVAL_REJECTED, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{is_object, member, members, quote, string_member, unquote};
+use highwater_notation::{CanonicalArguments, to_iso};
+use highwater_passkey::{ActionHash, ToolName};
+use highwater_pins::PinKind;
 use serde::Serialize;
 
 use super::{Desk, DeskFault, EnrollFrom, Proposed};
@@ -89,8 +92,7 @@ impl Gateway {
         let name = frame.param("toolName").and_then(unquote);
         let name = name.ok_or_else(|| Unmet::new(INVALID_PARAMS, "`params.toolName` is not a string"))?;
         let arguments = frame.param("arguments");
-        let unfit =
-            |fault: highwater_core::approval::Unsignable| Unmet::new(INVALID_PARAMS, fault.to_string());
+        let unfit = |fault: highwater_notation::Unsignable| Unmet::new(INVALID_PARAMS, fault.to_string());
         let (asked, canonical) = match OwnTool::of_name(&name) {
             // The variant is what is signed, the tool it means is what is gated (G16).
             Some(OwnTool::Call(_)) => {

@@ -55,13 +55,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use highwater_audit::{ApprovalNote, AuditEvent, Happened};
 use highwater_config::{ApprovalFlow, ApprovalSettings};
 use highwater_core::annotation::Contract;
-use highwater_core::approval::{Nonce, RelyingParty, ServerId, ToolName};
-use highwater_core::audit::{ApprovalNote, AuditEvent, Happened};
 use highwater_core::id::{ApprovalId, DecisionId, Principal, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
-use highwater_core::profile::ToolShape;
+use highwater_passkey::{Nonce, RelyingParty, ServerId, ToolName};
+use highwater_profile::ToolShape;
 use highwater_store::{AskLimits, AuditLog, ReceiptKey, Store};
 use tokio::sync::broadcast;
 
@@ -322,7 +322,7 @@ fn random<const N: usize>() -> Result<[u8; N], DeskFault> {
 
 /// An identifier of 128 random bits.
 fn random_id() -> Result<String, DeskFault> {
-    Ok(highwater_core::approval::encode_base64url(&random::<16>()?))
+    Ok(highwater_notation::encode_base64url(&random::<16>()?))
 }
 
 /// A nonce that is used once.

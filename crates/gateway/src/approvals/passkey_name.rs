@@ -1,8 +1,7 @@
 //! What a passkey is called: by its owner, or else by what is known of it.
 
-use highwater_core::approval::to_iso;
-use highwater_core::audit::ApprovalNote;
-use highwater_core::id::Timestamp;
+use highwater_audit::ApprovalNote;
+use highwater_notation::{Timestamp, to_iso};
 
 use super::enroll::enrollment;
 use super::{By, Desk, DeskFault};

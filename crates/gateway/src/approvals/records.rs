@@ -1,7 +1,9 @@
 //! What can be taken away from the desk: receipts, and the enrollment records they are checked with.
 
-use highwater_core::approval::receipt::SignedReceipt;
-use highwater_core::approval::{CredentialStanding, attested_by, encode_base64url, to_iso};
+use highwater_core::approval::CredentialStanding;
+use highwater_notation::{encode_base64url, to_iso};
+use highwater_passkey::attested_by;
+use highwater_receipts::SignedReceipt;
 use serde_json::{Value, json};
 
 use super::{Desk, DeskFault};

@@ -1,9 +1,11 @@
 //! Starting over after all passkeys of a person were lost: slowly, in sight of everybody, and stopped by any old passkey.
 
-use highwater_core::approval::{ApprovalReason, CanonicalArguments, ReservedAction};
-use highwater_core::audit::ApprovalNote;
+use highwater_audit::ApprovalNote;
+use highwater_core::approval::ApprovalReason;
 use highwater_core::id::{ChallengeId, UserId};
 use highwater_mcp::text::quote;
+use highwater_notation::CanonicalArguments;
+use highwater_passkey::ReservedAction;
 
 use super::options::ChallengeEnvelope;
 use super::view::{ResetView, WindowOpened};

@@ -2,11 +2,12 @@
 //! ends when the tool changes, and when the session holds more than it did, beyond what the tool's own replies were
 //! predicted to bring (`kept_label.rs`).
 
-use highwater_core::approval::{ActionHash, ToolName};
-use highwater_core::audit::ApprovalNote;
+use highwater_audit::ApprovalNote;
 use highwater_core::decide::Effect;
-use highwater_core::id::{Principal, SessionKey, Timestamp, UpstreamId, UserId};
+use highwater_core::id::{Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::Timestamp;
+use highwater_passkey::{ActionHash, ToolName};
 use highwater_store::{ApprovalRequest, RememberedAnswer, RequestFilter, RequestState};
 
 use super::fetched_pages::Pages;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use highwater_core::approval::{
-    ActionHash, AuthenticatorClass, CanonicalArguments, GrantOutcome, Quorum, RoundOutcome, ToolName,
-};
-use highwater_core::audit::ApprovalNote;
+use highwater_audit::ApprovalNote;
+use highwater_core::approval::{AuthenticatorClass, GrantOutcome, Quorum, RoundOutcome};
 use highwater_core::decide::{Effect, QuestionDigest, Told};
-use highwater_core::id::{ApprovalId, DecisionId, Principal, SessionKey, Timestamp, UpstreamId, UserId};
+use highwater_core::id::{ApprovalId, DecisionId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_passkey::{ActionHash, ToolName};
 use highwater_store::{ApprovalRequest, AskLimits, Asked, Need, RequestFilter, RequestState};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;

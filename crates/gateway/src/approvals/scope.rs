@@ -6,11 +6,12 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use highwater_core::annotation::{ArgumentRole, Contract};
-use highwater_core::approval::{CanonicalArguments, encode_base64url, plain};
 use highwater_core::decide::{FindingId, Told};
 use highwater_core::label::Label;
-use highwater_core::profile::ToolShape;
+use highwater_display::plain;
 use highwater_mcp::text::{elements, is_array, is_object, members, quote, unquote};
+use highwater_notation::{CanonicalArguments, encode_base64url};
+use highwater_profile::ToolShape;
 use serde::{Deserialize, Serialize};
 
 use super::fetched_pages::Pages;

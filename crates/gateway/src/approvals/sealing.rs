@@ -1,10 +1,9 @@
 //! Sealing: receipts of calls whose arguments may be sensitive are for the auditor alone, if the operator named one.
 
 use highwater_core::annotation::Contract;
-use highwater_core::approval::may_be_sensitive;
-use highwater_core::approval::receipt::Receipt;
 use highwater_core::id::{ApprovalId, UpstreamId};
 use highwater_core::label::Label;
+use highwater_receipts::{Receipt, may_be_sensitive};
 use highwater_store::ReceiptDraft;
 
 use super::{Around, Desk, DeskFault, random};

@@ -5,13 +5,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use aws_lc_rs::hmac;
-use highwater_core::approval::{
-    ApprovalReason, CHALLENGE_LIFETIME_MS, CredentialId, CredentialStanding, Nonce, Rejection,
-    encode_base64url, to_iso, verify_assertion,
-};
-use highwater_core::audit::ApprovalNote;
-use highwater_core::id::{Timestamp, UserId};
+use highwater_audit::ApprovalNote;
+use highwater_core::approval::{ApprovalReason, CHALLENGE_LIFETIME_MS, CredentialStanding, Rejection};
+use highwater_core::id::UserId;
 use highwater_mcp::text::string_member;
+use highwater_notation::{Timestamp, encode_base64url, to_iso};
+use highwater_passkey::{CredentialId, Nonce, verify_assertion};
 
 use super::options::{ChallengeEnvelope, Descriptor, RequestOptions};
 use super::{Desk, DeskFault, nonce, random_id};
@@ -108,9 +107,10 @@ impl Desk {
             .map(|stored| stored.credential)
             .find(|known| Some(&known.id) == id.as_ref() && known.standing == CredentialStanding::Active)
             .ok_or(ApprovalReason::UnknownCredential)?;
-        let assertion = verify_assertion(response, &nonce.0, &credential, &self.party).map_err(|fault| {
-            Rejection { reason: ApprovalReason::SignatureVerificationFailed, fault: Some(fault) }
-        })?;
+        let assertion =
+            verify_assertion(response, &nonce.0, credential.enrolled(), &self.party).map_err(|fault| {
+                Rejection { reason: ApprovalReason::SignatureVerificationFailed, fault: Some(fault) }
+            })?;
         if !credential.counter_may_become(assertion.counter) {
             return Err(ApprovalReason::SignatureCounterRegression.into());
         }

@@ -7,9 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use highwater_core::approval::encode_base64url;
-use highwater_core::audit::ApprovalNote;
-use highwater_core::id::Timestamp;
+use highwater_audit::ApprovalNote;
+use highwater_notation::{Timestamp, encode_base64url};
 
 use super::view::WindowOpened;
 use super::{Desk, DeskFault, random};

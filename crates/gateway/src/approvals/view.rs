@@ -2,7 +2,8 @@
 //! server wrote stands apart and says so.
 
 use highwater_core::approval::AuthenticatorClass;
-use highwater_core::id::{ApprovalId, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, UserId};
+use highwater_notation::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// What a request asks of a person.

@@ -7,14 +7,14 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use highwater_core::annotation::{
-    Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible, Words,
+    Authority, Claim, Claims, Contract, Destination, Notice, OperatorLabel, Possible,
 };
 use highwater_core::decide::FlowPolicies;
 use highwater_core::id::UpstreamId;
 use highwater_core::label::Label;
-use highwater_core::pin::{Hold, PinDigest, PinKind};
-use highwater_core::policy::{Admission, Parameters, ServerFacts};
-use highwater_core::profile::{Profile, ToolShape};
+use highwater_core::pin::{Hold, PinDigest};
+use highwater_core::policy::{Admission, ServerFacts};
+use highwater_core::profile::Profile;
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
 use highwater_mcp::annotations::{
@@ -23,6 +23,9 @@ use highwater_mcp::annotations::{
 use highwater_mcp::parameters;
 use highwater_mcp::schema_headers::param_headers;
 use highwater_mcp::text::{member, string_member};
+use highwater_notation::{Parameters, Words};
+use highwater_pins::PinKind;
+use highwater_profile::ToolShape;
 use highwater_store::Described;
 use highwater_upstream::control::{ListKind, Listing};
 
@@ -428,7 +431,7 @@ fn weighed(
     if let Some(label) = standing.labels.tool(name) {
         claims.extend(label.claims());
     }
-    let (contract, weighed) = Contract::profiled(standing.profile, shape).weighed(&claims, &trust);
+    let (contract, weighed) = Contract::profiled(standing.profile, shape.acts()).weighed(&claims, &trust);
     notices.extend(weighed);
     (contract, notices)
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use highwater_core::policy::Parameters;
 use highwater_mcp::parameters;
 use highwater_mcp::text::{is_object, member, string_member};
+use highwater_notation::Parameters;
 
 use super::stock::Stock;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use highwater_core::id::UpstreamId;
-use highwater_core::search::{Filter, Filters, Found, Index, Query, Sight, ToolText, Traits};
 use highwater_mcp::annotations::ours::DECLARED;
 use highwater_mcp::text::{member, members, pointer, string_member};
+use highwater_search::{Filter, Filters, Found, Index, Query, Sight, ToolText, Traits};
 
 use super::known::Known;
 use super::merge::Merged;

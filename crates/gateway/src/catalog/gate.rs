@@ -6,13 +6,14 @@ use highwater_core::approval::AuthenticatorClass;
 use highwater_core::decide::{Finding, Reason, judge};
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
-use highwater_core::policy::{Arguments, Effect, Facts, ServerFacts};
+use highwater_core::policy::{Effect, Facts, ServerFacts};
+use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::edit::{Edit, edit_object};
+use highwater_notation::Arguments;
 
 use super::known::Known;
 use super::listed::Listed;
 use super::merge::Entry;
-use highwater_mcp::annotations::VERIFIED_APPROVAL;
 
 /// How a tool is gated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

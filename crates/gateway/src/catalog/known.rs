@@ -3,12 +3,14 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use highwater_core::annotation::{Contract, OperatorLabel};
-use highwater_core::approval::Sentence;
 use highwater_core::pin::Hold;
-use highwater_core::policy::{Parameters, ToolStatus};
-use highwater_core::profile::{Naming, Profile, ToolShape};
+use highwater_core::policy::ToolStatus;
+use highwater_core::profile::Profile;
 use highwater_core::provenance::RecordShape;
+use highwater_display::Sentence;
 use highwater_mcp::annotations::ResolveForm;
+use highwater_notation::Parameters;
+use highwater_profile::{Naming, ToolShape};
 
 use super::definition::Definition;
 use super::standing::Standing;

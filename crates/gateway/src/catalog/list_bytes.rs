@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use highwater_core::id::UpstreamId;
-use highwater_core::pin::Json;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::era::meta_key::{OURS, SERVER_INFO};
 use highwater_mcp::text::{members, quote};
+use highwater_notation::Json;
 use highwater_upstream::control::ListKind;
 
 use super::merge::Shelf;

@@ -7,7 +7,8 @@ use highwater_core::decide::judge;
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::policy::{Arguments, Effect, Facts, Input, Phase, Policy, ServerFacts};
+use highwater_core::policy::{Effect, Facts, Input, Phase, Policy, ServerFacts};
+use highwater_notation::Arguments;
 
 use super::known::Known;
 use super::merge::Entry;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 use highwater_upstream::Transport;
 
 use super::refresh::Due;

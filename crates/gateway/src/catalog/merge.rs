@@ -10,12 +10,12 @@ use highwater_config::{Expose, Prefix};
 use highwater_core::decide::FlowPolicies;
 use highwater_core::grant::Permission;
 use highwater_core::id::UpstreamId;
-use highwater_core::pin::PinKind;
 use highwater_mcp::annotations::emit;
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::reply::without_ours;
 use highwater_mcp::schema_headers::{ParamHeader, param_headers};
 use highwater_mcp::text::{member, pointer, quote, string_member};
+use highwater_pins::PinKind;
 use highwater_upstream::control::{ListKind, Listing};
 
 use super::contracts::Contracts;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use highwater_core::profile::Naming;
+use highwater_profile::Naming;
 
 use super::known::Known;
 use crate::pipeline::may_keep;

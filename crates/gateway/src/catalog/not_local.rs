@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use highwater_core::profile::Exit;
+use highwater_profile::Exit;
 
 use super::Contracts;
 

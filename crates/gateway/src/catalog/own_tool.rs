@@ -90,7 +90,7 @@ impl OwnTool {
 
 #[cfg(test)]
 mod tests {
-    use highwater_core::search::Filter;
+    use highwater_search::Filter;
     use serde_json::Value;
 
     use super::*;

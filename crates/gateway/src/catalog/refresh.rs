@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 use tokio::time::Instant;
 
 use crate::gateway::now;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use highwater_config::{HttpKind, Labels, ServerSettings, ShareContext, Transport};
 use highwater_core::id::UpstreamId;
-use highwater_core::pin::PinKey;
 use highwater_core::policy::{ManifestState, ServerFacts, ServerTransport, ToolStatus};
 use highwater_core::profile::Profile;
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::emit::Share;
 use highwater_mcp::text::{member, members, string_member};
+use highwater_pins::PinKey;
 
 use super::stock::Stock;
 use crate::pins::{Observed, UnknownName, Wanted};

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use highwater_config::{ServerSettings, Settings};
 use highwater_core::annotation::Contract;
 use highwater_core::id::UpstreamId;
-use highwater_core::pin::PinKind;
 use highwater_core::policy::ServerFacts;
-use highwater_core::profile::{Profile, ToolShape};
+use highwater_core::profile::Profile;
 use highwater_mcp::annotations::ServerSays;
+use highwater_pins::PinKind;
+use highwater_profile::ToolShape;
 use highwater_store::StoredPin;
 
 use super::contracts::tool;

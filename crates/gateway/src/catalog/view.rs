@@ -9,8 +9,8 @@ use highwater_config::Expose;
 use highwater_core::approval::AuthenticatorClass;
 use highwater_core::grant::Grant;
 use highwater_core::id::{Principal, UpstreamId};
-use highwater_core::search::Sight;
 use highwater_mcp::era::Era;
+use highwater_search::Sight;
 use highwater_upstream::control::ListKind;
 
 use super::capabilities;

@@ -3,7 +3,6 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock};
 
-use highwater_core::id::Timestamp;
 use highwater_core::label::Label;
 use highwater_hosts::binding::{CallBinding, ConnectionId, ConversationKey, Node, Unannounced};
 use highwater_hosts::event::TurnId;
@@ -11,6 +10,7 @@ use highwater_hosts::host::Host;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::method::Method;
 use highwater_mcp::text::unquote;
+use highwater_notation::Timestamp;
 use highwater_store::{SessionHandle, StoreError};
 
 use super::label::unaccounted;

@@ -1,12 +1,13 @@
 //! Does to labels what follows from what hosts tell, and puts it on record.
 
+use highwater_audit::{AuditEvent, Happened};
 use highwater_core::annotation::DataClass;
-use highwater_core::audit::{AuditEvent, Happened};
-use highwater_core::id::{SessionKey, Timestamp};
+use highwater_core::id::SessionKey;
 use highwater_core::label::Label;
 use highwater_core::trust::TrustLevel;
 use highwater_hosts::binding::{ConversationKey, Effect, Finding, FirstLabel, Node};
 use highwater_hosts::host::Host;
+use highwater_notation::Timestamp;
 use highwater_store::{SessionRecord, StoreError};
 
 use super::node::node_of_key;

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use highwater_core::annotation::{Contract, DataClass, Source};
 use highwater_core::label::Label;
-use highwater_core::profile::Places;
-use highwater_core::profile::never_free::lexical;
-use highwater_core::profile::path_source::{is_of_packages, lists_others, others_wrote};
 use highwater_core::trust::TrustLevel;
 use highwater_hosts::event::{HostEvent, Outcome, ToolCall};
+use highwater_profile::Places;
+use highwater_profile::never_free::lexical;
+use highwater_profile::path_source::{is_of_packages, lists_others, others_wrote};
 use serde_json::Value;
 
 use super::shell;

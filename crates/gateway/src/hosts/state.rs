@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use highwater_core::id::Timestamp;
 use highwater_core::label::Label;
 use highwater_hosts::ancestry::Ancestry;
 use highwater_hosts::binding::{Binding, ConversationKey, Effect, MAX_CONVERSATIONS, MAX_PROMPTS, Node};
 use highwater_hosts::event::{ConversationId, HostEvent, TurnId};
 use highwater_hosts::host::Host;
 use highwater_hosts::words::AcceptedWords;
+use highwater_notation::Timestamp;
 use serde::Serialize;
 
 use super::USUAL_NAME;

@@ -7,11 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use highwater_config::{ManifestSettings, ManifestSource, ServerSettings, Transport};
 use highwater_core::id::UpstreamId;
-use highwater_core::pin::{
-    Basis, Concern, Definition, Drift, Hold, ManifestKey, PinKey, Terms, hidden_in, names_in,
-};
+use highwater_core::pin::Hold;
 use highwater_core::policy::ManifestState;
 use highwater_mcp::annotations::pinned;
+use highwater_pins::{Basis, Concern, Definition, Drift, ManifestKey, PinKey, Terms, hidden_in, names_in};
 use highwater_store::{Observation, Store, StoreError, StoredPin};
 use highwater_upstream::Perform;
 use serde_json::Value;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use highwater_core::pin::{PinKey, PinKind};
 use highwater_mcp::annotations::pinned;
 use highwater_mcp::era::Era;
 use highwater_mcp::text::string_member;
+use highwater_pins::{PinKey, PinKind};
 use highwater_store::{RememberedOffer, RememberedServers};
 use highwater_upstream::control::{ListKind, Listing};
 use highwater_upstream::{Greeting, RememberedEra};

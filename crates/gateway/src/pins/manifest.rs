@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use highwater_config::{ManifestSettings, ManifestSource};
-use highwater_core::id::{Timestamp, UpstreamId};
-use highwater_core::pin::{
-    ContentHash, Definition, Envelope, Json, ManifestFault, PartClass, PinKey, SignedManifest,
-};
+use highwater_core::id::UpstreamId;
 use highwater_core::policy::ManifestState;
 use highwater_mcp::text::{is_true, pointer, string_member};
+use highwater_notation::{Json, Timestamp};
+use highwater_pins::{ContentHash, Definition, Envelope, ManifestFault, PartClass, PinKey, SignedManifest};
 use highwater_store::{Observation, StoredPin};
 use highwater_upstream::control::{ControlMessage, ControlReply};
 use highwater_upstream::{Perform, fetch};
@@ -137,7 +136,7 @@ fn kept_to(manifest: &SignedManifest, stock: &Stock) -> Checked {
 
 /// What a manifest speaks of, each as its server wrote it. Of two of one name the first counts.
 pub(super) fn listed(stock: &Stock) -> Vec<(PinKey, String)> {
-    use highwater_core::pin::PinKind::{Prompt, Template, Tool};
+    use highwater_pins::PinKind::{Prompt, Template, Tool};
     let text = |bytes: &Bytes| std::str::from_utf8(bytes).map(str::to_owned).ok();
     let mut found: Vec<(PinKey, String)> = Vec::new();
     let mut known = BTreeSet::new();

@@ -2,7 +2,7 @@
 //! should see what it is started with.
 
 use highwater_config::{ServerSettings, Transport};
-use highwater_core::pin::visible;
+use highwater_pins::visible;
 
 /// What stands in place of a secret.
 const MASK: &str = "***";

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use highwater_core::id::Timestamp;
-use highwater_core::pin::{
-    Basis, Concern, Definition, Hold, Json, Pin, PinDigest, PinEntry, PinKey, PinKind, Standing, Terms, stand,
-};
+use highwater_core::pin::{Hold, PinDigest};
 use highwater_core::policy::{ManifestState, ToolStatus};
 use highwater_mcp::annotations::pinned;
+use highwater_notation::{Json, Timestamp};
+use highwater_pins::{
+    Basis, Concern, Definition, Pin, PinEntry, PinKey, PinKind, Standing, Terms, digest_of_all, stand,
+};
 use highwater_store::{Described, StoredPin};
 use highwater_upstream::control::{ListKind, Listing};
 
@@ -278,7 +279,7 @@ impl Observed {
 
     /// The digest of everything that is seen.
     pub(crate) fn digest(&self) -> PinDigest {
-        PinDigest::of_all(self.definitions.values().map(|seen| (seen.key(), seen.digest())))
+        digest_of_all(self.definitions.values().map(|seen| (seen.key(), seen.digest())))
     }
 
     /// The names of its tools.

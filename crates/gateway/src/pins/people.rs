@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use highwater_core::annotation::{Authority, Axis, Contract, Notice, NoticeKind, Words};
-use highwater_core::audit::{AuditEvent, Happened, Review};
-use highwater_core::id::{Timestamp, UpstreamId};
-use highwater_core::pin::{
-    Basis, Concern, Definition, Direction, Drift, Hold, PartClass, PinDigest, PinKey, PinKind,
-};
+use highwater_audit::{AuditEvent, Happened, Review};
+use highwater_core::annotation::{Authority, Axis, Contract, Notice, NoticeKind};
+use highwater_core::id::UpstreamId;
+use highwater_core::pin::{Hold, PinDigest};
 use highwater_core::policy::{ManifestState, ToolStatus};
 use highwater_core::trust::ServerTrust;
 use highwater_mcp::annotations::pinned;
 use highwater_mcp::text::string_member;
+use highwater_notation::{Timestamp, Words};
+use highwater_pins::{
+    Basis, Concern, Definition, Direction, Drift, PartClass, PinKey, PinKind, digest_of_all,
+};
 use highwater_store::{PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided, StoreError};
 use highwater_upstream::HealthState;
 use serde::Serialize;
@@ -324,7 +326,7 @@ impl Gateway {
         let (digest, items): (PinDigest, Vec<String>) = match scope {
             PinScope::Server(digest) => (*digest, Vec::new()),
             PinScope::Some(named) => (
-                PinDigest::of_all(named.iter().map(|(key, digest)| (key, *digest))),
+                digest_of_all(named.iter().map(|(key, digest)| (key, *digest))),
                 named.iter().map(|(key, digest)| format!("{key} {digest}")).collect(),
             ),
         };

@@ -7,9 +7,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use highwater_config::{ServerSettings, Transport};
-use highwater_core::pin::{Definition, PinKey};
 use highwater_mcp::annotations::{pinned, server_says};
 use highwater_mcp::text::string_member;
+use highwater_pins::{Definition, PinKey};
 use serde_json::{Value, json};
 
 use crate::catalog::Stock;

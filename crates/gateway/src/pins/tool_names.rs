@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use highwater_core::grant::{ServerScope, ToolPattern};
 use highwater_core::id::UpstreamId;
-use highwater_core::pin::visible;
-use highwater_core::policy::suggest::nearest;
+use highwater_notation::suggest::nearest;
+use highwater_pins::visible;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// Which tools each server has: a definition that names those of another is looked at before it is approved, and a

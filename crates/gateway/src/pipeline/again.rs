@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::audit::Happened;
+use highwater_audit::Happened;
 use highwater_core::decide::{Effect, demands, judge};
 use highwater_core::policy::Facts;
 use highwater_upstream::event::Retry;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use highwater_audit::Outcome;
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::audit::Outcome;
 use highwater_core::decide::PermittedAction;
 use highwater_mcp::frame::Frame;
 use highwater_upstream::event::Ask;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use highwater_audit::{Happened, Question};
 use highwater_config::Settings;
-use highwater_core::audit::{Happened, Question};
 use highwater_core::decide::{AskFacts, AskKind, AskVerdict, decide_ask};
 use highwater_core::label::Label;
 use highwater_mcp::annotations::result_says;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use highwater_audit::Outcome;
 use highwater_core::action::ActionKind;
-use highwater_core::audit::Outcome;
 use highwater_core::decide::Pass;
 use highwater_core::label::{Label, TextSet};
 use highwater_core::seal::Purpose;
@@ -15,8 +15,7 @@ use highwater_mcp::error_code;
 use highwater_mcp::method::Method;
 use highwater_mcp::text::{member, pointer, quote, unquote};
 use highwater_store::{Appended, Joined};
-use highwater_upstream::Reply;
-use highwater_upstream::box_cold;
+use highwater_upstream::{Reply, box_cold};
 
 use super::arrival::Route;
 use super::gather::Answered;

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use highwater_core::action::ActionKind;
 use highwater_core::decide::Permit;
 use highwater_core::id::UpstreamId;
-use highwater_core::profile::never_free::is_inside;
-use highwater_core::profile::{Engine, NamedThings, Places, Profile, Reach, UsesFiles, reach};
-use highwater_core::session::mark::{Doubt, Name};
+use highwater_core::profile::Profile;
+use highwater_core::session::Doubt;
+use highwater_marks::Name;
+use highwater_profile::never_free::is_inside;
+use highwater_profile::{Engine, NamedThings, Places, Reach, UsesFiles, reach};
 use highwater_upstream::box_cold;
 
 use super::local::{values, work_tree};

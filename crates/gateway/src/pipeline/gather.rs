@@ -5,13 +5,13 @@ use std::sync::Arc;
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{Accepts, Authority, Claim, Claims, Contract, ReplyKind};
 use highwater_core::decide::{Received, ReplyFacts, ResultType};
-use highwater_core::policy::{Arguments, ServerFacts};
+use highwater_core::policy::ServerFacts;
 use highwater_core::session::label_reply;
 use highwater_mcp::annotations::reply_says;
 use highwater_mcp::era::reply;
 use highwater_mcp::method::Method;
-use highwater_upstream::Reply;
-use highwater_upstream::box_cold;
+use highwater_notation::Arguments;
+use highwater_upstream::{Reply, box_cold};
 
 use super::Arrival;
 use super::arrival::{CallUnderWay, Excuse, RoutedAction};

@@ -10,7 +10,8 @@ use highwater_core::decide::{
 };
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
-use highwater_core::pin::{PinDigest, PinKind};
+use highwater_core::pin::PinDigest;
+use highwater_pins::PinKind;
 
 use super::Refusal;
 use super::arrival::Excuse;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{Authority, Claim, Claims};
-use highwater_core::profile::never_free::{is_inside, lexical};
-use highwater_core::profile::path_source::{is_of_packages, lists_others, others_wrote};
-use highwater_core::profile::{Engine, LocalAct, Named, NamedThings, Places, Profile, ToolShape, Walk, sql};
+use highwater_core::profile::{LocalAct, Named, Profile};
 use highwater_mcp::text::{elements, is_array, is_object, member, members, unquote};
+use highwater_profile::never_free::{is_inside, lexical};
+use highwater_profile::path_source::{is_of_packages, lists_others, others_wrote};
+use highwater_profile::{Engine, NamedThings, Places, ToolShape, Walk, sql};
 
 use super::files::Files;
 use super::proposed::Proposed;
@@ -52,7 +53,7 @@ impl LocalFacts {
             return proposed;
         }
         let named = named.judged(shape, places);
-        let act = LocalAct::judge(known.profile, shape, &proposed.contract, named);
+        let act = LocalAct::judge(known.profile, shape.acts(), &proposed.contract, named);
         let local = Self { named, act, ..proposed.local };
         Proposed { local, ..proposed }
     }

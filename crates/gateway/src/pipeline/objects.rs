@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{ArgumentRole, CallVariant, Contract, Destination};
 use highwater_core::id::UpstreamId;
-use highwater_core::profile::Naming;
-use highwater_core::session::mark::{Name, Named, PrintKey, Prints, ReadPrints, Reading, Thing};
+use highwater_marks::{Name, Named, PrintKey, Prints, ReadPrints, Reading, Thing};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{elements, is_array, is_number, is_object, member, members, unquote};
+use highwater_profile::Naming;
 
 /// How many things one argument may name before it is taken for one that names none.
 const MAX_NAMED: usize = 64;

@@ -1,9 +1,9 @@
 //! The session store is away: what could not be released afterwards is not sent, and whoever wanted it is told that this
 //! is an outage and no refusal.
 
+use highwater_audit::Ruling;
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::ReplyKind;
-use highwater_core::audit::Ruling;
 use highwater_core::decide::{
     Judgement, Obligations, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply, label_reply,
 };

@@ -7,7 +7,7 @@ use highwater_core::action::ActionKind;
 use highwater_core::approval::{Consented, Undisturbed};
 use highwater_core::decide::{Agreement, Obligations, Permit};
 use highwater_core::label::Label;
-use highwater_core::session::mark::Mark;
+use highwater_marks::Mark;
 use highwater_store::{BeforeOwn, Marked};
 
 use super::arrival::CallUnderWay;

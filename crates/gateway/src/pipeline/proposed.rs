@@ -4,15 +4,16 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use highwater_audit::Provenance;
 use highwater_core::action::Action;
 use highwater_core::annotation::{Claims, Contract};
 use highwater_core::approval::RelayedApproval;
-use highwater_core::audit::Provenance;
 use highwater_core::decide::{Effect, FlowFloor, FlowMode, Judgement, judge};
 use highwater_core::grant::{CallVariant, Grant};
-use highwater_core::id::{DecisionId, SessionKey, Timestamp};
+use highwater_core::id::{DecisionId, SessionKey};
 use highwater_core::label::Label;
-use highwater_core::policy::{Arguments, Facts, Policy, RequestFacts, ServerFacts};
+use highwater_core::policy::{Facts, Policy, RequestFacts, ServerFacts};
+use highwater_notation::{Arguments, Timestamp};
 use highwater_store::{SessionHandle, SessionState};
 
 use super::arrival::{Excuse, Route};

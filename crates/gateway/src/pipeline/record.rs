@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use highwater_core::audit::{AuditEvent, Decision, Ended, Happened, Outcome, Provenance, Ruling};
+use highwater_audit::{AuditEvent, Decision, Ended, Happened, Outcome, Provenance, Ruling};
 use highwater_core::decide::{Answer, Escalation, Judgement, Permit, QuestionDigest};
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
 use highwater_core::policy::Facts;
-use highwater_core::session::mark::Mark;
+use highwater_marks::Mark;
 use highwater_store::{Appended, AuditError, AuditLog};
 use tokio::time::Instant;
 

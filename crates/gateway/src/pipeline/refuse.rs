@@ -1,7 +1,7 @@
 //! The exits of the road. A refusal says what happened in our words, never in an upstream's, and names no rule: the
 //! full reason is on record under the decision's id.
 
-use highwater_core::audit::Ruling;
+use highwater_audit::Ruling;
 use highwater_core::decide::{
     Answer, Asking, Denial, Effect, Finding, FindingId, Permit, Reason, misjudged, refusal, ungranted,
 };

@@ -4,20 +4,19 @@
 
 use std::sync::Arc;
 
+use highwater_audit::Ruling;
 use highwater_core::action::ActionKind;
-use highwater_core::approval::{
-    ApprovalReason, CanonicalArguments, Evidence, RelayedApproval, RelayedCall, relay,
-};
-use highwater_core::audit::Ruling;
+use highwater_core::approval::{ApprovalReason, Evidence, RelayedApproval, RelayedCall, relay};
 use highwater_core::decide::{Effect, Finding, Permit, judge};
 use highwater_core::id::ChallengeId;
-use highwater_core::pin::PinKind;
 use highwater_mcp::annotations::{VERIFIED_APPROVAL, declares_approval};
 use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code::{APPROVAL_REJECTED, INVALID_PARAMS, NEEDS_APPROVAL, REFUSED};
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, pointer, quote, string_member, unquote};
+use highwater_notation::CanonicalArguments;
+use highwater_pins::PinKind;
 
 use super::arrival::{Route, RoutedAction, TaskBridge, ToolName};
 use super::judge::Judge;

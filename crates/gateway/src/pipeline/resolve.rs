@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use highwater_audit::Outcome;
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{Authority, Claims, Contract};
-use highwater_core::audit::Outcome;
 use highwater_core::decide::{PermittedAction, Verdict};
 use highwater_mcp::annotations::{TOOL_RESOLUTION, resolved_claims};
 use highwater_mcp::era::ClientMeta;

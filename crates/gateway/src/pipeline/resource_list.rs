@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
+use highwater_audit::Outcome;
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::audit::Outcome;
 use highwater_core::decide::{
     Judgement, Pass, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply, label_reply,
 };
 use highwater_core::id::UpstreamId;
-use highwater_core::session::mark::{Name, Reading};
+use highwater_marks::{Name, Reading};
 use highwater_mcp::error_code::INVALID_PARAMS;
 use highwater_mcp::method::Method;
 use highwater_store::{Appended, Joined};

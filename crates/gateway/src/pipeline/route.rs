@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use highwater_audit::Access;
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::audit::Access;
 use highwater_core::id::UpstreamId;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::edit::{Edit, edit_object, replace_part};

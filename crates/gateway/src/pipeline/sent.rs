@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use highwater_audit::Outcome;
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::audit::Outcome;
 use highwater_core::decide::{
     PermittedAction, Received, ReplyFacts, ReplyVerdict, ResultType, decide_reply, label_reply,
 };
@@ -25,7 +25,7 @@ use highwater_upstream::box_cold;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{Ask, CallEvent, CallSink};
-use highwater_upstream::{CallClient, Doorkeeper, Reply, Turn};
+use highwater_upstream::{CallClient, Doorkeeper, Reply, Turn, apart};
 use tokio::sync::mpsc;
 
 use super::approve::named_capabilities;

@@ -8,7 +8,7 @@ use highwater_core::decide::FlowMode;
 use highwater_core::label::Label;
 use highwater_core::policy::RequestFacts;
 use highwater_core::session::label_claims;
-use highwater_core::session::mark::{Mark, ReadPrints, Reading, Thing, Writer, left_by_write, says_nothing};
+use highwater_marks::{Mark, ReadPrints, Reading, Thing, Writer, left_by_write, says_nothing};
 use highwater_mcp::annotations::request_says;
 use highwater_store::{
     BeforeOwn, Joined, MarkQuery, Marked, MetMarks, SessionHandle, SessionState, Store, StoreError,

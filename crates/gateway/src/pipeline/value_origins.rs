@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use highwater_core::action::ActionKind;
-use highwater_core::annotation::{ArgumentRole, Destination, Outcome, Words};
+use highwater_core::annotation::{ArgumentRole, Destination, Outcome};
 use highwater_core::decide::{FlowMode, Permit};
 use highwater_core::grant::AcceptedWords;
 use highwater_core::id::DecisionId;
@@ -16,6 +16,7 @@ use highwater_core::provenance::{ArgumentStanding, CallProvenance, Carries, Grou
 use highwater_core::trust::TrustLevel;
 use highwater_mcp::frame::Frame;
 use highwater_mcp::text::{member, members, string_member, unquote};
+use highwater_notation::Words;
 use highwater_provenance::{Body, Call, Evidence, ListedThing, Reply, stand};
 use serde_json::Value;
 

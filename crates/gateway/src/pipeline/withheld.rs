@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::audit::Outcome;
+use highwater_audit::Outcome;
 use highwater_core::decide::{Denial, Judgement, withheld};
 use highwater_core::id::DecisionId;
 use highwater_mcp::error_code;

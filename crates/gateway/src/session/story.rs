@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use highwater_core::id::{DecisionId, Timestamp};
+use highwater_core::id::DecisionId;
 use highwater_core::label::{Label, LabelBits, is_own_origin};
 use highwater_core::session::Leg;
+use highwater_notation::Timestamp;
 use serde::Serialize;
 
 /// How many origins are remembered of what others say, and how many of our own beside them.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use highwater_core::grant::Limits;
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 use tokio::time::Instant;
 
 use super::{BodyCharge, Token};

@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use highwater_config::{Change, Checked, Diagnostic, Leak, Unanswered};
-use highwater_core::id::Timestamp;
 use highwater_core::policy::Effect;
+use highwater_notation::Timestamp;
 use serde_json::{Value, json};
 
 use crate::announce::count;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use highwater_core::pin::visible;
+use highwater_pins::visible;
 use serde_json::Value;
 
 use crate::exit::Failure;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use highwater_core::id::{SessionKey, Timestamp, UpstreamId};
+use highwater_core::id::{SessionKey, UpstreamId};
 use highwater_gateway::MarkChoice;
+use highwater_notation::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

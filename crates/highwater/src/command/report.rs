@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use clap::Args;
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 
 use crate::command::print;
 use crate::exit::Failure;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use highwater_core::approval::StandingPermit;
-use highwater_core::id::Timestamp;
 use highwater_gateway::{Overview, PartHealth};
+use highwater_notation::Timestamp;
 use serde_json::{Value, json};
 
 use crate::command::print;

@@ -8,7 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 use highwater_store::{DataDir, Store};
 
 use super::manifest::{CopiedFile, Manifest};

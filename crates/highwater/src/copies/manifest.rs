@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 
 use anyhow::Context;
 use aws_lc_rs::digest;
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{FILES, MANIFEST};

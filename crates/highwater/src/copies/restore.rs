@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 use highwater_store::{DataDir, Store, StoreOptions, StorePlace};
 
 use super::make::{private_file, private_folder};

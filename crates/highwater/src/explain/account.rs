@@ -4,9 +4,10 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 
 use anyhow::Context;
-use highwater_core::audit::{Record, Recorded, RecordedDecision, RecordedOutcome, Ruling};
+use highwater_audit::{Record, Recorded, RecordedDecision, RecordedOutcome, Ruling};
 use highwater_core::decide::WhatIf;
-use highwater_core::id::{DecisionId, Principal, Timestamp};
+use highwater_core::id::{DecisionId, Principal};
+use highwater_notation::Timestamp;
 use highwater_store::AuditKey;
 
 use super::chronicle::{Chronicle, Subject, lowers};

@@ -4,14 +4,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use highwater_core::annotation::{Axis, ClassSet, DataClass, Words};
-use highwater_core::audit::{Outcome, Ruling};
+use highwater_audit::{Outcome, Ruling};
+use highwater_core::annotation::{Axis, ClassSet, DataClass};
 use highwater_core::decide::{
     Concern, Effect, Finding, FindingId, FlowMode, FlowRule, Otherwise, Reason, WayOut, WhatIf,
 };
 use highwater_core::label::Label;
 use highwater_core::policy::{Seen, SeenValue, Truth};
-use highwater_core::session::mark::Doubt;
+use highwater_core::session::Doubt;
+use highwater_notation::Words;
 
 use super::account::Account;
 use super::phrase::{is_default, plain, quoted, why_unknown};

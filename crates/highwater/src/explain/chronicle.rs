@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use highwater_audit::{Recorded, RecordedDecision, RecordedLabel, RecordedMark, label_of_words, label_words};
 use highwater_core::annotation::Destination;
-use highwater_core::audit::{
-    Recorded, RecordedDecision, RecordedLabel, RecordedMark, label_of_words, label_words,
-};
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::session::Leg;
+use highwater_notation::Timestamp;
 use highwater_store::AuditKey;
 
 use super::log::{Log, Parts, Place, record};

@@ -1,6 +1,6 @@
 //! The account of a decision as data. What is on record stays in its recorded form; what was worked out stands beside it.
 
-use highwater_core::audit::{Recorded, RecordedLabel, Ruling};
+use highwater_audit::{Recorded, RecordedLabel, Ruling};
 use highwater_core::decide::Finding;
 use highwater_core::label::Label;
 use highwater_core::session::SessionRisk;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::Context;
-use highwater_core::audit::{Record, Recorded, Ruling};
+use highwater_audit::{Record, Recorded, Ruling};
 use highwater_core::id::DecisionId;
 use highwater_store::{AuditKey, AuditReader, BlockPlace, RecordPlace};
 

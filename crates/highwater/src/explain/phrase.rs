@@ -1,7 +1,7 @@
 //! The words of the record in the words of people.
 
+use highwater_audit::RecordedDecision;
 use highwater_core::annotation::{Authority, Axis};
-use highwater_core::audit::RecordedDecision;
 use highwater_core::decide::{Effect, Finding, FindingId, FlowMode, FlowRule, Reason};
 use highwater_core::policy::{Because, Seen, SeenValue, Truth};
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use highwater_audit::{Outcome, Record, Recorded, RecordedOutcome, Ruling};
 use highwater_core::annotation::Axis;
-use highwater_core::audit::{Outcome, Record, Recorded, RecordedOutcome, Ruling};
 use highwater_core::decide::{AskKind, Effect, Finding, FlowMode, PerMode};
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 
 use super::account::Account;
 use super::advice::Advice;

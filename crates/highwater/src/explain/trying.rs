@@ -1,7 +1,7 @@
 //! A decision judged again, with one thing otherwise: lines in the configuration, what the session had read, a finding that
 //! is not there. Only what makes the effect weaker is an answer.
 
-use highwater_core::audit::Outcome;
+use highwater_audit::Outcome;
 use highwater_core::decide::{Effect, FindingId, Otherwise, WhatIf};
 use highwater_core::label::Label;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use highwater_core::audit::{Recorded, RecordedDecision};
+use highwater_audit::{Recorded, RecordedDecision};
 use highwater_core::decide::FlowMode;
 use highwater_core::id::DecisionId;
 use highwater_core::provenance::{ArgumentStanding, Ground, Standing};

@@ -1,6 +1,6 @@
 //! Moments as people write them, in UTC.
 
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 

@@ -4,10 +4,10 @@
 use std::io;
 
 use highwater_config::Listen;
-use highwater_core::approval::encode_base64url;
-use highwater_core::approval::receipt::Enrolled;
 use highwater_core::id::{ApprovalId, UserId};
 use highwater_gateway::{By, Desk, DeskFault, Gateway};
+use highwater_notation::encode_base64url;
+use highwater_receipts::Enrolled;
 use serde_json::{Value, json};
 
 use super::answer::of_store;

@@ -13,9 +13,10 @@
 //! A line that ends before it is answered means that the gateway was about to stop: nothing was lost, ask again.
 
 use highwater_core::id::{Principal, SessionKey, UpstreamId};
-use highwater_core::pin::{PinDigest, PinKey};
+use highwater_core::pin::PinDigest;
 use highwater_core::profile::Profile;
 use highwater_gateway::MarkChoice;
+use highwater_pins::PinKey;
 use highwater_store::TokenTerms;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

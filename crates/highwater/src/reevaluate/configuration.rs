@@ -6,9 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use highwater_config::{Settings, StoreSettings, Surroundings};
 use highwater_core::decide::FlowMode;
-use highwater_core::id::Timestamp;
 use highwater_core::policy::Policy;
 use highwater_gateway::ToolContracts;
+use highwater_notation::Timestamp;
 use highwater_store::{Store, StoredPin};
 
 use crate::configuration::beside;

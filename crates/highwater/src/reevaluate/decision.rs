@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use highwater_audit::{RecordedDecision, contract_of, is_as_recorded};
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::Contract;
-use highwater_core::audit::RecordedDecision;
 use highwater_core::decide::{Effect, Finding, FindingId, FlowMode, judge};
 use highwater_core::grant::Grant;
-use highwater_core::id::{DecisionId, Timestamp};
+use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
 use highwater_core::policy::{Facts, ServerFacts, ToolStatus};
 use highwater_core::profile::LocalAct;
-use highwater_core::session::mark::Doubt;
+use highwater_core::session::Doubt;
+use highwater_notation::Timestamp;
 
 use super::configuration::LoadedConfiguration;
 
@@ -71,11 +72,11 @@ impl<'a> Rejudged<'a> {
         let found = recorded(decision, mode);
         let defined = contract_of_call(now, decision);
         let is_defined = decision.kind == ActionKind::CallTool
-            && defined.is_some_and(|contract| contract.is_as_recorded(&decision.contract));
+            && defined.is_some_and(|contract| is_as_recorded(&contract, &decision.contract));
         let trust = now.contracts.server(&decision.upstream).trust;
         let contract = match is_defined {
             true => None,
-            false => Some(Contract::on_record(&decision.contract, trust)?),
+            false => Some(contract_of(&decision.contract, trust)?),
         };
         let action = Action::new(
             decision.kind,
@@ -149,8 +150,8 @@ impl<'a> Rejudged<'a> {
         let contract = self.contract.clone().or_else(defined).unwrap_or_else(Contract::unknown);
         let profile = configuration.contracts.profile(&decision.upstream);
         let shape = configuration.contracts.shape(&decision.upstream, &decision.target);
-        let local_act =
-            shape.map_or(LocalAct::No, |shape| LocalAct::judge(profile, shape, &contract, decision.named));
+        let local_act = shape
+            .map_or(LocalAct::No, |shape| LocalAct::judge(profile, shape.acts(), &contract, decision.named));
         let server =
             ServerFacts { trust: contract.server(), ..configuration.contracts.server(&decision.upstream) };
         let doubts: Vec<Doubt> = decision

@@ -3,12 +3,14 @@
 
 use std::collections::BTreeSet;
 
+use highwater_audit::RecordedDecision;
 use highwater_core::annotation::{Authority, Axis, ClassSet, Contract, DataClass, Destination};
-use highwater_core::audit::RecordedDecision;
 use highwater_core::decide::FindingId;
-use highwater_core::id::{Timestamp, UpstreamId};
+use highwater_core::id::UpstreamId;
 use highwater_core::label::TextSet;
-use highwater_core::profile::{Exit, Profile};
+use highwater_core::profile::Profile;
+use highwater_notation::Timestamp;
+use highwater_profile::Exit;
 
 use super::configuration::LoadedConfiguration;
 use crate::explain::when::{date, days_after};

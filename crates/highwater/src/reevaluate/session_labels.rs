@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use highwater_audit::{RecordedDecision, RecordedLabel, label_of_words, label_words};
 use highwater_core::annotation::Destination;
-use highwater_core::audit::{RecordedDecision, RecordedLabel, label_of_words, label_words};
 use highwater_core::id::{Principal, SessionKey, UpstreamId};
 use highwater_core::label::{Label, TextSet};
 

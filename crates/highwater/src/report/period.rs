@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use highwater_core::id::Timestamp;
-use highwater_core::policy::end_of;
+use highwater_notation::{Timestamp, end_of};
 
 const DAY: u64 = 86_400_000;
 

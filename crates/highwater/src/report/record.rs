@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
+use highwater_audit::{Recorded, RecordedDecision};
 use highwater_core::action::ActionKind;
-use highwater_core::audit::{Recorded, RecordedDecision};
 use highwater_core::decide::{Effect, Finding, FindingId, FlowMode, Reason};
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId};
+use highwater_notation::Timestamp;
 
 use super::period::Period;
 use crate::explain::{Log, record};

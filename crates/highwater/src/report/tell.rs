@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use highwater_core::decide::FindingId;
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 use serde_json::{Value, json};
 
 use super::record::{Report, Stop, Unanswered};

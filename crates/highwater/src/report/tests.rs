@@ -1,7 +1,7 @@
 //! Reports over a made-up time of observing.
 
 use highwater_core::decide::FindingId;
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 
 use super::{Period, Report, data, remedies, text};
 use crate::explain::tests::stage::{Person, Stage};

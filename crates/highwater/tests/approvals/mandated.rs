@@ -1,8 +1,7 @@
 //! Mandates: calls within what a person signed beforehand run without them, whichever way the client calls the tool, each
 //! counted and each with a receipt that names the tool itself. Everything else waits for somebody.
 
-use highwater_core::approval::to_iso;
-use highwater_core::id::Timestamp;
+use highwater_notation::{Timestamp, to_iso};
 use highwater_testkit::client::{Answer, Client, Era, Request};
 use http::Method;
 use serde_json::{Value, json};

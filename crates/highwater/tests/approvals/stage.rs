@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use highwater_core::approval::Algorithm;
+use highwater_passkey::Algorithm;
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::peer::{Journal, scripted_program};
 use highwater_testkit::client::{Answer, Client, Era, Setup};

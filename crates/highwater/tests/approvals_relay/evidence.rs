@@ -118,7 +118,7 @@ async fn c14_c15_c16_what_the_server_rejects_comes_back_as_it_is() {
         let mut evidence = stage.sign(&challenge);
         // Signed for another page than the server's: only the server can tell.
         let wire = challenge.at("/result/requestOptions/challenge");
-        let wire = highwater_core::approval::decode_base64url(wire.as_str().unwrap()).unwrap();
+        let wire = highwater_notation::decode_base64url(wire.as_str().unwrap()).unwrap();
         evidence["response"] =
             stage.passkey.assert(&wire, |draft| "http://localhost:7412".clone_into(&mut draft.origin));
         let answer = stage.call(&client, &arguments, &evidence).await;

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use highwater_core::approval::{Algorithm, encode_base64url};
+use highwater_notation::encode_base64url;
+use highwater_passkey::Algorithm;
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::peer::{HttpFixture, Journal, scripted_program};
 use highwater_testkit::client::{Answer, Client, Era, Request, Setup};

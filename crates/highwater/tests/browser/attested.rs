@@ -1,7 +1,7 @@
 //! A real browser before a gateway that lets listed authenticators in alone. Its virtual ones sign with a certificate of
 //! their own, which nobody lists by accident.
 
-use highwater_core::approval::decode_base64url;
+use highwater_notation::decode_base64url;
 use highwater_testkit::passkey::{CertificateDraft, Certified, pem};
 use highwater_testkit::webdriver::Authenticator;
 use http::Method;

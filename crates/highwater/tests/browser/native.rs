@@ -18,7 +18,7 @@ async fn s27_the_browser_signs_the_64_bytes_that_were_issued() {
     assert_eq!(wire.len(), 86);
     let response = stage.sign(&challenge).await.unwrap();
     let client_data = response["response"]["clientDataJSON"].as_str().unwrap();
-    let client_data = highwater_core::approval::decode_base64url(client_data).unwrap();
+    let client_data = highwater_notation::decode_base64url(client_data).unwrap();
     let client_data: Value = serde_json::from_slice(&client_data).unwrap();
     assert_eq!(client_data["challenge"], wire.as_str());
     assert_eq!(client_data["origin"], stage.origin().as_str());

@@ -1,8 +1,9 @@
 //! `highwater receipts verify`, on a machine that has nothing but the files.
 
-use highwater_core::approval::{Algorithm, encode_base64url};
-use highwater_core::pin::PinKind;
 use highwater_mcp::annotations::pinned;
+use highwater_notation::encode_base64url;
+use highwater_passkey::Algorithm;
+use highwater_pins::PinKind;
 use highwater_testkit::passkey::{ORIGIN, Passkey, RP_ID};
 use highwater_testkit::receipts::Notary;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::approval::Algorithm;
+use highwater_passkey::Algorithm;
 use highwater_testkit::client::Era;
 use highwater_testkit::passkey::{Batch, CertificateDraft, Certified, Passkey};
 use highwater_testkit::wait::until;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::approval::{decode_base64url, encode_base64url, from_iso};
+use highwater_notation::{decode_base64url, encode_base64url, from_iso};
 use highwater_testkit::client::{Era, Request, Setup};
 use highwater_testkit::passkey::UV;
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! Passkeys over the protocol: they are registered there, and count for nothing until a person has said so elsewhere.
 
-use highwater_core::approval::{Algorithm, from_iso};
+use highwater_notation::from_iso;
+use highwater_passkey::Algorithm;
 use highwater_testkit::client::{Era, Request};
 use highwater_testkit::passkey::Passkey;
 use serde_json::json;
@@ -90,7 +91,7 @@ async fn s16_s17_a_registration_without_verification_or_for_another_page_is_refu
     for wrong in [false, true] {
         let begun = client.request("approval/enroll/begin", json!({})).await.unwrap();
         let challenge = begun.at("/result/options/challenge");
-        let challenge = highwater_core::approval::decode_base64url(challenge.as_str().unwrap()).unwrap();
+        let challenge = highwater_notation::decode_base64url(challenge.as_str().unwrap()).unwrap();
         let response = match wrong {
             true => passkey.register(&challenge, |draft| draft.flags &= !highwater_testkit::passkey::UV),
             false => elsewhere.register(&challenge, |_| ()),
@@ -119,7 +120,7 @@ async fn s32_g20_a_client_that_enrolls_itself_gets_nowhere() {
     let answer = client.send(signed(GATED, &arguments, made_up)).await.unwrap();
     assert_eq!(reason(&answer), "challenge_unknown");
     // Guessing the code closes the enrollment.
-    let id = highwater_core::approval::encode_base64url(&key.id);
+    let id = highwater_notation::encode_base64url(&key.id);
     for _ in 0..8 {
         let (status, said) = page.post("/enroll/code", &json!({ "id": id, "code": "000-000" })).await;
         assert_ne!(status, 200, "{said}");

@@ -1,6 +1,6 @@
 //! While passkeys are being reset they sign no call: what was signed before is void, and nothing new is to be signed.
 
-use highwater_core::approval::Algorithm;
+use highwater_passkey::Algorithm;
 use highwater_testkit::client::{Client, Era};
 use highwater_testkit::passkey::Passkey;
 use http::Method;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use highwater_core::approval::Algorithm;
+use highwater_passkey::Algorithm;
 use highwater_store::PostgresServer;
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::peer::{HttpFixture, Journal, scripted_program};

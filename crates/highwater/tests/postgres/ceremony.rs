@@ -1,7 +1,7 @@
 //! Two gateways on one new database, without any ceremony: each has a page of its own until there is a passkey, and what is
 //! printed by one opens the other.
 
-use highwater_core::approval::Algorithm;
+use highwater_passkey::Algorithm;
 use highwater_store::PostgresServer;
 use highwater_testkit::client::gateway::{Gateway, Home};
 use highwater_testkit::client::{Era, Setup};

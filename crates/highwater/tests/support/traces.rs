@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use highwater_core::approval::{ActionHash, CanonicalArguments, ServerId, ToolName, encode_base64url};
+use highwater_notation::{CanonicalArguments, encode_base64url};
+use highwater_passkey::{ActionHash, ServerId, ToolName};
 
 /// What must not be found.
 pub(crate) struct Traces(Vec<(String, Vec<u8>)>);

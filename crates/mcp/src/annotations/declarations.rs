@@ -1,8 +1,9 @@
 //! The trust block of signed declarations (SEP-3140). Unsigned, it is a plain declaration.
 
 use highwater_core::annotation::{
-    Axis, Capability, CapabilityClaim, Claim, DataClass, Destination, Outcome, Reach, Sensitivity, Words,
+    Axis, Capability, CapabilityClaim, Claim, DataClass, Destination, Outcome, Reach, Sensitivity,
 };
+use highwater_notation::Words;
 
 use super::dependencies::reach;
 use super::heard::Heard;

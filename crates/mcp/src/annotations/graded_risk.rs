@@ -1,6 +1,7 @@
 //! Graded risk of tools (SEP-2793).
 
-use highwater_core::annotation::{ApprovalWish, Axis, Claim, Destination, Outcome, Words};
+use highwater_core::annotation::{ApprovalWish, Axis, Claim, Destination, Outcome};
+use highwater_notation::Words;
 
 use super::heard::Heard;
 use super::shape::Meaning::{Adds, Is};

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use highwater_core::annotation::{
     Authority, Axis, Claim, Claimed, Claims, Confidentiality, DataClass, Hints, Notice, NoticeKind, Possible,
-    Sensitivity, Words,
+    Sensitivity,
 };
 use highwater_core::label::{TextSet, is_own_origin};
+use highwater_notation::Words;
 
 use super::table::{self, Of};
 use crate::era::meta_key;

@@ -1,6 +1,7 @@
 //! Single hints of several proposals, each a flag. What a hint promises is not believed; what it warns of is.
 
-use highwater_core::annotation::{ApprovalWish, Claim, DataClass, Destination, Outcome, Words};
+use highwater_core::annotation::{ApprovalWish, Claim, DataClass, Destination, Outcome};
+use highwater_notation::Words;
 
 use super::heard::Heard;
 use super::table::{Key, Of, Vocabulary};

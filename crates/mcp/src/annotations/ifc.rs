@@ -3,9 +3,8 @@
 //! Both are choices of one level. Of a server that nobody believes only the worse ones count. Reader names are not kept:
 //! two lists of readers are one `confidential`.
 
-use highwater_core::annotation::{
-    Axis, Claim, DataClass, NoticeKind, Possible, Sensitivity, Source, Words, same_word,
-};
+use highwater_core::annotation::{Axis, Claim, DataClass, NoticeKind, Possible, Sensitivity, Source};
+use highwater_notation::{Words, same_word};
 
 use super::heard::Heard;
 use super::shape::look_up;

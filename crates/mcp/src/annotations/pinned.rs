@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use highwater_core::annotation::Authority;
-use highwater_core::pin::{Definition, Json, PartClass, PinKey, PinKind, Text, hidden_in};
+use highwater_notation::{Json, Text};
+use highwater_pins::{Definition, PartClass, PinKey, PinKind, hidden_in};
 use serde_json::Value;
 
 use super::heard::Reading;

@@ -1,6 +1,7 @@
 //! Confidentiality and integrity grades of tools, as SAMOS annotates them.
 
-use highwater_core::annotation::{Axis, Claim, Confidentiality, DataClass, Destination, Words};
+use highwater_core::annotation::{Axis, Claim, Confidentiality, DataClass, Destination};
+use highwater_notation::Words;
 
 use super::heard::Heard;
 use super::ifc;

@@ -1,8 +1,9 @@
 //! Trust and sensitivity annotations (SEP-1913), with the spelling of SEP-2061 and the hints of first drafts.
 
 use highwater_core::annotation::{
-    Axis, Claim, DataClass, Destination, NoticeKind, Outcome, Sensitivity, Source, Words, same_word,
+    Axis, Claim, DataClass, Destination, NoticeKind, Outcome, Sensitivity, Source,
 };
+use highwater_notation::{Words, same_word};
 
 use super::heard::Heard;
 use super::shape::{Meaning, either};

@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use highwater_core::annotation::{
-    Axis, Claim, DataClass, Destination, NoticeKind, Outcome, Possible, Sensitivity, Severe, Source, Words,
-    class_name, same_word,
+    Axis, Claim, DataClass, Destination, NoticeKind, Outcome, Possible, Sensitivity, Severe, Source,
+    class_name,
 };
 use highwater_core::label::TextSet;
+use highwater_notation::{Words, same_word};
 
 use super::heard::{Heard, origins};
 use crate::text::{

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::annotation::{Accepts, Axis, Claims, Contract, Notice, Sensitivity, Words};
+use highwater_core::annotation::{Accepts, Axis, Claims, Contract, Notice, Sensitivity};
 use highwater_core::trust::{ServerTrust, TrustLevel};
 use highwater_mcp::annotations::{Reading, ServerSays, tool_claims};
+use highwater_notation::Words;
 
 /// A server whose word may loosen.
 pub(crate) fn verified() -> ServerTrust {
@@ -43,7 +44,7 @@ pub(crate) fn silence(trust: ServerTrust) -> Contract {
 
 /// Every axis in words.
 pub(crate) fn axes(contract: &Contract) -> BTreeMap<&'static str, String> {
-    fn list<T: highwater_core::annotation::Word>(words: Words<T>) -> String {
+    fn list<T: highwater_notation::Word>(words: Words<T>) -> String {
         words.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(",")
     }
     fn classes(of: &Sensitivity) -> String {

@@ -1,7 +1,8 @@
 //! What is kept of people and their passkeys.
 
 use highwater_core::approval::{Credential, CredentialStanding};
-use highwater_core::id::{Timestamp, UserId};
+use highwater_core::id::UserId;
+use highwater_notation::Timestamp;
 
 /// How long an enrollment window stays open.
 pub(crate) const WINDOW_MS: u64 = 600_000;

@@ -1,7 +1,7 @@
 //! Which installation this is. It is made once, and every signed action contains it.
 
-use highwater_core::approval::ServerId;
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
+use highwater_passkey::ServerId;
 
 /// One installation: what authenticators and browsers know it by.
 #[derive(Clone, Debug, PartialEq, Eq)]

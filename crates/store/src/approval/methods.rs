@@ -1,11 +1,13 @@
 //! What the rest of the program asks about approvals.
 
 use highwater_core::approval::{
-    ActionHash, ChallengeRecord, CredentialId, CredentialStanding, GrantOutcome, NewCredential,
-    PendingEnrollment, RoundOutcome, ServerId, ToolName, VerifiedApproval,
+    ChallengeRecord, CredentialStanding, GrantOutcome, NewCredential, PendingEnrollment, RoundOutcome,
+    VerifiedApproval,
 };
-use highwater_core::id::{ApprovalId, ChallengeId, Principal, SessionKey, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, ChallengeId, Principal, SessionKey, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::Timestamp;
+use highwater_passkey::{ActionHash, CredentialId, ServerId, ToolName};
 use tokio::sync::broadcast;
 
 use super::{

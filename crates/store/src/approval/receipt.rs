@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
-use highwater_core::approval::receipt::{ChainLink, Receipt, SignedReceipt, key_id};
-use highwater_core::approval::{ConsumeOutcome, to_iso};
-use highwater_core::id::Timestamp;
+use highwater_core::approval::ConsumeOutcome;
+use highwater_notation::{Timestamp, to_iso};
+use highwater_receipts::{ChainLink, Receipt, SignedReceipt, key_id};
 
 use super::RequestState;
 use crate::{DataDir, DataDirError, Secret};

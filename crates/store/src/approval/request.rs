@@ -1,10 +1,11 @@
 //! Requests: what waits for a person, and what became of it.
 
-use highwater_core::approval::{ActionHash, AuthenticatorClass, CanonicalArguments, Quorum, ToolName};
-use highwater_core::approval::{ChallengeRecord, GRANT_LIFETIME_MS};
+use highwater_core::approval::{AuthenticatorClass, ChallengeRecord, GRANT_LIFETIME_MS, Quorum};
 use highwater_core::decide::{Effect, QuestionDigest};
-use highwater_core::id::{ApprovalId, Principal, SessionKey, Timestamp, UpstreamId, UserId};
+use highwater_core::id::{ApprovalId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_passkey::{ActionHash, ToolName};
 
 use crate::StoreError;
 

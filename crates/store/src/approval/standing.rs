@@ -1,9 +1,11 @@
 //! What stands longer than one request: mandates and remembered answers.
 
-use highwater_core::approval::receipt::SignedReceipt;
-use highwater_core::approval::{CanonicalArguments, MandateOutcome, ToolName};
-use highwater_core::id::{Principal, SessionKey, Timestamp, UpstreamId, UserId};
+use highwater_core::approval::MandateOutcome;
+use highwater_core::id::{Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_passkey::ToolName;
+use highwater_receipts::SignedReceipt;
 
 use super::Revocation;
 

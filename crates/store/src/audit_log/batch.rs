@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use highwater_core::audit::AuditEvent;
+use highwater_audit::AuditEvent;
 use tokio::task::yield_now;
 
 use super::{Appended, AuditError, AuditLog, USUAL_LINE};

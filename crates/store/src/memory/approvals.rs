@@ -5,13 +5,15 @@ mod recovery;
 
 use std::collections::BTreeMap;
 
-use highwater_core::approval::receipt::SignedReceipt;
 use highwater_core::approval::{
-    ChallengeRecord, ConsumeOutcome, Credential, CredentialId, CredentialStanding, GrantOutcome,
-    MandateOutcome, Partial, PartialAnswer, PendingEnrollment, QuorumState, RoundOutcome, ToolName,
+    ChallengeRecord, ConsumeOutcome, Credential, CredentialStanding, GrantOutcome, MandateOutcome, Partial,
+    PartialAnswer, PendingEnrollment, QuorumState, RoundOutcome,
 };
 use highwater_core::decide::Effect;
-use highwater_core::id::{ApprovalId, ChallengeId, Principal, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, ChallengeId, Principal, UserId};
+use highwater_notation::Timestamp;
+use highwater_passkey::{CredentialId, ToolName};
+use highwater_receipts::SignedReceipt;
 
 use crate::approval::{
     Added, ApprovalRequest, Asked, ChallengeUsed, EnrollmentWindow, Installation, MOST_CHALLENGES,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use highwater_core::id::UpstreamId;
-use highwater_core::session::mark::Mark;
+use highwater_marks::Mark;
 
 use super::Model;
 use crate::marks::merged;

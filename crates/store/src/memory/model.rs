@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::id::{SessionKey, Timestamp, VirtualServerId};
+use highwater_core::id::{SessionKey, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::pin::PinKey;
+use highwater_notation::Timestamp;
+use highwater_pins::PinKey;
 use serde_json::value::RawValue;
 
 use crate::key::{SessionKind, SessionOwner};

@@ -1,7 +1,7 @@
 //! What pins mean, in the plainest words.
 
-use highwater_core::id::Timestamp;
-use highwater_core::pin::{Basis, PinKey, PinKind};
+use highwater_notation::Timestamp;
+use highwater_pins::{Basis, PinKey, PinKind};
 
 use super::Model;
 use crate::operation::model::{DecidePins, Describe, KEPT_EVENTS, Observe, chosen, definition};

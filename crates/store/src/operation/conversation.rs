@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
-use highwater_core::id::{SessionKey, Timestamp};
+use highwater_core::id::SessionKey;
 use highwater_core::label::Label;
+use highwater_notation::Timestamp;
 
 use super::join::{join, join_sets};
 use super::read::read;

@@ -1,7 +1,8 @@
 //! What a person says a server is: the operator's one word for it, said by answering and not in the file.
 
-use highwater_core::pin::{Definition, Json, PartClass, PinKey};
 use highwater_core::profile::Profile;
+use highwater_notation::Json;
+use highwater_pins::{Definition, PartClass, PinKey};
 
 use super::pins::PINS_HINT;
 use super::{Access, Durability, Operation};

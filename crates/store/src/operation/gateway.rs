@@ -1,6 +1,6 @@
 //! What gateways that share a database tell each other: the key with which they seal, and by which tokens each is opened.
 
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 
 use super::{Access, Durability, Operation};
 use crate::StoreError;

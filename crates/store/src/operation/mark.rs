@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId};
 use highwater_core::label::Label;
-use highwater_core::session::mark::{
-    Doubt, Mark, MarkKind, Prints, Thing, Writer, left_by_write, says_nothing,
-};
+use highwater_core::session::Doubt;
+use highwater_marks::{Mark, MarkKind, Prints, Thing, Writer, doubt_id, left_by_write, says_nothing};
+use highwater_notation::Timestamp;
 
 use super::{Access, Durability, Operation};
 use crate::StoreError;
@@ -352,7 +352,7 @@ impl Clearing {
     /// What is left of a mark; nothing where it is not concerned.
     pub(crate) fn leaves(&self, mark: &Mark) -> Option<Option<Mark>> {
         let Self::Doubts(doubts) = self else { return Some(None) };
-        let now = Doubt::id_of(mark);
+        let now = doubt_id(mark);
         doubts.iter().any(|doubt| doubt.id == now).then(|| {
             let label = left_by_write(&mark.label, true);
             (!says_nothing(&label)).then(|| Mark { label, ..mark.clone() })

@@ -1,6 +1,7 @@
 //! Lists for people. They never go through the connection that writes.
 
-use highwater_core::id::{Principal, SessionKey, Timestamp, VirtualServerId};
+use highwater_core::id::{Principal, SessionKey, VirtualServerId};
+use highwater_notation::Timestamp;
 use serde_json::value::RawValue;
 
 use super::conversation::pending;

@@ -1,8 +1,8 @@
 //! Pins: what is seen of a server's definitions, and what people decide about them.
 
-use highwater_core::annotation::Word;
-use highwater_core::id::Timestamp;
-use highwater_core::pin::{Basis, PinDigest, PinKey, PinKind};
+use highwater_core::pin::PinDigest;
+use highwater_notation::{Timestamp, Word};
+use highwater_pins::{Basis, PinKey, PinKind, digest_of_all};
 
 use super::{Access, Durability, Operation};
 use crate::StoreError;
@@ -290,7 +290,7 @@ pub(crate) fn chosen(decision: &PinDecision, pins: &[StoredPin]) -> Option<Vec<(
 /// The digest of everything that is seen of a server.
 pub(crate) fn review(pins: &[StoredPin]) -> PinDigest {
     let reviewed = pins.iter().filter(|pin| pin.key.is_definition());
-    PinDigest::of_all(reviewed.filter_map(|pin| Some((&pin.key, pin.seen.as_ref()?.digest))))
+    digest_of_all(reviewed.filter_map(|pin| Some((&pin.key, pin.seen.as_ref()?.digest))))
 }
 
 /// One line of the history.

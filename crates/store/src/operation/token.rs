@@ -1,7 +1,7 @@
 //! Agent tokens: made, given another secret, revoked, listed, used. Each is one statement on one row, so that a process
 //! which dies at any moment leaves the old row or the new one.
 
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 
 use super::{Access, Durability, Operation};
 use crate::StoreError;

@@ -2,7 +2,8 @@
 
 use highwater_core::id::{Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::pin::{PinDigest, PinKey, PinKind};
+use highwater_core::pin::PinDigest;
+use highwater_pins::{PinKey, PinKind};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -36,7 +37,7 @@ impl Operation for Raw {
 }
 
 fn context(id: &str) -> MintContext {
-    let created = highwater_core::id::Timestamp(1);
+    let created = highwater_notation::Timestamp(1);
     MintContext(Context {
         id: id.to_owned(),
         created,

@@ -9,10 +9,11 @@ use highwater_core::decide::{
     Effect, FlowPolicies, Obligations, Overlooked, Received, ReplyFacts, ReplyVerdict, ResultType, Verdict,
     decide, decide_reply, demands, label_reply,
 };
-use highwater_core::id::{DecisionId, Timestamp, UpstreamId};
+use highwater_core::id::{DecisionId, UpstreamId};
 use highwater_core::label::{Label, LabelBits};
 use highwater_core::policy::Policy;
-use highwater_core::session::mark::{ReadPrints, Writer, left_by_write, says_nothing};
+use highwater_marks::{ReadPrints, Writer, left_by_write, says_nothing};
+use highwater_notation::Timestamp;
 use highwater_store::{Joined, MarkQuery, SessionHandle, SessionState, StoreError};
 
 use crate::history::Call;

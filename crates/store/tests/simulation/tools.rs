@@ -5,18 +5,17 @@ use std::sync::LazyLock;
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{
-    Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity, Source, Words,
+    Authority, Claim, Claims, Contract, DataClass, Destination, Outcome, Possible, Sensitivity, Source,
 };
 use highwater_core::decide::{Clearance, FlowMode, FlowPolicy};
 use highwater_core::grant::Grant;
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::policy::{
-    Admission, Arguments, ConditionSource, Facts, Policy, RuleSet, RuleSource, ServerFacts, Span, Spanned,
-    ToolStatus, ValueSource, Written, compile,
-};
-use highwater_core::session::mark::{Name, Named, Prints, Reading, Thing};
+use highwater_core::policy::{Admission, Facts, Policy, RuleSet, ServerFacts, Span, ToolStatus};
 use highwater_core::trust::{ServerTrust, TrustLevel};
+use highwater_marks::{Name, Named, Prints, Reading, Thing};
+use highwater_notation::{Arguments, Words};
+use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, Written, compile};
 
 use crate::dice::Dice;
 

@@ -1,11 +1,11 @@
 //! Labels of what agents wrote.
 
 use highwater_core::annotation::DataClass;
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId};
 use highwater_core::label::{ANOTHER_CONVERSATION, Label, TextSet};
-use highwater_core::session::mark::{
-    Doubt, MarkKind, Name, Named, Prints, ReadPrints, Reading, Thing, Writer,
-};
+use highwater_core::session::Doubt;
+use highwater_marks::{MarkKind, Name, Named, Prints, ReadPrints, Reading, Thing, Writer};
+use highwater_notation::Timestamp;
 use highwater_store::{MarkQuery, MetMarks, Store, StoreError};
 
 use super::Backend;

@@ -1,8 +1,9 @@
 //! What people see.
 
 use highwater_core::annotation::DataClass;
-use highwater_core::id::{Principal, Timestamp};
+use highwater_core::id::Principal;
 use highwater_core::label::Label;
+use highwater_notation::Timestamp;
 use highwater_store::SessionKind;
 
 use super::{Backend, context, key, owner};

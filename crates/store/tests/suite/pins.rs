@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use highwater_core::pin::{Basis, Definition, Json, PartClass, PinDigest, PinKey, PinKind};
 use highwater_core::profile::Profile;
+use highwater_notation::Json;
+use highwater_pins::{Basis, Definition, PartClass, PinKey, PinKind, digest_of_all};
 use highwater_store::{
     Description, Observation, PinDecision, PinScope, PinVerdict, PinsDecided, Store, StoredPin,
 };
@@ -45,7 +46,7 @@ fn one(name: &str, text: &str) -> PinScope {
 
 fn all(definitions: &[(&str, &str)]) -> PinScope {
     let definitions: Vec<_> = definitions.iter().map(|(name, text)| definition(name, text)).collect();
-    PinScope::Server(PinDigest::of_all(definitions.iter().map(|it| (it.key(), it.digest()))))
+    PinScope::Server(digest_of_all(definitions.iter().map(|it| (it.key(), it.digest()))))
 }
 
 async fn pin(store: &Store, name: &str) -> Option<StoredPin> {

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use highwater_core::annotation::DataClass;
 use highwater_core::label::{Label, TextSet};
-use highwater_core::session::mark::Doubt;
+use highwater_core::session::Doubt;
 use highwater_core::trust::TrustLevel;
+use highwater_marks::doubt_id;
 use highwater_store::{Declassified, Memory, SessionState, StoreOptions};
 
 use super::marks::{note, read, writer};
@@ -113,8 +114,7 @@ pub(crate) async fn random_histories_agree_with_the_model<B: Backend>() {
                 6 => {
                     let marks = model.all_marks().await.unwrap();
                     let some = marks.iter().filter(|_| random.below(2) == 0);
-                    let some: Vec<_> =
-                        some.map(|mark| Doubt { id: Doubt::id_of(mark), name: None }).collect();
+                    let some: Vec<_> = some.map(|mark| Doubt { id: doubt_id(mark), name: None }).collect();
                     let cleared = store.clear_doubts(some.clone(), "ada", "why").await.unwrap();
                     assert_eq!(cleared.marks, model.clear_doubts(some, "ada", "why").await.unwrap().marks);
                 }

@@ -1,7 +1,8 @@
 //! Agent tokens: made, rotated, revoked, used, and still there after the store.
 
 use highwater_core::grant::{AcceptedWords, Forms, Grant, Limits, Permission, Permissions, ServerScope};
-use highwater_core::id::{Timestamp, UserId};
+use highwater_core::id::UserId;
+use highwater_notation::Timestamp;
 use highwater_store::{
     ChangedToken, CreatedToken, Store, TokenBasis, TokenDigest, TokenRecord, TokenSecret, TokenTerms,
 };

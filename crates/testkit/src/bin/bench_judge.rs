@@ -17,14 +17,13 @@ use highwater_core::decide::{
     label_reply,
 };
 use highwater_core::grant::Grant;
-use highwater_core::id::{DecisionId, Principal, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::policy::{
-    Admission, Arguments, ConditionSource, Facts, Policy, RuleSource, ServerFacts, Span, Spanned,
-    ValueSource, Written, compile,
-};
-use highwater_core::search::{Filter, Filters, Index, Query, ToolText, Traits};
+use highwater_core::policy::{Admission, Facts, Policy, ServerFacts, Span};
 use highwater_core::trust::{ServerTrust, TrustLevel};
+use highwater_notation::{Arguments, Timestamp};
+use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, Written, compile};
+use highwater_search::{Filter, Filters, Index, Query, ToolText, Traits};
 use serde_json::json;
 
 #[derive(Parser)]

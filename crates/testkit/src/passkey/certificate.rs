@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use highwater_core::approval::Algorithm;
+use highwater_passkey::Algorithm;
 
 use super::packed_attestation;
 use super::pair::Pair;

@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use aws_lc_rs::signature::KeyPair as _;
-use highwater_core::approval::{Algorithm, decode_base64url, encode_base64url};
+use highwater_notation::{decode_base64url, encode_base64url};
+use highwater_passkey::Algorithm;
 use serde_json::{Value, json};
 
 use cbor::{bytes, text};

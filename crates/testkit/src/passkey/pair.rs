@@ -6,7 +6,7 @@ use aws_lc_rs::rsa::KeySize;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair,
 };
-use highwater_core::approval::Algorithm;
+use highwater_passkey::Algorithm;
 
 pub(super) enum Pair {
     Es256(EcdsaKeyPair),

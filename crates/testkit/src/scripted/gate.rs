@@ -9,11 +9,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use highwater_core::approval::{
-    ApprovalCall, ApprovalReason, AuthenticatorClass, CanonicalArguments, ChallengeRecord, ConsumeOutcome,
-    Credential, CredentialId, CredentialStanding, Evidence, Nonce, Proposal, PublicKey, RelyingParty,
-    ServerId, ToolName, Transports, decode_base64url, encode_base64url, issue, to_iso, verify,
+    ApprovalCall, ApprovalReason, AuthenticatorClass, ChallengeRecord, ConsumeOutcome, Credential,
+    CredentialStanding, Evidence, Proposal, issue, verify,
 };
-use highwater_core::id::{ChallengeId, Principal, Timestamp, UserId};
+use highwater_core::id::{ChallengeId, Principal, UserId};
+use highwater_notation::{CanonicalArguments, Timestamp, decode_base64url, encode_base64url, to_iso};
+use highwater_passkey::{CredentialId, Nonce, PublicKey, RelyingParty, ServerId, ToolName, Transports};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

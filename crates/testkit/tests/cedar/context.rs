@@ -1,9 +1,8 @@
 //! The facts of an action as the context of a Cedar request.
 
 use cedar_policy::{Context, EntityUid, Request, RestrictedExpression, Schema};
-use highwater_core::policy::{
-    Arguments, FACTS, Facts, FlowViolations, Kind, Parameters, Phase, Pointer, Val,
-};
+use highwater_core::policy::{FACTS, Facts, FlowViolations, Kind, Phase, Val};
+use highwater_notation::{Arguments, Parameters, Pointer};
 use serde_json::Value;
 
 use super::schema::identifier;

@@ -18,7 +18,7 @@ mod dice;
 mod policy;
 mod schema;
 // The same random rules and actions that the laws of the engine are tried on.
-#[path = "../../../core/tests/rule_laws/world.rs"]
+#[path = "../../../rules/tests/rule_laws/world.rs"]
 #[expect(dead_code, reason = "the laws use more of it")]
 mod world;
 
@@ -26,7 +26,8 @@ use std::collections::BTreeSet;
 
 use cedar_policy::{Authorizer, Decision, Entities, PolicySet, ValidationMode, Validator};
 use dice::Dice;
-use highwater_core::policy::{Effect, Phase, RuleSource, Truth, compile};
+use highwater_core::policy::{Effect, Phase, Truth};
+use highwater_rules::RuleSource;
 
 const SETS: u64 = 600;
 const WORLDS: u64 = 175;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use cedar_policy::{Policy, PolicyId, PolicySet};
-use highwater_core::policy::{ConditionSource, Fact, Kind, Phase, RuleSource, ValueSource, Written};
+use highwater_core::policy::{Fact, Kind, Phase};
+use highwater_rules::{ConditionSource, RuleSource, ValueSource, Written};
 
 use super::schema::identifier;
 

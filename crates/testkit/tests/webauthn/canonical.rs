@@ -1,6 +1,6 @@
 //! Canonical JSON of ours and of a JavaScript implementation, on many random documents.
 
-use highwater_core::approval::CanonicalArguments;
+use highwater_notation::CanonicalArguments;
 use serde_json::{Value, json};
 
 use crate::judge::Judge;

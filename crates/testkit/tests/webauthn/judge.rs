@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use highwater_core::approval::encode_base64url;
+use highwater_notation::encode_base64url;
 use highwater_testkit::passkey::{ORIGIN, RP_ID};
 use serde_json::{Value, json};
 

@@ -10,11 +10,12 @@ mod judge;
 mod ours;
 mod theirs;
 
-use highwater_core::approval::{
-    Assertion, AttestationDemand, Credential, CredentialId, CredentialStanding, Fault, PublicKey,
-    Registration, RelyingParty, ServerId, Transports, verify_assertion, verify_registration,
-};
+use highwater_core::approval::{Credential, CredentialStanding};
 use highwater_core::id::UserId;
+use highwater_passkey::{
+    Assertion, AttestationDemand, CredentialId, Fault, PublicKey, Registration, RelyingParty, ServerId,
+    Transports, verify_assertion, verify_registration,
+};
 use highwater_testkit::passkey::{ORIGIN, RP_ID};
 use serde_json::Value;
 
@@ -48,5 +49,5 @@ fn enrolled(registration: &Registration, user_handle: &[u8]) -> Credential {
 
 /// Our word on an assertion.
 fn assertion(response: &Value, challenge: &[u8], credential: &Credential) -> Result<Assertion, Fault> {
-    verify_assertion(&response.to_string(), challenge, credential, &party())
+    verify_assertion(&response.to_string(), challenge, credential.enrolled(), &party())
 }

@@ -1,10 +1,11 @@
 //! What our software passkey makes, right and wrong, before both verifiers.
 
 use highwater_core::approval::{
-    Algorithm, ApprovalCall, ApprovalReason, AuthenticatorClass, CanonicalArguments, Evidence, Nonce,
-    Proposal, ToolName, encode_base64url, issue, verify,
+    ApprovalCall, ApprovalReason, AuthenticatorClass, Evidence, Proposal, issue, verify,
 };
-use highwater_core::id::{ChallengeId, Principal, Timestamp, UserId};
+use highwater_core::id::{ChallengeId, Principal, UserId};
+use highwater_notation::{CanonicalArguments, Timestamp, encode_base64url};
+use highwater_passkey::{Algorithm, Nonce, ToolName};
 use highwater_testkit::passkey::{BE, Draft, Passkey, UP, UV, attestation_object, self_attestation};
 use serde_json::{Value, json};
 
@@ -176,7 +177,7 @@ fn s50_a_counter_that_went_back_is_refused_by_both() {
 
 fn flip(response: &mut Value, part: &str) {
     let text = response["response"][part].as_str().unwrap();
-    let mut bytes = highwater_core::approval::decode_base64url(text).unwrap();
+    let mut bytes = highwater_notation::decode_base64url(text).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     response["response"][part] = encode_base64url(&bytes).into();

@@ -1,6 +1,6 @@
 //! What a foreign authenticator makes through a foreign client, before both verifiers.
 
-use highwater_core::approval::{decode_base64url, encode_base64url};
+use highwater_notation::{decode_base64url, encode_base64url};
 use highwater_testkit::passkey::{ORIGIN, RP_ID};
 use passkey::authenticator::{Authenticator, UiHint, UserCheck, UserValidationMethod};
 use passkey::client::{Client, DefaultClientData};

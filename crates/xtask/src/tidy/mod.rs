@@ -32,10 +32,13 @@ pub(crate) fn run(repository: &Repository) -> Result<ExitCode> {
         }
         check.print_problems();
     }
-    let lines = shipped::lines(&Files::walk(&repository.root)?);
+    let files = Files::walk(&repository.root)?;
+    let lines = shipped::lines(&files);
     let total: usize = lines.iter().map(|(_, lines)| lines).sum();
     let each: Vec<String> = lines.iter().map(|(name, lines)| format!("{name} {lines}")).collect();
     println!("shipped lines of code, without tests and comments: {total} ({})", each.join(", "));
+    let (kernel, most) = shipped::kernel(&files);
+    println!("lines of the kernel: {kernel}, at most {most}");
     let clean = checks.iter().all(|check| check.problems.is_empty());
     Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -56,6 +59,7 @@ pub(crate) fn checks(repository: &Repository) -> Result<Vec<Check>> {
         Check::new("every clippy.toml has the workspace's bans", lints::clippy_bans(repository)?),
         Check::new("every Rust file says what it is", sources::headers(&files)),
         Check::new("no file is too long", sources::lengths(&files)),
+        Check::new("the kernel is not larger than its bound", shipped::kernel_bound(&files)),
         Check::new("every lint exception has a reason", sources::reasons(&files)),
         Check::new("no test is ignored", sources::ignored(&files)),
         Check::new("no path of one machine and no registry host", sources::machine_paths(&files)),

@@ -1,10 +1,21 @@
-//! How many lines of code are shipped: without tests, comments and blank lines. A figure to be read, never a check.
+//! How many lines of code are shipped, without tests, comments and blank lines: a figure to be read. For the kernel there is
+//! a bound: whoever audits it was told a number.
 
 use super::files::Files;
 
 /// The crates that are part of the program.
-const SHIPPED: [&str; 11] = [
+const SHIPPED: [&str; 21] = [
+    "notation",
+    "passkey",
     "core",
+    "rules",
+    "profile",
+    "pins",
+    "marks",
+    "display",
+    "receipts",
+    "audit",
+    "search",
     "mcp",
     "http1",
     "hosts",
@@ -17,9 +28,28 @@ const SHIPPED: [&str; 11] = [
     "highwater",
 ];
 
+/// What decides and mints the proofs, and the most lines that it may have. ARCHITECTURE.md says what it holds. Raising the
+/// bound is a design change; where something leaves the kernel it is lowered.
+const KERNEL: (&str, usize) = ("core", 10_740);
+
 /// The lines of each shipped crate.
 pub(super) fn lines(files: &Files) -> Vec<(&'static str, usize)> {
     SHIPPED.into_iter().map(|name| (name, lines_of(files, name))).collect()
+}
+
+/// How large the kernel is, and how large it may be.
+pub(super) fn kernel(files: &Files) -> (usize, usize) {
+    let (name, most) = KERNEL;
+    (lines_of(files, name), most)
+}
+
+/// A kernel that grew beyond its bound.
+pub(super) fn kernel_bound(files: &Files) -> Vec<String> {
+    let ((lines, most), (name, _)) = (kernel(files), KERNEL);
+    let grew = lines > most;
+    grew.then(|| format!("`{name}` has {lines} lines of code, and at most {most} are allowed"))
+        .into_iter()
+        .collect()
 }
 
 fn lines_of(files: &Files, name: &str) -> usize {

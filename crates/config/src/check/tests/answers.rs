@@ -2,7 +2,8 @@
 
 use highwater_core::action::ActionKind;
 use highwater_core::decide::FlowPolicy;
-use highwater_core::policy::{ConditionSource, Effect, Phase, RuleSet, RuleSource, compile};
+use highwater_core::policy::{Effect, Phase, RuleSet};
+use highwater_rules::{ConditionSource, RuleSource, compile};
 use proptest::prelude::*;
 
 use super::super::analyse::{Useless, questions, useless};

@@ -4,13 +4,11 @@ mod agreement;
 mod answers;
 mod unmodelled;
 
-use highwater_core::annotation::{DataClass, Destination, Words};
+use highwater_core::annotation::{DataClass, Destination};
 use highwater_core::decide::{Clearance, FlowMode, FlowPolicy};
-use highwater_core::id::Timestamp;
-use highwater_core::policy::{
-    ConditionSource, FACTS, FlowViolations, Kind, Phase, RuleSet, RuleSource, Span, Spanned, ValueSource,
-    Written, compile,
-};
+use highwater_core::policy::{FACTS, FlowViolations, Kind, Phase, RuleSet, Span};
+use highwater_notation::{Timestamp, Words};
+use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, Written, compile};
 use proptest::prelude::*;
 
 use super::flow::modelled;

@@ -2,7 +2,8 @@
 
 use highwater_core::annotation::DataClass;
 use highwater_core::decide::{FlowMode, FlowPolicy};
-use highwater_core::policy::{Check, Effect, FlowRule, Glob, Kind, Phase, RuleSet};
+use highwater_core::policy::{Check, Effect, FlowRule, Kind, Phase, RuleSet};
+use highwater_notation::Glob;
 
 use super::super::diagram::Function;
 use super::super::flow::{FlowModel, FlowParts};

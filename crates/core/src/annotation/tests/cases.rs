@@ -1,27 +1,19 @@
 //! Operator cases: one tool for public and private repositories, told apart by argument and by what came back.
 
+use highwater_notation::{Arguments, Pointer, Words};
+
 use super::*;
 use crate::label::Label;
-use crate::policy::{Arguments, Case, ConditionSource, Pointer, Span, Spanned, ValueSource, Written};
+use crate::policy::{Case, CaseSet, Check, Condition, Slot, Span, Subject, Test};
 use crate::session::label_reply;
-
-fn at<T>(value: T) -> Spanned<T> {
-    Spanned::new(value, Span::new(0, 0))
-}
-
-fn text(value: &str) -> ValueSource {
-    ValueSource { span: Span::new(0, 0), value: Written::Text(value.into()) }
-}
 
 /// `arguments.repo: {in: [website, docs]}`.
 fn public_repository() -> Case {
-    let list = Written::List(vec![text("website"), text("docs")]);
-    let source = ConditionSource::Test {
-        fact: at("arguments.repo".into()),
-        operator: at("in".into()),
-        value: ValueSource { span: Span::new(0, 0), value: list },
-    };
-    Case::compile(&source).expect("a sound condition")
+    // In the order in which lists of texts are asked: by length.
+    let listed = Check::Text(["docs".into(), "website".into()].into());
+    let test = Test::new(Slot(0), None, listed, false, Span::default());
+    let repo = Subject::Argument(Pointer::parse("repo").unwrap());
+    Case::new(CaseSet::new(vec![Condition::Test(test)], vec![repo]))
 }
 
 fn said(claims: impl IntoIterator<Item = Claim>) -> Claims {

@@ -1,8 +1,11 @@
 //! The two SAMOS grades and the capabilities: what they add, and what they do not.
 
+use std::sync::Arc;
+
+use highwater_notation::Words;
+
 use super::*;
 use crate::label::Label;
-use std::sync::Arc;
 
 fn low() -> Possible<Confidentiality> {
     Possible::only(Confidentiality::Low)

@@ -1,5 +1,7 @@
 //! Claims that disagree: the severe one wins, unless the operator has spoken.
 
+use highwater_notation::Words;
+
 use super::*;
 use crate::label::Label;
 use crate::session::{label_reply, reply_notices};

@@ -1,5 +1,7 @@
 //! The operator's label for every tool of a server, under the label of a tool by its own name.
 
+use highwater_notation::Words;
+
 use super::*;
 
 fn label(said: impl IntoIterator<Item = Claim>) -> OperatorLabel {
@@ -109,10 +111,12 @@ fn general_and_own_hints_are_read_together() {
 
 #[test]
 fn it_outranks_the_profile() {
-    use crate::profile::{Profile, ToolShape};
-    let shape = ToolShape::read("notes", "get_note", None);
+    use crate::profile::{Profile, RunsBy, SendsBy, ToolActs};
+    // A reading name, and arguments that nobody knows.
+    let (sends, runs) = (Some(SendsBy::UnknownArguments), Some(RunsBy::UnknownArguments));
+    let tool = ToolActs { reads_by_name: true, sends, runs };
     let general = label([destination(Destination::Internal)]).of_every_tool();
-    let (contract, _) = Contract::profiled(Profile::Local, &shape).weighed(general.claims(), &VERIFIED);
+    let (contract, _) = Contract::profiled(Profile::Local, tool).weighed(general.claims(), &VERIFIED);
     assert_eq!(contract.destination(), Possible::only(Destination::Internal));
     assert_eq!(contract.basis(Axis::Destination), Authority::OperatorDefault);
     assert_eq!(contract.basis(Axis::Returns), Authority::Profile);

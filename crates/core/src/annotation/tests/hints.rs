@@ -1,5 +1,7 @@
 //! The core hints: what each combination means, and what the contract lets stand of them.
 
+use highwater_notation::Words;
+
 use super::*;
 use crate::label::Label;
 use Outcome::{Benign, Consequential, Irreversible};

@@ -9,6 +9,8 @@ mod narrowing;
 mod replies;
 mod weighing;
 
+use highwater_notation::Word;
+
 use super::*;
 use crate::trust::{ServerTrust, TrustLevel};
 

@@ -1,5 +1,7 @@
 //! What resolution and the operator's cases do to a contract: inside its bounds they decide, outside they add.
 
+use highwater_notation::Words;
+
 use super::*;
 
 const DRIFT: &[NoticeKind] = &[NoticeKind::Drift];

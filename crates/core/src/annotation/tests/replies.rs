@@ -1,5 +1,7 @@
 //! What a reply or a request says of its data: each claim by what it adds to a label.
 
+use highwater_notation::Words;
+
 use super::*;
 use crate::label::{Label, TextSet};
 use crate::session::{label_claims, label_reply, reply_notices};

@@ -1,8 +1,11 @@
 //! The axes one by one, for a verified server and for a stranger, and the mail tools of the first seed.
 
+use std::sync::Arc;
+
+use highwater_notation::Words;
+
 use super::*;
 use crate::label::{Label, TextSet};
-use std::sync::Arc;
 
 #[test]
 fn nobody_said_anything() {

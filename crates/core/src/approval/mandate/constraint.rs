@@ -1,10 +1,8 @@
 //! What an argument may be, in a mandate and in a permit of the configuration. There are no other constraints, so that a
 //! person can tell what they sign.
 
+use highwater_notation::{ArgumentType, Json};
 use serde_json::Value;
-
-use crate::pin::Json;
-use crate::profile::ArgumentType;
 
 /// What an argument may be.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,16 +7,15 @@
 
 use std::collections::BTreeMap;
 
+use highwater_notation::{ArgumentTypes, CanonicalArguments, Timestamp};
 use serde_json::Value;
 
 use super::constraint::{Constraint, NoConstraint};
 use super::{TermsFault, Unmandated, read_arguments};
 use crate::annotation::DataClass;
-use crate::approval::CanonicalArguments;
 use crate::decide::{FindingId, Told};
-use crate::id::{Principal, Timestamp, UpstreamId};
+use crate::id::{Principal, UpstreamId};
 use crate::label::Label;
-use crate::profile::ArgumentTypes;
 
 /// What an operator permits an agent to do by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

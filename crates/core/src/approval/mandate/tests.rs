@@ -1,10 +1,10 @@
 //! What a mandate allows, and what it does not.
 
+use highwater_notation::ArgumentType;
 use serde_json::json;
 
 use super::*;
 use crate::annotation::DataClass;
-use crate::profile::ArgumentType;
 use crate::trust::TrustLevel;
 
 const BEGIN: Timestamp = Timestamp(1_794_744_000_000);

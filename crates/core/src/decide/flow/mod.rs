@@ -14,9 +14,10 @@ mod write;
 pub use doubt::DOUBTED_FILES;
 pub use mode::{Clearance, FlowFloor, FlowMode, FlowPolicy};
 
+use highwater_notation::{Word, Words, vocabulary};
+
 use super::{Effect, Finding, FindingId, Reason, WayOut};
-use crate::annotation::words::vocabulary;
-use crate::annotation::{Axis, Word, Words};
+use crate::annotation::Axis;
 use crate::label::Label;
 use crate::policy::{Facts, SeenValue};
 

@@ -1,8 +1,9 @@
 //! How strictly the flow rules are enforced, and which data may go where: the operator's choice for each virtual
 //! server.
 
-use crate::annotation::words::vocabulary;
-use crate::annotation::{ClassSet, DataClass, Destination, ReplyBounds, Words};
+use highwater_notation::{Words, vocabulary};
+
+use crate::annotation::{ClassSet, DataClass, Destination, ReplyBounds};
 use crate::label::{Label, TextSet};
 
 vocabulary! {

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use highwater_notation::Words;
+
 use super::mode::FlowMode;
 use super::{Concern, FlowGate, FlowInput, words};
-use crate::annotation::{Axis, ClassSet, Confidentiality, DataClass, Destination, Words};
+use crate::annotation::{Axis, ClassSet, Confidentiality, DataClass, Destination};
 use crate::decide::{Effect, Finding, Reason, WayOut};
 use crate::label::Label;
 use crate::provenance::{CallProvenance, Carries};

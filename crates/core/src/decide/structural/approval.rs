@@ -1,9 +1,11 @@
 //! The contract's own wish for a person, and an upstream's requirement of a verified approval.
 
+use highwater_notation::Arguments;
+
 use crate::annotation::{ApprovalWish, Axis};
 use crate::approval::RelayedApproval;
 use crate::decide::{Effect, Finding, FindingId, Reason};
-use crate::policy::{Arguments, Facts, Policy, SeenValue};
+use crate::policy::{Facts, Policy, SeenValue};
 
 /// Where a contract asks in so many words that a person looks, one does.
 pub(super) fn wanted(_: &Policy, facts: &Facts<'_>, findings: &mut Vec<Finding>) {

@@ -1,7 +1,9 @@
 //! The operator's bounds on numbers.
 
+use highwater_notation::Arguments;
+
 use crate::decide::{Effect, Finding, FindingId, Reason};
-use crate::policy::{Arguments, Facts, Policy, SeenValue};
+use crate::policy::{Facts, Policy, SeenValue};
 
 /// Above the operator's bound a person looks.
 pub(super) fn kept(_: &Policy, facts: &Facts<'_>, findings: &mut Vec<Finding>) {

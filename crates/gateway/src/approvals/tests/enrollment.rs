@@ -1,8 +1,9 @@
 //! Who may make a passkey count.
 
-use highwater_core::approval::{Algorithm, ApprovalReason};
+use highwater_core::approval::ApprovalReason;
 use highwater_core::decide::Effect;
 use highwater_core::id::{ChallengeId, Principal, UserId};
+use highwater_passkey::Algorithm;
 use highwater_testkit::passkey::Passkey;
 
 use super::{Call, ORIGIN, Room, json};

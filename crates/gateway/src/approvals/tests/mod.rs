@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use highwater_config::ApprovalSettings;
 use highwater_core::annotation::Contract;
-use highwater_core::approval::{
-    ActionHash, Algorithm, AuthenticatorClass, CanonicalArguments, Quorum, ToolName,
-};
+use highwater_core::approval::{AuthenticatorClass, Quorum};
 use highwater_core::decide::{Effect, QuestionDigest, Told};
 use highwater_core::id::{ApprovalId, ChallengeId, DecisionId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::label::Label;
 use highwater_core::pin::PinDigest;
-use highwater_core::profile::ToolShape;
+use highwater_notation::CanonicalArguments;
+use highwater_passkey::{ActionHash, Algorithm, ToolName};
+use highwater_profile::ToolShape;
 use highwater_store::{ApprovalRequest, AuditLog, DataDir, Store, StoreOptions, StorePlace};
 use highwater_testkit::passkey::Passkey;
 use serde_json::Value;

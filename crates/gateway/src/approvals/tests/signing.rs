@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use highwater_core::approval::receipt::{Expected, check_chain};
 use highwater_core::approval::{ApprovalReason, GrantOutcome, Quorum};
 use highwater_core::decide::Effect;
 use highwater_core::id::{ChallengeId, Principal, UserId};
+use highwater_receipts::{Expected, check_chain};
 
 use super::{Call, Room, digest, json, open};
 use crate::approvals::{ApprovalState, DeskFault};
@@ -117,7 +117,7 @@ async fn several_people_sign_and_each_leaves_a_receipt() {
     assert!(view.need.signed.contains(&UserId::new("ada")));
     assert_eq!(signs(1).await.unwrap(), ApprovalState::Approved);
     let receipts = room.desk.receipts(0, 100).await.unwrap();
-    let of_request = |it: &&highwater_core::approval::receipt::SignedReceipt| {
+    let of_request = |it: &&highwater_receipts::SignedReceipt| {
         it.receipt().approval_id.as_deref() == Some(request.id.as_str())
     };
     assert_eq!(receipts.iter().filter(of_request).count(), 2);
@@ -175,7 +175,7 @@ async fn receipts_are_chained_signed_and_hold_by_themselves() {
         opened: &[],
     };
     for text in &texts {
-        let report = highwater_core::approval::receipt::check(text, &expected);
+        let report = highwater_receipts::check(text, &expected);
         assert!(report.holds(), "{report:?}");
     }
 }

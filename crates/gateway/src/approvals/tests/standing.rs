@@ -1,11 +1,11 @@
 //! What stands longer than one request: remembered answers, mandates, and starting over.
 
 use highwater_core::annotation::DataClass;
-use highwater_core::approval::{ApprovalReason, CanonicalArguments, to_iso};
+use highwater_core::approval::ApprovalReason;
 use highwater_core::decide::Effect;
-use highwater_core::id::{ChallengeId, Principal, SessionKey, Timestamp, UpstreamId, UserId};
+use highwater_core::id::{ChallengeId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::label::Label;
-use highwater_core::profile::ArgumentType;
+use highwater_notation::{ArgumentType, CanonicalArguments, Timestamp, to_iso};
 
 use super::{Call, Room, digest, json, unlabelled};
 use crate::approvals::{Around, AskAnswer, By, DeskFault, Mandated, Recalled, RememberScope, told_of};

@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 use highwater_core::id::{Principal, SessionKey, UpstreamId};
-use highwater_core::pin::{PinDigest, PinKey, PinKind};
+use highwater_core::pin::PinDigest;
 use highwater_core::profile::Profile;
 use highwater_http1::conn::ReadError;
+use highwater_pins::{PinKey, PinKind};
 use highwater_store::{PinScope, PinVerdict, StoreError, TokenSecret, TokenTerms};
 use http::{Method, Response, StatusCode};
 use serde::{Deserialize, Serialize};

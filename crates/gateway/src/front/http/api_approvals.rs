@@ -1,8 +1,8 @@
 //! The part of the interface for people that is about approvals. Everything can be looked at and declined here; nothing
 //! here approves: an agent with a shell may hold the operator's token.
 
-use highwater_core::approval::encode_base64url;
 use highwater_core::id::{ApprovalId, UserId};
+use highwater_notation::encode_base64url;
 use http::{Response, StatusCode};
 use serde_json::json;
 

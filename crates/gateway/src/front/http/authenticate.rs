@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
+use highwater_audit::Access;
 use highwater_config::{Auth, Settings};
-use highwater_core::audit::Access;
 use highwater_http1::headers::Headers;
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};

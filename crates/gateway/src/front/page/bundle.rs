@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 use serde_json::{Map, Value};
 
 use super::document::headline::arguments;

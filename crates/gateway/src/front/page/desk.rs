@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use highwater_core::audit::Access;
+use highwater_audit::Access;
 use highwater_core::id::{ApprovalId, ChallengeId, SessionKey, UpstreamId, UserId};
 use highwater_core::label::Label;
 use highwater_core::profile::Profile;

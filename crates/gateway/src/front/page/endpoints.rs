@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use highwater_core::approval::plain;
 use highwater_core::id::{ApprovalId, UserId};
 use highwater_core::profile::Profile;
+use highwater_display::plain;
 use http::StatusCode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

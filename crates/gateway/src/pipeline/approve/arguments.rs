@@ -4,8 +4,10 @@
 use std::borrow::Cow;
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::approval::{CanonicalArguments, ReservedAction, ToolName, render};
+use highwater_display::render;
 use highwater_mcp::text::{member, members, pointer, quote};
+use highwater_notation::CanonicalArguments;
+use highwater_passkey::{ReservedAction, ToolName};
 
 use super::super::proposed::Proposed;
 use super::desk::definition_text;

@@ -3,21 +3,23 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use highwater_audit::label_words;
 use highwater_core::action::ActionKind;
 use highwater_core::annotation::{ArgumentRole, Destination};
-use highwater_core::approval::question::Yes;
-use highwater_core::approval::{ActionHash, CanonicalArguments, Evidence, PermitUse};
-use highwater_core::audit::label_words;
+use highwater_core::approval::{Evidence, PermitUse};
 use highwater_core::decide::{Effect, Escalation, Told};
 use highwater_core::id::SessionKey;
 use highwater_core::label::Label;
 use highwater_core::profile::{Named, Profile};
 use highwater_mcp::text::{member, members};
+use highwater_notation::CanonicalArguments;
+use highwater_passkey::ActionHash;
 
 use super::super::proposed::Proposed;
 use super::super::{Arrival, Refusal};
 use super::desk::{AtDesk, failed};
 use super::given::Given;
+use super::question::Yes;
 use super::signable::{Called, Signable};
 use super::{Approvals, HeldCall};
 use crate::approvals::{

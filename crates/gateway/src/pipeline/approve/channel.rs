@@ -2,7 +2,6 @@
 //! which the client leads by what it can do.
 
 use highwater_core::action::ActionKind;
-use highwater_core::approval::question::{Channel, Situation};
 use highwater_core::decide::{AskKind, Effect, Escalation};
 use highwater_core::grant::Forms;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
@@ -10,6 +9,7 @@ use highwater_mcp::method::Method;
 
 use super::super::Arrival;
 use super::super::proposed::{Earlier, Proposed};
+use super::question::{Channel, Situation};
 use super::{Approvals, HeldCall, arguments};
 use crate::client::{Client, declares};
 

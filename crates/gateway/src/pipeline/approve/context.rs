@@ -1,8 +1,8 @@
 //! What a person is shown around a call, from our own state: why it is asked, what is in the session and where it came
 //! from, what the server is. What the server wrote stands apart.
 
+use highwater_audit::label_words;
 use highwater_core::annotation::{Authority, Axis, Destination, Outcome};
-use highwater_core::audit::label_words;
 use highwater_core::decide::{Finding, FindingId};
 use highwater_core::policy::Effect;
 use highwater_mcp::text::{elements, member, members, string_member, unquote};
@@ -221,7 +221,7 @@ fn cut(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use highwater_core::approval::CanonicalArguments;
+    use highwater_notation::CanonicalArguments;
 
     use super::*;
 

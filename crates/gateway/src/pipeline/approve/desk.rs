@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use highwater_core::approval::question::{Channel, Event};
 use highwater_core::approval::{AuthenticatorClass, Grant, Quorum};
 use highwater_core::decide::{Effect, Escalation};
 use highwater_core::grant::CallVariant;
@@ -16,6 +15,7 @@ use highwater_store::{ApprovalRequest, RequestState, SessionKind};
 use super::super::proposed::{Earlier, Proposed};
 use super::super::{Arrival, Refusal};
 use super::given::Given;
+use super::question::{Channel, Event};
 use super::signable::{NotSignable, Signable};
 use super::{Approvals, Asked, Consent, HeldCall, PutQuestion, context, value_words};
 use crate::approvals::{AskAnswer, By, ContextView, Desk, DeskFault, NewAsk, told_of};

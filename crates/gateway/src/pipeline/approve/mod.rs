@@ -1,4 +1,4 @@
-//! Asks a person about a call that is held. What follows what is said by `core::approval::question`; this folder does the
+//! Asks a person about a call that is held. What follows what is said by [`question`]; this folder does the
 //! work of each step: looking for a yes that was given before, asking, waiting, judging again, using the yes up.
 
 mod arguments;
@@ -9,6 +9,7 @@ mod desk;
 mod form;
 mod given;
 mod pending;
+mod question;
 mod rebuild;
 mod reply;
 mod retry;
@@ -23,13 +24,14 @@ use std::sync::Arc;
 
 use highwater_core::action::ActionKind;
 use highwater_core::approval::Round;
-use highwater_core::approval::question::{Channel, Event, Question, Step, Unanswered, Yes};
 use highwater_core::decide::{Answer, Escalation};
 use highwater_core::id::DecisionId;
 use highwater_mcp::error_code::INVALID_PARAMS;
 use highwater_store::ApprovalRequest;
 
+use self::question::{Channel, Event, Question, Step, Unanswered, Yes};
 use desk::AtDesk;
+
 pub(super) use desk::PageAnswer;
 pub(super) use form::APPROVAL;
 use form::Form;

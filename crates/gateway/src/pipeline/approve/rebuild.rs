@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::approval::CanonicalArguments;
 use highwater_mcp::annotations::VERIFIED_APPROVAL;
 use highwater_mcp::text::{is_object, is_string, is_true, member, members, quote};
+use highwater_notation::CanonicalArguments;
 
 use super::super::arrival::{Route, TaskBridge};
 use crate::greet::TASKS_EXTENSION;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use highwater_core::approval::question::Channel;
-use highwater_core::approval::{ActionHash, CanonicalArguments, ReservedAction, ToolName};
 use highwater_core::decide::{
     Answer, ApprovedReply, HeldReply, Pass, Proof, ReplyVerdict, decide_reply_approved,
 };
 use highwater_core::id::ApprovalId;
+use highwater_notation::CanonicalArguments;
+use highwater_passkey::{ActionHash, ReservedAction, ToolName};
 use highwater_store::{ApprovalRequest, RequestState};
 use tokio::time::Instant;
 
@@ -20,6 +20,7 @@ use super::channel::shown_in_form;
 use super::desk::{PageAnswer, failed, granted};
 use super::form::{Form, Page, Shown, input_required_again};
 use super::pending::{Subject, WaitingReply};
+use super::question::Channel;
 use super::retry::ask_person;
 use super::wait::RETRY_WAIT;
 use super::{Approvals, arguments, words};

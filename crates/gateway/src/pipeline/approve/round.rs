@@ -2,8 +2,8 @@
 //! sealed when the question leaves, and taken once when the answers come.
 
 use highwater_core::approval::{LeftOpen, RoundCall, RoundFault};
-use highwater_core::id::Timestamp;
 use highwater_mcp::era::reply as shape;
+use highwater_notation::Timestamp;
 use highwater_upstream::Reply;
 
 use super::super::permitted::Permitted;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use highwater_core::action::{Action, ActionKind};
 use highwater_core::annotation::{Destination, Outcome};
-use highwater_core::approval::{
-    ActionHash, CanonicalArguments, ReservedAction, ServerId, ToolName, Unsignable,
-};
-use highwater_core::pin::{PinDigest, PinKind};
-use highwater_core::profile::Exit;
+use highwater_core::pin::PinDigest;
 use highwater_mcp::text::{member, quote, string_member};
+use highwater_notation::{CanonicalArguments, Unsignable};
+use highwater_passkey::{ActionHash, ReservedAction, ServerId, ToolName};
+use highwater_pins::PinKind;
+use highwater_profile::Exit;
 
 use super::super::Arrival;
 use super::super::arrival::Route;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use highwater_core::approval::question::{Channel, Event};
-use highwater_core::approval::{ApprovalReason, to_iso};
+use highwater_core::approval::ApprovalReason;
 use highwater_core::decide::{Answer, Effect, Escalation, QuestionDigest};
 use highwater_mcp::era::Era;
 use highwater_mcp::error_code;
 use highwater_mcp::text::{quote, string_member};
+use highwater_notation::to_iso;
 use highwater_store::{ApprovalRequest, RequestState};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -19,6 +19,7 @@ use super::super::{Arrival, Delivery, Refusal};
 use super::desk::{AtDesk, PageAnswer, failed};
 use super::form::{APPROVAL, Form};
 use super::given::{Given, Kept};
+use super::question::{Channel, Event};
 use super::retry::{FormAnswer, ask_person};
 use super::{Approvals, HeldCall, PutQuestion, event_of};
 use crate::approvals::{By, Offer};

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use highwater_core::annotation::{Authority, Claim, Claims, Hints, Outcome, Possible};
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp};
+use highwater_core::id::{DecisionId, Principal, SessionKey};
 use highwater_core::label::Label;
-use highwater_core::profile::ToolShape;
-use highwater_core::session::mark::{Mark, MarkIndex, MarkKind, Writer};
 use highwater_core::trust::ServerTrust;
+use highwater_marks::{Mark, MarkIndex, MarkKind, Writer};
 use highwater_mcp::scan::ScanRules;
+use highwater_notation::Timestamp;
+use highwater_profile::ToolShape;
 use serde_json::json;
 
 use super::*;

@@ -1,7 +1,7 @@
 //! `describe_tool`: all that a client may know of one tool, and what would become of a call of it.
 
-use highwater_core::search::Prospect;
 use highwater_mcp::text::quote;
+use highwater_search::Prospect;
 
 use super::arguments::Given;
 use super::prospect::{Told, outset, prospect};

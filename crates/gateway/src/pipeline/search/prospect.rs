@@ -7,8 +7,9 @@ use highwater_core::decide::{Effect, demands};
 use highwater_core::grant::CallVariant;
 use highwater_core::id::DecisionId;
 use highwater_core::label::Label;
-use highwater_core::policy::{Arguments, Facts, RequestFacts};
-use highwater_core::search::Prospect;
+use highwater_core::policy::{Facts, RequestFacts};
+use highwater_notation::Arguments;
+use highwater_search::Prospect;
 use highwater_store::SessionState;
 
 use crate::catalog::{Merged, Shown};

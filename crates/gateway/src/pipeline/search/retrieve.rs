@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use highwater_core::id::UpstreamId;
-use highwater_core::search::{Filter, Filters, Found, Query};
 use highwater_mcp::text::{is_string, member, members, pointer, quote};
+use highwater_search::{Filter, Filters, Found, Query};
 
 use super::arguments::Given;
 use super::prospect::{Told, outset, prospect};

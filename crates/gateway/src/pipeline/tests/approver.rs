@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use highwater_core::approval::{Algorithm, to_iso};
-use highwater_core::id::{ApprovalId, ChallengeId, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, ChallengeId, UserId};
+use highwater_notation::{Timestamp, to_iso};
+use highwater_passkey::Algorithm;
 use highwater_testkit::passkey::Passkey;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Hooks on the road: to which conversation of a host a call belongs, and what becomes of its label.
 
-use highwater_core::audit::label_words;
+use highwater_audit::label_words;
 use highwater_core::id::SessionKey;
 use highwater_hosts::ancestry::Ancestry;
 use highwater_hosts::answer::Verdict;

@@ -1,8 +1,8 @@
 //! Parts of the road by themselves: the router, the judge, the recorder, the sessions and the seals.
 
 use futures_util::FutureExt;
+use highwater_audit::Outcome;
 use highwater_core::action::ActionKind;
-use highwater_core::audit::Outcome;
 use highwater_core::decide::Effect;
 use highwater_core::label::Label;
 use highwater_core::seal::Purpose;

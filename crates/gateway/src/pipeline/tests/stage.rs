@@ -6,10 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
+use highwater_audit::{AuditEvent, Happened, label_words};
 use highwater_config::Settings;
-use highwater_core::audit::{AuditEvent, Happened, label_words};
-use highwater_core::id::{SessionKey, Timestamp, UpstreamId};
+use highwater_core::id::{SessionKey, UpstreamId};
 use highwater_mcp::era::Era;
+use highwater_notation::Timestamp;
 use highwater_store::{DataDir, Fault, Memory, Secret, StoreOptions, TokenBasis, TokenDigest, TokenRecord};
 use highwater_upstream::control::ListKind;
 use serde_json::{Value, json};

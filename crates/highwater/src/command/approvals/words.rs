@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use highwater_core::approval::to_iso;
-use highwater_core::id::{Timestamp, UserId};
+use highwater_core::id::UserId;
 use highwater_gateway::{
     ApprovalState, CredentialView, MandateView, RequestKind, RequestView, ResetView, WindowOpened,
 };
+use highwater_notation::{Timestamp, to_iso};
 
 use crate::explain::plain;
 use crate::terminal::{Table, View};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use highwater_core::id::UpstreamId;
-use highwater_core::pin::{ContentHash, PinKey, PinKind};
+use highwater_pins::{ContentHash, PinKey, PinKind};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

@@ -10,7 +10,7 @@ use aws_lc_rs::rand;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use highwater_core::pin::{Envelope, Manifest, ManifestKey, signature_header, signing_input};
+use highwater_pins::{Envelope, Manifest, ManifestKey, signature_header, signing_input};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;

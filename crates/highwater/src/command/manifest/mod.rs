@@ -9,10 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use highwater_core::id::Timestamp;
-use highwater_core::pin::{
-    ContentHash, Envelope, Manifest, ManifestKey, PinKey, SignedManifest, parse_time, write_time,
-};
+use highwater_notation::{Timestamp, parse_time, write_time};
+use highwater_pins::{ContentHash, Envelope, Manifest, ManifestKey, PinKey, SignedManifest};
 use serde_json::json;
 
 use self::definitions::Definitions;

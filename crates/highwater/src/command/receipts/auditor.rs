@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::rand;
-use highwater_core::approval::receipt::{AuditorSecret, Opened, SignedReceipt};
+use highwater_receipts::{AuditorSecret, Opened, SignedReceipt};
 use serde_json::json;
 
 use super::verify::lines;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use highwater_core::approval::receipt::{Enrolled, SignedReceipt};
+use highwater_receipts::{Enrolled, SignedReceipt};
 use serde_json::{Value, json};
 
 use super::words;

@@ -1,7 +1,7 @@
 //! One changed byte anywhere fails, and the part that is named is one that the byte belongs to.
 
-use highwater_core::approval::Algorithm;
-use highwater_core::approval::receipt::{AuditorSecret, Expected};
+use highwater_passkey::Algorithm;
+use highwater_receipts::{AuditorSecret, Expected};
 use highwater_testkit::passkey::{ORIGIN, Passkey, RP_ID};
 use highwater_testkit::receipts::Notary;
 

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use highwater_core::approval::decode_base64url;
-use highwater_core::approval::receipt::{
+use highwater_core::pin::PinDigest;
+use highwater_mcp::annotations::pinned;
+use highwater_notation::decode_base64url;
+use highwater_pins::PinKind;
+use highwater_receipts::{
     ChainFault, Enrolled, Expected, Opened, Outcome, Part, Report, SignedReceipt, check, check_chain,
     check_use,
 };
-use highwater_core::pin::{PinDigest, PinKind};
-use highwater_mcp::annotations::pinned;
 use serde_json::{Value, json};
 
 use super::VerifyArgs;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use highwater_core::approval::receipt::{Guarded, Opened, Outcome, Part, Receipt};
+use highwater_receipts::{Guarded, Opened, Outcome, Part, Receipt};
 
 use super::verify::{Checked, Verification};
 use crate::explain::plain;

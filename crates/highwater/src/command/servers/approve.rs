@@ -4,7 +4,8 @@ use std::io::IsTerminal;
 
 use clap::Args;
 use highwater_core::id::UpstreamId;
-use highwater_core::pin::{PinDigest, PinKey, PinKind};
+use highwater_core::pin::PinDigest;
+use highwater_pins::{PinKey, PinKind, digest_of_all};
 use serde::Deserialize;
 
 use super::review::{Item, Review};
@@ -171,7 +172,7 @@ fn decide_one(about: &About, name: &str, mut verdict: Verdict, is_agreed: bool) 
     let digest = match items.as_slice() {
         [] => review.digest,
         [(_, only)] => *only,
-        some => PinDigest::of_all(some.iter().map(|(key, digest)| (key, *digest))),
+        some => digest_of_all(some.iter().map(|(key, digest)| (key, *digest))),
     };
     match &about.seen {
         Some(seen) => {

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::Context;
 use clap::Args;
 use highwater_core::id::UpstreamId;
-use highwater_core::pin::visible;
 use highwater_core::profile::Profile;
+use highwater_pins::visible;
 use serde::Deserialize;
 
 use super::{ask, read};

@@ -1,7 +1,7 @@
 //! The difference of two texts, for people: word by word for prose, line by line for everything else. What people do not
 //! see is made visible.
 
-use highwater_core::pin::visible;
+use highwater_pins::visible;
 
 /// Longer texts are shown as one taken away and the other put in its place.
 const LARGEST: usize = 2_000_000;

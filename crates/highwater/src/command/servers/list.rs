@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::Context;
-use highwater_core::id::Timestamp;
-use highwater_core::pin::visible;
+use highwater_notation::Timestamp;
+use highwater_pins::visible;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

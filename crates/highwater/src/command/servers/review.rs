@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use highwater_core::annotation::NoticeKind;
-use highwater_core::id::Timestamp;
-use highwater_core::pin::{PinDigest, PinKey, PinKind, visible};
+use highwater_core::pin::PinDigest;
 use highwater_core::profile::Profile;
+use highwater_notation::Timestamp;
+use highwater_pins::{PinKey, PinKind, visible};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! A definition in one line: its name, the first sentence of what it says, what it claims of itself, and what would come of
 //! believing that.
 
-use highwater_core::pin::visible;
+use highwater_pins::visible;
 use serde_json::Value;
 
 /// A sentence that is longer is cut.

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use highwater_audit::label_of_words;
 use highwater_core::annotation::class_name;
-use highwater_core::audit::label_of_words;
-use highwater_core::id::{Principal, SessionKey, Timestamp};
+use highwater_core::id::{Principal, SessionKey};
 use highwater_core::label::{Label, TextSet};
 use highwater_core::session::{Leg, SessionRisk};
+use highwater_notation::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 

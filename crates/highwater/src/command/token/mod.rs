@@ -13,8 +13,8 @@ use highwater_core::decide::FlowFloor;
 use highwater_core::grant::{
     AcceptedWords, Forms, Grant, Limits, Permission, ServerScope, ToolPattern, ToolScope,
 };
-use highwater_core::id::{Timestamp, UserId, VirtualServerId};
-use highwater_core::policy::end_of;
+use highwater_core::id::{UserId, VirtualServerId};
+use highwater_notation::{Timestamp, end_of};
 use highwater_store::TokenTerms;
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -1,6 +1,6 @@
 //! Tokens as people see them.
 
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 use serde::Deserialize;
 
 use crate::explain::plain;

@@ -3,19 +3,21 @@
 
 use std::collections::BTreeMap;
 
+use highwater_audit::{AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Ruling};
 use highwater_config::Surroundings;
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::audit::{AuditEvent, Decision, Declassification, Ended, Happened, Outcome, Ruling};
 use highwater_core::decide::{
     Answer, Effect, FindingId, Judgement, Received, ReplyFacts, ReplyVerdict, ResultType, Unapproved,
     Verdict, decide, decide_approved, decide_reply, label_reply,
 };
 use highwater_core::grant::Grant;
-use highwater_core::id::{DecisionId, Principal, SessionKey, Timestamp, UpstreamId, VirtualServerId};
+use highwater_core::id::{DecisionId, Principal, SessionKey, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::pin::{Basis, PinDigest, PinKey, PinKind};
-use highwater_core::policy::{Arguments, Facts, Policy};
+use highwater_core::pin::PinDigest;
+use highwater_core::policy::{Facts, Policy};
 use highwater_gateway::ToolContracts;
+use highwater_notation::{Arguments, Timestamp};
+use highwater_pins::{Basis, PinKey, PinKind};
 use highwater_store::{StoredApproval, StoredPin, StoredText};
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! The kinds of proof: what is called on them, what is configured for them, how a person agrees, and how a call uses it.
 
-use highwater_core::approval::Algorithm;
+use highwater_passkey::Algorithm;
 use highwater_testkit::client::{Client, Era, Request};
 use highwater_testkit::passkey::Passkey;
 use http::Method;

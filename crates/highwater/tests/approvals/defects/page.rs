@@ -1,7 +1,7 @@
 //! What a person reads before they answer: on the page of a request, in the inbox, at enrollment and where mandates are
 //! signed.
 
-use highwater_core::approval::Algorithm;
+use highwater_passkey::Algorithm;
 use highwater_testkit::client::{Era, Request};
 use highwater_testkit::passkey::Passkey;
 use http::Method;

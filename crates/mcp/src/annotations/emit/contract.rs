@@ -1,6 +1,7 @@
 //! A contract as clients see it, in the spelling of SEP-1913 so that they can lift it out.
 
-use highwater_core::annotation::{Accepts, Axis, Contract, DataClass, Sensitivity, Words};
+use highwater_core::annotation::{Accepts, Axis, Contract, DataClass, Sensitivity};
+use highwater_notation::Words;
 
 use super::{push_classes, push_list, push_words};
 use crate::text::elements;

@@ -19,8 +19,9 @@ pub use tool::shown_tool;
 
 use std::collections::HashSet;
 
-use highwater_core::annotation::{ClassSet, DataClass, Word, Words};
+use highwater_core::annotation::{ClassSet, DataClass};
 use highwater_core::label::{Label, TextSet};
+use highwater_notation::{Word, Words};
 
 use crate::text::{elements, is_array, quote_into, unquote};
 

@@ -1,8 +1,10 @@
 //! What is over: its time ran out, it is cleared, or it counts no more.
 
-use highwater_core::approval::{ActionHash, CanonicalArguments, ChallengeRecord, Nonce, WireChallenge};
+use highwater_core::approval::ChallengeRecord;
 use highwater_core::decide::QuestionDigest;
-use highwater_core::id::{ApprovalId, ChallengeId, Timestamp};
+use highwater_core::id::{ApprovalId, ChallengeId};
+use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_passkey::{ActionHash, Nonce, WireChallenge};
 
 use super::{Approvals, at, millis};
 use crate::approval::RequestState;

@@ -1,7 +1,8 @@
 //! Starting over: what counts for nothing meanwhile.
 
-use highwater_core::approval::{CredentialId, ToolName};
-use highwater_core::id::{Timestamp, UserId};
+use highwater_core::id::UserId;
+use highwater_notation::Timestamp;
+use highwater_passkey::{CredentialId, ToolName};
 
 use super::Approvals;
 use crate::approval::{Recovery, RequestState};

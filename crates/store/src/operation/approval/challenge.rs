@@ -1,7 +1,9 @@
 //! Challenges: stored before they are answered, and read together with the credential that answered.
 
-use highwater_core::approval::{ChallengeRecord, CredentialId, encode_base64url};
+use highwater_core::approval::ChallengeRecord;
 use highwater_core::id::{ApprovalId, ChallengeId};
+use highwater_notation::encode_base64url;
+use highwater_passkey::CredentialId;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, digest_text, millis, rebased, stamp, time, upstream_text};

@@ -1,6 +1,7 @@
 //! What ends by itself: requests and grants whose time ran out, clear text that nobody needs, rows that are long over.
 
-use highwater_core::id::{ApprovalId, ChallengeId, Timestamp};
+use highwater_core::id::{ApprovalId, ChallengeId};
+use highwater_notation::Timestamp;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{APPROVALS_HINT, millis};

@@ -1,12 +1,11 @@
 //! Rows of approvals, written and read.
 
-use highwater_core::approval::{
-    ActionHash, AuthenticatorClass, CanonicalArguments, ChallengeRecord, Credential, CredentialId, Nonce,
-    PublicKey, Quorum, ToolName, Transports, WireChallenge, decode_base64url,
-};
+use highwater_core::approval::{AuthenticatorClass, ChallengeRecord, Credential, Quorum};
 use highwater_core::decide::{Effect, QuestionDigest};
-use highwater_core::id::{ApprovalId, ChallengeId, Principal, SessionKey, Timestamp, UpstreamId, UserId};
+use highwater_core::id::{ApprovalId, ChallengeId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::{CanonicalArguments, Timestamp, decode_base64url};
+use highwater_passkey::{ActionHash, CredentialId, Nonce, PublicKey, ToolName, Transports, WireChallenge};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;

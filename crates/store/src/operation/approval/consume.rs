@@ -1,10 +1,10 @@
 //! T1 and T2: a verified signature uses up its challenge, stores its counter, leaves its receipt and, on the page,
 //! approves its request. All of it or nothing.
 
-use highwater_core::approval::{
-    ActionHash, ConsumeOutcome, CredentialId, Partial, PartialAnswer, QuorumState, ToolName,
-};
-use highwater_core::id::{ApprovalId, ChallengeId, Principal, Timestamp, UserId};
+use highwater_core::approval::{ConsumeOutcome, Partial, PartialAnswer, QuorumState};
+use highwater_core::id::{ApprovalId, ChallengeId, Principal, UserId};
+use highwater_notation::Timestamp;
+use highwater_passkey::{ActionHash, CredentialId, ToolName};
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, APPROVALS_HINT, millis};

@@ -1,7 +1,9 @@
 //! Passkeys: added, confirmed, revoked, listed. None is ever deleted.
 
-use highwater_core::approval::{CredentialId, CredentialStanding, NewCredential, encode_base64url};
-use highwater_core::id::{Timestamp, UserId};
+use highwater_core::approval::{CredentialStanding, NewCredential};
+use highwater_core::id::UserId;
+use highwater_notation::{Timestamp, encode_base64url};
+use highwater_passkey::CredentialId;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, millis, transports_text};

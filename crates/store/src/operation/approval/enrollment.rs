@@ -1,8 +1,10 @@
 //! Enrolling: windows that a person opens, and enrollments that were begun.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use highwater_core::approval::{ENROLLMENT_LIFETIME_MS, Nonce, PendingEnrollment, encode_base64url};
-use highwater_core::id::{Principal, Timestamp, UserId};
+use highwater_core::approval::{ENROLLMENT_LIFETIME_MS, PendingEnrollment};
+use highwater_core::id::{Principal, UserId};
+use highwater_notation::{Timestamp, encode_base64url};
+use highwater_passkey::Nonce;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{array, bytes, millis, rebased, stamp, time};

@@ -1,9 +1,11 @@
 //! T3: a call uses up a grant, once.
 
-use highwater_core::approval::{ActionHash, GrantOutcome, QuorumState};
+use highwater_core::approval::{GrantOutcome, QuorumState};
 use highwater_core::decide::Effect;
-use highwater_core::id::{ApprovalId, Principal, SessionKey, Timestamp};
+use highwater_core::id::{ApprovalId, Principal, SessionKey};
 use highwater_core::pin::PinDigest;
+use highwater_notation::Timestamp;
+use highwater_passkey::ActionHash;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, APPROVALS_HINT, millis};

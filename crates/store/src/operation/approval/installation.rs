@@ -1,7 +1,8 @@
 //! The installation, the people it knows, and its clock.
 
-use highwater_core::approval::{ServerId, encode_base64url};
-use highwater_core::id::{Timestamp, UserId};
+use highwater_core::id::UserId;
+use highwater_notation::{Timestamp, encode_base64url};
+use highwater_passkey::ServerId;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{array, time};

@@ -1,7 +1,8 @@
 //! Mandates: made from a receipt, used so often, taken back. T4 is one use.
 
 use highwater_core::approval::MandateOutcome;
-use highwater_core::id::{Principal, Timestamp, UserId};
+use highwater_core::id::{Principal, UserId};
+use highwater_notation::Timestamp;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, millis, time};

@@ -1,7 +1,7 @@
 //! Receipts: each is the next of its chain, and is there if and only if what it is the receipt of is.
 
-use highwater_core::approval::receipt::SignedReceipt;
 use highwater_core::id::ApprovalId;
+use highwater_receipts::SignedReceipt;
 
 use super::super::{Access, Operation};
 use super::codec;

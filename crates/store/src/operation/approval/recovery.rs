@@ -1,8 +1,9 @@
 //! Starting over. While all passkeys of a person are being reset they count for nothing but stopping that, in every
 //! transaction that a passkey has a part in.
 
-use highwater_core::approval::{ReservedAction, ToolName};
-use highwater_core::id::{ApprovalId, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, UserId};
+use highwater_notation::Timestamp;
+use highwater_passkey::{ReservedAction, ToolName};
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{APPROVALS_HINT, millis, stamp, time};

@@ -1,7 +1,8 @@
 //! Remembered answers: a yes to a question without a passkey that stands for a while.
 
-use highwater_core::approval::ToolName;
-use highwater_core::id::{Principal, SessionKey, Timestamp};
+use highwater_core::id::{Principal, SessionKey};
+use highwater_notation::Timestamp;
+use highwater_passkey::ToolName;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{self, digest_text, millis, rebased, time, upstream_text};

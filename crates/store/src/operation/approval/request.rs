@@ -1,8 +1,9 @@
 //! Requests: asked, answered, ended, listed.
 
-use highwater_core::approval::ToolName;
 use highwater_core::decide::Effect;
-use highwater_core::id::{ApprovalId, Principal, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, Principal, UserId};
+use highwater_notation::Timestamp;
+use highwater_passkey::ToolName;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{

@@ -2,7 +2,7 @@
 //! their clients, sealed. That one was taken is kept for longer than it could be brought again.
 
 use highwater_core::approval::RoundOutcome;
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
 
 use super::super::{Access, Durability, Operation};
 use super::codec::{millis, time};

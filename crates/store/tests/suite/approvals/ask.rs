@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use highwater_core::decide::{Effect, QuestionDigest};
-use highwater_core::id::{SessionKey, Timestamp};
+use highwater_core::id::SessionKey;
+use highwater_notation::Timestamp;
 use highwater_store::{AskLimits, Asked, Put, RequestFilter, RequestState};
 
 use super::super::{Backend, PATIENCE};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use highwater_core::approval::receipt::{Expected, Part, SignedReceipt, check, check_chain};
 use highwater_core::approval::{ApprovalReason, ConsumeOutcome, CredentialStanding};
 use highwater_core::decide::Effect;
-use highwater_core::id::Timestamp;
+use highwater_notation::Timestamp;
+use highwater_receipts::{Expected, Part, SignedReceipt, check, check_chain};
 use highwater_store::{RequestState, Store};
 use highwater_testkit::passkey::{ORIGIN, RP_ID};
 

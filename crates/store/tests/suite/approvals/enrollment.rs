@@ -1,7 +1,8 @@
 //! Enrolling: one installation, windows with codes, enrollments that are finished once.
 
-use highwater_core::approval::{CredentialStanding, Nonce, PendingEnrollment};
+use highwater_core::approval::{CredentialStanding, PendingEnrollment};
 use highwater_core::id::{Principal, UserId};
+use highwater_passkey::Nonce;
 use highwater_store::{Added, CodeTried, StoreError};
 
 use super::super::Backend;

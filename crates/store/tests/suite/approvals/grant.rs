@@ -1,8 +1,9 @@
 //! T3: a grant is used once, for what it was given for, while it counts.
 
-use highwater_core::approval::{ActionHash, GrantOutcome};
+use highwater_core::approval::GrantOutcome;
 use highwater_core::decide::Effect;
 use highwater_core::id::{Principal, SessionKey};
+use highwater_passkey::ActionHash;
 use highwater_store::{ApprovalRequest, Asked, RequestState, Store};
 
 use super::super::Backend;

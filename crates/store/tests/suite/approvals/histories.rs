@@ -1,10 +1,11 @@
 //! Random histories of approvals, side by side with the model: two who ask, three who sign, buttons, quorums, mandates,
 //! replays, revocations, resets, restarts and, where a test says what time it is, everything that runs out.
 
-use highwater_core::approval::receipt::{ChainLink, Receipt, SignedReceipt, check_chain};
-use highwater_core::approval::{CanonicalArguments, CredentialStanding, VerifiedApproval};
+use highwater_core::approval::{CredentialStanding, VerifiedApproval};
 use highwater_core::decide::Effect;
-use highwater_core::id::{ApprovalId, Principal, Timestamp};
+use highwater_core::id::{ApprovalId, Principal};
+use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_receipts::{ChainLink, Receipt, SignedReceipt, check_chain};
 use highwater_store::{
     ApprovalRequest, AskLimits, Asked, Memory, Put, ReceiptDraft, Store, StoreOptions, StoredMandate,
 };

@@ -2,7 +2,8 @@
 
 use highwater_core::approval::{GrantOutcome, RoundOutcome};
 use highwater_core::decide::Effect;
-use highwater_core::id::{Timestamp, UserId};
+use highwater_core::id::UserId;
+use highwater_notation::Timestamp;
 use highwater_store::{AskLimits, Asked, CodeTried, RequestState};
 
 use super::super::Backend;

@@ -1,10 +1,11 @@
 //! What is outstanding when a gateway ends without an end in order, or a backup is restored.
 
 use highwater_core::approval::{
-    ApprovalReason, ChallengeRecord, CredentialStanding, GrantOutcome, Nonce, PendingEnrollment,
+    ApprovalReason, ChallengeRecord, CredentialStanding, GrantOutcome, PendingEnrollment,
 };
 use highwater_core::decide::Effect;
 use highwater_core::id::UserId;
+use highwater_passkey::Nonce;
 use highwater_store::{ApprovalRequest, RequestState, Store};
 
 use super::scene::{Person, Scene};

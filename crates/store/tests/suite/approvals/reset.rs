@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use highwater_core::approval::{
-    ApprovalReason, ConsumeOutcome, GrantOutcome, MandateOutcome, ReservedAction, ToolName,
-};
+use highwater_core::approval::{ApprovalReason, ConsumeOutcome, GrantOutcome, MandateOutcome};
 use highwater_core::decide::Effect;
 use highwater_core::id::UserId;
+use highwater_passkey::{ReservedAction, ToolName};
 use highwater_store::{ApprovalRequest, Asked, Put, RequestState, Store};
 
 use super::super::Backend;

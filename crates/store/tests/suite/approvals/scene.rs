@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use highwater_core::approval::receipt::{ChainLink, Circumstances, Receipt};
 use highwater_core::approval::{
-    ActionHash, Algorithm, ApprovalCall, AuthenticatorClass, CanonicalArguments, ChallengeRecord,
-    CredentialId, CredentialStanding, Evidence, NewCredential, Nonce, PendingEnrollment, Proposal, Quorum,
-    Rejection, RelyingParty, ServerId, ToolName, VerifiedApproval, finish, issue, verify,
+    ApprovalCall, AuthenticatorClass, ChallengeRecord, CredentialStanding, Evidence, NewCredential,
+    PendingEnrollment, Proposal, Quorum, Rejection, VerifiedApproval, finish, issue, verify,
 };
 use highwater_core::decide::{Effect, QuestionDigest};
-use highwater_core::id::{ApprovalId, ChallengeId, Principal, SessionKey, Timestamp, UpstreamId, UserId};
+use highwater_core::id::{ApprovalId, ChallengeId, Principal, SessionKey, UpstreamId, UserId};
 use highwater_core::pin::PinDigest;
+use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_passkey::{ActionHash, Algorithm, CredentialId, Nonce, RelyingParty, ServerId, ToolName};
+use highwater_receipts::{ChainLink, Circumstances, Receipt};
 use highwater_store::{
     Added, ApprovalRequest, AskLimits, Asked, ChallengeUsed, Need, Put, ReceiptDraft, ReceiptKey,
     RequestState, Store,

@@ -1,11 +1,10 @@
 //! T4 and what else stands: mandates, remembered answers, sensitive rows, and what survives the store.
 
-use highwater_core::approval::receipt::{ChainLink, Receipt, SignedReceipt, check_chain};
-use highwater_core::approval::{
-    CanonicalArguments, ConsumeOutcome, GrantOutcome, MandateOutcome, RoundOutcome,
-};
+use highwater_core::approval::{ConsumeOutcome, GrantOutcome, MandateOutcome, RoundOutcome};
 use highwater_core::decide::Effect;
-use highwater_core::id::{Principal, Timestamp, UserId};
+use highwater_core::id::{Principal, UserId};
+use highwater_notation::{CanonicalArguments, Timestamp};
+use highwater_receipts::{ChainLink, Receipt, SignedReceipt, check_chain};
 use highwater_store::{
     AskLimits, ChallengeUsed, MandateUsed, ReceiptDraft, RememberedAnswer, RequestState, Store, StoredMandate,
 };

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use cedar_policy::{Authorizer, Entities};
 use highwater_core::action::{Action, ActionKind};
-use highwater_core::annotation::{Authority, Claim, Claims, Contract, DataClass, Outcome, Possible, Words};
+use highwater_core::annotation::{Authority, Claim, Claims, Contract, DataClass, Outcome, Possible};
 use highwater_core::decide::FlowMode;
 use highwater_core::id::{DecisionId, Principal, UpstreamId, VirtualServerId};
 use highwater_core::label::Label;
-use highwater_core::policy::{
-    Arguments, ConditionSource, Effect, FACTS, Facts, FlowViolations, Parameters, Phase, Phases, RuleSource,
-};
+use highwater_core::policy::{Effect, FACTS, Facts, FlowViolations, Phase, Phases};
 use highwater_core::trust::{ServerTrust, TrustLevel};
+use highwater_notation::{Arguments, Parameters, Words};
+use highwater_rules::{ConditionSource, RuleSource};
 
 use super::super::{context, policy};
 use super::Found;

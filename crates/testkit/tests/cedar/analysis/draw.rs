@@ -2,9 +2,8 @@
 
 use highwater_core::annotation::Outcome;
 use highwater_core::decide::FlowMode;
-use highwater_core::policy::{
-    ConditionSource, RuleSource, Span, Spanned, ValueSource, WaiverSource, Written, compile,
-};
+use highwater_core::policy::Span;
+use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, WaiverSource, Written};
 
 use super::super::dice::Dice;
 use super::super::policy;

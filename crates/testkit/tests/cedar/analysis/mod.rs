@@ -9,10 +9,9 @@ use std::collections::BTreeSet;
 use domain::{Scene, judged};
 use draw::{Drawn, drawn, two_tests};
 use highwater_config::{Checked, Surroundings};
-use highwater_core::id::Timestamp;
-use highwater_core::policy::{
-    ConditionSource, Effect, RuleErrorCode, RuleSource, ValueSource, Written, compile,
-};
+use highwater_core::policy::Effect;
+use highwater_notation::Timestamp;
+use highwater_rules::{ConditionSource, RuleErrorCode, RuleSource, ValueSource, Written};
 use serde_json::{Value, json};
 
 use super::dice::Dice;

@@ -1,6 +1,6 @@
 //! What a call is given: its arguments in rows, the exact text that stands for them, and what the server wrote.
 
-use highwater_core::approval::{lines, plain};
+use highwater_display::{lines, plain};
 use serde_json::Value;
 
 use super::super::html::Html;

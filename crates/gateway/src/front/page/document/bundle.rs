@@ -1,6 +1,6 @@
 //! Calls that differ in a few values, on one page: what is the same once, then a row for each with its own answer.
 
-use highwater_core::approval::plain;
+use highwater_display::plain;
 
 use super::super::bundle::Bundle;
 use super::super::html::Html;

@@ -1,6 +1,6 @@
 //! Whether this is a new conversation, where nobody but a person can say so.
 
-use highwater_core::approval::plain;
+use highwater_display::plain;
 
 use super::super::html::Html;
 use super::time;

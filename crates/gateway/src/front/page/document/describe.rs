@@ -1,7 +1,7 @@
 //! Two plain questions about a server that nobody described, so that it need not be asked about again.
 
-use highwater_core::approval::plain;
 use highwater_core::profile::Profile;
+use highwater_display::plain;
 
 use super::super::html::Html;
 use crate::describe::WhatItIs;

@@ -1,6 +1,7 @@
 //! Passkeys: adding one, and making those count that wait for it.
 
-use highwater_core::approval::{AuthenticatorClass, plain};
+use highwater_core::approval::AuthenticatorClass;
+use highwater_display::plain;
 
 use super::super::html::Html;
 use super::{Frame, keys, time, vouch};

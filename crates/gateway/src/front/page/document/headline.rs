@@ -1,6 +1,8 @@
 //! What is wanted, in one sentence: the operator's where there is one, else the server's name for it, which says so.
 
-use highwater_core::approval::{CanonicalArguments, ReservedAction, Said, Sentence, glance, plain};
+use highwater_display::{Said, Sentence, glance, plain};
+use highwater_notation::CanonicalArguments;
+use highwater_passkey::ReservedAction;
 use serde_json::Value;
 
 use super::super::html::Html;

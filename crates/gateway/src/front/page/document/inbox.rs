@@ -1,7 +1,8 @@
 //! The inbox: what waits for a person, what was decided lately, and what they should know.
 
-use highwater_core::approval::plain;
-use highwater_core::id::{ApprovalId, Timestamp};
+use highwater_core::id::ApprovalId;
+use highwater_display::plain;
+use highwater_notation::Timestamp;
 use serde_json::{Value, json};
 
 use super::super::bundle::Bundle;

@@ -1,6 +1,8 @@
 //! What each passkey may approve, and what adding one means.
 
-use highwater_core::approval::{AuthenticatorClass, Transports, plain};
+use highwater_core::approval::AuthenticatorClass;
+use highwater_display::plain;
+use highwater_passkey::Transports;
 
 use crate::approvals::CredentialView;
 

@@ -1,6 +1,6 @@
 //! The mandate: a person signs, once, what an agent may do for some hours without asking.
 
-use highwater_core::approval::plain;
+use highwater_display::plain;
 use serde_json::Value;
 
 use super::super::html::Html;

@@ -13,8 +13,7 @@ mod reasons;
 pub(super) mod request;
 pub(super) mod sign_in;
 
-use highwater_core::approval::to_iso;
-use highwater_core::id::Timestamp;
+use highwater_notation::{Timestamp, to_iso};
 
 use super::html::Html;
 use super::visitors::Visitor;

@@ -1,6 +1,7 @@
 //! Why a person is asked, in plain words; the names of rules, classes of data and origins are folded away.
 
-use highwater_core::approval::{AuthenticatorClass, plain};
+use highwater_core::approval::AuthenticatorClass;
+use highwater_display::plain;
 
 use super::super::html::Html;
 use super::time;

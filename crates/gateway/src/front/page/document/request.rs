@@ -1,7 +1,7 @@
 //! The document of one request: who wants what, whether it can be undone, why it is asked, and the two answers.
 
-use highwater_core::approval::plain;
-use highwater_core::id::Timestamp;
+use highwater_display::plain;
+use highwater_notation::Timestamp;
 
 use super::super::html::Html;
 use super::super::visitors::Visitor;

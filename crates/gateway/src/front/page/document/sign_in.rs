@@ -1,6 +1,6 @@
 //! What somebody sees who has not signed in: the name of the tool, and how to be let in.
 
-use highwater_core::approval::plain;
+use highwater_display::plain;
 
 use super::super::html::Html;
 use super::Frame;

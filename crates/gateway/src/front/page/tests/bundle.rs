@@ -1,6 +1,7 @@
 //! Which calls are shown together, and what that page shows.
 
-use highwater_core::id::{ApprovalId, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, UserId};
+use highwater_notation::Timestamp;
 
 use super::super::bundle::Bundle;
 use super::super::document::{Frame, bundle, inbox};

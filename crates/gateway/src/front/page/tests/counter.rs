@@ -3,8 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use highwater_core::approval::AuthenticatorClass;
-use highwater_core::id::{ApprovalId, Timestamp, UserId};
+use highwater_core::id::{ApprovalId, UserId};
 use highwater_core::profile::Profile;
+use highwater_notation::Timestamp;
 use http::StatusCode;
 use tokio::sync::broadcast;
 
