@@ -25,7 +25,7 @@ use highwater_upstream::box_cold;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{Ask, CallEvent, CallSink};
-use highwater_upstream::{CallClient, Doorkeeper, Reply, Turn, apart};
+use highwater_upstream::{CallClient, Doorkeeper, Reply, Turn};
 use tokio::sync::mpsc;
 
 use super::approve::named_capabilities;
