@@ -427,8 +427,8 @@ impl Question {
 // === impl Transition ===
 
 impl Transition {
-    #[cfg(test)]
     /// All of them.
+    #[cfg(test)]
     pub(crate) const ALL: [Self; 23] = [
         Self::FoundBefore,
         Self::LookedFurther,
